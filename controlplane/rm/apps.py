@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ResourceManagerConfig(AppConfig):
+    name = "controlplane.rm"
+    label = "rm"

@@ -1,0 +1,176 @@
+"""Settings of the control plane. Every value comes from the environment; docs/operators.md lists them.
+
+``manage.py`` fills the environment from ``HYDRA_HOME`` when the embedded
+stores are used, so this module never looks at files of its own accord.
+"""
+
+import os
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def env(name: str, default: str = "") -> str:
+    return os.environ.get(name, default)
+
+
+def flag(name: str, default: bool) -> bool:
+    """A yes/no setting; anything that is neither says so instead of meaning no."""
+    value = env(name, "1" if default else "0").lower()
+    if value not in {"1", "0", "true", "false", "yes", "no"}:
+        raise ImproperlyConfigured(f"{name} is {value!r}; use 1 or 0")
+    return value in {"1", "true", "yes"}
+
+
+def number(name: str, default: float) -> float:
+    try:
+        return float(env(name) or default)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is {env(name)!r}; use a number") from None
+
+
+def database(url: str) -> dict:
+    """``postgres://user:password@host:port/name?sslmode=verify-full&host=/socket/folder`` as Django wants it."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise ImproperlyConfigured(f"DATABASE_URL must start with postgres://, not {parts.scheme!r}")
+    options = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", unquote(parts.hostname or "")),
+        "PORT": str(parts.port or ""),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"connect_timeout": 2, **options},
+    }
+
+
+DEBUG = flag("HYDRA_DEBUG", False)
+SECRET_KEY = env("HYDRA_SECRET_KEY", "insecure-only-for-tests-and-tools" if DEBUG else "")
+ALLOWED_HOSTS = [h for h in env("HYDRA_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if h]
+PUBLIC_URL = env("HYDRA_PUBLIC_URL", "http://127.0.0.1:8470")  # how nodes and people reach web
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+DATABASES = {"default": database(env("DATABASE_URL", "postgres://hydra@localhost/hydra"))}
+REDIS_URL = env("REDIS_URL", "redis://localhost:6379/0")  # nodes, hints
+BROKER_URL = env("HYDRA_BROKER_URL", REDIS_URL)  # Celery and Channels; apart, so that nodes cannot starve it
+NODE_REDIS_URL = env("HYDRA_NODE_REDIS_URL", REDIS_URL)  # the address of REDIS_URL as nodes reach it
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "knox",
+    "django_filters",
+    "drf_spectacular",
+    "channels",
+    "rules",
+    "controlplane.accounts",
+    "controlplane.statestore",
+    "controlplane.policy",
+    "controlplane.router",
+    "controlplane.rm",
+    "controlplane.dashboard",
+    "controlplane.embedded",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
+ROOT_URLCONF = "controlplane.urls"
+ASGI_APPLICATION = "controlplane.asgi.application"
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["rules.permissions.ObjectPermissionBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "frontend" / "dist"]
+WHITENOISE_USE_FINDERS = True  # the committed bundle is served as it lies
+MEDIA_ROOT = Path(env("HYDRA_ARTIFACTS_DIR", str(BASE_DIR / ".hydra" / "artifacts")))
+STORAGES = {
+    "default": {"BACKEND": env("HYDRA_STORAGE_BACKEND", "django.core.files.storage.FileSystemStorage")},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+# TLS. Behind a terminating proxy set HYDRA_HTTPS=1; uvicorn itself takes HYDRA_TLS_CERT and HYDRA_TLS_KEY.
+HTTPS = flag("HYDRA_HTTPS", PUBLIC_URL.startswith("https://"))
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_SSL_REDIRECT = flag("HYDRA_SSL_REDIRECT", HTTPS)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("HYDRA_BEHIND_PROXY", False) else None
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [{"address": BROKER_URL, "socket_timeout": None}], "prefix": "ch"},
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rest_framework.authentication.SessionAuthentication",
+        "knox.auth.TokenAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "EXCEPTION_HANDLER": "controlplane.router.problems.problem_response",
+    "DEFAULT_THROTTLE_RATES": {
+        "user": env("HYDRA_RATE_USER", "600/s"),
+        "anonymous": env("HYDRA_RATE_ANONYMOUS", "10/s"),
+        "login": env("HYDRA_RATE_LOGIN", "30/min"),
+    },
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Hydra",
+    "DESCRIPTION": "Submit jobs to a federated cluster, follow them, and see how it shares its machines.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+# What the cluster does. Durations in seconds unless the name says otherwise.
+HYDRA = {
+    "lease_s": number("HYDRA_LEASE_S", 3),  # a leader that stops renewing is replaced after this
+    "round_interval_ms": number("HYDRA_ROUND_INTERVAL_MS", 100),  # the most that passes between rounds under load
+    "heartbeat_s": number("HYDRA_HEARTBEAT_S", 1),
+    "node_lost_s": number("HYDRA_NODE_LOST_S", 8),
+    "max_disconnect_s": number("HYDRA_MAX_DISCONNECT_S", 600),  # a cut-off node stops its containers after this
+    "container_lease_s": number("HYDRA_CONTAINER_LEASE_S", 7200),  # how long a grant may wait for its start
+    "history_days": number("HYDRA_HISTORY_DAYS", 14),
+    "log_days": number("HYDRA_LOG_DAYS", 7),
+    "log_max_mib": number("HYDRA_LOG_MAX_MIB", 4),  # kept per stream and container
+    "artifact_max_mib": number("HYDRA_ARTIFACT_MAX_MIB", 512),
+    "artifact_days": number("HYDRA_ARTIFACT_DAYS", 14),  # unused ones are removed after this
+    "max_tasks_per_job": number("HYDRA_MAX_TASKS_PER_JOB", 1_000_000),
+    "max_live_jobs_per_user": number("HYDRA_MAX_LIVE_JOBS_PER_USER", 20_000),
+    "lease_key_id": int(number("HYDRA_LEASE_KEY_ID", 1)),  # raise it to roll the keys; the previous one stays valid
+}

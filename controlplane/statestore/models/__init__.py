@@ -1,0 +1,34 @@
+"""What the StateStore holds, one module per aggregate. Each docstring names the row's writer."""
+
+from .artifacts import Artifact, ArtifactOwner, LogChunk, TaskOutput
+from .audit import AuditEntry, IdempotencyKey, UsageHour
+from .containers import Container, ContainerHistory, Round
+from .federation import JoinToken, Lease, Node, NodeCredential, SubCluster
+from .jobs import Ask, Intent, Job, JobEvent, Task, TaskGroup
+from .queues import PolicyVersion, Queue
+
+__all__ = [
+    "Artifact",
+    "ArtifactOwner",
+    "Ask",
+    "AuditEntry",
+    "Container",
+    "ContainerHistory",
+    "IdempotencyKey",
+    "Intent",
+    "Job",
+    "JobEvent",
+    "JoinToken",
+    "Lease",
+    "LogChunk",
+    "Node",
+    "NodeCredential",
+    "PolicyVersion",
+    "Queue",
+    "Round",
+    "SubCluster",
+    "Task",
+    "TaskGroup",
+    "TaskOutput",
+    "UsageHour",
+]

@@ -1,0 +1,49 @@
+"""Who changed what, answers already given, and who used what."""
+
+from django.conf import settings
+from django.db import models
+
+
+class AuditEntry(models.Model):
+    """One change by a person or program. Written in the change's own transaction."""
+
+    at = models.DateTimeField(auto_now_add=True)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True)
+    action = models.CharField(max_length=64)  # "job.kill"
+    target = models.CharField(max_length=255)  # "job/42"
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    address = models.GenericIPAddressField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["-id", "action"], name="audit_by_action")]
+
+
+class IdempotencyKey(models.Model):
+    """The first answer to a request that carried this key. Writer: web, with the change itself."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    key = models.CharField(max_length=128)
+    request_sha256 = models.CharField(max_length=64)
+    response = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="idempotency_key_once")]
+
+
+class UsageHour(models.Model):
+    """The usage ledger: what an account used in a queue in one hour. Outlives history.
+
+    Counted when a container ends, in the transaction that ends it. Writer: the RM.
+    """
+
+    pk = models.CompositePrimaryKey("hour", "sub_cluster_id", "queue", "owner_id")
+    hour = models.DateTimeField()
+    sub_cluster_id = models.SmallIntegerField()
+    queue = models.CharField(max_length=255)
+    owner_id = models.BigIntegerField()
+    containers = models.BigIntegerField(default=0)
+    memory_mib_s = models.BigIntegerField(default=0)
+    vcores_milli_s = models.BigIntegerField(default=0)
+    gpu_s = models.BigIntegerField(default=0)

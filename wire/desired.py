@@ -1,0 +1,191 @@
+"""The desired document: what one writer wants on one node, complete and signed.
+
+``header | entries (id, want) | leases | mac``. Entries list every container of
+this writer; one that is omitted is to be stopped and forgotten. Leases are for
+containers the node has not reported yet, each signed for itself, so that an
+agent can check offline that it may start exactly this: container, node,
+resources, tenant, epoch, expiry. Keys belong to one node and rotate by id.
+"""
+
+import hashlib
+import hmac
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+VERSION = 1
+MAGIC = b"HD"
+MAC_BYTES = 16
+HEADER = struct.Struct("<2sH8sIIIIIIII")  # magic version writer sub node epoch generation policy key n_entries n_leases
+ENTRY = struct.Struct("<qB")
+LEASE = struct.Struct("<qIqHHIIQIIQIII32s")
+LEASE_BYTES = LEASE.size + MAC_BYTES
+WRITER_RM = b"rm"
+
+
+class DesiredError(ValueError):
+    """The document or a lease in it may not be obeyed; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Leave to start one container on one node.
+
+    ``gpus``: bit mask of device ids. ``tenant``: number of the owning account,
+    which the node maps to an operating-system user. ``expires_at``: Unix
+    seconds; a start after it is refused. ``timeout_s``: 0 means none.
+    """
+
+    container_id: int
+    node_id: int
+    job_id: int
+    group_no: int
+    attempt: int
+    task_index: int
+    epoch: int
+    expires_at: int
+    memory_mib: int
+    vcores_milli: int
+    gpus: int
+    tenant: int
+    timeout_s: int
+    key_id: int
+    template: bytes  # SHA-256 of the template
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    writer: bytes
+    sub_cluster: int
+    node_id: int
+    epoch: int
+    generation: int
+    policy_version: int
+    entries: dict[int, int]  # container id -> wire.states.Want
+    leases: dict[int, Lease]
+
+
+def node_key(master: bytes, key_id: int, node_id: int) -> bytes:
+    """A node's signing key; known to the RM (from ``master``) and to that node only."""
+    return hmac.digest(master, b"node:%d:%d" % (key_id, node_id), "sha256")
+
+
+def mac(key: bytes, data: bytes) -> bytes:
+    return hmac.digest(key, data, "sha256")[:MAC_BYTES]
+
+
+def encode_lease(lease: Lease, key: bytes) -> bytes:
+    body = LEASE.pack(
+        lease.container_id,
+        lease.node_id,
+        lease.job_id,
+        lease.group_no,
+        lease.attempt,
+        lease.task_index,
+        lease.epoch,
+        lease.expires_at,
+        lease.memory_mib,
+        lease.vcores_milli,
+        lease.gpus,
+        lease.tenant,
+        lease.timeout_s,
+        lease.key_id,
+        lease.template,
+    )
+    return body + mac(key, body)
+
+
+def encode_signed(
+    sub_cluster: int,
+    node_id: int,
+    epoch: int,
+    generation: int,
+    policy_version: int,
+    key_id: int,
+    key: bytes,
+    entries: bytes,
+    leases: bytes,
+    writer: bytes = WRITER_RM,
+) -> bytes:
+    """A document from entries and leases already packed (``ENTRY``, ``encode_lease``)."""
+    head = HEADER.pack(
+        MAGIC,
+        VERSION,
+        writer,
+        sub_cluster,
+        node_id,
+        epoch,
+        generation,
+        policy_version,
+        key_id,
+        len(entries) // ENTRY.size,
+        len(leases) // LEASE_BYTES,
+    )
+    body = head + entries + leases
+    return body + mac(key, body)
+
+
+def encode(doc: Desired, key_id: int, key: bytes) -> bytes:
+    """Bytes of a document whose leases are signed with the same key."""
+    entries = b"".join(ENTRY.pack(cid, want) for cid, want in doc.entries.items())
+    leases = b"".join(encode_lease(lease, key) for lease in doc.leases.values())
+    return encode_signed(
+        doc.sub_cluster,
+        doc.node_id,
+        doc.epoch,
+        doc.generation,
+        doc.policy_version,
+        key_id,
+        key,
+        entries,
+        leases,
+        doc.writer,
+    )
+
+
+def _decode_lease(data: bytes, keys: Mapping[int, bytes]) -> Lease:
+    lease = Lease(*LEASE.unpack_from(data))
+    key = keys.get(lease.key_id)
+    if key is None:
+        raise DesiredError(f"a lease is signed with the unknown key {lease.key_id}")
+    if not hmac.compare_digest(mac(key, data[: LEASE.size]), data[LEASE.size :]):
+        raise DesiredError(f"the signature of the lease for container {lease.container_id} does not match")
+    return lease
+
+
+def decode(data: bytes, node_id: int, keys: Mapping[int, bytes]) -> Desired:
+    """Verify and read a document meant for ``node_id``.
+
+    ``keys``: key id -> this node's key; current and previous. Raises
+    ``DesiredError``; a caller obeys nothing of a document that raises. Whether
+    a lease has expired is the caller's to judge, when it starts something.
+    """
+    if len(data) < HEADER.size + MAC_BYTES:
+        raise DesiredError(f"a document of {len(data)} bytes")
+    magic, version, writer, sub, node, epoch, gen, policy, key_id, n, m = HEADER.unpack_from(data)
+    if magic != MAGIC or version != VERSION:
+        raise DesiredError(f"unknown document version {version}")
+    if len(data) != HEADER.size + n * ENTRY.size + m * LEASE_BYTES + MAC_BYTES:
+        raise DesiredError("the length does not match the counts")
+    if node != node_id:
+        raise DesiredError(f"meant for node {node}, this is node {node_id}")
+    key = keys.get(key_id)
+    if key is None:
+        raise DesiredError(f"signed with the unknown key {key_id}")
+    if not hmac.compare_digest(mac(key, data[:-MAC_BYTES]), data[-MAC_BYTES:]):
+        raise DesiredError("the signature does not match")
+    at = HEADER.size
+    entries = dict(ENTRY.iter_unpack(data[at : at + n * ENTRY.size]))
+    at += n * ENTRY.size
+    leases = {}
+    for i in range(m):
+        lease = _decode_lease(data[at + i * LEASE_BYTES : at + (i + 1) * LEASE_BYTES], keys)
+        if lease.node_id != node_id:
+            raise DesiredError(f"a lease is for node {lease.node_id}, this is node {node_id}")
+        leases[lease.container_id] = lease
+    return Desired(writer.rstrip(b"\0"), sub, node, epoch, gen, policy, entries, leases)
+
+
+def digest(data: bytes) -> bytes:
+    """SHA-256, the address of templates and artifacts."""
+    return hashlib.sha256(data).digest()

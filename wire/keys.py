@@ -1,0 +1,91 @@
+"""Every Redis key and channel name, spelt once.
+
+Per sub-cluster ``s`` and node ``n`` (numbers of their StateStore rows). A node
+may read its desired document and templates, write its status and mark itself
+dirty, and listen to its own channel; ``acl_rules`` says so to Redis.
+"""
+
+
+def status(s: int, n: int) -> str:
+    """The node's status (``wire.status``), replaced at every heartbeat. Writer: the node."""
+    return f"st:{s}:{n}"
+
+
+def desired(s: int, n: int) -> str:
+    """The node's desired document (``wire.desired``). Writer: the sub-cluster's RM."""
+    return f"ds:{s}:{n}"
+
+
+def template(s: int, digest_hex: str) -> str:
+    """A task group's container template (``wire.template``), content-addressed. Writer: the RM."""
+    return f"tp:{s}:{digest_hex}"
+
+
+def dirty(s: int) -> str:
+    """Sorted set: numbers of nodes with news, and ``INTENTS``. The RM blocks on it."""
+    return f"dirty:{s}"
+
+
+INTENTS = "@"  # member of ``dirty`` that says: read the intent table
+RESIGN = "!"  # member of ``dirty`` that says: the leader should look at its lease now
+
+
+def leader_epoch(s: int) -> str:
+    """Highest epoch that has published in this sub-cluster; publishing scripts refuse a lower one."""
+    return f"ep:{s}"
+
+
+def wake_channel(s: int, n: int) -> str:
+    """Channel: the node's desired document changed. A hint only."""
+    return f"nd:{s}:{n}"
+
+
+def summary(s: int) -> str:
+    """JSON snapshot of a sub-cluster's nodes and load for screens. Writer: the RM. Expires."""
+    return f"sum:{s}"
+
+
+def usage(s: int) -> str:
+    """Hash: container number -> packed last usage sample, for screens. Writer: the RM. Expires."""
+    return f"us:{s}"
+
+
+def follow(s: int, n: int) -> str:
+    """Set with expiry: containers of this node whose logs somebody watches. Writer: web."""
+    return f"fl:{s}:{n}"
+
+
+def component(kind: str, name: str) -> str:
+    """Hash with expiry: liveness report of one process (``web``, ``rm``, ``worker``, ``beat``)."""
+    return f"cp:{kind}:{name}"
+
+
+def acl_user(n: int) -> str:
+    return f"node-{n}"
+
+
+def acl_rules(s: int, n: int, password_sha256_hex: str) -> list[str]:
+    """``ACL SETUSER`` rules for node ``n``: its own keys and channel, nothing else."""
+    return [
+        "reset",
+        "on",
+        f"#{password_sha256_hex}",
+        f"%R~{desired(s, n)}",
+        f"%R~{follow(s, n)}",
+        f"%R~{template(s, '*')}",
+        f"%W~{status(s, n)}",
+        f"%W~{dirty(s)}",
+        f"&{wake_channel(s, n)}",
+        "-@all",
+        "+get",
+        "+mget",
+        "+set",
+        "+zadd",
+        "+smembers",
+        "+subscribe",
+        "+unsubscribe",
+        "+ping",
+        "+hello",
+        "+client|setinfo",
+        "+client|setname",
+    ]

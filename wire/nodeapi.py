@@ -1,0 +1,67 @@
+"""What a node manager says to the control plane over HTTP, and what it hears.
+
+Everything is JSON except artifact bodies. The node authenticates with
+``Authorization: Node <node id>:<credential>``; registration alone uses a join
+token. The credential is also the node's Redis password.
+"""
+
+from dataclasses import dataclass, field
+
+PREFIX = "/node/v1"
+AUTH_SCHEME = "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """``POST /node/v1/register``: a new node, or the same name again with a valid join token."""
+
+    join_token: str
+    name: str
+    rack: str
+    memory_mib: int
+    vcores_milli: int
+    gpus: int = 0
+    labels: dict[str, str] = field(default_factory=dict)
+    extended: dict[str, int] = field(default_factory=dict)
+    enforces: list[str] = field(default_factory=list)  # names of the limits this node enforces
+    host: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The answer to ``register`` (with ``credential``) and to ``GET /node/v1/session`` (without)."""
+
+    node_id: int
+    sub_cluster_id: int
+    sub_cluster: str
+    redis_url: str  # without user and password; rediss:// where TLS is on
+    redis_user: str
+    lease_keys: dict[str, str]  # key id (decimal) -> hex key; current and previous
+    heartbeat_s: float
+    max_disconnect_s: float
+    credential: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """One piece of ``POST /node/v1/logs`` ``{"chunks": [...]}``; repeating one changes nothing.
+
+    ``offset``: bytes of the stream before this piece, counting skipped ones.
+    ``skipped``: bytes dropped just before this piece because of the cap.
+    """
+
+    container: str  # wire.ids text form
+    stream: str  # "stdout" or "stderr"
+    offset: int
+    data: str  # base64
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One entry of ``GET /node/v1/containers/<id>/inputs`` ``{"inputs": [...]}``."""
+
+    path: str
+    digest: str
+    size: int

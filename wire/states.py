@@ -1,0 +1,97 @@
+"""The states of jobs, task groups, tasks and containers, as stored and sent.
+
+Numbers are part of the wire and of the tables: add, never renumber. Which
+change may follow which is in ``scheduler.lifecycle.transitions``.
+"""
+
+from enum import IntEnum, IntFlag
+
+
+class JobState(IntEnum):
+    SUBMITTED = 0  # durable, not yet seen by its home RM
+    ADMITTED = 1  # its home RM holds it; nothing runs yet
+    RUNNING = 2  # at least one container has been allocated
+    KILLING = 3  # a kill was asked for; containers are being stopped
+    SUCCEEDED = 10
+    FAILED = 11
+    KILLED = 12
+
+
+class GroupState(IntEnum):
+    WAITING = 0  # a group named in ``after`` has not succeeded yet
+    PENDING = 1  # asks are out, nothing runs
+    RUNNING = 2
+    SUCCEEDED = 10
+    FAILED = 11
+    KILLED = 12
+
+
+class TaskState(IntEnum):
+    PENDING = 0
+    RUNNING = 1
+    SUCCEEDED = 10
+    FAILED = 11
+    KILLED = 12
+
+
+class ContainerState(IntEnum):
+    ALLOCATED = 0  # committed by the RM; the node has not reported it
+    LOCALIZING = 1  # the node fetches its files
+    RUNNING = 2
+    SUCCEEDED = 10
+    FAILED = 11
+    KILLED = 12
+    LOST = 13  # its node fell silent or no longer knows it
+
+
+class ContainerReason(IntEnum):
+    """Why a container ended, beside its exit code."""
+
+    NONE = 0
+    EXIT_CODE = 1  # the command ended with a non-zero status
+    SIGNAL = 2  # the command was ended by a signal nobody here sent
+    TIMEOUT = 3
+    MEMORY = 4  # over its memory limit
+    LOCALIZATION = 5  # a file could not be fetched or failed its digest
+    START = 6  # the command could not be started
+    OUTPUT = 7  # a named output is missing or could not be stored
+    STOPPED = 8  # stopped because the desired document said so
+    LEASE = 9  # its lease was refused
+    NODE_LOST = 10
+    VANISHED = 11  # the node obeyed a document naming it, yet does not hold it
+    EXIT_UNKNOWN = 12  # it ended while nobody could record its status
+    DISCONNECTED = 13  # the node was cut off longer than max_disconnect_s
+
+
+class NodeState(IntEnum):
+    REGISTERED = 0  # has credentials, has not reported yet
+    UP = 1
+    UNHEALTHY = 2  # reports a fault; holds its containers, gets no new ones
+    LOST = 3
+    DECOMMISSIONED = 4
+
+
+class NodeHealth(IntFlag):
+    """Faults a node reports in its status; any of them stops new containers."""
+
+    OK = 0
+    DISK_FULL = 1
+    WORK_FOLDER_READONLY = 2
+    SUPERVISOR_DOWN = 4
+
+
+class Want(IntEnum):
+    """What the desired document asks of one container; an omitted one is stopped and forgotten."""
+
+    RUN = 1
+    STOP = 2
+
+
+class ExecutionType(IntEnum):
+    GUARANTEED = 0
+    OPPORTUNISTIC = 1
+
+
+def terminal(state: int) -> bool:
+    """Whether a job, group, task or container in ``state`` can never change again."""
+    return state >= 10
