@@ -51,6 +51,7 @@ CREATE TABLE statestore_task (
     index integer NOT NULL,
     state smallint NOT NULL,
     attempts smallint NOT NULL,
+    failures smallint NOT NULL,
     container_id bigint NOT NULL,
     exit_code integer NOT NULL,
     finished_at timestamptz NOT NULL,

@@ -113,6 +113,7 @@ class Migration(migrations.Migration):
                 ('index', models.IntegerField()),
                 ('state', models.SmallIntegerField(choices=[(0, 'PENDING'), (1, 'RUNNING'), (10, 'SUCCEEDED'), (11, 'FAILED'), (12, 'KILLED')])),
                 ('attempts', models.SmallIntegerField()),
+                ('failures', models.SmallIntegerField()),
                 ('container_id', models.BigIntegerField()),
                 ('exit_code', models.IntegerField()),
                 ('finished_at', models.DateTimeField()),

@@ -84,7 +84,8 @@ class Task(models.Model):
     group_no = models.SmallIntegerField()
     index = models.IntegerField()
     state = models.SmallIntegerField(choices=[(s.value, s.name) for s in TaskState])
-    attempts = models.SmallIntegerField()  # that counted against its retries
+    attempts = models.SmallIntegerField()  # started so far
+    failures = models.SmallIntegerField()  # of them, those that count against its retries
     container_id = models.BigIntegerField()  # the attempt that decided, or the last one
     exit_code = models.IntegerField()
     finished_at = models.DateTimeField()

@@ -1,0 +1,1 @@
+"""What every stage shares: the snapshot, the plan, label expressions, invariants."""

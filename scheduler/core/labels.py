@@ -1,0 +1,119 @@
+"""Node-label expressions: ``gpu && !spot``, ``zone in (a, b) || zone == c``.
+
+A bare name asks whether the node has that label (with any value but "" and
+"false"). ``||`` binds weakest, then ``&&``, then ``!``.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+Labels = Mapping[str, str]
+Predicate = Callable[[Labels], bool]
+
+_TOKEN = re.compile(r"\s*(&&|\|\||==|!=|!|\(|\)|,|[A-Za-z0-9_./-]+)")
+MAX_LENGTH = 500
+
+
+class LabelError(ValueError):
+    """The expression cannot be read; the text says where and why."""
+
+
+def parse(text: str) -> Predicate:
+    """Compile an expression; the empty one accepts every node."""
+    if len(text) > MAX_LENGTH:
+        raise LabelError(f"longer than {MAX_LENGTH} characters")
+    tokens = _tokens(text)
+    if not tokens:
+        return lambda labels: True
+    predicate, rest = _either(tokens)
+    if rest:
+        raise LabelError(f"unexpected {rest[0]!r}")
+    return predicate
+
+
+def _tokens(text: str) -> list[str]:
+    found, at = [], 0
+    text = text.strip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if not match:
+            raise LabelError(f"cannot read {text[at : at + 10]!r} at position {at}")
+        found.append(match[1])
+        at = match.end()
+    return found
+
+
+def _either(t: list[str]) -> tuple[Predicate, list[str]]:
+    left, t = _both(t)
+    while t[:1] == ["||"]:
+        right, t = _both(t[1:])
+        left = _any(left, right)
+    return left, t
+
+
+def _both(t: list[str]) -> tuple[Predicate, list[str]]:
+    left, t = _not(t)
+    while t[:1] == ["&&"]:
+        right, t = _not(t[1:])
+        left = _all(left, right)
+    return left, t
+
+
+def _not(t: list[str]) -> tuple[Predicate, list[str]]:
+    if t[:1] == ["!"]:
+        inner, t = _not(t[1:])
+        return _negate(inner), t
+    if t[:1] == ["("]:
+        inner, t = _either(t[1:])
+        if t[:1] != [")"]:
+            raise LabelError("a ( has no )")
+        return inner, t[1:]
+    return _term(t)
+
+
+def _term(t: list[str]) -> tuple[Predicate, list[str]]:
+    name, t = _word(t)
+    if t[:1] == ["in"]:
+        values, t = _values(t[1:])
+        return _member(name, values), t
+    if t[:1] in (["=="], ["!="]):
+        value, rest = _word(t[1:])
+        test = _member(name, {value})
+        return (test if t[0] == "==" else _negate(test)), rest
+    return (lambda labels: labels.get(name, "") not in ("", "false")), t
+
+
+def _values(t: list[str]) -> tuple[set[str], list[str]]:
+    if t[:1] != ["("]:
+        raise LabelError("`in` needs a list: zone in (a, b)")
+    values, t = set(), t[1:]
+    while True:
+        value, t = _word(t)
+        values.add(value)
+        if t[:1] == [")"]:
+            return values, t[1:]
+        if t[:1] != [","]:
+            raise LabelError("a list needs commas between its values and a ) at its end")
+        t = t[1:]
+
+
+def _word(t: list[str]) -> tuple[str, list[str]]:
+    if not t or not re.match(r"[A-Za-z0-9_./-]", t[0]):
+        raise LabelError(f"a name was expected, not {t[0]!r}" if t else "ends too early")
+    return t[0], t[1:]
+
+
+def _any(a: Predicate, b: Predicate) -> Predicate:
+    return lambda labels: a(labels) or b(labels)
+
+
+def _all(a: Predicate, b: Predicate) -> Predicate:
+    return lambda labels: a(labels) and b(labels)
+
+
+def _negate(a: Predicate) -> Predicate:
+    return lambda labels: not a(labels)
+
+
+def _member(name: str, values: set[str]) -> Predicate:
+    return lambda labels: labels.get(name) in values

@@ -1,0 +1,1 @@
+"""Life cycles as pure state machines: events in, instructions out."""

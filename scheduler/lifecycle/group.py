@@ -1,0 +1,181 @@
+"""One task group's run: which tasks wait, run, have ended, and which to start next.
+
+Pure state and arithmetic. Task states live in arrays, so a million-task group
+costs seven megabytes and no object per task.
+"""
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scheduler.lifecycle.transitions import GROUP, check
+from wire.states import ContainerReason, ContainerState, GroupState, TaskState, terminal
+
+SERVICE_BACKOFF_S = (1.0, 300.0)  # first and longest wait before a service task starts again
+SERVICE_STABLE_S = 300.0  # a service task that ran this long starts again without a wait
+BATCH_BACKOFF_S = (0.5, 60.0)
+FREE_ATTEMPTS = 20  # attempts lost through no fault of the task that are not counted
+
+
+@dataclass(slots=True)
+class End:
+    """How one attempt ended, as its node (or the lack of one) tells."""
+
+    index: int
+    state: ContainerState
+    reason: ContainerReason
+    exit_code: int
+    ran_s: float
+
+
+@dataclass(slots=True)
+class GroupRun:
+    """``failures`` and ``launches``: (count,) int16 per task; ``task_state``: (count,) int8."""
+
+    no: int
+    name: str
+    count: int
+    retries: int
+    after: tuple[int, ...]
+    service: bool = False
+    state: GroupState = GroupState.WAITING
+    task_state: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
+    failures: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
+    launches: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
+    next_fresh: int = 0  # tasks from here on were never started
+    again: deque[int] = field(default_factory=deque)  # to start again, now
+    delayed: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    killed: int = 0
+    retried: int = 0
+
+    def __post_init__(self) -> None:
+        self.task_state = np.zeros(self.count, np.int8)
+        self.failures = np.zeros(self.count, np.int16)
+        self.launches = np.zeros(self.count, np.int16)
+
+    @property
+    def wanted(self) -> int:
+        """Containers the group would start now."""
+        if self.state not in (GroupState.PENDING, GroupState.RUNNING):
+            return 0
+        return self.count - self.next_fresh + len(self.again)
+
+    @property
+    def unfinished(self) -> int:
+        return self.count - self.succeeded - self.failed - self.killed
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next delayed start falls due, in the caller's clock; None without one."""
+        return self.delayed[0][0] if self.delayed else None
+
+    def become(self, state: GroupState) -> None:
+        if state != self.state:
+            self.state = check(GROUP, self.state, state, f"group {self.name}")
+
+    def wake(self, now: float) -> int:
+        """Move delayed starts that fell due to ``again``; how many."""
+        moved = 0
+        while self.delayed and self.delayed[0][0] <= now:
+            self.again.append(heapq.heappop(self.delayed)[1])
+            moved += 1
+        return moved
+
+    def take(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Choose the next ``k`` tasks to start: (indices int32, attempt numbers int16, from 1)."""
+        if k > self.wanted:
+            raise ValueError(f"group {self.name} wants {self.wanted} containers, not {k}")
+        repeats = [self.again.popleft() for _ in range(min(k, len(self.again)))]
+        fresh = k - len(repeats)
+        indices = np.array(repeats + list(range(self.next_fresh, self.next_fresh + fresh)), np.int32)
+        self.next_fresh += fresh
+        self.task_state[indices] = TaskState.RUNNING
+        self.launches[indices] += 1
+        self.running += k
+        self.become(GroupState.RUNNING)
+        return indices, self.launches[indices]
+
+    def adopt(self, index: int, attempt: int) -> None:
+        """Take over an attempt that runs already (a new leader's rebuild)."""
+        self.task_state[index] = TaskState.RUNNING
+        self.launches[index] = max(attempt, int(self.launches[index]))
+        self.running += 1
+
+    def restore(self, index: int, state: int, failures: int, launches: int) -> None:
+        """Set a task from its row (a new leader's rebuild)."""
+        self.task_state[index] = state
+        self.failures[index] = failures
+        self.launches[index] = launches
+        self.succeeded += state == TaskState.SUCCEEDED
+        self.failed += state == TaskState.FAILED
+        self.killed += state == TaskState.KILLED
+
+    def restored(self) -> None:
+        """After ``restore`` and ``adopt``: work out what is still to be started."""
+        touched = np.flatnonzero(self.launches)
+        self.next_fresh = int(touched[-1]) + 1 if len(touched) else 0
+        waiting = np.flatnonzero(self.task_state[: self.next_fresh] == TaskState.PENDING)
+        self.again = deque(waiting.tolist())
+
+    def end(self, e: End, now: float, stopping: bool) -> TaskState:
+        """Account one ended attempt and say what became of its task.
+
+        ``PENDING`` means that it will be started again, at once or after a
+        back-off. ``stopping``: the job is being killed, nothing starts again.
+        """
+        self.running -= 1
+        new = self._verdict(e, stopping)
+        self.task_state[e.index] = new
+        if new == TaskState.PENDING:
+            self.retried += 1
+            self._again(e, now)
+        self.succeeded += new == TaskState.SUCCEEDED
+        self.failed += new == TaskState.FAILED
+        self.killed += new == TaskState.KILLED
+        return new
+
+    def _verdict(self, e: End, stopping: bool) -> TaskState:
+        if e.state == ContainerState.SUCCEEDED and not self.service:
+            return TaskState.SUCCEEDED
+        if stopping:
+            return TaskState.KILLED
+        if e.state == ContainerState.FAILED:
+            self.failures[e.index] = min(int(self.failures[e.index]) + 1, 32000)
+        if self.service:
+            return TaskState.PENDING
+        exhausted = self.failures[e.index] > self.retries
+        hopeless = self.launches[e.index] > self.retries + 1 + FREE_ATTEMPTS
+        return TaskState.FAILED if exhausted or hopeless else TaskState.PENDING
+
+    def _again(self, e: End, now: float) -> None:
+        delay = self._backoff_s(e)
+        if delay:
+            heapq.heappush(self.delayed, (now + delay, e.index))
+        else:
+            self.again.append(e.index)
+
+    def _backoff_s(self, e: End) -> float:
+        if self.service:
+            if e.ran_s >= SERVICE_STABLE_S:
+                self.failures[e.index] = 0
+                return 0.0
+            first, longest = SERVICE_BACKOFF_S
+            return min(longest, first * 2.0 ** min(int(self.launches[e.index]) - 1, 12))
+        if e.state != ContainerState.FAILED:
+            return 0.0  # lost or stopped: not the task's fault
+        first, longest = BATCH_BACKOFF_S
+        return min(longest, first * 2.0 ** min(int(self.failures[e.index]) - 1, 12))
+
+    def close(self) -> None:
+        """Kill what never ran, once nothing runs any more (the job is being killed or has failed)."""
+        self.killed += self.count - self.succeeded - self.failed - self.killed
+        self.next_fresh = self.count
+        self.again.clear()
+        self.delayed.clear()
+        if not terminal(self.state):
+            self.become(GroupState.FAILED if self.failed else GroupState.KILLED)

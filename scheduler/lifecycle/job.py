@@ -1,0 +1,158 @@
+"""The job master of a declarative job: task groups, dependencies, retries. Events in, instructions out.
+
+Instructions are values; the round turns them into rows and desired state.
+Asks follow from ``GroupRun.wanted``, so a group that may start needs no
+instruction of its own.
+"""
+
+from dataclasses import dataclass, field
+
+from scheduler.lifecycle.group import End, GroupRun
+from scheduler.lifecycle.transitions import JOB, check
+from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
+
+
+@dataclass(frozen=True, slots=True)
+class StopAll:
+    """Stop every live container of the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Tell the owner something: an event of the job."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The job is over; its row gets ``state`` and ``message``."""
+
+    state: JobState
+    message: str
+
+
+Instruction = StopAll | Tell | Ended
+
+
+@dataclass(slots=True)
+class JobRun:
+    """A live job as its home RM holds it. ``live``: containers that have not ended."""
+
+    id: int
+    groups: list[GroupRun]
+    state: JobState = JobState.SUBMITTED
+    live: int = 0
+    verdict: JobState | None = None  # how it will end once nothing runs
+    message: str = ""
+    open_groups: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.open_groups = sum(not terminal(g.state) for g in self.groups)
+
+    @property
+    def stopping(self) -> bool:
+        return self.verdict is not None
+
+    def become(self, state: JobState) -> None:
+        if state != self.state:
+            self.state = check(JOB, self.state, state, f"job {self.id}")
+
+
+def admit(job: JobRun) -> list[Instruction]:
+    """The job may run: groups without unfinished dependencies begin to ask."""
+    job.become(JobState.ADMITTED)
+    _open_groups(job)
+    return []
+
+
+def allocated(job: JobRun, k: int) -> None:
+    """``k`` containers were placed for the job."""
+    job.live += k
+    if job.state == JobState.ADMITTED:
+        job.become(JobState.RUNNING)
+
+
+def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, list[Instruction]]:
+    """One attempt ended. What became of its task, and what follows for the job."""
+    job.live -= 1
+    task = group.end(e, now, job.stopping)
+    out: list[Instruction] = []
+    if task == TaskState.PENDING:
+        out.append(Tell("retry", f"{group.name}[{e.index}] {describe(e)}; it will be tried again"))
+    elif task == TaskState.FAILED and not job.stopping:
+        out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {group.launches[e.index]} attempts")
+    if not group.unfinished and not terminal(group.state):
+        job.open_groups -= 1
+        group.become(GroupState.SUCCEEDED if not group.failed + group.killed else GroupState.FAILED)
+        if not job.stopping:
+            _open_groups(job)
+    elif not group.running and group.state == GroupState.RUNNING and not job.stopping:
+        group.become(GroupState.PENDING)
+    return task, out + _finish(job)
+
+
+def kill(job: JobRun, message: str) -> list[Instruction]:
+    """Somebody wants the job stopped. Asking twice changes nothing."""
+    if job.stopping or terminal(job.state):
+        return []
+    job.verdict, job.message = JobState.KILLED, message
+    if job.state != JobState.SUBMITTED:
+        job.become(JobState.KILLING)
+    return [StopAll(), *_finish(job)]
+
+
+def reject(job: JobRun, message: str) -> list[Instruction]:
+    """The job can never run here; it fails with the reason."""
+    job.verdict, job.message = JobState.FAILED, message
+    return _finish(job)
+
+
+def _fail(job: JobRun, message: str) -> list[Instruction]:
+    job.verdict, job.message = JobState.FAILED, message
+    job.become(JobState.KILLING)
+    return [Tell("failed", message), StopAll()]
+
+
+def _finish(job: JobRun) -> list[Instruction]:
+    """End the job when nothing is left to do."""
+    if job.live or (job.open_groups and not job.stopping):
+        return []
+    for group in job.groups:
+        if not terminal(group.state):
+            group.close()
+    state = job.verdict or JobState.SUCCEEDED
+    job.become(state)
+    return [Ended(state, job.message)]
+
+
+def _open_groups(job: JobRun) -> None:
+    done = {g.no for g in job.groups if g.state == GroupState.SUCCEEDED}
+    for group in job.groups:
+        if group.state == GroupState.WAITING and done.issuperset(group.after):
+            group.become(GroupState.PENDING)
+
+
+_WHY = {
+    ContainerReason.TIMEOUT: "ran longer than its timeout",
+    ContainerReason.MEMORY: "used more memory than it asked for",
+    ContainerReason.LOCALIZATION: "could not fetch its files",
+    ContainerReason.START: "could not start its command",
+    ContainerReason.OUTPUT: "did not leave a named output",
+    ContainerReason.STOPPED: "was stopped",
+    ContainerReason.LEASE: "was refused by its node",
+    ContainerReason.NODE_LOST: "was on a node that fell silent",
+    ContainerReason.VANISHED: "is no longer known to its node",
+    ContainerReason.EXIT_UNKNOWN: "ended while its exit status could not be recorded",
+    ContainerReason.DISCONNECTED: "was stopped by a node that was cut off",
+}
+
+
+def describe(e: End) -> str:
+    """How an attempt ended, as part of a sentence."""
+    if e.state == ContainerState.SUCCEEDED:
+        return "ended"
+    if e.reason == ContainerReason.SIGNAL:
+        return f"was ended by signal {-e.exit_code}"
+    return _WHY.get(e.reason, f"ended with exit status {e.exit_code}")
