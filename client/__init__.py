@@ -1,0 +1,45 @@
+"""The Python SDK and ``hydractl``. Both speak to the cluster over HTTP only.
+
+    from client import Client
+
+    with Client("http://127.0.0.1:8470", token) as hydra:
+        job = hydra.wait(hydra.submit("job.yaml").id)
+"""
+
+from client.answers import (
+    Artifact,
+    Container,
+    Event,
+    Group,
+    Job,
+    LogPiece,
+    Me,
+    Node,
+    Output,
+    Queue,
+    SubCluster,
+    Task,
+)
+from client.api import Client
+from client.errors import FieldError, HydraError, InvalidJob, Problem, Unreachable
+
+__all__ = [
+    "Artifact",
+    "Client",
+    "Container",
+    "Event",
+    "FieldError",
+    "Group",
+    "HydraError",
+    "InvalidJob",
+    "Job",
+    "LogPiece",
+    "Me",
+    "Node",
+    "Output",
+    "Problem",
+    "Queue",
+    "SubCluster",
+    "Task",
+    "Unreachable",
+]

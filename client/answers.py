@@ -1,0 +1,260 @@
+"""The API's answers as frozen dataclasses.
+
+Fields a newer server adds are ignored; fields an older one lacks take their
+default. Times are aware datetimes in UTC; units stand last in a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from client.errors import HydraError, Problem
+from wire.states import JobState, terminal
+
+T = TypeVar("T")
+Amounts = dict[str, float]  # resource name -> amount; the unit stands last in the name
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One task group of a job; the counters lag by up to a second while it runs."""
+
+    name: str
+    state: str
+    count: int
+    no: int = 0
+    pending: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    killed: int = 0
+    retried: int = 0
+    resources: dict[str, Any] = field(default_factory=dict)
+    after: list[str] = field(default_factory=list)
+    reason: dict[str, Any] | None = None  # why it waits, with numbers
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def reason_text(self) -> str:
+        """Why the group waits, in one sentence; empty when it does not."""
+        return str((self.reason or {}).get("text") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    id: int
+    name: str
+    state: str
+    kind: str = "batch"
+    queue: str = ""
+    owner: str = ""
+    priority: int = 0
+    tags: list[str] = field(default_factory=list)
+    message: str | None = None  # why it ended as it did
+    home: str | None = None  # the sub-cluster whose RM holds it
+    submitted_at: datetime | None = None
+    admitted_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    groups: list[Group] = field(default_factory=list)
+    waiting: str | None = None  # why it waits, in one line
+    spec: dict[str, Any] | None = None  # in a job's detail only
+
+    @property
+    def ended(self) -> bool:
+        """Whether the job can never change again."""
+        return self.state in JobState.__members__ and terminal(JobState[self.state])
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == JobState.SUCCEEDED.name
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    group: str
+    index: int
+    state: str
+    attempts: int = 0
+    container: str | None = None  # its current or last attempt
+    node: str | None = None
+    exit_code: int | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One attempt of a task."""
+
+    id: str
+    state: str
+    job: int | None = None
+    group: str = ""
+    index: int = 0
+    attempt: int = 0
+    node: str | None = None
+    sub_cluster: str | None = None
+    reason: str | None = None  # a name of ``wire.states.ContainerReason``
+    exit_code: int | None = None
+    allocated_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    memory_mib: int = 0
+    vcores_milli: int = 0
+    gpus: list[int] | int | None = None
+    peak_memory_mib: int | None = None
+    cpu_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogPiece:
+    """Part of a stream. ``skipped`` bytes were dropped just before it because of the size cap."""
+
+    data: str
+    offset: int
+    next_offset: int  # where to go on
+    skipped: int = 0
+    complete: bool = False  # the stream has ended
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    digest: str  # SHA-256, hex
+    size: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that a task left behind under a name its group gives."""
+
+    group: str
+    index: int
+    name: str
+    path: str  # relative to the task's work folder
+    digest: str
+    size: int
+    container: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    at: datetime
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """``guaranteed`` and ``maximum`` are shares of the parent, 0 to 1."""
+
+    path: str
+    guaranteed: float | None = None
+    maximum: float | None = None
+    weight: float | None = None
+    open_to_all: bool = False
+    stopped: bool = False
+    leaf: bool = True
+    level: str | None = None  # what you may do there
+    used: Amounts = field(default_factory=dict)
+    pending: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    id: int
+    name: str
+    state: str
+    sub_cluster: str = ""
+    rack: str = ""
+    health: list[str] = field(default_factory=list)  # faults; empty when well
+    labels: dict[str, str] = field(default_factory=dict)
+    capacity: Amounts = field(default_factory=dict)
+    allocated: Amounts = field(default_factory=dict)
+    used: Amounts = field(default_factory=dict)
+    containers: int | None = None
+    last_seen_s: float | None = None  # seconds since its last report
+    enforces: list[str] = field(default_factory=list)
+    host: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubCluster:
+    id: int
+    name: str
+    state: str
+    leader: str | None = None
+    epoch: int | None = None
+    lease_ok: bool | None = None
+    nodes: dict[str, int] = field(default_factory=dict)  # node state -> number
+    capacity: Amounts = field(default_factory=dict)
+    allocated: Amounts = field(default_factory=dict)
+    used: Amounts = field(default_factory=dict)
+    pending: Amounts = field(default_factory=dict)
+    live_containers: int | None = None
+    rounds_per_s: float | None = None
+    placed_per_s: float | None = None
+    policy_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGrant:
+    path: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    id: int
+    username: str
+    role: str
+    queues: list[QueueGrant] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    token: str
+    expiry: datetime | None = None
+    user: Any = None
+
+
+_adapters: dict[Any, TypeAdapter[Any]] = {}  # building one costs a hundred times more than using it
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    if kind not in _adapters:
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]
+
+
+def read(kind: type[T], raw: Any) -> T:
+    """Make a ``kind`` of an answer's JSON; ``HydraError`` when the server speaks something else."""
+    try:
+        answer: T = _adapter(kind).validate_python(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "(all of it)"
+        raise HydraError(
+            Problem(
+                title=f"The server's answer is not a {kind.__name__} this client understands",
+                detail=f"The server's answer is not a {kind.__name__} this client understands: {where}: "
+                f"{first['msg']}. Use a client of the server's version.",
+            )
+        ) from error
+    return answer
+
+
+def to_json(answer: Any) -> Any:
+    """An answer, or an iterable of them, as plain JSON values."""
+    if isinstance(answer, Iterable) and not isinstance(answer, (str, bytes, dict)):
+        return [to_json(each) for each in answer]
+    if isinstance(answer, dict) or answer is None:
+        return answer
+    return _adapter(type(answer)).dump_python(answer, mode="json")

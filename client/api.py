@@ -1,0 +1,353 @@
+"""``Client``: the cluster's REST API as typed Python.
+
+Every call that can safely be repeated is, for ``retry_s`` seconds, while the
+server is away (connection errors, 502, 503, 504) or says to slow down (429).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, quote, urlsplit
+
+import httpx
+
+from client import answers, jobfile
+from client.answers import (
+    Artifact,
+    Container,
+    Event,
+    Job,
+    Login,
+    LogPiece,
+    Me,
+    Node,
+    Output,
+    Queue,
+    SubCluster,
+    Task,
+)
+from client.errors import HydraError, client_error
+from client.transport import Transport
+
+T = TypeVar("T")
+Spec = dict[str, Any]
+OnUpload = Callable[[jobfile.LocalFile, int], None]  # the file, bytes sent so far; its size at once when it is there
+PREFIX = "/api/v1"
+FOLLOW_TIMEOUT_S = 40.0  # the server holds a followed read for up to 25 s
+PATIENCE_S = 600.0  # how long waiting and following outlast a server that is away
+_BLOCK_BYTES = 256 * 1024
+_POLL_MIN_S, _POLL_MAX_S = 0.1, 1.0
+
+
+class Client:
+    """One server and one account. Safe to use from several threads; close it, or use it in ``with``."""
+
+    def __init__(self, url: str, token: str | None = None, *, timeout_s: float = 30.0, retry_s: float = 30.0) -> None:
+        self._transport = Transport(url, token, timeout_s=timeout_s, retry_s=retry_s)
+
+    @property
+    def url(self) -> str:
+        return self._transport.url
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- account ------------------------------------------------------------------------------------------------
+
+    def login(self, username: str, password: str) -> Login:
+        """Get a token; make a new ``Client`` with it."""
+        body = {"username": username, "password": password}
+        return answers.read(Login, self._transport.request("POST", f"{PREFIX}/auth/login", json=body).json())
+
+    def logout(self) -> None:
+        """Make this client's token worthless."""
+        self._transport.request("POST", f"{PREFIX}/auth/logout")
+
+    def me(self) -> Me:
+        return answers.read(Me, self._get("/me"))
+
+    # -- jobs ---------------------------------------------------------------------------------------------------
+
+    def submit(
+        self, job: Spec | str | Path, *, idempotency_key: str | None = None, on_upload: OnUpload | None = None
+    ) -> Job:
+        """Upload the files a job brings and submit it; returns once the cluster will not forget it.
+
+        ``job`` is a job file's path, or the same as a dict (its sources relative to the working folder).
+        A repeat with the same ``idempotency_key`` returns the first answer; by default every call has its own.
+        """
+        headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+        spec = self._packed(job, on_upload)
+        answer = self._transport.request("POST", f"{PREFIX}/jobs", json=spec, headers=headers, repeatable=True)
+        return answers.read(Job, answer.json())
+
+    def submit_many(self, jobs: Sequence[Spec | str | Path], *, idempotency_key: str | None = None) -> list[int]:
+        """Submit up to 1000 jobs, all or none; returns their ids in order."""
+        headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+        body = {"jobs": [self._packed(job, None) for job in jobs]}
+        answer = self._transport.request("POST", f"{PREFIX}/jobs/bulk", json=body, headers=headers, repeatable=True)
+        return [int(each) for each in answer.json()["ids"]]
+
+    def job(self, job_id: int, *, patience_s: float | None = None) -> Job:
+        return answers.read(Job, self._get(f"/jobs/{job_id}", patience_s=patience_s))
+
+    def jobs(self, *, page_size: int = 100, **filters: str | None) -> Iterator[Job]:
+        """Newest first. Filters: state, queue, owner, tag, name, kind."""
+        return self._pages("/jobs", Job, {**filters, "page_size": page_size})
+
+    def wait(
+        self,
+        job_id: int,
+        on_change: Callable[[Job], None] | None = None,
+        *,
+        timeout_s: float | None = None,
+        patience_s: float = PATIENCE_S,
+    ) -> Job:
+        """Until the job has ended; ``on_change`` gets the job at first and whenever it differs.
+
+        ``TimeoutError`` after ``timeout_s``. A server that is away is waited for, ``patience_s`` at a time.
+        """
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        seen: Job | None = None
+        pause_s = _POLL_MIN_S
+        while True:
+            job = self.job(job_id, patience_s=patience_s)
+            changed = job != seen
+            if changed and on_change:
+                on_change(job)
+            if job.ended:
+                return job
+            if end is not None and time.monotonic() >= end:
+                raise TimeoutError(f"job {job_id} is {job.state} after {timeout_s} s")
+            seen = job
+            pause_s = _POLL_MIN_S if changed else min(pause_s * 1.5, _POLL_MAX_S)
+            time.sleep(pause_s)
+
+    def kill(self, job_id: int, message: str = "") -> Job | None:
+        return self._change(f"/jobs/{job_id}/kill", {"message": message} if message else {}, repeatable=True)
+
+    def retry(self, job_id: int) -> Job | None:
+        """Run the failed tasks of an ended job again."""
+        return self._change(f"/jobs/{job_id}/retry", {}, repeatable=False)
+
+    def priority(self, job_id: int, priority: int) -> Job | None:
+        return self._change(f"/jobs/{job_id}/priority", {"priority": priority}, repeatable=True)
+
+    def tasks(
+        self, job_id: int, *, group: str | None = None, state: str | None = None, page_size: int = 500
+    ) -> Iterator[Task]:
+        return self._pages(f"/jobs/{job_id}/tasks", Task, {"group": group, "state": state, "page_size": page_size})
+
+    def containers(self, job_id: int, *, task: str | None = None, page_size: int = 500) -> Iterator[Container]:
+        """The job's attempts; ``task`` is ``group/index``."""
+        return self._pages(f"/jobs/{job_id}/containers", Container, {"task": task, "page_size": page_size})
+
+    def events(self, job_id: int) -> Iterator[Event]:
+        return self._pages(f"/jobs/{job_id}/events", Event, {})
+
+    def outputs(self, job_id: int) -> Iterator[Output]:
+        """The files that the job's tasks have left behind, each task's valid attempt only."""
+        return self._pages(f"/jobs/{job_id}/outputs", Output, {})
+
+    # -- logs ---------------------------------------------------------------------------------------------------
+
+    def logs(
+        self,
+        container: str,
+        follow: bool = False,
+        *,
+        stream: str = "stdout",
+        offset: int = 0,
+        limit_bytes: int | None = None,
+        patience_s: float = PATIENCE_S,
+    ) -> Iterator[LogPiece]:
+        """A container's output from ``offset`` (bytes) on; with ``follow`` until the stream has ended.
+
+        A broken connection or a restarted server is survived: reading goes on at the last offset.
+        """
+        path = f"/containers/{quote(container, safe='')}/logs"
+        while True:
+            started = time.monotonic()
+            params = {"stream": stream, "offset": offset, "limit": limit_bytes, "follow": 1 if follow else None}
+            raw = self._get(path, params, patience_s=patience_s, timeout_s=FOLLOW_TIMEOUT_S if follow else None)
+            piece = answers.read(LogPiece, raw)
+            moved = piece.next_offset > offset
+            offset = max(offset, piece.next_offset)
+            if moved or piece.data:
+                yield piece
+            elif piece.complete or not follow:
+                return
+            elif time.monotonic() - started < _POLL_MIN_S:
+                time.sleep(_POLL_MAX_S / 2)  # a server that does not hold the request must not be hammered
+
+    # -- artifacts ----------------------------------------------------------------------------------------------
+
+    def has_artifact(self, digest: str) -> bool:
+        """Whether the server holds these bytes and you may use them."""
+        try:
+            self._transport.request("HEAD", f"{PREFIX}/artifacts/{_hex(digest)}")
+        except HydraError as error:
+            if error.status in (403, 404):
+                return False
+            raise
+        return True
+
+    def upload(self, source: str | Path, on_upload: OnUpload | None = None) -> Artifact:
+        """Put a file there, unless it is there already."""
+        local = jobfile.read_file(Path(source))
+        self._put(local, on_upload)
+        return Artifact(local.digest, local.size)
+
+    def upload_all(self, files: Sequence[jobfile.LocalFile], on_upload: OnUpload | None = None) -> None:
+        """Put several files there, a few at a time; ``on_upload`` is called from several threads."""
+        if files:
+            with ThreadPoolExecutor(max_workers=4) as pool:
+                for done in [pool.submit(self._put, local, on_upload) for local in files]:
+                    done.result()
+
+    def download(self, digest: str, target: str | Path, on_bytes: Callable[[int], None] | None = None) -> Path:
+        """Fetch an artifact into the file ``target``, which appears only once its digest was checked."""
+        target = Path(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{uuid.uuid4().hex}.part")
+        try:
+            self._fetch(digest, temporary, on_bytes)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return target
+
+    def _fetch(self, digest: str, target: Path, on_bytes: Callable[[int], None] | None) -> None:
+        def take(answer: httpx.Response) -> None:
+            found = hashlib.sha256()
+            got = 0
+            with target.open("wb") as file:  # from the start, also when this is a second try
+                for block in answer.iter_bytes(_BLOCK_BYTES):
+                    file.write(block)
+                    found.update(block)
+                    got += len(block)
+                    if on_bytes:
+                        on_bytes(got)
+            if found.hexdigest() != digest:
+                raise client_error(
+                    f"what the server sent as {digest[:12]} has another digest ({got} bytes)",
+                    remedy="Try again; if it stays so, the stored file is damaged: tell the operator.",
+                )
+
+        self._transport.stream(f"{PREFIX}/artifacts/{_hex(digest)}", take)
+
+    def _packed(self, job: Spec | str | Path, on_upload: OnUpload | None) -> Spec:
+        spec, base = (job, Path()) if isinstance(job, dict) else (jobfile.load(Path(job)), Path(job).parent)
+        packed = jobfile.pack(spec, base)
+        self.upload_all(packed.uploads, on_upload)
+        return packed.spec
+
+    def _put(self, local: jobfile.LocalFile, on_upload: OnUpload | None) -> None:
+        tell = on_upload or (lambda _file, _sent: None)
+        if not self.has_artifact(local.digest):
+            self._transport.request(
+                "PUT",
+                f"{PREFIX}/artifacts/{local.digest}",
+                body=lambda: _blocks(local, tell),
+                headers={"Content-Type": "application/octet-stream", "Content-Length": str(local.size)},
+            )
+        tell(local, local.size)
+
+    # -- the cluster --------------------------------------------------------------------------------------------
+
+    def queues(self) -> list[Queue]:
+        return list(self._pages("/queues", Queue, {}))
+
+    def nodes(self, *, sub_cluster: str | None = None) -> Iterator[Node]:
+        return self._pages("/nodes", Node, {"sub_cluster": sub_cluster, "page_size": 500})
+
+    def node(self, node_id: int) -> Node:
+        return answers.read(Node, self._get(f"/nodes/{node_id}"))
+
+    def sub_clusters(self) -> list[SubCluster]:
+        return list(self._pages("/sub-clusters", SubCluster, {}))
+
+    def overview(self) -> dict[str, Any]:
+        """Capacity, allocation and use, per sub-cluster and in all."""
+        answer: dict[str, Any] = self._get("/overview")
+        return answer
+
+    # -- plumbing -----------------------------------------------------------------------------------------------
+
+    def _get(
+        self,
+        path: str,
+        params: dict[str, Any] | None = None,
+        *,
+        patience_s: float | None = None,
+        timeout_s: float | None = None,
+    ) -> Any:
+        return self._transport.request(
+            "GET", PREFIX + path, params=params, patience_s=patience_s, timeout_s=timeout_s
+        ).json()
+
+    def _change(self, path: str, body: Spec, *, repeatable: bool) -> Job | None:
+        """POST a wish about a job; the job where the server answers with it."""
+        answer = self._transport.request("POST", PREFIX + path, json=body, repeatable=repeatable)
+        raw = answer.json() if answer.content else None
+        return answers.read(Job, raw) if isinstance(raw, dict) and "state" in raw else None
+
+    def _pages(self, path: str, kind: type[T], params: dict[str, Any]) -> Iterator[T]:
+        """Every element of a list, page by page, fetched as it is needed."""
+        while True:
+            page = self._get(path, params)
+            rows = page if isinstance(page, list) else page["results"]
+            for row in rows:
+                yield answers.read(kind, row)
+            onward = None if isinstance(page, list) else page.get("next")
+            if not onward:
+                return
+            # Only the query: the server may know itself by another address than we do.
+            params = {key: values[-1] for key, values in parse_qs(urlsplit(onward).query).items()}
+
+
+def _blocks(local: jobfile.LocalFile, tell: OnUpload) -> Iterator[bytes]:
+    """The file in pieces; ``HydraError`` when it is no longer the file that was read for its digest."""
+    sent = 0
+    found = hashlib.sha256()
+    with local.source.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            sent += len(block)
+            found.update(block)
+            if sent > local.size:
+                break
+            if sent == local.size and found.hexdigest() != local.digest:
+                break
+            yield block
+            tell(local, sent)
+        else:
+            if sent == local.size:
+                return
+    raise client_error(
+        f"{local.source} changed while it was uploaded", field_name="source", remedy="Submit again when it is at rest."
+    )
+
+
+def _hex(digest: str) -> str:
+    if len(digest) != 64 or any(c not in "0123456789abcdef" for c in digest):
+        raise client_error(
+            f"not a digest: {digest[:80]!r}", field_name="digest", remedy="Give a SHA-256 as 64 hexadecimal digits."
+        )
+    return digest
+

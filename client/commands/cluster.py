@@ -1,0 +1,107 @@
+"""What the cluster is made of, and how full it is."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from client.commands.common import connected
+from client.screen import Format, OutputOption, plain, show, show_one
+
+
+def queues(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """The queues, their shares and what they use."""
+    columns = [
+        ("QUEUE", lambda q: q.path), ("GUARANTEED", lambda q: share(q.guaranteed)),
+        ("MAXIMUM", lambda q: share(q.maximum)), ("USED", lambda q: amounts(q.used)),
+        ("PENDING", lambda q: amounts(q.pending)), ("STATE", lambda q: "stopped" if q.stopped else "open"),
+        ("YOU MAY", lambda q: q.level),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        show(client.queues(), columns, output, nothing="There are no queues.")
+
+
+def nodes(
+    ctx: typer.Context,
+    sub_cluster: Annotated[str | None, typer.Option("--sub-cluster", "-s", help="Of this sub-cluster only.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
+    output: OutputOption = Format.table,
+) -> None:
+    """The nodes, their state and how full they are."""
+    columns = [
+        ("NODE", lambda n: n.id), ("NAME", lambda n: n.name), ("SUB-CLUSTER", lambda n: n.sub_cluster),
+        ("RACK", lambda n: n.rack), ("STATE", lambda n: n.state), ("FAULTS", lambda n: n.health or " "),
+        ("MEMORY MIB", lambda n: of(n.allocated, n.capacity, "memory_mib")),
+        ("CORES", lambda n: of(n.allocated, n.capacity, "vcores_milli", 1000)),
+        ("GPUS", lambda n: of(n.allocated, n.capacity, "gpus")),
+        ("CONTAINERS", lambda n: n.containers), ("SEEN", lambda n: ago(n.last_seen_s)),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        found = client.nodes(sub_cluster=sub_cluster)
+        show(islice(found, limit or None), columns, output, nothing="There are no such nodes.")
+
+
+def node(
+    ctx: typer.Context,
+    node: Annotated[int, typer.Argument(metavar="NODE", help="The node's number.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """One node."""
+    with connected(ctx) as client:
+        n = client.node(node)
+    pairs = [
+        ("node", n.id), ("name", n.name), ("sub-cluster", n.sub_cluster), ("rack", n.rack), ("state", n.state),
+        ("faults", n.health), ("labels", n.labels), ("capacity", n.capacity), ("allocated", n.allocated),
+        ("used", n.used), ("containers", n.containers), ("seen", ago(n.last_seen_s)), ("enforces", n.enforces),
+        ("host", n.host), ("version", n.version),
+    ]  # fmt: skip
+    show_one(n, pairs, output)
+
+
+def sub_clusters(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """The sub-clusters, who leads them and how full they are."""
+    columns = [
+        ("SUB-CLUSTER", lambda s: s.name), ("STATE", lambda s: s.state), ("LEADER", lambda s: s.leader),
+        ("EPOCH", lambda s: s.epoch), ("LEASE", lambda s: {None: "-", True: "held", False: "lapsed"}[s.lease_ok]),
+        ("NODES", lambda s: s.nodes), ("MEMORY MIB", lambda s: of(s.allocated, s.capacity, "memory_mib")),
+        ("CORES", lambda s: of(s.allocated, s.capacity, "vcores_milli", 1000)),
+        ("GPUS", lambda s: of(s.allocated, s.capacity, "gpus")),
+        ("RUNNING", lambda s: s.live_containers), ("PENDING", lambda s: s.pending.get("containers")),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        show(client.sub_clusters(), columns, output, nothing="There are no sub-clusters.")
+
+
+def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """The whole cluster at a glance."""
+    with connected(ctx) as client:
+        answer = client.overview()
+    show_one(answer, [(key, value) for key, value in answer.items() if not isinstance(value, list)], output)
+    if output is Format.table:
+        print()
+        sub_clusters(ctx, output)
+
+
+def share(value: float | None) -> str:
+    return "-" if value is None else f"{value * 100:g} %"
+
+
+def of(used: dict[str, float], whole: dict[str, float], name: str, unit: int = 1) -> str:
+    """``512 / 4096``; a dash where there is nothing to share out."""
+    return f"{used.get(name, 0) / unit:g} / {whole[name] / unit:g}" if whole.get(name) else "-"
+
+
+def amounts(value: Any) -> str:
+    """Resources without those that are zero."""
+    return plain({k: v for k, v in value.items() if v}) if isinstance(value, dict) else plain(value)
+
+
+def ago(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.1f} s ago"
+
+
+def register(app: typer.Typer) -> None:
+    for command in (overview, queues, nodes, node, sub_clusters):
+        app.command(rich_help_panel="Cluster")(command)

@@ -1,0 +1,240 @@
+"""Logs, result files and artifacts."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+from client.answers import Artifact, LogPiece, Output
+from client.api import Client
+from client.commands.common import JobArgument, connected
+from client.errors import client_error
+from client.follow import Printer, Target, follow_tasks, parse_target, tasks_of
+from client.progress import uploading
+from client.screen import Format, OutputOption, console, print_json, printable, say, show, size
+
+artifacts = typer.Typer(no_args_is_help=True, help="Files by their SHA-256: what jobs bring and leave behind.")
+
+
+class JsonPrinter(Printer):
+    """One JSON object per piece, for programs."""
+
+    def piece(self, name: str, piece: LogPiece) -> None:
+        import json
+
+        line = {"task": name, "data": piece.data, "offset": piece.offset, "skipped": piece.skipped}
+        self._write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def logs(
+    ctx: typer.Context,
+    target: Annotated[str, typer.Argument(help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")],
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="What the tasks wrote to stderr instead.")] = False,
+    offset: Annotated[int, typer.Option(min=0, help="Skip so many bytes of each stream.")] = 0,
+    output: OutputOption = Format.table,
+) -> None:
+    """What tasks wrote: each line under its task's name when there are several."""
+    stream = "stderr" if stderr else "stdout"
+    wanted = parse_target(target)
+    with connected(ctx) as client:
+        if wanted.container:
+            printer = _printer(output, several=False)
+            for piece in client.logs(wanted.container, follow, stream=stream, offset=offset):
+                printer.piece(wanted.container, piece)
+        elif follow:
+            tasks = tasks_of(client, wanted)
+            printer = _printer(output, several=len(tasks) > 1)
+            for thread in follow_tasks(client, wanted.job, tasks, stream, printer, say):
+                thread.join()
+        else:
+            _print_all(client, wanted, stream, offset, output)
+
+
+def _printer(output: Format, several: bool) -> Printer:
+    return JsonPrinter(False) if output is Format.json else Printer(prefixed=several)
+
+
+def _print_all(client: Client, wanted: Target, stream: str, offset: int, output: Format) -> None:
+    """What has been written so far, task after task; says so when there was nothing."""
+    tasks = tasks_of(client, wanted)
+    printer = _printer(output, several=len(tasks) > 1)
+    wrote = False
+    waiting = []
+    for task in tasks:
+        name = f"{task.group}/{task.index}"
+        if task.container is None:
+            waiting.append(name)
+            continue
+        for piece in client.logs(task.container, stream=stream, offset=offset):
+            printer.piece(name, piece)
+            wrote = True
+        printer.end(name)
+    if waiting:
+        more = f" and {len(waiting) - 3} more" if len(waiting) > 3 else ""
+        say(f"Not started yet: {', '.join(waiting[:3])}{more}. Wait for them with: hydractl logs -f")
+    elif not wrote:
+        other = "stdout: without --stderr" if stream == "stderr" else "stderr: --stderr"
+        say(f"Nothing on {stream}. The other stream is {other}.")
+
+
+GroupOption = Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")]
+IndexOption = Annotated[int | None, typer.Option("--index", "-i", min=0, help="Of this task of the group only.")]
+NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only outputs of this name.")]
+
+
+def outputs(
+    ctx: typer.Context,
+    job: JobArgument,
+    name: NameArgument = None,
+    group: GroupOption = None,
+    index: IndexOption = None,
+    output: OutputOption = Format.table,
+) -> None:
+    """The files a job's tasks have left behind."""
+    columns = [
+        ("OUTPUT", lambda o: o.name), ("TASK", lambda o: f"{o.group}/{o.index}"), ("PATH", lambda o: o.path),
+        ("SIZE", lambda o: size(o.size)), ("SHA-256", lambda o: o.digest),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        found = (o for o in client.outputs(job) if _chosen(o, name, group, index))
+        show(found, columns, output, nothing="No such outputs (yet). Groups name them under outputs:.")
+
+
+def fetch(
+    ctx: typer.Context,
+    job: JobArgument,
+    name: NameArgument = None,
+    group: GroupOption = None,
+    index: IndexOption = None,
+    to: Annotated[Path | None, typer.Option("--to", "-d", help="A folder; by default job-JOB.")] = None,
+    stdout: Annotated[bool, typer.Option("--stdout", help="Print one output instead of storing it.")] = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """Download a job's outputs into FOLDER/GROUP/ (FOLDER/GROUP/INDEX/ where a group has several tasks)."""
+    with connected(ctx) as client:
+        found = [o for o in client.outputs(job) if _chosen(o, name, group, index)]
+        if not found:
+            raise client_error(
+                f"job {job} has no such output", field_name="output", remedy=f"See: hydractl outputs {job}"
+            )
+        if stdout:
+            _print_one(client, found)
+            return
+        several = {g.name for g in client.job(job).groups if g.count > 1}
+        folder = to or Path(f"job-{job}")
+        stored = [_store(client, each, folder, each.group in several) for each in found]
+    if output is Format.json:
+        print_json([{"path": str(path), "name": o.name, "size": o.size} for path, o in zip(stored, found, strict=True)])
+    else:
+        for path in stored:
+            print(path)
+
+
+def _chosen(output: Output, name: str | None, group: str | None, index: int | None) -> bool:
+    return (
+        (name is None or output.name == name)
+        and (group is None or output.group == group)
+        and (index is None or output.index == index)
+    )
+
+
+def _store(client: Client, output: Output, folder: Path, several: bool) -> Path:
+    """Download one output to its place; refuses names that would lead out of ``folder``."""
+    target = place(folder, output, several)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(24), DownloadColumn(), console=console(stderr=True), transient=True,
+        disable=not sys.stderr.isatty(),
+    ) as progress:  # fmt: skip
+        bar = progress.add_task(printable(output.name).replace("[", "\\["), total=output.size)
+        return client.download(output.digest, target, lambda got: progress.update(bar, completed=got))
+
+
+def place(folder: Path, output: Output, several: bool) -> Path:
+    """Where an output is stored. ``HydraError`` for a path that is not plainly below ``folder``."""
+    parts = [output.group, *([str(output.index)] if several else []), *PurePosixPath(output.path).parts]
+    if any(part in ("", ".", "..", "/") or "\x00" in part or "/" in part or "\\" in part for part in parts):
+        raise client_error(
+            f"the server names an output {output.path!r} that would lie outside {folder}",
+            field_name="path",
+            remedy=f"Fetch it by its digest: hydractl artifacts get {output.digest}",
+        )
+    return folder.joinpath(*parts)
+
+
+def _print_one(client: Client, found: list[Output]) -> None:
+    if len(found) > 1:
+        names = ", ".join(f"{o.name} of {o.group}/{o.index}" for o in islice(found, 5))
+        raise client_error(
+            f"{len(found)} outputs match ({names}{' ...' if len(found) > 5 else ''}), --stdout prints one",
+            field_name="output",
+            remedy="Choose with NAME, --group and --index.",
+        )
+    with tempfile.TemporaryDirectory(prefix="hydractl-") as folder:
+        path = client.download(found[0].digest, Path(folder) / "output")
+        sys.stdout.flush()
+        with path.open("rb") as file:
+            while block := file.read(1024 * 1024):
+                sys.stdout.buffer.write(block)
+        sys.stdout.buffer.flush()
+
+
+@artifacts.command("put")
+def artifacts_put(
+    ctx: typer.Context,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", exists=True, dir_okay=False, readable=True)],
+    output: OutputOption = Format.table,
+) -> None:
+    """Upload files; print their digests, for digest: in a job file."""
+    with connected(ctx) as client, uploading() as on_upload:
+        stored = [(path, client.upload(path, on_upload)) for path in files]
+    rows = [{"path": str(path), "digest": a.digest, "size": a.size} for path, a in stored]
+    columns = [
+        ("SHA-256", lambda r: r["digest"]), ("SIZE", lambda r: size(r["size"])), ("FILE", lambda r: r["path"])
+    ]  # fmt: skip
+    show(rows, columns, output, nothing="Nothing uploaded.")
+
+
+@artifacts.command("get")
+def artifacts_get(
+    ctx: typer.Context,
+    digest: Annotated[str, typer.Argument(help="SHA-256, 64 hexadecimal digits.")],
+    to: Annotated[Path | None, typer.Option("--to", "-d", help="A file; by default the digest.")] = None,
+    output: OutputOption = Format.table,
+) -> None:
+    """Download a file by its digest."""
+    target = to or Path(digest)
+    with connected(ctx) as client:
+        path = client.download(digest, target)
+    if output is Format.json:
+        print_json(Artifact(digest, path.stat().st_size))
+    else:
+        print(path)
+
+
+@artifacts.command("has")
+def artifacts_has(
+    ctx: typer.Context,
+    digest: Annotated[str, typer.Argument(help="SHA-256, 64 hexadecimal digits.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """Whether the cluster holds a file that you may use; status 0 or 1."""
+    with connected(ctx) as client:
+        there = client.has_artifact(digest)
+    if output is Format.json:
+        print_json({"digest": digest, "there": there})
+    else:
+        print("yes" if there else "no")
+    raise typer.Exit(0 if there else 1)
+
+
+def register(app: typer.Typer) -> None:
+    for command in (logs, outputs, fetch):
+        app.command(rich_help_panel="Results")(command)
+    app.add_typer(artifacts, name="artifacts", rich_help_panel="Results")

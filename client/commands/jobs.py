@@ -1,0 +1,280 @@
+"""Submitting jobs, looking at them, and changing their fate."""
+
+from __future__ import annotations
+
+import threading
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from client import jobfile
+from client.answers import Container, Event, Job, Task, to_json
+from client.api import Client
+from client.commands.common import JobArgument, connected
+from client.errors import HydraError, InvalidJob, client_error
+from client.follow import MAX_FOLLOWED, Printer, follow_tasks, tasks_of
+from client.follow import Target as LogTarget
+from client.progress import headline, uploading, watching
+from client.screen import Format, OutputOption, duration, print_json, say, show, show_one
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON.", exists=False)]
+WaitOption = Annotated[
+    bool, typer.Option("--wait", "-w", help="Until the job has ended; status 0 if it succeeded, 1 if not.")
+]
+FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write.")]
+ENDED_OTHERWISE = 1
+
+
+def submit(
+    ctx: typer.Context,
+    file: FileArgument,
+    name: Annotated[str | None, typer.Option(help="Instead of the file's name.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Instead of the file's queue.")] = None,
+    priority: Annotated[int | None, typer.Option(help="Instead of the file's priority.")] = None,
+    wait: WaitOption = False,
+    follow: FollowOption = False,
+    key: Annotated[str | None, typer.Option(help="Idempotency key: the same key submits once, however often.")] = None,
+    output: OutputOption = Format.table,
+) -> None:
+    """Upload the files a job names and submit it."""
+    spec = jobfile.load(file)
+    spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
+    with connected(ctx) as client:
+        packed = jobfile.pack(spec, file.parent)
+        with uploading() as on_upload:
+            client.upload_all(packed.uploads, on_upload)
+        job = client.submit(packed.spec, idempotency_key=key)
+        if wait or follow:
+            say(f"job {job.id} ({job.name}) submitted")
+            _attend(client, job.id, follow, output)
+        elif output is Format.json:
+            print_json(job)
+        else:
+            print(f"job {job.id} ({job.name}) submitted to {job.queue}")
+            say(f"See it: hydractl job {job.id}    follow it: hydractl wait {job.id}")
+
+
+def wait(
+    ctx: typer.Context, job: JobArgument, follow: FollowOption = False, output: OutputOption = Format.table
+) -> None:
+    """Watch a job until it has ended; status 0 if it succeeded, 1 if not."""
+    with connected(ctx) as client:
+        _attend(client, job, follow, output)
+
+
+def _attend(client: Client, job_id: int, follow: bool, output: Format) -> None:
+    """Watch until the end; leaves with status 1 when the job did not succeed. Ctrl-C leaves the job running."""
+    printers: list[threading.Thread] = []
+    printer = Printer(prefixed=True)
+    try:
+        if follow:
+            printers = _follow(client, job_id, printer)
+        with watching(live=not follow) as on_change:
+            done = client.wait(job_id, on_change)
+        for thread in printers:
+            thread.join()
+    except KeyboardInterrupt:
+        say(f"\njob {job_id} goes on without you. Follow it: hydractl wait {job_id}    stop it: hydractl kill {job_id}")
+        raise
+    if output is Format.json:
+        print_json(done)
+    if not done.succeeded:
+        say(f"hydractl: {headline(done)}. Look at: hydractl tasks {job_id} --state FAILED    hydractl logs {job_id}")
+        raise typer.Exit(ENDED_OTHERWISE)
+
+
+def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thread]:
+    """Start to show what the tasks write, where there are not too many of them."""
+    if sum(group.count for group in client.job(job_id).groups) > MAX_FOLLOWED:
+        say(f"job {job_id} has more than {MAX_FOLLOWED} tasks: watch one with hydractl logs -f {job_id}/GROUP/INDEX")
+        return []
+    return follow_tasks(client, job_id, tasks_of(client, LogTarget(job_id)), "stdout", printer, say)
+
+
+def validate(
+    file: FileArgument,
+    output: OutputOption = Format.table,
+) -> None:
+    """Check a job file and the files it names, without a server."""
+    spec = jobfile.load(file)
+    wrong = jobfile.check(spec, file.parent)
+    if output is Format.json:
+        print_json({"valid": not wrong, "errors": to_json(wrong)})
+        if wrong:
+            raise typer.Exit(2)
+    elif wrong:
+        raise InvalidJob(wrong)
+    else:
+        say(f"{file}: a valid job of {len(spec['groups'])} group(s), {sum(_count(g) for g in spec['groups'])} task(s).")
+
+
+def _count(group: dict[str, Any]) -> int:
+    return int(group.get("count", 1))
+
+
+def jobs(
+    ctx: typer.Context,
+    state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Of this queue.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
+    tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
+    name: Annotated[str | None, typer.Option(help="With this name.")] = None,
+    kind: Annotated[str | None, typer.Option(help="batch or service.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 30,
+    output: OutputOption = Format.table,
+) -> None:
+    """List jobs, newest first."""
+    filters = {"queue": queue, "owner": owner, "tag": tag, "name": name, "kind": kind}
+    columns = [
+        ("JOB", lambda j: j.id), ("NAME", lambda j: j.name), ("STATE", lambda j: j.state),
+        ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
+        ("SUBMITTED", lambda j: j.submitted_at), ("TOOK", lambda j: duration(j.started_at, j.finished_at)),
+        ("NOTE", lambda j: j.message or j.waiting or " "),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        found = client.jobs(page_size=min(limit or 200, 200), state=state.upper() if state else None, **filters)
+        show(islice(found, limit or None), columns, output, nothing="No such jobs.")
+
+
+def _done(job: Job) -> str:
+    return f"{sum(g.succeeded for g in job.groups)}/{sum(g.count for g in job.groups)}" if job.groups else "-"
+
+
+def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
+    """One job and its task groups."""
+    with connected(ctx) as client:
+        answer = client.job(job)
+    if output is Format.json:
+        print_json(answer)
+        return
+    pairs = [
+        ("job", answer.id), ("name", answer.name), ("state", answer.state), ("message", answer.message),
+        ("waiting", answer.waiting), ("kind", answer.kind), ("queue", answer.queue), ("owner", answer.owner),
+        ("priority", answer.priority), ("tags", answer.tags), ("home", answer.home),
+        ("submitted", answer.submitted_at), ("started", answer.started_at), ("finished", answer.finished_at),
+        ("took", duration(answer.started_at, answer.finished_at)),
+    ]  # fmt: skip
+    show_one(answer, pairs, output)
+    columns = [
+        ("GROUP", lambda g: g.name), ("STATE", lambda g: g.state), ("TASKS", lambda g: g.count),
+        ("PENDING", lambda g: g.pending), ("RUNNING", lambda g: g.running), ("SUCCEEDED", lambda g: g.succeeded),
+        ("FAILED", lambda g: g.failed), ("KILLED", lambda g: g.killed), ("RETRIED", lambda g: g.retried),
+        ("AFTER", lambda g: g.after), ("WAITS BECAUSE", lambda g: g.reason_text or " "),
+    ]  # fmt: skip
+    print()
+    show(answer.groups, columns, output, nothing="It has no groups.")
+
+
+def tasks(
+    ctx: typer.Context,
+    job: JobArgument,
+    group: Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")] = None,
+    state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
+    output: OutputOption = Format.table,
+) -> None:
+    """A job's tasks."""
+    columns = [
+        ("TASK", _task_name), ("STATE", lambda t: t.state), ("ATTEMPTS", lambda t: t.attempts),
+        ("CONTAINER", lambda t: t.container), ("NODE", lambda t: t.node), ("EXIT", lambda t: t.exit_code),
+        ("STARTED", lambda t: t.started_at), ("TOOK", lambda t: duration(t.started_at, t.finished_at)),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        found = client.tasks(job, group=group, state=state.upper() if state else None)
+        show(islice(found, limit or None), columns, output, nothing="No such tasks.")
+
+
+def _task_name(task: Task) -> str:
+    return f"{task.group}/{task.index}"
+
+
+def containers(
+    ctx: typer.Context,
+    job: JobArgument,
+    task: Annotated[str | None, typer.Option(help="Of this task only: GROUP/INDEX.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
+    output: OutputOption = Format.table,
+) -> None:
+    """A job's containers: every attempt of its tasks, where it ran and how it ended."""
+    columns = [
+        ("CONTAINER", lambda c: c.id), ("TASK", lambda c: f"{c.group}/{c.index}"), ("ATTEMPT", lambda c: c.attempt),
+        ("STATE", lambda c: c.state), ("REASON", _reason), ("EXIT", lambda c: c.exit_code),
+        ("NODE", lambda c: c.node), ("SUB-CLUSTER", lambda c: c.sub_cluster),
+        ("TOOK", lambda c: duration(c.started_at, c.finished_at)),
+        ("PEAK MIB", lambda c: c.peak_memory_mib), ("CPU MS", lambda c: c.cpu_ms),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        show(islice(client.containers(job, task=task), limit or None), columns, output, nothing="No containers yet.")
+
+
+def _reason(container: Container) -> str:
+    return container.reason if container.reason and container.reason != "NONE" else " "
+
+
+def events(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
+    """What happened to a job that its tasks do not tell."""
+    columns = [("AT", _at), ("WHAT", lambda e: e.kind), ("MESSAGE", lambda e: e.message)]
+    with connected(ctx) as client:
+        show(client.events(job), columns, output, nothing="Nothing to tell.")
+
+
+def _at(event: Event) -> Any:
+    return event.at
+
+
+def kill(
+    ctx: typer.Context,
+    jobs: Annotated[list[int], typer.Argument(metavar="JOB...", help="The jobs' numbers.")],
+    message: Annotated[str, typer.Option("--message", "-m", help="Why; its owner reads it.")] = "",
+    output: OutputOption = Format.table,
+) -> None:
+    """Stop jobs. What already ran stays readable."""
+    refused = []
+    with connected(ctx) as client:
+        for each in jobs:
+            try:
+                client.kill(each, message)
+            except HydraError as error:
+                refused.append(client_error(str(error), field_name=f"job {each}").problem.errors[0])
+                continue
+            if output is Format.table:
+                print(f"job {each}: asked to stop")
+    if output is Format.json:
+        wrong = {error.field for error in refused}
+        print_json([{"id": each, "accepted": f"job {each}" not in wrong} for each in jobs])
+    if refused:
+        raise InvalidJob(refused)
+
+
+def retry(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
+    """Run the failed tasks of an ended job again."""
+    with connected(ctx) as client:
+        answer = client.retry(job) or client.job(job)
+    if output is Format.json:
+        print_json(answer)
+    else:
+        print(f"job {job}: its failed tasks will run again")
+
+
+def priority(
+    ctx: typer.Context,
+    job: JobArgument,
+    priority: Annotated[int, typer.Argument(min=-500, max=499, help="Higher goes first.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """Change a job's priority."""
+    with connected(ctx) as client:
+        answer = client.priority(job, priority) or client.job(job)
+    if output is Format.json:
+        print_json(answer)
+    else:
+        print(f"job {job}: priority {priority} asked for")
+
+
+def register(app: typer.Typer) -> None:
+    for command in (submit, wait, validate, jobs, job, tasks, containers, events, kill, retry):
+        app.command(rich_help_panel="Jobs")(command)
+    # A negative priority must not be taken for an option.
+    app.command(rich_help_panel="Jobs", context_settings={"ignore_unknown_options": True})(priority)

@@ -1,0 +1,91 @@
+"""Where ``hydractl`` keeps addresses and tokens: one YAML file, readable by its owner alone.
+
+A *context* is a server with a token. HYDRA_URL and HYDRA_TOKEN override the
+current one; a stored token is never sent to another address than its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from client.errors import client_error
+from client.transport import check_url
+
+DEFAULT_URL = "http://127.0.0.1:8470"
+DEFAULT_CONTEXT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    url: str
+    username: str = ""
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    current: str = DEFAULT_CONTEXT
+    contexts: dict[str, Context] = field(default_factory=dict)
+
+    def with_context(self, name: str, context: Context) -> Config:
+        """A copy in which ``name`` is that context, and the current one."""
+        return replace(self, current=name, contexts={**self.contexts, name: context})
+
+    def without_token(self, name: str) -> Config:
+        """A copy in which ``name`` has no token."""
+        return replace(self, contexts={**self.contexts, name: replace(self.contexts[name], token=None)})
+
+
+def config_path(env: Mapping[str, str] = os.environ) -> Path:
+    """``$XDG_CONFIG_HOME/hydra/config.yaml``, by default below ~/.config."""
+    base = env.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "hydra" / "config.yaml"
+
+
+def load(path: Path) -> Config:
+    """The stored contexts; an empty ``Config`` when there is no file. ``HydraError`` when it cannot be understood."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return TypeAdapter(Config).validate_python(raw or {})
+    except FileNotFoundError:
+        return Config()
+    except (OSError, ValueError, yaml.YAMLError, ValidationError) as error:
+        raise client_error(
+            "the configuration cannot be read",
+            field_name=str(path),
+            remedy="Correct it, or remove it and log in again with: hydractl login",
+        ) from error
+
+
+def save(path: Path, config: Config) -> None:
+    """Write the file with mode 0600 in a folder of mode 0700; a reader sees the old or the new one, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        yaml.safe_dump(TypeAdapter(Config).dump_python(config), file)
+    os.replace(temporary, path)
+
+
+def resolve(config: Config, name: str | None, url: str | None, token: str | None) -> Context:
+    """The server and token to use: what was given (options, environment), else the named or current context.
+
+    ``HydraError`` when ``name`` is no context.
+    """
+    if name is not None and name not in config.contexts:
+        raise client_error(
+            f"there is no context {name!r}",
+            field_name="context",
+            remedy=f"Known: {', '.join(config.contexts) or 'none'}. Make one with: hydractl login URL --context {name}",
+        )
+    stored = config.contexts.get(name or config.current, Context(DEFAULT_URL))
+    chosen = check_url(url or stored.url)
+    if token:
+        return Context(chosen, "", token)
+    return stored if chosen == stored.url.rstrip("/") else Context(chosen)

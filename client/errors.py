@@ -1,0 +1,105 @@
+"""What goes wrong between a program and the cluster, as one exception type.
+
+The server answers RFC 9457 problem documents; the client makes its own in the
+same shape, so that whoever catches ``HydraError`` needs no second case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with a request: where, what, and what to do about it."""
+
+    field: str
+    message: str
+    remedy: str = ""
+
+    def line(self) -> str:
+        """``field: message. Remedy.`` on one line."""
+        where = f"{self.field}: " if self.field else ""
+        return where + " ".join(_sentence(part) for part in (self.message, self.remedy) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem document. ``status`` is the HTTP status, 0 when no answer came."""
+
+    title: str
+    status: int = 0
+    detail: str = ""
+    type: str = "about:blank"
+    errors: tuple[FieldError, ...] = field(default=())
+
+
+class HydraError(Exception):
+    """A request was refused or could not be made; ``problem`` says why."""
+
+    def __init__(self, problem: Problem, *, retry_after_s: float | None = None) -> None:
+        super().__init__(problem.detail or problem.title)
+        self.problem = problem
+        self.retry_after_s = retry_after_s  # what the server asked for, None when it did not
+
+    @property
+    def status(self) -> int:
+        return self.problem.status
+
+    def lines(self) -> list[str]:
+        """One line per wrong field, else one line in all; never empty."""
+        if self.problem.errors:
+            return [error.line() for error in self.problem.errors]
+        return [_sentence(self.problem.detail or self.problem.title)]
+
+    def __str__(self) -> str:
+        return " ".join(self.lines())
+
+
+class Unreachable(HydraError):
+    """No answer came; ``sent`` says whether the server may have received the request."""
+
+    def __init__(self, problem: Problem, *, sent: bool) -> None:
+        super().__init__(problem)
+        self.sent = sent
+
+
+class InvalidJob(HydraError):
+    """A job file is wrong, found before anything was sent."""
+
+    def __init__(self, errors: list[FieldError]) -> None:
+        super().__init__(Problem(title="The job is not valid", status=0, errors=tuple(errors)))
+
+
+def client_error(message: str, *, field_name: str = "", remedy: str = "") -> HydraError:
+    """An error of the caller's, found without asking the server."""
+    return HydraError(Problem(title=message, errors=(FieldError(field_name, message, remedy),)))
+
+
+def problem_from(status: int, body: Any, fallback: str) -> Problem:
+    """Read an answer's body as a problem document; anything else becomes one with ``fallback`` as its title.
+
+    Besides RFC 9457 it understands ``{"detail": ...}``, which a proxy or a
+    framework's own handler may send.
+    """
+    if not isinstance(body, dict):
+        return Problem(title=fallback, status=status)
+    errors = body.get("errors")
+    return Problem(
+        title=str(body.get("title") or fallback),
+        status=status,
+        detail=str(body.get("detail") or ""),
+        type=str(body.get("type") or "about:blank"),
+        errors=tuple(_field_error(e) for e in errors if isinstance(e, dict)) if isinstance(errors, list) else (),
+    )
+
+
+def _field_error(raw: dict[str, Any]) -> FieldError:
+    return FieldError(str(raw.get("field") or ""), str(raw.get("message") or ""), str(raw.get("remedy") or ""))
+
+
+def _sentence(text: str) -> str:
+    """One line that ends in a stop."""
+    flat = " ".join(text.split())
+    return flat if not flat or flat[-1] in ".!?:" else flat + "."

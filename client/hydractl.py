@@ -1,0 +1,60 @@
+"""``hydractl``: the cluster from a shell.
+
+Results go to stdout, everything said beside them to stderr. Exit status: 0 done;
+1 the job did not succeed; 2 refused, or a mistake in the request; 3 the server
+cannot be reached or is overloaded; 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from client.commands import account, cluster, data, jobs
+from client.commands.common import Settings
+from client.errors import HydraError, Unreachable
+from client.screen import fail
+
+REFUSED, UNREACHED, INTERRUPTED = 2, 3, 130
+
+
+class _Group(TyperGroup):
+    """Turns our errors into a line and an exit status, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except HydraError as error:
+            fail(error)
+            away = isinstance(error, Unreachable) or error.status in (429, 502, 503, 504)
+            raise typer.Exit(UNREACHED if away else REFUSED) from error
+        except KeyboardInterrupt as error:
+            raise typer.Exit(INTERRUPTED) from error
+
+
+app = typer.Typer(
+    name="hydractl",
+    cls=_Group,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def main(
+    ctx: typer.Context,
+    context: Annotated[str | None, typer.Option("--context", "-c", help="Use this stored login.")] = None,
+    url: Annotated[str | None, typer.Option(envvar="HYDRA_URL", help="The server's address.")] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="HYDRA_TOKEN", help="Better in the environment: others see arguments.")
+    ] = None,
+) -> None:
+    """Submit jobs to a Hydra cluster, follow them, and fetch their results."""
+    ctx.obj = Settings(context, url or None, token or None)
+
+
+for _part in (jobs, data, cluster, account):
+    _part.register(app)

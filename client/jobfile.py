@@ -1,0 +1,149 @@
+"""Job files: read YAML or JSON, and turn the local files they name into artifacts.
+
+A ``files`` entry with ``source`` names a local file or folder, relative to the
+job file. Packing replaces it by what the server wants: path, digest, size, mode.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from client import spec as spec_rules
+from client.errors import FieldError, InvalidJob
+
+_READ_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file on this machine, named by its content."""
+
+    source: Path
+    digest: str  # SHA-256, hex
+    size: int  # bytes
+    mode: int  # 0o755 when its owner may execute it, else 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A spec ready for the server, and the files it needs there, each once."""
+
+    spec: dict[str, Any]
+    uploads: list[LocalFile]
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a job file; JSON when it is named ``.json``, YAML otherwise. ``InvalidJob`` when it is neither."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        wrong = FieldError(str(path), f"cannot be read: {reason}", "Name a YAML or JSON job file")
+        raise InvalidJob([wrong]) from error
+    try:
+        raw = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        what = " ".join(str(error).split())
+        raise InvalidJob([FieldError(str(path), f"is not valid {_language(path)}: {what}")]) from error
+    if not isinstance(raw, dict):
+        message = f"is not a job: it holds {'nothing' if raw is None else type(raw).__name__}"
+        raise InvalidJob([FieldError(str(path), message, "A job starts with name: and groups:")])
+    return raw
+
+
+def _language(path: Path) -> str:
+    return "JSON" if path.suffix == ".json" else "YAML"
+
+
+def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[FieldError]:
+    """Everything wrong with a spec whose sources are relative to ``base``."""
+    return [*spec_rules.problems(spec, unknown=unknown), *_missing_sources(spec, base)]
+
+
+def pack(spec: dict[str, Any], base: Path) -> Packed:
+    """Replace every ``source``; ``InvalidJob`` when the spec or a source is wrong. Uploads nothing."""
+    wrong = check(spec, base, unknown=False)
+    if wrong:
+        raise InvalidJob(wrong)
+    result = deepcopy(spec)
+    uploads: dict[str, LocalFile] = {}
+    for holder, _ in _holders(result):
+        if "files" in holder:
+            holder["files"] = [packed for entry in holder["files"] for packed in _pack_entry(entry, base, uploads)]
+    return Packed(result, list(uploads.values()))
+
+
+def read_file(source: Path) -> LocalFile:
+    """Digest, size and mode of a local file. ``OSError`` when it cannot be read."""
+    digest = hashlib.sha256()
+    size = 0
+    with source.open("rb") as file:
+        mode = 0o755 if stat.S_IMODE(source.stat().st_mode) & stat.S_IXUSR else 0o644
+        while block := file.read(_READ_BYTES):
+            digest.update(block)
+            size += len(block)
+    return LocalFile(source, digest.hexdigest(), size, mode)
+
+
+def _pack_entry(entry: dict[str, Any], base: Path, uploads: dict[str, LocalFile]) -> Iterator[dict[str, Any]]:
+    """One entry as the server wants it; a folder becomes one entry per file in it."""
+    if entry.get("source") is None:
+        yield {key: value for key, value in entry.items() if value is not None}
+        return
+    source = base / entry["source"]
+    for file in _files_of(source):
+        local = read_file(file)
+        uploads.setdefault(local.digest, local)
+        below = file.relative_to(source).as_posix()
+        path = entry["path"] if file == source else f"{entry['path'].rstrip('/')}/{below}"
+        mode = entry.get("mode")
+        yield {"path": path, "digest": local.digest, "size": local.size, "mode": local.mode if mode is None else mode}
+
+
+def _files_of(source: Path) -> list[Path]:
+    """The file itself, or all regular files in a folder, in a fixed order, without what Python caches there."""
+    if not source.is_dir():
+        return [source]
+    return sorted(p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+
+
+def _holders(spec: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Whatever may have ``files``: the job and its groups, each with its name in error messages."""
+    yield spec, ""
+    groups = spec.get("groups")
+    for number, group in enumerate(groups if isinstance(groups, list) else []):
+        if isinstance(group, dict):
+            yield group, f"groups.{number}."
+
+
+def _missing_sources(spec: dict[str, Any], base: Path) -> list[FieldError]:
+    wrong: list[FieldError] = []
+    for holder, prefix in _holders(spec):
+        files = holder.get("files")
+        for number, entry in enumerate(files if isinstance(files, list) else []):
+            if isinstance(entry, dict):
+                wrong.extend(_source_errors(entry, base, f"{prefix}files.{number}"))
+    return wrong
+
+
+def _source_errors(entry: dict[str, Any], base: Path, where: str) -> Iterator[FieldError]:
+    source, digest = entry.get("source"), entry.get("digest")
+    if source is None and digest is None:
+        yield FieldError(where, "names neither a source nor a digest", "Add source: and the name of a local file")
+    elif source is not None and digest is not None:
+        yield FieldError(where, "names a source and a digest", "Keep one of them")
+    elif isinstance(source, str):
+        found = base / source
+        if not found.exists():
+            yield FieldError(f"{where}.source", f"{source} does not exist in {base.resolve()}", "Correct the name")
+        elif not (found.is_file() or found.is_dir()):
+            yield FieldError(f"{where}.source", f"{source} is neither a file nor a folder", "Name a file or a folder")

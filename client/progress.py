@@ -1,0 +1,119 @@
+"""Watching: upload bars, and a job's progress per group, on stderr.
+
+On a terminal the picture is redrawn in place; elsewhere every change is a line.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.live import Live
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from client.answers import Group, Job
+from client.api import OnUpload
+from client.jobfile import LocalFile
+from client.screen import cell, console, duration, printable, say, size
+
+BAR_WIDTH = 24
+
+
+@contextmanager
+def uploading() -> Iterator[OnUpload]:
+    """One bar per file on a terminal; elsewhere one line per file."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield _upload_line
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(BAR_WIDTH), DownloadColumn(), TransferSpeedColumn())
+    bars: dict[str, TaskID] = {}
+    lock = threading.Lock()
+    with Progress(*columns, console=screen) as progress:
+
+        def on_upload(file: LocalFile, sent: int) -> None:
+            with lock:
+                if file.digest not in bars:
+                    name = printable(file.source.name).replace("[", "\\[")
+                    bars[file.digest] = progress.add_task(name, total=file.size)
+            progress.update(bars[file.digest], completed=sent)
+
+        yield on_upload
+
+
+def _upload_line(file: LocalFile, sent: int) -> None:
+    if sent == file.size:
+        say(f"{file.source.name}: stored ({size(file.size)})")
+
+
+@contextmanager
+def watching(*, live: bool = True) -> Iterator[Callable[[Job], None]]:
+    """Gives a function to call with every new picture of a job. ``live`` false: lines, even on a terminal."""
+    screen = console(stderr=True)
+    if live and screen.is_terminal:
+        with Live(console=screen, refresh_per_second=8, redirect_stdout=False, redirect_stderr=False) as area:
+            yield lambda job: area.update(picture(job), refresh=True)
+    else:
+        yield Lines().show
+
+
+class Lines:
+    """Says what changed since the last picture, a line per group."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def show(self, job: Job) -> None:
+        for key, text in [*((f"/{g.name}", group_line(g)) for g in job.groups), ("", headline(job))]:
+            if self._said.get(key) != text:
+                self._said[key] = text
+                say(text)
+
+
+def headline(job: Job) -> str:
+    """The job in one line."""
+    end = f" after {duration(job.started_at or job.submitted_at, job.finished_at)}" if job.ended else ""
+    why = job.message if job.ended else job.waiting
+    return f"job {job.id} {job.name}: {job.state}{end}{f': {why}' if why else ''}"
+
+
+def group_line(group: Group) -> str:
+    """``map: RUNNING 3/8 done, 2 running``."""
+    parts = [f"{group.succeeded}/{group.count} done"]
+    parts += [
+        f"{number} {word}"
+        for number, word in (
+            (group.running, "running"), (group.failed, "failed"), (group.killed, "killed"), (group.retried, "retried")
+        )
+        if number
+    ]  # fmt: skip
+    return f"  {group.name}: {group.state} {', '.join(parts)}{_note(group)}"
+
+
+def _note(group: Group) -> str:
+    if group.reason_text:
+        return f" ({group.reason_text})"
+    return f" (after {', '.join(group.after)})" if group.state == "WAITING" and group.after else ""
+
+
+def picture(job: Job) -> Table:
+    """The job's head line over a bar per group."""
+    table = Table.grid(padding=(0, 1))
+    for group in job.groups:
+        table.add_row(
+            cell(group.name),
+            ProgressBar(total=max(1, group.count), completed=group.succeeded, width=BAR_WIDTH),
+            cell(f"{group.succeeded}/{group.count}"),
+            cell(f"{group.running} running"),
+            Text(f"{group.failed} failed", style="red") if group.failed else Text(""),
+            cell(group.state),
+            cell(_note(group).strip() or " "),
+        )
+    whole = Table.grid()
+    whole.add_row(cell(headline(job)))
+    whole.add_row(table)
+    return whole

@@ -1,0 +1,140 @@
+"""What people and programs see: tables, JSON, and errors, each on its own stream."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from client.answers import to_json
+from client.errors import HydraError
+
+T = TypeVar("T")
+WIDE = 400  # columns where nobody looks: a table in a pipe is not cut
+
+
+class Format(StrEnum):
+    table = "table"
+    json = "json"
+
+
+OutputOption = Annotated[
+    Format, typer.Option("--output", "-o", envvar="HYDRA_OUTPUT", help="What to print: for people or for programs.")
+]
+_COLOURS = {
+    "SUCCEEDED": "green", "RUNNING": "cyan", "UP": "green", "FAILED": "red", "LOST": "red", "KILLED": "magenta",
+    "KILLING": "magenta", "UNHEALTHY": "yellow", "WAITING": "dim", "PENDING": "yellow", "SUBMITTED": "yellow",
+}  # fmt: skip
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console for stdout or stderr as they are now."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False, soft_wrap=False)
+
+
+def say(text: str) -> None:
+    """A line for people, on stderr, so that stdout stays what was asked for."""
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def fail(error: HydraError) -> None:
+    """The error as plain lines on stderr."""
+    for line in error.lines():
+        say(f"hydractl: {line}")
+
+
+def printable(text: str) -> str:
+    """Without control characters: names and messages are other people's, the terminal is ours."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def print_json(answer: Any) -> None:
+    print(json.dumps(to_json(answer), indent=2, ensure_ascii=False))
+
+
+Column = tuple[str, Callable[[T], Any]]
+
+
+def show(rows: Iterable[T], columns: Sequence[Column[T]], output: Format, *, nothing: str) -> None:
+    """A list as a table or as JSON; ``nothing`` is what people read instead of an empty table."""
+    if output is Format.json:
+        print_json(rows)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title, _ in columns:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*(cell(take(row)) for _, take in columns))
+    if table.row_count:
+        console().print(table)
+    else:
+        say(nothing)
+
+
+def show_one(answer: Any, pairs: Sequence[tuple[str, Any]], output: Format) -> None:
+    """One thing as ``name  value`` lines, empty values left out, or as JSON."""
+    if output is Format.json:
+        print_json(answer)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in pairs:
+        if value not in (None, "", [], {}):
+            table.add_row(name, cell(value))
+    console().print(table)
+
+
+def cell(value: Any) -> Text:
+    """A value as people read it, never as markup."""
+    if isinstance(value, Text):
+        return value
+    text = printable(plain(value))
+    return Text(text, style=_COLOURS.get(text, ""))
+
+
+def plain(value: Any) -> str:
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={plain(each)}" for key, each in value.items()) or "-"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(plain(each) for each in value) or "-"
+    return str(value)
+
+
+def duration(start: datetime | None, end: datetime | None) -> str:
+    """``1.2 s``, ``3 min 04 s``, ``2 h 05 min``; until now where it has not ended."""
+    if start is None:
+        return "-"
+    seconds = max(0.0, ((end or datetime.now(UTC)) - start).total_seconds())
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def size(count: float | None) -> str:
+    """Bytes with a binary unit."""
+    if count is None:
+        return "-"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
