@@ -63,7 +63,7 @@ class JobRun:
 def admit(job: JobRun) -> list[Instruction]:
     """The job may run: groups without unfinished dependencies begin to ask."""
     job.become(JobState.ADMITTED)
-    _open_groups(job)
+    open_groups(job)
     return []
 
 
@@ -87,7 +87,7 @@ def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, 
         job.open_groups -= 1
         group.become(GroupState.SUCCEEDED if not group.failed + group.killed else GroupState.FAILED)
         if not job.stopping:
-            _open_groups(job)
+            open_groups(job)
     elif not group.running and group.state == GroupState.RUNNING and not job.stopping:
         group.become(GroupState.PENDING)
     return task, out + _finish(job)
@@ -127,7 +127,8 @@ def _finish(job: JobRun) -> list[Instruction]:
     return [Ended(state, job.message)]
 
 
-def _open_groups(job: JobRun) -> None:
+def open_groups(job: JobRun) -> None:
+    """Let groups begin to ask whose dependencies have all succeeded."""
     done = {g.no for g in job.groups if g.state == GroupState.SUCCEEDED}
     for group in job.groups:
         if group.state == GroupState.WAITING and done.issuperset(group.after):

@@ -1,0 +1,97 @@
+"""The Bus port over Redis: statuses in, documents and summaries out. Hints only."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import redis
+
+from controlplane.rm.ports import BusDown, Fenced
+from wire import keys
+
+# KEYS: epoch key, then document keys. ARGV: epoch, then document and channel for each.
+# Returns -1 for a lower epoch, 0 when the epoch key was missing (Redis has lost its data), else 1.
+_PUBLISH = """
+local known = tonumber(redis.call('GET', KEYS[1]) or '-1')
+local mine = tonumber(ARGV[1])
+if known > mine then return -1 end
+if known < mine then redis.call('SET', KEYS[1], ARGV[1]) end
+for i = 2, #KEYS do
+    redis.call('SET', KEYS[i], ARGV[2 * i - 2])
+    redis.call('PUBLISH', ARGV[2 * i - 1], '')
+end
+if known < 0 then return 0 end
+return 1
+"""
+_BATCH = 500  # documents per script call, so that no call holds Redis for long
+TEMPLATE_TTL_S = 2 * 86400
+_SUMMARY_TTL_S = 15
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (redis.RedisError, OSError) as error:
+        raise BusDown(str(error)) from error
+
+
+class RedisBus:
+    """One sub-cluster's keys. ``restore_acl``: called when Redis has lost its data."""
+
+    def __init__(self, url: str, sub_cluster_id: int, epoch: int, restore_acl: Callable[[], object]):
+        self.s, self.epoch = sub_cluster_id, epoch
+        self._restore_acl = restore_acl
+        self._redis = redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=2)
+        self._publish = self._redis.register_script(_PUBLISH)
+
+    def close(self) -> None:
+        self._redis.close()
+
+    def wait(self, timeout_s: float) -> set[str]:
+        """Members of the dirty set, at once when there are any, else after at most ``timeout_s``."""
+        with _translated():
+            found = self._redis.bzmpop(max(0.001, timeout_s), 1, [keys.dirty(self.s)], min=True, count=100_000)
+        return {member.decode(errors="replace") for member, _ in found[1]} if found else set()
+
+    def statuses(self, node_ids: Sequence[int]) -> list[bytes | None]:
+        if not node_ids:
+            return []
+        with _translated():
+            return self._redis.mget([keys.status(self.s, n) for n in node_ids])
+
+    def publish(self, documents: Mapping[int, bytes], templates: Mapping[bytes, bytes]) -> bool:
+        """Put templates, then documents by node id; False when Redis has lost its data meanwhile."""
+        intact = True
+        with _translated():
+            if templates:
+                pipe = self._redis.pipeline(transaction=False)
+                for digest, body in templates.items():
+                    pipe.set(keys.template(self.s, digest.hex()), body, ex=TEMPLATE_TTL_S)
+                pipe.execute()
+            items = list(documents.items())
+            for at in range(0, max(1, len(items)), _BATCH):
+                part = items[at : at + _BATCH]
+                names = [keys.leader_epoch(self.s), *(keys.desired(self.s, n) for n, _ in part)]
+                values: list[Any] = [self.epoch]
+                for n, body in part:
+                    values += [body, keys.wake_channel(self.s, n)]
+                answer = self._publish(keys=names, args=values)
+                if answer == -1:
+                    raise Fenced("a leader with a higher epoch has published")
+                intact = intact and answer == 1
+        if not intact:
+            self._restore_acl()
+        return intact
+
+    def summary(self, summary: dict[str, Any], usage: Mapping[int, str]) -> None:
+        """Put what screens show of this sub-cluster."""
+        with _translated():
+            pipe = self._redis.pipeline(transaction=False)
+            pipe.set(keys.summary(self.s), json.dumps(summary, separators=(",", ":")), ex=_SUMMARY_TTL_S)
+            if usage:
+                pipe.delete(keys.usage(self.s))
+                pipe.hset(keys.usage(self.s), mapping={str(i): text for i, text in usage.items()})
+                pipe.expire(keys.usage(self.s), 60)
+            pipe.execute()

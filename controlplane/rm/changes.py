@@ -1,0 +1,76 @@
+"""What one round changes, gathered while it runs and written in one transaction."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from controlplane.rm.jobs import GroupEntry, JobEntry
+
+# (id, sub_cluster, node, job, group, task, attempt, state, epoch, memory_mib, vcores_milli, gpus, allocated_us)
+NEW = np.dtype(
+    [
+        ("id", "i8"), ("sub_cluster", "i2"), ("node", "i8"), ("job", "i8"), ("group", "i2"), ("task", "i4"),
+        ("attempt", "i2"), ("state", "i2"), ("epoch", "i4"), ("memory_mib", "i4"), ("vcores_milli", "i4"),
+        ("gpus", "i8"), ("allocated_us", "i8"),
+    ]
+)  # fmt: skip
+MOVED = np.dtype([("id", "i8"), ("state", "i2"), ("started_us", "i8")])
+ENDED = np.dtype(
+    [
+        ("id", "i8"), ("state", "i2"), ("started_us", "i8"), ("finished_us", "i8"), ("exit_code", "i4"),
+        ("reason", "i2"), ("peak_memory_mib", "i4"), ("cpu_ms", "i8"),
+    ]
+)  # fmt: skip
+TASK = np.dtype(
+    [
+        ("submitted_on", "i4"), ("job", "i8"), ("group", "i2"), ("index", "i4"), ("state", "i2"), ("attempts", "i2"),
+        ("failures", "i2"), ("container", "i8"), ("exit_code", "i4"), ("finished_us", "i8"),
+    ]
+)  # fmt: skip
+# One transition of the log: which container, whose, from what to what.
+TRANSITION = np.dtype(
+    [
+        ("container", "<i8"), ("job", "<i8"), ("task", "<i4"), ("exit_code", "<i4"), ("group", "<i2"),
+        ("old", "i1"), ("new", "i1"), ("node", "<i4"),
+    ]
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Changes:
+    """Row tuples in the order of the dtypes above; entries by identity where a row is updated."""
+
+    new: list[np.ndarray] = field(default_factory=list)
+    moved: list[tuple[int, int, int]] = field(default_factory=list)
+    ended: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
+    tasks_first: list[tuple[int, ...]] = field(default_factory=list)
+    tasks_again: list[tuple[int, ...]] = field(default_factory=list)
+    transitions: list[np.ndarray] = field(default_factory=list)
+    steps: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
+    jobs: dict[int, "JobEntry"] = field(default_factory=dict)
+    groups: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
+    asks: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
+    events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
+    usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)  # (hour, queue, owner) -> sums
+    nodes: dict[int, tuple[int, int]] = field(default_factory=dict)  # node id -> (state, health)
+    intents: list[int] = field(default_factory=list)  # carried out
+    messages: dict[int, str] = field(default_factory=dict)  # job -> how it ended
+    at_us: int = 0
+    number: int = 0
+    plan_us: int = 0
+    placed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.new or self.moved or self.ended or self.jobs or self.groups or self.asks
+            or self.events or self.nodes or self.intents or self.tasks_again
+        )  # fmt: skip
+
+    def use(self, hour: int, queue: str, owner: int, seconds: float, shape: list[int]) -> None:
+        """Add one ended container to the usage ledger. ``shape``: memory_mib, vcores_milli, gpus."""
+        sums = self.usage.setdefault((hour, queue, owner), [0, 0, 0, 0])
+        sums[0] += 1
+        for i, amount in enumerate(shape[:3]):
+            sums[i + 1] += round(amount * seconds)

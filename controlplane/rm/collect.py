@@ -1,0 +1,82 @@
+"""Step 1 of a round: what nodes reported, and which have fallen silent."""
+
+import numpy as np
+
+from controlplane.rm import inbox
+from controlplane.rm.changes import Changes
+from controlplane.rm.inbox import Inbox
+from controlplane.rm.memory import Memory
+from controlplane.rm.outcome import end, move
+from wire.states import ContainerReason, ContainerState, NodeState, terminal
+
+
+def take_statuses(m: Memory, c: Changes, positions: list[int], payloads: list[bytes | None], answered: float) -> int:
+    """Take these nodes' statuses in; how many were malformed."""
+    ids = m.nodes.id[positions].tolist()
+    box = inbox.read(positions, ids, m.nodes.seq, payloads)
+    if len(box.at):
+        _heads(m, c, box, answered)
+        _entries(m, c, box)
+    return box.rejected
+
+
+def _heads(m: Memory, c: Changes, box: Inbox, answered: float) -> None:
+    n, at, h = m.nodes, box.at, box.heads
+    n.seq[at], n.seen[at] = h[:, 0], answered
+    n.echo_epoch[at], n.echo_generation[at] = h[:, 1], h[:, 2]
+    n.policy_version[at] = h[:, 3]
+    n.load[at] = h[:, 5:8]
+    health = h[:, 4].astype(np.int16)
+    state = np.where(health == 0, NodeState.UP, NodeState.UNHEALTHY).astype(np.int8)
+    changed = ((n.state[at] != state) | (n.health[at] != health)) & (n.state[at] != NodeState.DECOMMISSIONED)
+    for i in np.flatnonzero(changed).tolist():
+        position = int(at[i])
+        if n.state[position] in (NodeState.LOST, NodeState.REGISTERED):
+            m.dirty_nodes.add(position)  # it may hold containers of its former life
+        n.state[position], n.health[position] = state[i], health[i]
+        c.nodes[int(n.id[position])] = (int(state[i]), int(health[i]))
+        m.placeable = True
+
+
+def _entries(m: Memory, c: Changes, box: Inbox) -> None:
+    t, e = m.containers, box.entries
+    slots = t.slots_of(e["id"])
+    mine = slots >= 0
+    mine[mine] = t.node[slots[mine]] == box.owner[mine]  # nobody reports another node's containers
+    slots, e = slots[mine], e[mine]
+    t.seen_round[slots] = m.round_number
+    t.echoed[slots] = True
+    t.memory[slots], t.cpu_ms[slots], t.ran_ms[slots] = e["memory_mib"], e["cpu_ms"], e["ran_ms"]
+    news = np.flatnonzero(e["state"] > t.state[slots])
+    columns = (slots, e["state"], e["reason"], e["exit_code"], e["ran_ms"], e["memory_mib"], e["cpu_ms"])
+    for slot, state, reason, code, ran, memory, cpu in zip(*(x[news].tolist() for x in columns), strict=True):
+        if not t.live[slot] or state <= t.state[slot]:
+            continue  # the same container twice in one status
+        if terminal(state):
+            end(m, c, slot, state, reason, code, ran, memory, cpu)
+        else:
+            move(m, c, slot, state, ran)
+    _vanished(m, c, box)
+
+
+def _vanished(m: Memory, c: Changes, box: Inbox) -> None:
+    """End containers their node should hold by the document it obeys, yet does not list."""
+    t, n = m.containers, m.nodes
+    obeys = np.zeros(len(n), np.bool_)
+    obeys[box.at] = n.echo_epoch[box.at] == m.epoch
+    live = np.flatnonzero(t.live)
+    at = t.node[live]
+    missing = obeys[at] & (t.seen_round[live] != m.round_number) & (t.added[live] > 0)
+    missing &= t.added[live] <= n.echo_generation[at]
+    for slot in live[missing].tolist():
+        end(m, c, slot, ContainerState.LOST, ContainerReason.VANISHED, 0)
+
+
+def lose(m: Memory, c: Changes, positions: np.ndarray) -> None:
+    """Declare these nodes lost, with everything on them."""
+    for at in positions.tolist():
+        m.nodes.state[at] = NodeState.LOST
+        c.nodes[int(m.nodes.id[at])] = (int(NodeState.LOST), int(m.nodes.health[at]))
+    for slots in m.containers.by_node(sorted(positions.tolist())).values():
+        for slot in slots.tolist():
+            end(m, c, slot, ContainerState.LOST, ContainerReason.NODE_LOST, 0)

@@ -1,0 +1,103 @@
+"""Step 2 of a round, its impure half: what web wants of this RM, from the intent table."""
+
+from typing import Any
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.jobs import JobEntry, entry
+from controlplane.rm.memory import Memory, QueueTree
+from controlplane.rm.outcome import carry_out, tell
+from controlplane.rm.ports import Store
+from scheduler.core.labels import LabelError
+from scheduler.lifecycle import job as master
+from wire.states import JobState
+
+BATCH = 2000
+
+
+def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answered: float) -> int:
+    """Carry out what is there, at most ``BATCH`` at a time; how many."""
+    intents = store.intents(BATCH)
+    if not intents:
+        return 0
+    # A submit seen twice, or one that a former leader has taken already, changes nothing.
+    wanted = [i["job_id"] for i in intents if i["kind"] == "submit" and i["job_id"] not in m.jobs]
+    rows = {row["id"]: row for row in store.jobs(wanted)}
+    for intent in intents:
+        _carry_out(m, store, c, intent, rows, log_max_bytes, answered)
+        c.intents.append(intent["id"])
+    m.placeable = True
+    return len(intents)
+
+
+def _carry_out(
+    m: Memory,
+    store: Store,
+    c: Changes,
+    intent: dict[str, Any],
+    rows: dict[int, dict[str, Any]],
+    log_max_bytes: int,
+    answered: float,
+) -> None:
+    job = m.jobs.get(intent["job_id"])
+    match intent["kind"]:
+        case "submit":
+            row = rows.pop(intent["job_id"], None)
+            if row is not None and row["state"] == JobState.SUBMITTED:
+                _submit(m, c, row, log_max_bytes)
+        case "kill" if job is not None:
+            message = intent["payload"].get("message") or "killed on request"
+            tell(c, job, "kill", message)
+            carry_out(m, c, job, master.kill(job.run, message))
+        case "priority" if job is not None:
+            job.priority = int(intent["payload"]["priority"])
+            c.jobs[job.id] = job
+        case "node":
+            _nodes_changed(m, store, {intent["node_id"]}, answered)
+        case "policy":
+            _policy_changed(m, store)
+
+
+def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> None:
+    try:
+        job = entry(row, log_max_bytes)
+    except LabelError as error:
+        _refuse(c, row, f"node_labels cannot be read: {error}")
+        return
+    m.watch(job)
+    job.admitted_us = c.at_us
+    c.jobs[job.id] = job
+    for group in job.groups:
+        c.groups[job.id, group.run.no] = group
+    carry_out(m, c, job, master.admit(job.run))
+
+
+def _refuse(c: Changes, row: dict[str, Any], message: str) -> None:
+    """End a job that can never run, without keeping it."""
+    for group in row["spec"]["groups"]:
+        group["node_labels"] = ""
+    job: JobEntry = entry(row, 0)
+    master.reject(job.run, message)
+    job.finished_us = c.at_us
+    c.jobs[job.id] = job
+    for group_entry in job.groups:
+        group_entry.finished_us = c.at_us
+        c.groups[job.id, group_entry.run.no] = group_entry
+
+
+def _nodes_changed(m: Memory, store: Store, changed: set[int], answered: float) -> None:
+    for row in store.nodes():
+        if row["id"] in changed:
+            at = m.nodes.put(row, answered)
+            m.nodes.seq[at] = 0  # it may have been installed anew
+            m.nodes.seen[at] = answered
+            m.dirty_nodes.add(at)
+
+
+def _policy_changed(m: Memory, store: Store) -> None:
+    version, rows = store.queues()
+    old, m.queues = m.queues, QueueTree(version, rows)
+    for path, used in zip(old.paths, old.used, strict=True):
+        m.queues.used[m.queues.at(path)] += used
+    m.dirty_nodes.update(range(len(m.nodes)))
+
+

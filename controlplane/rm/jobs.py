@@ -1,0 +1,106 @@
+"""Jobs as the RM holds them: the pure job master beside what the rows say."""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scheduler.core import labels
+from scheduler.core.snapshot import AXIS
+from scheduler.lifecycle.group import GroupRun
+from scheduler.lifecycle.job import JobRun
+from wire import desired, template
+
+
+@dataclass(slots=True, eq=False)
+class GroupEntry:
+    """A task group and what its containers need. ``shape``: (R,) int64 over ``AXIS``."""
+
+    run: GroupRun
+    shape: np.ndarray
+    template: bytes
+    digest: bytes
+    timeout_s: int
+    node_labels: str
+    target: int = 0  # the ask's absolute target, as last written
+    ask_version: int = 0
+    slots: set[int] = field(default_factory=set)
+    rowed: set[int] = field(default_factory=set)  # tasks that have a row already
+    reason: dict[str, Any] | None = None
+    started_us: int = 0
+    finished_us: int = 0
+    published_at: float = -1e9  # monotonic time the template was last put into Redis
+    written: tuple[Any, ...] = ()  # counters and state as last written to the row
+    written_at: float = -1e9
+
+    def counters(self) -> tuple[Any, ...]:
+        r = self.run
+        return (int(r.state), r.running, r.succeeded, r.failed, r.killed, r.retried, self.reason)
+
+
+@dataclass(slots=True, eq=False)
+class JobEntry:
+    run: JobRun
+    groups: list[GroupEntry]
+    owner: int
+    queue: str
+    priority: int
+    submitted_on: dt.date
+    admitted_us: int = 0
+    started_us: int = 0
+    finished_us: int = 0
+    events: int = 0  # told so far; bounded
+
+    @property
+    def id(self) -> int:
+        return self.run.id
+
+
+def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
+    """A job entry from its rows (``Store.jobs``); ``labels.LabelError`` when an expression cannot be read."""
+    spec = row["spec"]
+    numbers = {g["name"]: no for no, g in enumerate(spec["groups"])}
+    groups = [_group(row, spec, no, g, numbers, log_max_bytes) for no, g in enumerate(spec["groups"])]
+    return JobEntry(
+        JobRun(row["id"], [g.run for g in groups]),
+        groups,
+        row["owner_id"],
+        row["queue"],
+        row["priority"],
+        row["submitted_at"].date(),
+    )
+
+
+def _group(
+    row: dict[str, Any], spec: dict[str, Any], no: int, g: dict[str, Any], numbers: dict[str, int], log_max: int
+) -> GroupEntry:
+    labels.parse(g["node_labels"])
+    body = template.encode(
+        template.Template(
+            job_name=row["name"],
+            group=g["name"],
+            count=g["count"],
+            queue=row["queue"],
+            user=row["username"],
+            command=g["command"] if isinstance(g["command"], list) else [g["command"]],
+            shell=g["shell"],
+            env=g["env"],
+            files=[template.File(f["path"], f["digest"], f["size"], f.get("mode", 0o644)) for f in g["files"]],
+            inputs=[template.Input(i["group"], i["name"], i["path"]) for i in g["inputs"]],
+            outputs=[template.Output(o["name"], o["path"], o["optional"]) for o in g["outputs"]],
+            grace_s=g["grace_s"],
+            log_max_bytes=log_max,
+            simulated_s=g["estimated_duration_s"] or 0.0,
+        )
+    )
+    run = GroupRun(
+        no=no,
+        name=g["name"],
+        count=g["count"],
+        retries=g["retries"],
+        after=tuple(numbers[name] for name in g["after"]),
+        service=row["kind"] == "service",
+    )
+    shape = np.array([g["resources"].get(name, 0) for name in AXIS], np.int64)
+    return GroupEntry(run, shape, body, desired.digest(body), int(g["timeout_s"]), g["node_labels"])

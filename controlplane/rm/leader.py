@@ -1,0 +1,188 @@
+"""Leading one sub-cluster: wait for news, run rounds, keep the lease, watch the nodes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event
+
+import numpy as np
+import structlog
+
+from controlplane.rm import liveness
+from controlplane.rm import summary as screens
+from controlplane.rm.memory import Memory
+from controlplane.rm.ports import Bus, BusDown, Clock, Store
+from controlplane.rm.round import Duties, Report, Round
+from wire import keys
+
+log = structlog.get_logger("rm")
+_SUMMARY_IDLE_S = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Durations of the loop, in seconds."""
+
+    heartbeat_s: float = 1.0
+    interval_s: float = 0.1  # at most this passes between rounds under load
+    renew_s: float = 0.8
+    node_lost_s: float = 8.0
+    max_disconnect_s: float = 600.0
+
+
+@dataclass(slots=True)
+class Timers:
+    """Monotonic times of what was done last."""
+
+    sweep: float = -1e9
+    renew: float = -1e9
+    summary: float = -1e9
+    round_began: float = -1e9
+    round_took: float = 0.0
+
+
+@dataclass(slots=True)
+class Counters:
+    rounds: int = 0
+    placed: int = 0
+    ended: int = 0
+    rejected: int = 0
+    round_ms: int = 0
+
+    def add(self, report: Report, took_s: float) -> None:
+        self.rounds += report.committed
+        self.placed += report.placed
+        self.ended += report.ended
+        self.rejected += report.rejected
+        self.round_ms = round(took_s * 1000)
+
+
+@dataclass(slots=True)
+class Leader:
+    """The loop. ``announce``: called with the jobs whose screens should look again."""
+
+    round: Round
+    memory: Memory
+    store: Store
+    bus: Bus
+    clock: Clock
+    holder: str
+    pace: Pace
+    announce: Callable[[set[int]], None]
+    answered: liveness.AnsweredClock
+    timers: Timers = field(default_factory=Timers)
+    counters: Counters = field(default_factory=Counters)
+    frozen: bool = False
+    news: bool = True  # something happened since the last summary
+    told: set[int] = field(default_factory=set)
+
+    def run(self, stop: Event) -> None:
+        """Lead until ``stop``; raises ``Fenced`` or ``StoreDown`` when it cannot go on."""
+        self._round(Duties(intents=True))
+        while not stop.is_set():
+            woken = self._wait()
+            duties = self._duties(woken)
+            if self._due(duties):
+                self._round(duties)
+            self._renew()
+            self._show()
+
+    def _wait(self) -> set[str]:
+        """Sleep until there is news or a duty falls due."""
+        now = self.clock.monotonic()
+        # Under load rounds grow rather than multiply: a pause of three times the last one's length.
+        earliest = self.timers.round_began + min(self.pace.interval_s, 3 * self.timers.round_took)
+        if earliest > now:
+            time.sleep(earliest - now)
+        due = self.round.next_due_s()
+        wake = min(self.timers.sweep + self.pace.heartbeat_s - self.clock.monotonic(), 0.5, 1e9 if due is None else due)
+        if self.memory.placeable or wake <= 0:
+            wake = 0.001
+        try:
+            return self.bus.wait(wake)
+        except BusDown as error:
+            log.warning("redis cannot be reached", error=str(error))
+            time.sleep(min(0.2, max(0.01, wake)))
+            return set()
+
+    def _duties(self, woken: set[str]) -> Duties:
+        now = self.clock.monotonic()
+        duties = Duties(intents=keys.INTENTS in woken)
+        index = self.memory.nodes.index
+        duties.statuses = [at for at in (index.get(int(w)) for w in woken if w.isdecimal() and len(w) < 19) if at is not None]
+        if now - self.timers.sweep >= self.pace.heartbeat_s:
+            self._sweep(duties, now)
+        return duties
+
+    def _sweep(self, duties: Duties, now: float) -> None:
+        """Once a heartbeat: look at every node and at the intents, whether or not a hint came."""
+        self.timers.sweep = now
+        n = self.memory.nodes
+        duties.statuses, duties.intents = list(range(len(n))), True
+        size = len(n)
+        unheard = (n.echo_epoch[:size] != self.memory.epoch) | (n.echo_generation[:size] != n.generation[:size])
+        unheard &= (n.state[:size] <= 2) & (now - n.published[:size] > 2 * self.pace.heartbeat_s)
+        self.memory.republish.update(np.flatnonzero(unheard).tolist())
+
+    def _due(self, duties: Duties) -> bool:
+        m = self.memory
+        due = self.round.next_due_s()
+        return bool(
+            duties.statuses or duties.intents or m.placeable or m.dirty_nodes or m.republish
+            or (due is not None and due <= 0)
+        )  # fmt: skip
+
+    def _round(self, duties: Duties) -> None:
+        began = self.timers.round_began = self.clock.monotonic()
+        swept = len(duties.statuses) == len(self.memory.nodes)
+        try:
+            if swept:
+                self._judge(duties, began)
+            report = self.round.run(duties, self.answered.now)
+            if duties.statuses:
+                self.answered.answered(self.clock.monotonic())
+        except BusDown as error:
+            log.warning("redis cannot be reached", error=str(error))
+            time.sleep(0.05)
+            return
+        self.timers.round_took = self.clock.monotonic() - began
+        if report.committed:
+            self.timers.renew = self.clock.monotonic()
+            self.counters.add(report, self.timers.round_took)
+            self.news = True
+        self.counters.rejected += 0 if report.committed else report.rejected
+        self.told |= report.jobs
+
+    def _judge(self, duties: Duties, now: float) -> None:
+        n, size = self.memory.nodes, len(self.memory.nodes)
+        pace = self.pace
+        certain_s = pace.max_disconnect_s + pace.node_lost_s
+        lost, frozen = liveness.judge(n.state[:size], n.seen[:size], self.answered.now, pace.node_lost_s, certain_s)
+        duties.lost = lost
+        if frozen != self.frozen:
+            self.frozen, self.news = frozen, True
+            log.error("most nodes fell silent together: frozen") if frozen else log.info("nodes answer again")
+        if len(lost):
+            log.warning("nodes lost", nodes=[n.rows[at]["name"] for at in lost.tolist()])
+
+    def _renew(self) -> None:
+        now = self.clock.monotonic()
+        if now - self.timers.renew >= self.pace.renew_s:
+            self.store.renew()
+            self.timers.renew = now
+
+    def _show(self) -> None:
+        """Tell screens, at most four times a second and once in a while when nothing happens."""
+        now = self.clock.monotonic()
+        if now - self.timers.summary < (0.25 if self.news else _SUMMARY_IDLE_S):
+            return
+        self.timers.summary, self.news = now, False
+        m = self.memory
+        numbers = {name: getattr(self.counters, name) for name in Counters.__slots__}
+        body = screens.summary(m, self.holder, numbers, self.frozen, self.clock.now_us() / 1e6, self.answered.now)
+        told, self.told = self.told, set()
+        try:
+            self.bus.summary(body, screens.usage(m))
+        except BusDown:
+            return
+        self.announce(told)

@@ -1,0 +1,46 @@
+"""Which nodes are lost. Pure.
+
+A node is lost when its sequence has stood still for ``lost_s`` of *answered
+time*: a clock that advances only while this leader runs and Redis answers, so
+that neither a paused leader nor a paused Redis makes a node look silent. When
+over half of the live nodes fall silent together, nobody is lost: the fault
+is more likely ours. After ``certain_s`` even then, since a cut-off node has
+stopped its containers by itself by that time.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wire.states import NodeState
+
+_LONGEST_STEP_S = 2.0
+
+
+@dataclass(slots=True)
+class AnsweredClock:
+    """``now`` advances by the time between two answers, at most two seconds each."""
+
+    now: float = 0.0
+    _last: float | None = None
+
+    def answered(self, monotonic: float) -> float:
+        if self._last is not None:
+            self.now += min(max(0.0, monotonic - self._last), _LONGEST_STEP_S)
+        self._last = monotonic
+        return self.now
+
+
+def judge(
+    state: np.ndarray, seen: np.ndarray, now: float, lost_s: float, certain_s: float
+) -> tuple[np.ndarray, bool]:
+    """(positions of nodes to declare lost, whether the sub-cluster is frozen).
+
+    state: (n,) NodeState. seen, now: answered time in seconds.
+    """
+    watched = (state == NodeState.UP) | (state == NodeState.UNHEALTHY)
+    silent = watched & (now - seen >= lost_s)
+    frozen = bool(silent.sum() * 2 > watched.sum())
+    if frozen:
+        silent &= now - seen >= certain_s
+    return np.flatnonzero(silent), frozen

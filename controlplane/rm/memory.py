@@ -1,0 +1,120 @@
+"""The warm snapshot a leader keeps between rounds. Rebuilt from the StateStore at take-over."""
+
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.containers import ContainerTable
+from controlplane.rm.jobs import GroupEntry, JobEntry
+from controlplane.rm.nodes import NodeTable, R
+from scheduler.core import labels
+from scheduler.core.snapshot import AXIS, Asks, Memo, Queues, Snapshot
+
+
+class QueueTree:
+    """The queue tree of one policy version; ``used``: (q, R) int64, without what lies below."""
+
+    def __init__(self, version: int, rows: list[dict[str, Any]]):
+        self.version = version
+        rows = rows or [{"path": "root", "parent_path": "", "guaranteed": 1.0, "maximum": 1.0}]
+        self.paths = [row["path"] for row in rows]
+        self.index = {path: at for at, path in enumerate(self.paths)}
+        self.parent = np.array([self.index.get(row["parent_path"], -1) for row in rows], np.int32)
+        self.guaranteed = np.array([row["guaranteed"] for row in rows])
+        self.maximum = np.array([row["maximum"] for row in rows])
+        self.used = np.zeros((len(rows), R), np.int64)
+
+    def at(self, path: str) -> int:
+        """Position of ``path``, or of its nearest ancestor when the queue is gone."""
+        while path not in self.index and "." in path:
+            path = path.rpartition(".")[0]
+        return self.index.get(path, 0)
+
+    def view(self, capacity: np.ndarray) -> Queues:
+        """The arrays a plan sees, for a sub-cluster of ``capacity`` (R,)."""
+        guaranteed, maximum = np.empty((2, len(self.paths), R), np.int64)
+        used = self.used.copy()
+        for q, parent in enumerate(self.parent.tolist()):
+            above = (capacity, capacity) if parent < 0 else (guaranteed[parent], maximum[parent])
+            guaranteed[q] = np.floor(above[0] * self.guaranteed[q])
+            maximum[q] = np.floor(above[1] * self.maximum[q])
+        for q in range(len(self.paths) - 1, 0, -1):
+            used[self.parent[q]] += used[q]
+        return Queues(self.paths, self.parent, guaranteed, maximum, used)
+
+
+class Memory:
+    """What the leader knows. ``asking``: groups that may want containers, in order of arrival."""
+
+    def __init__(self, epoch: int, queues: QueueTree, nodes: list[dict[str, Any]]):
+        self.epoch = epoch
+        self.queues = queues
+        self.nodes = NodeTable(nodes)
+        self.containers = ContainerTable()
+        self.jobs: dict[int, JobEntry] = {}
+        self.asking: dict[tuple[int, int], tuple[JobEntry, GroupEntry]] = {}
+        self.memo = Memo()
+        self.counter = 0  # of container ids within this epoch
+        self.round_number = 0
+        self.dirty_nodes: set[int] = set()  # positions whose document must be published
+        self.republish: set[int] = set()  # positions whose current document must be put again
+        self.placeable = True  # something changed since the last plan that may let an ask be placed
+        self._masks: dict[str, np.ndarray] = {}
+        self._masks_version = -1
+
+    def mask(self, expression: str) -> np.ndarray:
+        """Nodes that match a label expression: (n,) bool, kept until a node changes."""
+        if self._masks_version != self.nodes.labels_version:
+            self._masks, self._masks_version = {}, self.nodes.labels_version
+        found = self._masks.get(expression)
+        if found is None:
+            test = labels.parse(expression)
+            found = np.array([test(row["labels"]) for row in self.nodes.rows], np.bool_)
+            self._masks[expression] = found
+        return found
+
+    def capacity(self) -> np.ndarray:
+        """Capacity of the nodes that are not lost: (R,) int64."""
+        view = self.nodes.view()
+        live = self.nodes.state[: len(self.nodes)] <= 2
+        total: np.ndarray = view.capacity[live].sum(axis=0)
+        return total
+
+    def snapshot(self) -> tuple[Snapshot, list[tuple[JobEntry, GroupEntry]]]:
+        """The arrays of a plan, and the owners of its asks by position."""
+        owners = [(j, g) for j, g in self.asking.values() if g.run.wanted]
+        shapes: dict[bytes, int] = {}
+        expressions: dict[str, int] = {}
+        table: list[np.ndarray] = []
+        shape = np.zeros(len(owners), np.int32)
+        mask = np.zeros(len(owners), np.int32)
+        for i, (_, g) in enumerate(owners):
+            key = g.shape.tobytes()
+            if key not in shapes:
+                shapes[key] = len(shapes)
+                table.append(g.shape)
+            shape[i] = shapes[key]
+            mask[i] = expressions.setdefault(g.node_labels, len(expressions))
+        asks = Asks(
+            count=np.array([g.run.wanted for _, g in owners], np.int64),
+            queue=np.array([self.queues.at(j.queue) for j, _ in owners], np.int32),
+            priority=np.array([j.priority for j, _ in owners], np.int32),
+            order=np.array([(j.id << 8) + g.run.no for j, g in owners], np.int64),
+            shape=shape,
+            mask=mask,
+            shapes=np.array(table, np.int64).reshape(-1, R),
+            masks=np.array([self.mask(e) for e in expressions], np.bool_).reshape(-1, len(self.nodes)),
+        )
+        return Snapshot(AXIS, self.nodes.view(), self.queues.view(self.capacity()), asks), owners
+
+    def watch(self, job: JobEntry) -> None:
+        """Keep the job, and its groups as possible askers."""
+        self.jobs[job.id] = job
+        for group in job.groups:
+            self.asking[job.id, group.run.no] = (job, group)
+
+    def forget(self, job: JobEntry) -> None:
+        """The job has ended."""
+        self.jobs.pop(job.id, None)
+        for group in job.groups:
+            self.asking.pop((job.id, group.run.no), None)

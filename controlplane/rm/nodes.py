@@ -1,0 +1,105 @@
+"""The RM's nodes: what they have, what is allocated on them, and what they last said."""
+
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from scheduler.core.snapshot import AXIS, Nodes
+from wire.states import NodeState
+
+R = len(AXIS)
+
+
+class NodeTable:
+    """Parallel arrays over nodes; a node keeps its position while the leader leads.
+
+    capacity, used: (n, R) int64. gpu_free: bit mask of free device ids.
+    seen: answered time (see ``liveness``) of the last status that moved.
+    generation: of the last desired document; echo_*: the one the node obeys.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]]):
+        self.index: dict[int, int] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.labels_version = 0
+        self._arrays(0)
+        for row in rows:
+            self.put(row)
+
+    def _arrays(self, n: int) -> None:
+        self.id = np.zeros(n, np.int64)
+        self.capacity = np.zeros((n, R), np.int64)
+        self.used = np.zeros((n, R), np.int64)
+        self.gpu_free = np.zeros(n, np.int64)
+        self.rack = np.zeros(n, np.int32)
+        self.state = np.zeros(n, np.int8)
+        self.health = np.zeros(n, np.int16)
+        self.seq = np.zeros(n, np.uint64)
+        self.seen = np.zeros(n)
+        self.generation = np.zeros(n, np.int64)
+        self.echo_epoch = np.zeros(n, np.int64)
+        self.echo_generation = np.zeros(n, np.int64)
+        self.policy_version = np.zeros(n, np.int64)
+        self.published = np.zeros(n)  # monotonic time of the last publication
+        self.containers = np.zeros(n, np.int32)
+        self.load = np.zeros((n, 3), np.int64)  # disk_free_mib, cpu_milli, memory_mib as last reported
+
+    _COLUMNS = (
+        "id", "capacity", "used", "gpu_free", "rack", "state", "health", "seq", "seen", "generation",
+        "echo_epoch", "echo_generation", "policy_version", "published", "containers", "load",
+    )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _grow(self) -> None:
+        size = max(64, 2 * len(self.id))
+        for name in self._COLUMNS:
+            old = getattr(self, name)
+            new = np.zeros((size, *old.shape[1:]), old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+    def put(self, row: dict[str, Any], seen: float = 0.0) -> int:
+        """Add a node, or take in what changed about one; its position."""
+        at = self.index.get(row["id"])
+        if at is None:
+            at = len(self.rows)
+            if at >= len(self.id):
+                self._grow()
+            self.index[row["id"]] = at
+            self.rows.append(row)
+            self.id[at] = row["id"]
+            self.seen[at] = seen
+            self.gpu_free[at] = (1 << row["gpus"]) - 1
+            self.state[at] = row["state"]
+            self.health[at] = row["health"]
+        elif row["gpus"] != self.rows[at]["gpus"]:
+            held = ((1 << self.rows[at]["gpus"]) - 1) & ~int(self.gpu_free[at])
+            self.gpu_free[at] = ((1 << row["gpus"]) - 1) & ~held
+        if row["state"] == NodeState.DECOMMISSIONED or row["revoked"]:
+            self.state[at] = NodeState.DECOMMISSIONED
+        elif self.state[at] == NodeState.DECOMMISSIONED:
+            self.state[at] = NodeState.REGISTERED
+        self.rows[at] = row
+        self.capacity[at] = [row[name] for name in AXIS]
+        self.rack[at] = crc32(row["rack"].encode()) & 0x7FFFFFFF
+        self.labels_version += 1
+        return at
+
+    def take_gpus(self, at: int, count: int) -> int:
+        """Mask of the ``count`` lowest free devices, marked as held."""
+        mask, free = 0, int(self.gpu_free[at])
+        for _ in range(count):
+            low = free & -free
+            mask |= low
+            free ^= low
+        self.gpu_free[at] = free
+        return mask
+
+    def view(self) -> Nodes:
+        """The arrays a plan sees."""
+        n = len(self)
+        up = (self.state[:n] == NodeState.UP) & (self.health[:n] == 0)
+        return Nodes(self.capacity[:n], self.capacity[:n] - self.used[:n], up, self.rack[:n])

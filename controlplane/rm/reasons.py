@@ -1,0 +1,57 @@
+"""Why a task group waits, as people and programs read it."""
+
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.jobs import GroupEntry
+from controlplane.rm.memory import Memory
+from scheduler.core.plan import Why
+from scheduler.core.snapshot import AXIS, Snapshot
+
+_UNITS = {"memory_mib": "MiB of memory", "vcores_milli": "thousandths of a core", "gpus": "GPUs"}
+
+
+def explain(m: Memory, s: Snapshot, group: GroupEntry, missing: int, why: int, queue: int) -> dict[str, Any]:
+    """The reason object of the API: a code, one honest sentence, and the numbers behind it."""
+    asked = dict(zip(AXIS, group.shape.tolist(), strict=True))
+    reason: dict[str, Any] = {"code": Why(why).name.lower(), "waiting": missing, "asked": asked}
+    match why:
+        case Why.NO_NODES:
+            reason["text"] = "No node of its sub-cluster takes containers now."
+        case Why.NO_NODE_MATCHES:
+            reason["text"] = _no_match(m, s, group)
+        case Why.QUEUE_MAXIMUM:
+            path = m.queues.paths[queue]
+            reason |= {"queue": path, "used": s.queues.used[queue].tolist(), "maximum": s.queues.maximum[queue].tolist()}
+            reason["text"] = f"The queue {path} is at its maximum."
+        case _:
+            reason |= _largest_free(m, s, group)
+    return reason
+
+
+def _no_match(m: Memory, s: Snapshot, group: GroupEntry) -> str:
+    matching = m.mask(group.node_labels)
+    if not matching.any():
+        return f"No node matches the labels {group.node_labels!r}."
+    largest = s.nodes.capacity[matching].max(axis=0)
+    over = np.flatnonzero(group.shape > largest)
+    if not len(over):
+        return "No single node is large enough in every resource."
+    name = AXIS[over[0]]
+    return f"Asked {group.shape[over[0]]:,} {_UNITS[name]} per container; the largest node has {largest[over[0]]:,}."
+
+
+def _largest_free(m: Memory, s: Snapshot, group: GroupEntry) -> dict[str, Any]:
+    usable = s.nodes.open & m.mask(group.node_labels)
+    free = np.maximum(m.nodes.view().free[usable], 0)
+    if not len(free):
+        return {"text": "No matching node takes containers now."}
+    largest = free.max(axis=0)
+    numbers = {"largest_free": dict(zip(AXIS, largest.tolist(), strict=True))}
+    over = np.flatnonzero(group.shape > largest)
+    if not len(over):
+        return numbers | {"text": "No single node has room in every resource at once; it starts when one has."}
+    i = over[0]
+    text = f"Largest free piece {largest[i]:,} {_UNITS[AXIS[i]]}, asked {group.shape[i]:,}; it starts when room is free."
+    return numbers | {"text": text}

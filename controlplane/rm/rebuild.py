@@ -1,0 +1,97 @@
+"""A new leader's memory, from the StateStore alone."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.jobs import JobEntry, entry
+from controlplane.rm.memory import Memory, QueueTree
+from controlplane.rm.ports import Store
+from scheduler.lifecycle import job as master
+from wire.states import GroupState, JobState, TaskState, Want
+
+
+def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
+    """Nodes, queues, live jobs and their containers as the rows say.
+
+    ``answered``: the liveness clock; every node gets the benefit of the doubt
+    for one full silence from here on.
+    """
+    version, queues = store.queues()
+    m = Memory(store.epoch, QueueTree(version, queues), store.nodes())
+    m.nodes.seen[:] = answered
+    jobs = {}
+    for row in store.live_jobs():
+        job = entry(row, log_max_bytes)
+        job.run.state, job.run.message = JobState(row["state"]), row["message"]
+        job.admitted_us, job.started_us = _us(row["admitted_at"]), _us(row["started_at"])
+        jobs[job.id] = job
+    _restore_tasks(jobs, store.tasks(jobs))
+    _adopt(m, jobs, store.containers())
+    for job in jobs.values():
+        _restore_states(m, job)
+        m.watch(job)
+    m.dirty_nodes = set(range(len(m.nodes)))
+    return m
+
+
+def _us(at: Any) -> int:
+    return round(at.timestamp() * 1e6) if at else 0
+
+
+def _restore_tasks(jobs: dict[int, JobEntry], rows: Iterable[tuple[int, int, int, int, int, int]]) -> None:
+    for job_id, group_no, index, state, attempts, failures in rows:
+        group = jobs[job_id].groups[group_no]
+        group.run.restore(index, state, failures, attempts)
+        group.rowed.add(index)
+
+
+def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[tuple[Any, ...]]) -> None:
+    """Take live containers over. One whose job is not ours any more is stopped by being left out."""
+    by_group: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        if row[2] in jobs and row[1] in m.nodes.index:
+            by_group[row[2], row[3]].append(row)
+    t = m.containers
+    for (job_id, group_no), members in by_group.items():
+        job = jobs[job_id]
+        group = job.groups[group_no]
+        slots = t.add(job, group, np.array([r[0] for r in members], np.int64))
+        for slot, (_, node, _, _, task, attempt, state, gpus, allocated, started) in zip(
+            slots.tolist(), members, strict=True
+        ):
+            at = m.nodes.index[node]
+            t.node[slot], t.task[slot], t.attempt[slot], t.state[slot] = at, task, attempt, state
+            t.gpus[slot], t.want[slot] = gpus, Want.RUN
+            t.allocated_us[slot], t.started_us[slot] = _us(allocated), _us(started)
+            t.echoed[slot] = state > 0
+            group.run.adopt(task, attempt)
+            m.nodes.used[at] += group.shape
+            m.nodes.containers[at] += 1
+            m.nodes.gpu_free[at] &= ~gpus
+        job.run.live += len(members)
+        m.queues.used[m.queues.at(job.queue)] += group.shape * len(members)
+
+
+def _restore_states(m: Memory, job: JobEntry) -> None:
+    run = job.run
+    for group in job.groups:
+        g = group.run
+        g.restored()
+        g.retried = int(np.maximum(g.launches - 1, 0).sum())
+        group.target = g.count + g.retried
+        if not g.unfinished:
+            g.state = GroupState.SUCCEEDED if not g.failed + g.killed else GroupState.FAILED
+        elif g.next_fresh:
+            g.state = GroupState.RUNNING if g.running else GroupState.PENDING
+    run.open_groups = sum(g.state < GroupState.SUCCEEDED for g in run.groups)
+    if run.state == JobState.KILLING:
+        failed = any((g.task_state == TaskState.FAILED).any() for g in run.groups)
+        run.verdict = JobState.FAILED if failed else JobState.KILLED
+        for group in job.groups:
+            for slot in group.slots:
+                m.containers.want[slot] = Want.STOP
+    else:
+        master.open_groups(run)

@@ -1,0 +1,212 @@
+"""A scheduling round: the heart of the system, in seven numbered steps."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controlplane.rm import collect, reasons
+from controlplane.rm.changes import TRANSITION, Changes
+from controlplane.rm.intake import take_intents
+from controlplane.rm.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory import Memory
+from controlplane.rm.outcome import allocate
+from controlplane.rm.ports import Bus, BusDown, Clock, Store
+from controlplane.rm.publish import Signer, documents
+from scheduler.core.invariants import check_plan
+from scheduler.core.plan import Plan
+from scheduler.core.snapshot import Snapshot
+from scheduler.round import RoundPolicy, plan_round
+from wire.states import JobState, terminal
+
+EXPLAINED_PER_ROUND = 200
+COUNTERS_EVERY_S = 1.0  # a running group's counters are written at most this often
+
+
+@dataclass(slots=True)
+class Duties:
+    """What a round has to look at. Positions are those of the node table."""
+
+    statuses: list[int] = field(default_factory=list)
+    intents: bool = False
+    lost: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+@dataclass(slots=True)
+class RoundSettings:
+    policy: RoundPolicy
+    log_max_bytes: int
+    container_lease_s: float
+    check_invariants: bool = False
+
+
+@dataclass(slots=True)
+class Report:
+    """What a round did. ``jobs``: whose screens should look again."""
+
+    committed: bool = False
+    placed: int = 0
+    ended: int = 0
+    rejected: int = 0
+    jobs: set[int] = field(default_factory=set)
+    nodes_changed: bool = False
+
+
+class Round:
+    """Drives rounds over one memory through its three ports."""
+
+    def __init__(self, sub: int, m: Memory, store: Store, bus: Bus, clock: Clock, signer: Signer, s: RoundSettings):
+        self.sub, self.m, self.store, self.bus, self.clock = sub, m, store, bus, clock
+        self.signer, self.settings = signer, s
+        self.rng = np.random.default_rng(m.epoch)
+        self._pending_groups: dict[tuple[int, int], GroupEntry] = {}
+
+    def run(self, duties: Duties, answered: float) -> Report:
+        """One round. Raises ``Fenced`` or ``StoreDown``; the memory is worthless after either."""
+        m, c, report = self.m, Changes(), Report()
+        m.round_number += 1
+        c.at_us, c.number = self.clock.now_us(), m.round_number
+
+        # 1. collect what nodes reported, and which fell silent
+        self._collect(duties, c, answered, report)
+        # 2. admit new and changed jobs
+        if duties.intents:
+            take_intents(m, self.store, c, self.settings.log_max_bytes, answered)
+        self._wake_delayed(c)
+        # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
+        began = time.perf_counter()
+        if m.placeable:
+            self._plan_and_apply(c)
+        c.plan_us = int((time.perf_counter() - began) * 1e6)
+        # 6. commit everything in one transaction, fenced by this leader's epoch
+        self._gather(c)
+        if c:
+            self.store.commit(c)
+            report.committed = True
+        # 7. publish desired state to the nodes that changed
+        self._publish()
+
+        report.placed, report.ended = c.placed, len(c.ended)
+        report.jobs = set(c.jobs) | {job for job, _ in c.groups}
+        report.nodes_changed = bool(c.nodes)
+        return report
+
+    def _collect(self, duties: Duties, c: Changes, answered: float, report: Report) -> None:
+        if duties.statuses:
+            payloads = self.bus.statuses(self.m.nodes.id[duties.statuses].tolist())
+            report.rejected = collect.take_statuses(self.m, c, duties.statuses, payloads, answered)
+        if len(duties.lost):
+            collect.lose(self.m, c, duties.lost)
+
+    def _wake_delayed(self, c: Changes) -> None:
+        now = c.at_us / 1e6
+        for _, group in self.m.asking.values():
+            if group.run.delayed and group.run.wake(now):
+                self.m.placeable = True
+
+    def next_due_s(self) -> float | None:
+        """Seconds until a delayed start falls due; None without one."""
+        due = [g.run.delayed[0][0] for _, g in self.m.asking.values() if g.run.delayed]
+        return max(0.0, min(due) - self.clock.now_us() / 1e6) if due else None
+
+    def _plan_and_apply(self, c: Changes) -> None:
+        m, settings = self.m, self.settings
+        m.placeable = False
+        snapshot, owners = m.snapshot()
+        if not owners:
+            return
+        plan, m.memo = plan_round(snapshot, m.memo, (), settings.policy, c.at_us / 1e6, self.rng)
+        if settings.check_invariants:
+            check_plan(snapshot, plan)
+        self._apply(c, plan, owners)
+        self._explain(c, snapshot, plan, owners)
+        if len(plan.place.ask) >= settings.policy.batch:
+            m.placeable = True  # the batch was full; go on in the next round
+
+    def _apply(self, c: Changes, plan: Plan, owners: list[tuple[JobEntry, GroupEntry]]) -> None:
+        ask, node = plan.place.ask, plan.place.node
+        if not len(ask):
+            return
+        order = np.argsort(ask, kind="stable")
+        ask, node = ask[order], node[order]
+        starts = np.flatnonzero(np.r_[True, ask[1:] != ask[:-1]])
+        for start, end in zip(starts, np.r_[starts[1:], len(ask)], strict=True):
+            job, group = owners[ask[start]]
+            if job.run.state == JobState.ADMITTED:
+                c.jobs[job.id] = job
+            allocate(self.m, c, self.sub, job, group, node[start:end])
+
+    def _explain(
+        self, c: Changes, snapshot: Snapshot, plan: Plan, owners: list[tuple[JobEntry, GroupEntry]]
+    ) -> None:
+        refused = plan.refused
+        waiting: set[int] = set()
+        if refused is not None:
+            columns = (refused.ask, refused.missing, refused.why, refused.detail)
+            waiting = set(refused.ask.tolist())
+            for ask, missing, why, queue in zip(*(x[:EXPLAINED_PER_ROUND].tolist() for x in columns), strict=True):
+                job, group = owners[ask]
+                group.reason = reasons.explain(self.m, snapshot, group, missing, why, queue)
+                self._pending_groups[job.id, group.run.no] = group
+        for position, (job, group) in enumerate(owners):
+            if group.reason is not None and position not in waiting:
+                group.reason = None
+                c.groups[job.id, group.run.no] = group
+
+    def _gather(self, c: Changes) -> None:
+        """Steps as one array, asks whose target moved, and counters that are due."""
+        if c.steps:
+            c.transitions.append(np.array(c.steps, TRANSITION))
+        now = self.clock.monotonic()
+        self._pending_groups |= c.groups
+        c.groups = {}
+        for key, group in list(self._pending_groups.items()):
+            state_moved = group.written[:1] != (int(group.run.state),)
+            if not (state_moved or now - group.written_at >= COUNTERS_EVERY_S or terminal(group.run.state)):
+                continue
+            del self._pending_groups[key]
+            counters = group.counters()
+            if counters != group.written or terminal(group.run.state):
+                group.written, group.written_at = counters, now
+                c.groups[key] = group
+                self._move_ask(c, key, group)
+
+    @property
+    def counters_waiting(self) -> bool:
+        """Whether a later round must still write counters of running groups."""
+        return bool(self._pending_groups)
+
+    @staticmethod
+    def _move_ask(c: Changes, key: tuple[int, int], group: GroupEntry) -> None:
+        if terminal(group.run.state):
+            return
+        target = group.run.count + group.run.retried
+        if target != group.target and group.run.wanted:
+            group.target = target
+            group.ask_version += 1
+            c.asks[key] = group
+
+    def _publish(self) -> None:
+        m = self.m
+        if not (m.dirty_nodes or m.republish):
+            return
+        expires = int(self.clock.now_us() / 1e6 + self.settings.container_lease_s)
+        now = self.clock.monotonic()
+        bodies, templates = documents(m, self.sub, self.signer, expires, now)
+        sent = m.dirty_nodes | m.republish
+        m.dirty_nodes, m.republish = set(), set()
+        m.nodes.published[list(sent)] = now
+        try:
+            intact = not bodies or self.bus.publish(bodies, templates)
+        except BusDown:
+            self.lost_redis(sent)
+            raise
+        if not intact:
+            self.lost_redis(range(len(m.nodes)))
+
+    def lost_redis(self, positions: Iterable[int]) -> None:
+        """Redis did not take, or has lost, these documents and all templates: put them again."""
+        self.m.republish.update(positions)
+        for _, group in self.m.asking.values():
+            group.published_at = -1e9

@@ -1,0 +1,1 @@
+"""Stand-ins for machines around the real code, for measurement and for what-if questions."""
