@@ -1,0 +1,87 @@
+/** Numbers as people read them. Nothing here rounds a thing up to look better than it is. */
+
+export function memory(mib: number): string {
+  if (mib >= 1024 * 1024) return `${short(mib / 1024 / 1024)} TiB`;
+  if (mib >= 1024) return `${short(mib / 1024)} GiB`;
+  return `${Math.round(mib)} MiB`;
+}
+
+export function cores(milli: number): string {
+  return short(milli / 1000);
+}
+
+export function coresWord(milli: number): string {
+  return `${cores(milli)} ${milli === 1000 ? "core" : "cores"}`;
+}
+
+export function bytes(n: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let at = 0;
+  let value = n;
+  while (value >= 1024 && at < units.length - 1) {
+    value /= 1024;
+    at += 1;
+  }
+  return `${at === 0 ? value : short(value)} ${units[at]}`;
+}
+
+/** Up to three significant digits, without trailing zeros: 1.5, 12, 1,234. */
+export function short(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toPrecision(3)));
+}
+
+export function count(n: number): string {
+  return n.toLocaleString("en-US");
+}
+
+export function percent(part: number, whole: number): string {
+  if (whole <= 0) return "–";
+  const value = (100 * part) / whole;
+  if (value > 0 && value < 1) return "<1 %";
+  return `${Math.floor(value)} %`;
+}
+
+/** A duration in the two largest units that matter: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min, 4 d 3 h. */
+export function duration(ms: number): string {
+  const s = Math.max(0, ms) / 1000;
+  if (s < 1) return `${Math.round(s * 1000)} ms`;
+  if (s < 10) return `${s.toFixed(1)} s`;
+  if (s < 60) return `${Math.floor(s)} s`;
+  const steps: [number, string, number, string][] = [
+    [3600, "min", 60, "s"],
+    [86_400, "h", 3600, "min"],
+    [Infinity, "d", 86_400, "h"],
+  ];
+  const [, big, size, small] = steps.find(([below]) => s < below) ?? steps[2]!;
+  const bigSize = big === "min" ? 60 : big === "h" ? 3600 : 86_400;
+  const rest = Math.floor((s % bigSize) / (big === "min" ? 1 : size));
+  return rest ? `${Math.floor(s / bigSize)} ${big} ${rest} ${small}` : `${Math.floor(s / bigSize)} ${big}`;
+}
+
+export function ago(iso: string | null, now: number): string {
+  if (!iso) return "–";
+  const ms = now - Date.parse(iso);
+  return ms < 5_000 ? "just now" : `${coarse(ms)} ago`;
+}
+
+/** One unit only: 8 s, 3 min, 2 h, 4 d. */
+export function coarse(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 86_400) return `${Math.floor(s / 3600)} h`;
+  return `${Math.floor(s / 86_400)} d`;
+}
+
+export function clock(iso: string): string {
+  const at = new Date(iso);
+  return at.toLocaleTimeString("en-GB", { hour12: false });
+}
+
+export function moment(iso: string | null): string {
+  if (!iso) return "–";
+  const at = new Date(iso);
+  const day = at.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+  return `${day}, ${at.toLocaleTimeString("en-GB", { hour12: false })}`;
+}

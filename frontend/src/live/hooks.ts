@@ -1,0 +1,72 @@
+/** Topics as React sees them: socket snapshots land in the query cache; REST is polled while there is no socket. */
+import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect, useSyncExternalStore } from "react";
+import { ApiError, get } from "../api/client";
+import { browserWire, LiveSocket, type Liveness } from "./socket";
+
+const POLL_MS = 3_000;
+
+export const live = new LiveSocket(browserWire);
+
+/** Connect the socket to the cache; once per page load. */
+export function wireToCache(client: QueryClient): void {
+  live.onSnapshot = (topic, snapshot) => {
+    const key = topicKey(topic);
+    // An answer to an older poll must not overwrite a newer snapshot.
+    void client.cancelQueries({ queryKey: key });
+    client.setQueryData(key, snapshot);
+  };
+  live.onSignedOut = () => void client.invalidateQueries({ queryKey: ["me"] });
+  window.addEventListener("online", () => live.retryNow());
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible") live.retryNow();
+  });
+}
+
+export function topicKey(topic: string): string[] {
+  return ["topic", topic];
+}
+
+export function useLiveness(): Liveness {
+  return useSyncExternalStore(live.watch, live.liveness);
+}
+
+export interface TopicView<T> {
+  data: T | undefined;
+  error: ApiError | null;
+  loading: boolean;
+  /** When `data` was last known to be true, in ms since 1970; 0 when never. */
+  updatedAt: number;
+}
+
+export function useTopic<T>(topic: string, read: (signal: AbortSignal) => Promise<T>, enabled = true): TopicView<T> {
+  const isLive = useLiveness().state === "live";
+  const client = useQueryClient();
+  useEffect(() => (enabled ? live.subscribe(topic) : undefined), [topic, enabled]);
+  const refused = useSyncExternalStore(live.watch, () => live.error(topic));
+  const query = useQuery<T, ApiError>({
+    queryKey: topicKey(topic),
+    queryFn: ({ signal }) => read(signal),
+    enabled: enabled && (!isLive || client.getQueryData(topicKey(topic)) === undefined),
+    refetchInterval: isLive ? false : POLL_MS,
+    retry: false,
+    staleTime: Infinity,
+    gcTime: 60_000,
+  });
+  const socketError = refused ? new ApiError(refused.status, "Not available", refused.detail) : null;
+  const error = socketError ?? (query.isError ? query.error : null);
+  return { data: query.data, error, loading: query.data === undefined && !error, updatedAt: query.dataUpdatedAt };
+}
+
+/** A page that is no topic: read once, and again when `signature` changes or while there is no socket. */
+export function useRead<T>(path: string, signature: unknown = "", enabled = true) {
+  const isLive = useLiveness().state === "live";
+  return useQuery<T, ApiError>({
+    queryKey: ["read", path, signature],
+    queryFn: ({ signal }) => get<T>(path, signal),
+    placeholderData: (previous, query) => (query?.queryKey[1] === path ? previous : undefined),
+    refetchInterval: isLive ? false : POLL_MS * 2,
+    enabled,
+    retry: 1,
+  });
+}

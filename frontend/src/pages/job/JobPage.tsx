@@ -1,0 +1,155 @@
+/** One job: what it is doing, why it waits, how it went, and its tasks, logs, files and events. */
+import { Button, SegmentedControl } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+import { ApiError, get, post } from "../../api/client";
+import type { Job, JobSnapshot, Me, Page, Task } from "../../api/types";
+import { ago, coarse, duration, moment } from "../../format/units";
+import { waitingLine } from "../../format/reason";
+import { ended } from "../../format/states";
+import { useLiveness, useTopic } from "../../live/hooks";
+import { Clock } from "../../ui/icons";
+import { Card, Command, Confirm, Failed, Loading, Notice, Stale, State, useNow } from "../../ui/parts";
+import { Events, Files, Spec } from "./Extras";
+import { GroupGraph } from "./GroupGraph";
+import { Tasks } from "./Tasks";
+import { TimelineChart } from "./TimelineChart";
+
+async function readSnapshot(id: string, signal: AbortSignal): Promise<JobSnapshot> {
+  const [job, tasks] = await Promise.all([
+    get<Job>(`/jobs/${id}`, signal),
+    get<Page<Task>>(`/jobs/${id}/tasks?page_size=200`, signal),
+  ]);
+  return { job, tasks };
+}
+
+const TABS = ["Tasks", "Files", "Events", "Spec"] as const;
+
+export function JobPage({ id, me }: { id: string; me: Me }) {
+  const valid = /^\d{1,18}$/.test(id);
+  const view = useTopic<JobSnapshot>(`job:${id}`, (signal) => readSnapshot(id, signal), valid);
+  const isLive = useLiveness().state === "live";
+  const now = useNow();
+  const name = view.data?.job.name;
+  useEffect(() => {
+    document.title = name ? `${name} · Hydra` : "Hydra";
+    return () => void (document.title = "Hydra");
+  }, [name]);
+  if (!valid) return <Failed error={new ApiError(404, "There is no such job", `${id} is not a job number.`)} />;
+  if (view.loading) return <Card><Loading lines={6} label="Loading the job" /></Card>;
+  if (!view.data) return view.error && <Failed error={missing(view.error, id)} />;
+  const { job } = view.data;
+  const old = view.error !== null || (!isLive && now - view.updatedAt > 15_000);
+  return (
+    <>
+      <Head job={job} me={me} now={now} />
+      {old && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}
+      {job.message && <Notice kind={job.state === "FAILED" ? "bad" : undefined}>{job.message}</Notice>}
+      <Waiting job={job} />
+      <Card title="Timeline"><TimelineChart job={job} now={now} /></Card>
+      <GroupGraph groups={job.groups} />
+      <Tabs snapshot={view.data} />
+    </>
+  );
+}
+
+function missing(error: ApiError, id: string): ApiError {
+  if (error.status !== 404) return error;
+  return new ApiError(404, "There is no such job", `Job ${id} does not exist, or you may not see it.`);
+}
+
+function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
+  const from = Date.parse(job.submitted_at);
+  return (
+    <header className="job-head">
+      <nav className="small muted" aria-label="Breadcrumb"><Link href="/jobs">Jobs</Link> / #{job.id}</nav>
+      <div className="row wrap">
+        <h1 className="job-title">{job.name}</h1>
+        <State state={job.state} />
+        <span className="grow" />
+        <Actions job={job} me={me} />
+      </div>
+      <dl className="facts small">
+        <div><dt>Owner</dt><dd>{job.owner}</dd></div>
+        <div><dt>Queue</dt><dd><Link href={`/jobs?queue=${encodeURIComponent(job.queue)}`}>{job.queue}</Link></dd></div>
+        <div><dt>Home</dt><dd>{job.home}</dd></div>
+        <div><dt>Priority</dt><dd>{job.priority}</dd></div>
+        <div><dt>Kind</dt><dd>{job.kind}</dd></div>
+        <div><dt>Submitted</dt><dd title={moment(job.submitted_at)}>{ago(job.submitted_at, now)}</dd></div>
+        <div><dt>{job.finished_at ? "Took" : "Age"}</dt><dd>{job.finished_at ? duration(Date.parse(job.finished_at) - from) : coarse(now - from)}</dd></div>
+        {job.tags.length > 0 && <div><dt>Tags</dt><dd className="row">{job.tags.map((t) => <span className="tag clip" key={t}>{t}</span>)}</dd></div>}
+      </dl>
+    </header>
+  );
+}
+
+function Waiting({ job }: { job: Job }) {
+  if (ended(job.state)) return null;
+  const lines = job.groups.filter((g) => !ended(g.state)).flatMap((g) => waitingLine(g) ?? []);
+  if (lines.length === 0 && !job.waiting) return null;
+  return (
+    <div className="notice warn" role="status" data-testid="waiting">
+      <Clock />
+      <div className="grow">
+        <strong>Why it waits</strong>
+        {lines.length === 0 && <div>{job.waiting}</div>}
+        {lines.map((line) => <div key={line.who}><b>{line.who}.</b> {line.why}</div>)}
+      </div>
+    </div>
+  );
+}
+
+export function mayAct(job: Job, me: Me): boolean {
+  if (me.role === "operator" || job.owner === me.username) return me.role !== "viewer";
+  return me.queues.some((q) => q.level === "admin" && (job.queue === q.path || job.queue.startsWith(`${q.path}.`)));
+}
+
+function Actions({ job, me }: { job: Job; me: Me }) {
+  const [asking, setAsking] = useState<"kill" | "retry" | null>(null);
+  const act = useMutation<unknown, ApiError, "kill" | "retry">({
+    mutationFn: (what) => post(`/jobs/${job.id}/${what}`),
+    onSuccess: () => setAsking(null),
+  });
+  const over = ended(job.state);
+  const actions = over ? (["retry"] as const).filter(() => job.state !== "SUCCEEDED") : (["kill"] as const);
+  return (
+    <div className="row wrap">
+      <Command text={`hydractl job ${job.id}`} />
+      {mayAct(job, me) && actions.map((what) => (
+        <Button key={what} variant="default" disabled={job.state === "KILLING"} onClick={() => { act.reset(); setAsking(what); }}>
+          {what === "kill" ? "Kill" : "Retry failed tasks"}
+        </Button>
+      ))}
+      {asking && (
+        <Confirm title={asking === "kill" ? `Kill job ${job.id}?` : `Run job ${job.id} again?`} action={asking === "kill" ? "Kill the job" : "Retry"}
+          busy={act.isPending} error={act.error} onClose={() => setAsking(null)} onConfirm={() => act.mutate(asking)}>
+          <p>{asking === "kill"
+            ? `Its running tasks get SIGTERM, and SIGKILL after their grace time. What has succeeded stays.`
+            : `Tasks that failed or were killed run again; what has succeeded stays.`}</p>
+          <Command text={`hydractl ${asking} ${job.id}`} />
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+function Tabs({ snapshot }: { snapshot: JobSnapshot }) {
+  const search = useSearch();
+  const [path, go] = useLocation();
+  const wanted = new URLSearchParams(search).get("tab");
+  const tab = TABS.find((t) => t.toLowerCase() === wanted) ?? "Tasks";
+  const { job } = snapshot;
+  // Read again when anything that could add a file or an event has moved.
+  const signature = `${job.state}:${job.groups.map((g) => `${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`;
+  return (
+    <>
+      <SegmentedControl className="tabs" size="xs" data={[...TABS]} value={tab} aria-label="Parts of the job"
+        onChange={(t) => go(`${path}?tab=${t.toLowerCase()}`, { replace: true })} />
+      {tab === "Tasks" && <Tasks snapshot={snapshot} />}
+      {tab === "Files" && <Files job={job} signature={signature} />}
+      {tab === "Events" && <Events job={job} signature={signature} />}
+      {tab === "Spec" && <Spec job={job} />}
+    </>
+  );
+}

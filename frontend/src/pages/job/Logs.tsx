@@ -1,0 +1,93 @@
+/** The live log: follows the end until scrolled away or paused, finds text, and can be saved. */
+import { SegmentedControl, TextInput } from "@mantine/core";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { count } from "../../format/units";
+import { Down, Download, Pause, Play, Search, Up } from "../../ui/icons";
+import { Empty, Failed } from "../../ui/parts";
+import { cut, matches, type LogState } from "./log";
+import { useLog, type LogView } from "./useLog";
+
+const LINE = 19; // px
+
+const PHASES: Record<LogView["phase"], string> = {
+  loading: "Reading", following: "Following", complete: "Complete", reconnecting: "Connection lost, trying again", failed: "Not available",
+};
+
+export function Logs({ container, name }: { container: string; name: string }) {
+  const [stream, setStream] = useState("stdout");
+  const [needle, setNeedle] = useState("");
+  const [at, setAt] = useState(0);
+  const [paused, setPaused] = useState(false);
+  const view = useLog(container, stream);
+  const frozen = useRef<LogState>(view.log);
+  if (!paused) frozen.current = view.log;
+  const log = frozen.current;
+  const hits = useMemo(() => matches(log.lines, needle), [log.lines, needle]);
+  const hit = hits.length ? hits[((at % hits.length) + hits.length) % hits.length] : undefined;
+  const onKey = (e: KeyboardEvent) => {
+    if (e.key !== "Enter") return;
+    setAt(at + (e.shiftKey ? -1 : 1));
+    e.preventDefault();
+  };
+  const behind = view.log.lines.length + view.log.trimmed - log.lines.length - log.trimmed;
+  return (
+    <div className="logs" aria-label="Log">
+      <div className="logs-bar row wrap">
+        <SegmentedControl size="xs" data={["stdout", "stderr"]} value={stream} onChange={setStream} aria-label="Stream" />
+        <span className="small muted" role="status" data-phase={view.phase}>{paused ? `Paused${behind ? `, ${count(behind)} new lines` : ""}` : PHASES[view.phase]}</span>
+        <span className="grow" />
+        <TextInput aria-label="Find in the log" placeholder="Find" leftSection={<Search />} value={needle} onChange={(e) => { setNeedle(e.currentTarget.value); setAt(0); }} onKeyDown={onKey} />
+        {needle && <span className="small muted" role="status">{hits.length ? `${(((at % hits.length) + hits.length) % hits.length) + 1} of ${count(hits.length)}` : "none"}</span>}
+        <button type="button" className="icon-button" aria-label="Previous match" title="Previous match" disabled={!hits.length} onClick={() => setAt(at - 1)}><Up /></button>
+        <button type="button" className="icon-button" aria-label="Next match" title="Next match" disabled={!hits.length} onClick={() => setAt(at + 1)}><Down /></button>
+        <button type="button" className="icon-button" aria-pressed={paused} aria-label={paused ? "Go on" : "Pause"} title={paused ? "Go on" : "Pause"} onClick={() => setPaused(!paused)}>{paused ? <Play /> : <Pause />}</button>
+        <button type="button" className="icon-button" aria-label="Save the log" title="Save the log" disabled={!log.lines.length} onClick={() => save(log, `${name}.${stream}.txt`)}><Download /></button>
+      </div>
+      {view.phase === "failed" && view.error ? <div className="body"><Failed error={view.error} /></div> : <Lines key={stream} log={log} needle={needle} hit={hit} phase={view.phase} />}
+      {(log.trimmed > 0 || log.skipped > 0) && (
+        <div className="logs-foot small muted">
+          {log.skipped > 0 && `${count(log.skipped)} bytes were not kept by the node. `}
+          {log.trimmed > 0 && `${count(log.trimmed)} earlier lines are not shown.`}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Lines({ log, needle, hit, phase }: { log: LogState; needle: string; hit: number | undefined; phase: LogView["phase"] }) {
+  const box = useRef<HTMLDivElement>(null);
+  const stick = useRef(true);
+  const rows = useVirtualizer({ count: log.lines.length, getScrollElement: () => box.current, estimateSize: () => LINE, overscan: 20 });
+  useEffect(() => {
+    if (stick.current && log.lines.length && hit === undefined) rows.scrollToIndex(log.lines.length - 1, { align: "end" });
+  }, [log.lines.length, hit, rows]);
+  useEffect(() => {
+    if (hit !== undefined) rows.scrollToIndex(hit, { align: "center" });
+  }, [hit, rows]);
+  if (log.lines.length === 0) {
+    return <Empty title={phase === "complete" ? "It wrote nothing here" : phase === "loading" ? "Reading the log" : "Nothing yet"} />;
+  }
+  return (
+    <div ref={box} className="lines" tabIndex={0} role="log" aria-label="Log lines" aria-live="off" data-testid="log"
+      onScroll={(e) => { const el = e.currentTarget; stick.current = el.scrollHeight - el.scrollTop - el.clientHeight < LINE * 2; }}>
+      <div style={{ height: rows.getTotalSize(), position: "relative" }}>
+        {rows.getVirtualItems().map((row) => (
+          <div key={row.key} className="line" data-hit={row.index === hit} style={{ transform: `translateY(${row.start}px)` }}>
+            <span className="no" aria-hidden="true">{row.index + 1 + log.trimmed}</span>
+            <span>{cut(log.lines[row.index] ?? "", needle).map((part, i) => (i % 2 ? <mark key={i}>{part}</mark> : part))}</span>
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function save(log: LogState, name: string): void {
+  const url = URL.createObjectURL(new Blob([log.lines.join("\n"), "\n"], { type: "text/plain" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name.replace(/[^\w.-]+/g, "_");
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,180 @@
+/** Tasks as a grid of cells or as a table, both virtual; one chosen task shows its attempts and logs. */
+import { Button, NativeSelect, SegmentedControl } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState } from "react";
+import { API, call, type ApiError } from "../../api/client";
+import type { Container, JobSnapshot, Page, Task } from "../../api/types";
+import { count, duration, moment } from "../../format/units";
+import { TASK_STATES, tone, word } from "../../format/states";
+import { useRead } from "../../live/hooks";
+import { ToneIcon } from "../../ui/icons";
+import { Card, Empty, Failed, Loading, State } from "../../ui/parts";
+import { Logs } from "./Logs";
+
+const CELL = 22; // px, with its gap
+const ROW = 36;
+const key = (t: Pick<Task, "group" | "index">) => `${t.group}/${t.index}`;
+
+/** The socket brings the first 200 tasks; with a filter or beyond them, pages come from the server. */
+function useTasks(snapshot: JobSnapshot, group: string, state: string) {
+  const { job, tasks } = snapshot;
+  const filtered = group !== "" || state !== "";
+  const [more, setMore] = useState(false);
+  const wanted = filtered || more;
+  const moved = job.groups.map((g) => `${g.running}.${g.succeeded}.${g.failed}.${g.killed}`).join();
+  const params = new URLSearchParams({ page_size: "200", ...(group && { group }), ...(state && { state }) });
+  const pages = useInfiniteQuery<Page<Task>, ApiError, { pages: Page<Task>[] }, unknown[], string>({
+    queryKey: ["tasks", job.id, params.toString()],
+    queryFn: ({ pageParam, signal }) => call<Page<Task>>(pageParam, { signal }),
+    initialPageParam: `${API}/jobs/${job.id}/tasks?${params}`,
+    getNextPageParam: (page) => page.next,
+    enabled: wanted,
+    retry: 1,
+  });
+  const { refetch } = pages;
+  useEffect(() => {
+    if (wanted) void refetch();
+  }, [moved, wanted, refetch]);
+  const list = wanted && pages.data ? pages.data.pages.flatMap((p) => p.results) : filtered ? [] : tasks.results;
+  const hasMore = wanted ? pages.hasNextPage : tasks.next !== null;
+  const loadMore = () => (more || filtered ? void pages.fetchNextPage() : setMore(true));
+  return { list, hasMore, loadMore, loading: wanted && pages.isPending, error: wanted ? pages.error : null };
+}
+
+export function Tasks({ snapshot }: { snapshot: JobSnapshot }) {
+  const { job } = snapshot;
+  const [group, setGroup] = useState("");
+  const [state, setState] = useState("");
+  const [shape, setShape] = useState<"grid" | "table">("grid");
+  const [chosen, setChosen] = useState<string | null>(null);
+  const tasks = useTasks(snapshot, group, state);
+  const task = tasks.list.find((t) => key(t) === chosen) ?? tasks.list.find((t) => t.container !== null);
+  const View = shape === "grid" ? Cells : Rows;
+  return (
+    <>
+      <Card flush title="Tasks" aside={
+        <div className="row wrap">
+          {job.groups.length > 1 && <NativeSelect aria-label="Group" value={group} onChange={(e) => setGroup(e.currentTarget.value)} data={[{ value: "", label: "All groups" }, ...job.groups.map((g) => g.name)]} />}
+          <NativeSelect aria-label="Task state" value={state} onChange={(e) => setState(e.currentTarget.value)} data={[{ value: "", label: "Any state" }, ...TASK_STATES.map((s) => ({ value: s, label: word(s) }))]} />
+          <SegmentedControl size="xs" aria-label="Shown as" value={shape} onChange={(v) => setShape(v as "grid" | "table")} data={[{ value: "grid", label: "Cells" }, { value: "table", label: "Table" }]} />
+        </div>
+      }>
+        {tasks.error ? <div className="body"><Failed error={tasks.error} /></div>
+          : tasks.loading ? <Loading label="Loading tasks" />
+          : tasks.list.length === 0 ? <Empty title="No task matches" />
+          : <View tasks={tasks.list} chosen={task ? key(task) : null} onChoose={(t) => setChosen(key(t))} />}
+        <div className="tasks-foot row wrap">
+          <div className="legend">{TASK_STATES.map((s) => <span key={s} className={`tone-${tone(s)}`}><span className="state"><ToneIcon tone={tone(s)} size={13} /></span>{word(s)}</span>)}</div>
+          <span className="grow" />
+          {tasks.hasMore && <><span className="small muted">{count(tasks.list.length)} shown</span><Button variant="default" onClick={tasks.loadMore}>Show more</Button></>}
+        </div>
+      </Card>
+      {task && <TaskDetail key={key(task)} jobId={job.id} task={task} />}
+    </>
+  );
+}
+
+interface ViewProps {
+  tasks: Task[];
+  chosen: string | null;
+  onChoose: (t: Task) => void;
+}
+
+function taskText(t: Task): string {
+  return `${t.group} ${t.index}: ${word(t.state)}${t.attempts > 1 ? `, attempt ${t.attempts}` : ""}${t.node ? `, on ${t.node}` : ""}${t.exit_code ? `, exit code ${t.exit_code}` : ""}`;
+}
+
+function Cells({ tasks, chosen, onChoose }: ViewProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(600);
+  useEffect(() => {
+    const observer = new ResizeObserver(([e]) => setWidth(e?.contentRect.width ?? 600));
+    if (box.current) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  const columns = Math.max(1, Math.floor(width / CELL));
+  const rows = useVirtualizer({ count: Math.ceil(tasks.length / columns), getScrollElement: () => box.current, estimateSize: () => CELL, overscan: 6 });
+  const move = (from: number, k: string) => {
+    const to = from + ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[k] ?? 0);
+    const next = tasks[to];
+    if (!next || to === from) return false;
+    onChoose(next);
+    rows.scrollToIndex(Math.floor(to / columns));
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-at="${to}"]`)?.focus());
+    return true;
+  };
+  const focusable = Math.max(0, tasks.findIndex((t) => key(t) === chosen));
+  return (
+    <div ref={box} className="cells" role="group" aria-label={`${tasks.length} tasks, a cell each. Arrow keys move.`}>
+      <div style={{ height: rows.getTotalSize(), position: "relative" }}>
+        {rows.getVirtualItems().map((row) => (
+          <div key={row.key} className="cells-row" style={{ transform: `translateY(${row.start}px)` }}>
+            {tasks.slice(row.index * columns, (row.index + 1) * columns).map((t, i) => {
+              const at = row.index * columns + i;
+              return (
+                <button key={key(t)} type="button" data-at={at} className={`cell tone-${tone(t.state)}`} tabIndex={at === focusable ? 0 : -1} title={taskText(t)}
+                  aria-label={taskText(t)} aria-pressed={key(t) === chosen} onClick={() => onChoose(t)} onKeyDown={(e) => { if (move(at, e.key)) e.preventDefault(); }}>
+                  <ToneIcon tone={tone(t.state)} size={16} />
+                </button>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Rows({ tasks, chosen, onChoose }: ViewProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({ count: tasks.length, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 10 });
+  return (
+    <div ref={box} className="task-rows" role="table" aria-label="Tasks" aria-rowcount={tasks.length}>
+      <div role="row" className="task-row head">{["Task", "State", "Attempts", "Node", "Exit", "Started", "Ran"].map((h) => <span role="columnheader" key={h}>{h}</span>)}</div>
+      <div style={{ height: rows.getTotalSize(), position: "relative" }}>
+        {rows.getVirtualItems().map((row) => {
+          const t = tasks[row.index];
+          if (!t) return null;
+          const ran = t.started_at ? duration((t.finished_at ? Date.parse(t.finished_at) : Date.now()) - Date.parse(t.started_at)) : "–";
+          return (
+            <div key={row.key} role="row" aria-rowindex={row.index + 1} className="task-row" data-chosen={key(t) === chosen} style={{ transform: `translateY(${row.start}px)`, position: "absolute" }}>
+              <span role="cell"><button type="button" className="link" onClick={() => onChoose(t)}>{key(t)}</button></span>
+              <span role="cell"><State state={t.state} /></span><span role="cell">{t.attempts}</span><span role="cell" className="clip">{t.node ?? "–"}</span>
+              <span role="cell">{t.exit_code ?? "–"}</span><span role="cell" title={moment(t.started_at)}>{t.started_at ? moment(t.started_at).slice(-8) : "–"}</span><span role="cell">{ran}</span>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function TaskDetail({ jobId, task }: { jobId: number; task: Task }) {
+  const attempts = useRead<Page<Container> | Container[]>(`/jobs/${jobId}/containers?task=${encodeURIComponent(key(task))}`, `${task.state}${task.container}${task.attempts}`);
+  const list = Array.isArray(attempts.data) ? attempts.data : (attempts.data?.results ?? []);
+  const [picked, setPicked] = useState<string | null>(null);
+  const shown = list.find((c) => c.id === picked) ?? list.find((c) => c.id === task.container) ?? list.at(-1);
+  const container = shown?.id ?? task.container;
+  return (
+    <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> <State state={task.state} /></span>}
+      aside={list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => setPicked(e.currentTarget.value)} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}>
+      {shown && <AttemptFacts c={shown} />}
+      {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} /> : <Empty title="It has not started">Its logs appear here from the first line.</Empty>}
+    </Card>
+  );
+}
+
+function AttemptFacts({ c }: { c: Container }) {
+  return (
+    <dl className="facts small attempt">
+      <div><dt>Container</dt><dd className="mono">{c.id}</dd></div>
+      <div><dt>Node</dt><dd>{c.node ?? "–"} <span className="muted">{c.sub_cluster}</span></dd></div>
+      <div><dt>Started</dt><dd>{moment(c.started_at)}</dd></div>
+      {c.started_at && c.finished_at && <div><dt>Ran</dt><dd>{duration(Date.parse(c.finished_at) - Date.parse(c.started_at))}</dd></div>}
+      {c.exit_code !== null && c.finished_at && <div><dt>Exit code</dt><dd>{c.exit_code}{c.reason && !["NONE", "EXIT_CODE"].includes(c.reason) ? ` (${c.reason.toLowerCase().replaceAll("_", " ")})` : ""}</dd></div>}
+      <div><dt>Memory</dt><dd>{c.peak_memory_mib ? `peak ${c.peak_memory_mib} of ` : ""}{c.memory_mib} MiB</dd></div>
+      <div><dt>CPU time</dt><dd>{c.cpu_ms ? duration(c.cpu_ms) : "–"}</dd></div>
+    </dl>
+  );
+}

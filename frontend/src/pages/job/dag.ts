@@ -1,0 +1,64 @@
+/** Where the cards of a job's group graph stand: columns by depth, each centred. Pixels. */
+import type { Group } from "../../api/types";
+
+export const CARD = { width: 232, height: 104, gapX: 64, gapY: 16 };
+
+export interface Placed {
+  group: Group;
+  x: number;
+  y: number;
+}
+
+export interface Edge {
+  from: Placed;
+  to: Placed;
+}
+
+export interface Dag {
+  width: number;
+  height: number;
+  cards: Placed[];
+  edges: Edge[];
+}
+
+/** The longest way to each group; the server has refused cycles, yet one would end here too. */
+export function depths(groups: Group[]): Map<string, number> {
+  const found = new Map<string, number>();
+  const byName = new Map(groups.map((g) => [g.name, g]));
+  const visit = (name: string, seen: Set<string>): number => {
+    const known = found.get(name);
+    if (known !== undefined) return known;
+    if (seen.has(name)) return 0;
+    const before = (byName.get(name)?.after ?? []).filter((n) => byName.has(n));
+    const value = before.length ? 1 + Math.max(...before.map((n) => visit(n, new Set([...seen, name])))) : 0;
+    found.set(name, value);
+    return value;
+  };
+  for (const g of groups) visit(g.name, new Set());
+  return found;
+}
+
+export function dag(groups: Group[]): Dag {
+  const depth = depths(groups);
+  const columns: Group[][] = [];
+  for (const g of groups) (columns[depth.get(g.name) ?? 0] ??= []).push(g);
+  const tallest = Math.max(1, ...columns.map((c) => c.length));
+  const height = tallest * (CARD.height + CARD.gapY) - CARD.gapY;
+  const cards = columns.flatMap((column, c) => {
+    const top = (height - (column.length * (CARD.height + CARD.gapY) - CARD.gapY)) / 2;
+    return column.map((group, r) => ({ group, x: c * (CARD.width + CARD.gapX), y: top + r * (CARD.height + CARD.gapY) }));
+  });
+  const byName = new Map(cards.map((card) => [card.group.name, card]));
+  const edges = cards.flatMap((to) => to.group.after.flatMap((name) => {
+    const from = byName.get(name);
+    return from ? [{ from, to }] : [];
+  }));
+  return { width: columns.length * (CARD.width + CARD.gapX) - CARD.gapX, height, cards, edges };
+}
+
+export function edgePath({ from, to }: Edge): string {
+  const [x1, y1] = [from.x + CARD.width, from.y + CARD.height / 2];
+  const [x2, y2] = [to.x - 6, to.y + CARD.height / 2];
+  const bend = Math.max(24, (x2 - x1) / 2);
+  return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+}

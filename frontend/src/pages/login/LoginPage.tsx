@@ -1,0 +1,41 @@
+import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState, type FormEvent } from "react";
+import { useLocation } from "wouter";
+import { ApiError } from "../../api/client";
+import { nextPath, signIn } from "../../app/session";
+import { Failed } from "../../ui/parts";
+
+export function LoginPage() {
+  const [error, setError] = useState<ApiError | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [, go] = useLocation();
+  const client = useQueryClient();
+
+  async function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    setBusy(true);
+    setError(null);
+    try {
+      await signIn(String(form.get("username")), String(form.get("password")));
+      client.clear();
+      go(nextPath(location.search), { replace: true });
+    } catch (cause) {
+      setError(cause instanceof ApiError ? cause : new ApiError(0, "Signing in failed", String(cause)));
+      setBusy(false);
+    }
+  }
+
+  return (
+    <main className="login">
+      <form onSubmit={(e) => void submit(e)} aria-label="Sign in">
+        <div className="row"><img src="/hydra.svg" alt="" /><div><h1>Hydra</h1><p className="muted small">One view over all your sub-clusters</p></div></div>
+        {error && <Failed error={error} />}
+        <TextInput size="sm" name="username" label="User name" autoComplete="username" autoFocus required withAsterisk={false} />
+        <PasswordInput size="sm" name="password" label="Password" autoComplete="current-password" required withAsterisk={false} />
+        <Button type="submit" size="sm" loading={busy}>Sign in</Button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,113 @@
+/** Every node: tiles while there are few, one canvas cell each when there are many. */
+import { SegmentedControl } from "@mantine/core";
+import { useMemo, useState } from "react";
+import type { Node, SubCluster } from "../../api/types";
+import { coarse, cores, count, memory, percent } from "../../format/units";
+import { word } from "../../format/states";
+import { Card, Empty, State } from "../../ui/parts";
+import { ToneIcon } from "../../ui/icons";
+import { fill, stale, type Measure } from "./fleet";
+import { Heatmap } from "./Heatmap";
+
+const TILES_UP_TO = 48;
+
+export function Nodes({ subClusters, nodes }: { subClusters: SubCluster[]; nodes: Node[] }) {
+  const [measure, setMeasure] = useState<Measure>("memory");
+  const [chosen, setChosen] = useState<number | null>(null);
+  const bySub = useMemo(() => groupBySub(subClusters, nodes), [subClusters, nodes]);
+  const node = nodes.find((n) => n.id === chosen);
+  const anyGpu = nodes.some((n) => n.capacity.gpus > 0);
+  const choices = [{ value: "memory", label: "Memory" }, { value: "cores", label: "Cores" }, ...(anyGpu ? [{ value: "gpus", label: "GPUs" }] : [])];
+  const dense = nodes.length > TILES_UP_TO;
+  return (
+    <Card title="Nodes" flush aside={
+      <>
+        <Legend dense={dense} />
+        {dense && <SegmentedControl size="xs" data={choices} value={measure} onChange={(v) => setMeasure(v as Measure)} aria-label="What the cells show" />}
+      </>
+    }>
+      {nodes.length === 0 && <Empty title="No node has joined yet">Start a node manager with a join token; it appears here by itself.</Empty>}
+      <div className="body" style={{ display: "flex", flexDirection: "column", gap: 14 }}>
+        {bySub.map(([name, list]) => (
+          <div key={name}>
+            <h3 style={{ marginBottom: 8 }}>{name} <span className="muted small">{count(list.length)} nodes</span></h3>
+            {dense
+              ? <Heatmap name={name} nodes={list} measure={measure} chosen={chosen} onChoose={setChosen} />
+              : <div className="tiles">{list.map((n) => <Tile key={n.id} node={n} chosen={n.id === chosen} onChoose={() => setChosen(n.id === chosen ? null : n.id)} />)}</div>}
+          </div>
+        ))}
+      </div>
+      {node && <NodeDetail node={node} />}
+    </Card>
+  );
+}
+
+function groupBySub(subClusters: SubCluster[], nodes: Node[]): [string, Node[]][] {
+  const found = new Map<string, Node[]>(subClusters.map((sc) => [sc.name, []]));
+  for (const node of nodes) found.get(node.sub_cluster)?.push(node);
+  const order = (a: Node, b: Node) => a.rack.localeCompare(b.rack) || a.name.localeCompare(b.name, undefined, { numeric: true });
+  return [...found].filter(([, list]) => list.length).map(([name, list]) => [name, list.sort(order)]);
+}
+
+function Legend({ dense }: { dense: boolean }) {
+  return (
+    <div className="legend">
+      {dense
+        ? <span className="ramp">free <i aria-hidden="true" /> full</span>
+        : <><span><i className="swatch allocated" />allocated</span><span><i className="swatch used" />used</span></>}
+      <span><i className="swatch old" />stale, with its age</span>
+    </div>
+  );
+}
+
+export function nodeText(node: Node): string {
+  const age = node.last_seen_s === null ? "never seen" : `last seen ${coarse(node.last_seen_s * 1000)} ago`;
+  return `${node.name}, ${word(node.state)}${stale(node) ? `, stale, ${age}` : ""}: memory ${percent(node.allocated.memory_mib, node.capacity.memory_mib)}, ` +
+    `cores ${percent(node.allocated.vcores_milli, node.capacity.vcores_milli)} allocated, ${node.containers} containers`;
+}
+
+function Tile({ node, chosen, onChoose }: { node: Node; chosen: boolean; onChoose: () => void }) {
+  const old = stale(node);
+  return (
+    <button type="button" className={`tile ${old ? "stale" : ""}`} aria-pressed={chosen} aria-label={nodeText(node)} title={nodeText(node)} onClick={onChoose}>
+      <span className="top">
+        {node.state !== "UP" && <span className={`state tone-${node.state === "UNHEALTHY" ? "failed" : "lost"}`}><ToneIcon tone={node.state === "UNHEALTHY" ? "failed" : "lost"} size={13} /></span>}
+        <b className="clip">{node.name}</b>
+        <i>{node.containers || ""}</i>
+      </span>
+      <span className="pair">
+        mem <Bar fill={fill(node, "memory")} used={node.used.memory_mib / Math.max(1, node.capacity.memory_mib)} />
+        cpu <Bar fill={fill(node, "cores")} used={node.used.cpu_milli / Math.max(1, node.capacity.vcores_milli)} />
+      </span>
+      {old && <span className="age">{node.last_seen_s === null ? "not seen yet" : `silent for ${coarse(node.last_seen_s * 1000)}`}</span>}
+    </button>
+  );
+}
+
+function Bar({ fill: part, used }: { fill: number; used: number }) {
+  return (
+    <svg className="meter" width="100%" height="8" preserveAspectRatio="none" aria-hidden="true">
+      <rect width={`${part * 100}%`} height="8" fill="var(--heat-1)" />
+      <rect width={`${Math.min(1, used) * 100}%`} y="3" height="2" fill="var(--used)" />
+    </svg>
+  );
+}
+
+function NodeDetail({ node }: { node: Node }) {
+  return (
+    <div className="node-detail" aria-live="polite">
+      <div className="row wrap"><h3>{node.name}</h3><State state={node.state} />{node.health.map((h) => <span key={h} className="tag">{h.toLowerCase().replaceAll("_", " ")}</span>)}</div>
+      <dl className="facts small">
+        <div><dt>Memory</dt><dd>{memory(node.allocated.memory_mib)} allocated, {memory(node.used.memory_mib)} used of {memory(node.capacity.memory_mib)}</dd></div>
+        <div><dt>Cores</dt><dd>{cores(node.allocated.vcores_milli)} allocated, {cores(node.used.cpu_milli)} used of {cores(node.capacity.vcores_milli)}</dd></div>
+        {node.capacity.gpus > 0 && <div><dt>GPUs</dt><dd>{node.allocated.gpus} of {node.capacity.gpus}</dd></div>}
+        <div><dt>Containers</dt><dd>{node.containers}</dd></div>
+        <div><dt>Rack</dt><dd>{node.rack}</dd></div>
+        <div><dt>Host</dt><dd>{node.host || "–"}</dd></div>
+        <div><dt>Last seen</dt><dd>{node.last_seen_s === null ? "never" : `${coarse(node.last_seen_s * 1000)} ago`}</dd></div>
+        <div><dt>Enforces</dt><dd>{node.enforces.join(", ") || "nothing"}</dd></div>
+        {Object.keys(node.labels).length > 0 && <div><dt>Labels</dt><dd>{Object.entries(node.labels).map(([k, v]) => (v && v !== "true" ? `${k}=${v}` : k)).join(", ")}</dd></div>}
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+/** What the overview computes from its snapshot: sums, freshness, shares. */
+import type { Node, Queue, Resources, SubCluster } from "../../api/types";
+
+export const NODE_STALE_S = 5; // five heartbeats without news
+export const SUMMARY_STALE_S = 5;
+export type Measure = "memory" | "cores" | "gpus";
+
+export function stale(node: Node): boolean {
+  return node.state === "LOST" || node.last_seen_s === null || node.last_seen_s > NODE_STALE_S;
+}
+
+/** Whether the sub-cluster's numbers are old, which is not the same as its RM being gone. */
+export function summaryStale(sc: SubCluster): boolean {
+  return sc.summary_age_s !== undefined && (sc.summary_age_s === null || sc.summary_age_s > SUMMARY_STALE_S);
+}
+
+export type Health = { tone: "succeeded" | "running" | "failed" | "lost" | "pending"; word: string; detail: string };
+
+/** Liveness first: is somebody leading, are its numbers fresh, are its nodes up. */
+export function health(sc: SubCluster): Health {
+  if (sc.frozen) return { tone: "lost", word: "Frozen", detail: "Most nodes fell silent together; nothing is declared lost until they answer." };
+  if (!sc.lease_ok) return { tone: "failed", word: "No leader", detail: "Nobody holds the lease. Running containers go on; nothing new is placed." };
+  if (summaryStale(sc)) return { tone: "lost", word: "Stale", detail: "Its RM holds the lease but has not published its load." };
+  const bad = (sc.nodes.unhealthy ?? 0) + (sc.nodes.lost ?? 0);
+  if (!sc.nodes.up) return { tone: "pending", word: "No nodes up", detail: "Nothing can be placed until a node reports." };
+  if (bad) return { tone: "lost", word: "Degraded", detail: `${bad} of its nodes are unhealthy or lost.` };
+  return { tone: "succeeded", word: "Healthy", detail: "A leader holds the lease and its nodes report." };
+}
+
+export interface Sums {
+  capacity: Resources;
+  allocated: Resources;
+  used: { memory_mib: number; cpu_milli: number };
+  pending: number;
+  live: number;
+  up: number;
+  nodes: number;
+}
+
+export function sums(subClusters: SubCluster[]): Sums {
+  const zero = () => ({ memory_mib: 0, vcores_milli: 0, gpus: 0 });
+  const total: Sums = { capacity: zero(), allocated: zero(), used: { memory_mib: 0, cpu_milli: 0 }, pending: 0, live: 0, up: 0, nodes: 0 };
+  for (const sc of subClusters) {
+    for (const key of ["memory_mib", "vcores_milli", "gpus"] as const) {
+      total.capacity[key] += sc.capacity[key];
+      total.allocated[key] += sc.allocated[key];
+    }
+    total.used.memory_mib += sc.used?.memory_mib ?? 0;
+    total.used.cpu_milli += sc.used?.cpu_milli ?? 0;
+    total.pending += sc.pending.containers;
+    total.live += sc.live_containers;
+    total.up += sc.nodes.up ?? 0;
+    total.nodes += Object.entries(sc.nodes).reduce((n, [state, c]) => (state === "decommissioned" || state === "total" ? n : n + c), 0);
+  }
+  return total;
+}
+
+/** The part of a node that is allocated, 0 to 1, of one resource. */
+export function fill(node: Node, measure: Measure): number {
+  const [part, whole] = {
+    memory: [node.allocated.memory_mib, node.capacity.memory_mib],
+    cores: [node.allocated.vcores_milli, node.capacity.vcores_milli],
+    gpus: [node.allocated.gpus, node.capacity.gpus],
+  }[measure] as [number, number];
+  return whole > 0 ? Math.min(1, part / whole) : 0;
+}
+
+/** The larger of a queue's memory and core share of everything there is. */
+export function dominantShare(queue: Queue, capacity: Resources): number {
+  const share = (part: number, whole: number) => (whole > 0 ? part / whole : 0);
+  return Math.max(
+    share(queue.used.memory_mib, capacity.memory_mib),
+    share(queue.used.vcores_milli, capacity.vcores_milli),
+    share(queue.used.gpus, capacity.gpus),
+  );
+}
+
+/**
+ * Absolute limits, 0 to 1 of the federation, of every queue: a queue's own
+ * figures are shares of its parent, so they multiply down the tree.
+ */
+export function absolute(queues: Queue[]): Map<string, { guaranteed: number; maximum: number }> {
+  const found = new Map<string, { guaranteed: number; maximum: number }>();
+  for (const queue of [...queues].sort((a, b) => depth(a.path) - depth(b.path))) {
+    const parent = found.get(queue.path.slice(0, Math.max(0, queue.path.lastIndexOf(".")))) ?? { guaranteed: 1, maximum: 1 };
+    found.set(queue.path, { guaranteed: parent.guaranteed * queue.guaranteed, maximum: Math.min(parent.maximum, parent.maximum * queue.maximum) });
+  }
+  return found;
+}
+
+export function depth(path: string): number {
+  return path.split(".").length - 1;
+}
