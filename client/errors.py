@@ -21,7 +21,8 @@ class FieldError:
     def line(self) -> str:
         """``field: message. Remedy.`` on one line."""
         where = f"{self.field}: " if self.field else ""
-        return where + " ".join(_sentence(part) for part in (self.message, self.remedy) if part)
+        remedy = self.remedy if self.remedy.startswith("hydractl") else self.remedy[:1].upper() + self.remedy[1:]
+        return where + " ".join(_sentence(part) for part in (self.message, remedy) if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def _once(errors: list[FieldError]) -> list[FieldError]:
 def _commands(job: JobSpec) -> list[FieldError]:
     wrong = []
     for number, group in enumerate(job.groups):
-        if isinstance(group.command, str) and not group.shell:
+        if isinstance(group.command, str) and not group.shell and len(group.command.split()) > 1:
             wrong.append(
                 FieldError(
                     f"groups.{number}.command",

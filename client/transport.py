@@ -148,7 +148,7 @@ def _good(answer: httpx.Response) -> httpx.Response:
     except ValueError:
         body = None
     problem = problem_from(answer.status_code, body, fallback)
-    if answer.status_code == 401 and not problem.errors:
+    if answer.status_code == 401 and not answer.request.url.path.endswith("/auth/login"):
         problem = Problem(
             title=problem.title,
             status=401,

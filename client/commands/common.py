@@ -26,11 +26,16 @@ class Settings:
         return config.resolve(config.load(config.config_path()), self.context, self.url, self.token)
 
 
+def _unparsed(ctx: typer.Context) -> Settings:
+    """hydractl's own options while the shell completes a line and ``main`` has not run."""
+    given = ctx.find_root().params
+    return Settings(given.get("context"), given.get("url") or None, given.get("token") or None)
+
+
 @contextmanager
 def connected(ctx: typer.Context, *, retry_s: float = 15.0, timeout_s: float = 30.0) -> Iterator[Client]:
     """A client for the chosen server."""
-    settings = ctx.find_object(Settings) or Settings()
-    where = settings.resolve()
+    where = (ctx.find_object(Settings) or _unparsed(ctx)).resolve()
     with Client(where.url, where.token, retry_s=retry_s, timeout_s=timeout_s) as client:
         yield client
 

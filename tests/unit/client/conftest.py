@@ -1,0 +1,226 @@
+"""A small real HTTP server that speaks the API the client uses, and fails on demand.
+
+The true web process is what the integration tests use; here it is about
+answers that the true one gives only in trouble.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+TOKEN = "secret-token"
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Cluster:
+    """What the server knows, and what it shall do wrong next."""
+
+    url: str = ""
+    jobs: list[dict[str, Any]] = field(default_factory=list)
+    keys: dict[str, dict[str, Any]] = field(default_factory=dict)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+    tasks: list[dict[str, Any]] = field(default_factory=list)
+    containers: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    logs: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)  # containers whose streams are complete
+    log_step: int = 7  # bytes per answer, to make many
+    seen: list[Request] = field(default_factory=list)
+    # Called before each request: None to go on, "drop" to close the connection unanswered, "drop-after" to do the
+    # work and then close it, or (status, headers, body).
+    trouble: Callable[[Request], Any] = lambda request: None
+    on_get_job: Callable[[dict[str, Any]], None] = lambda job: None
+
+    def requests(self, method: str, path: str) -> list[Request]:
+        return [r for r in self.seen if r.method == method and r.path == "/api/v1" + path]
+
+    def add_job(self, spec: dict[str, Any], state: str = "SUBMITTED") -> dict[str, Any]:
+        groups = [
+            {"no": no, "name": g["name"], "count": g.get("count", 1), "state": "PENDING", "after": g.get("after", [])}
+            for no, g in enumerate(spec.get("groups", []))
+        ]
+        job = {
+            "id": len(self.jobs) + 1, "name": spec["name"], "state": state, "queue": spec.get("queue", "root.default"),
+            "groups": groups, "spec": spec, "submitted_at": "2026-01-02T03:04:05Z", "a_field_of_tomorrow": 1,
+        }  # fmt: skip
+        self.jobs.append(job)
+        return job
+
+
+def problem(status: int, detail: str, errors: list[dict[str, str]] | None = None) -> tuple[int, dict[str, str], Any]:
+    body = {"type": "urn:hydra:problem:test", "title": "Refused", "status": status, "detail": detail}
+    return status, {}, {**body, "errors": errors or []}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    cluster: Cluster
+
+    def handle_any(self) -> None:
+        parts = urlsplit(self.path)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        query = {k: v[-1] for k, v in parse_qs(parts.query).items()}
+        request = Request(self.command, parts.path, query, dict(self.headers), body)
+        self.cluster.seen.append(request)
+        trouble = self.cluster.trouble(request)
+        if trouble == "drop":
+            self.close_connection = True
+            return
+        answer = trouble if isinstance(trouble, tuple) else route(self.cluster, request)
+        if trouble == "drop-after":
+            self.close_connection = True
+            return
+        self.answer(*answer)
+
+    do_GET = do_HEAD = do_POST = do_PUT = handle_any
+
+    def answer(self, status: int, headers: dict[str, str], body: Any) -> None:
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+
+Answer = tuple[int, dict[str, str], Any]
+
+
+def route(cluster: Cluster, request: Request) -> Answer:
+    path = request.path.removeprefix("/api/v1")
+    if path == "/auth/login":
+        return login(json.loads(request.body))
+    if request.headers.get("Authorization") != f"Token {TOKEN}":
+        return problem(401, "no token")
+    for pattern, handler in ROUTES:
+        if match := re.fullmatch(pattern, f"{request.method} {path}"):
+            return handler(cluster, request, *match.groups())
+    return problem(404, "there is no such thing")
+
+
+def login(body: dict[str, str]) -> Answer:
+    if body != {"username": "ada", "password": "right"}:
+        return problem(401, "", [{"field": "password", "message": "wrong name or password", "remedy": "try again"}])
+    return 200, {}, {"token": TOKEN, "expiry": "2030-01-01T00:00:00Z", "user": {"username": "ada"}}
+
+
+def submit(cluster: Cluster, request: Request) -> Answer:
+    key = request.headers["Idempotency-Key"]
+    if key not in cluster.keys:
+        cluster.keys[key] = cluster.add_job(json.loads(request.body))
+    return 201, {}, cluster.keys[key]
+
+
+def bulk(cluster: Cluster, request: Request) -> Answer:
+    return 201, {}, {"ids": [cluster.add_job(spec)["id"] for spec in json.loads(request.body)["jobs"]]}
+
+
+def job(cluster: Cluster, request: Request, number: str) -> Answer:
+    found = next((j for j in cluster.jobs if j["id"] == int(number)), None)
+    if found is None:
+        return problem(404, f"there is no job {number}, or it is not yours")
+    cluster.on_get_job(found)
+    return 200, {}, found
+
+
+def page(rows: list[dict[str, Any]], request: Request) -> Answer:
+    """Two rows a page, whatever was asked for; the next page under an address of another host."""
+    start = int(request.query.get("cursor", 0))
+    query = "&".join(f"{k}={v}" for k, v in request.query.items() if k != "cursor")
+    onward = f"http://behind.the.proxy:1{request.path}?cursor={start + 2}&{query}" if start + 2 < len(rows) else None
+    return 200, {}, {"results": rows[start : start + 2], "next": onward, "previous": None}
+
+
+def tasks(cluster: Cluster, request: Request, _job: str) -> Answer:
+    return page([t for t in cluster.tasks if request.query.get("group", t["group"]) == t["group"]], request)
+
+
+def containers(cluster: Cluster, request: Request, _job: str) -> Answer:
+    wanted = request.query.get("task")
+    return page([c for c in cluster.containers if wanted in (None, f"{c['group']}/{c['index']}")], request)
+
+
+def logs(cluster: Cluster, request: Request, container: str) -> Answer:
+    data = cluster.logs.get((container, request.query["stream"]), b"")
+    offset = int(request.query["offset"])
+    piece = data[offset : offset + cluster.log_step]
+    onward = offset + len(piece)
+    complete = container in cluster.ended and onward == len(data)
+    body = {"data": piece.decode(errors="replace"), "offset": offset, "next_offset": onward, "skipped": 0}
+    return 200, {}, {**body, "complete": complete}
+
+
+def put_artifact(cluster: Cluster, request: Request, digest: str) -> Answer:
+    if hashlib.sha256(request.body).hexdigest() != digest:
+        return problem(422, "the body has another digest")
+    cluster.artifacts[digest] = request.body
+    return 201, {}, {"digest": digest, "size": len(request.body)}
+
+
+def get_artifact(cluster: Cluster, request: Request, digest: str) -> Answer:
+    if digest not in cluster.artifacts:
+        return problem(404, "there is no such artifact")
+    return 200, {}, cluster.artifacts[digest]
+
+
+def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answer:
+    status, headers, found = job(cluster, request, number)
+    if status == 200 and what == "kill":
+        found["state"] = "KILLING"
+    return status, headers, found
+
+
+ROUTES: list[tuple[str, Callable[..., Answer]]] = [
+    (r"POST /jobs", submit),
+    (r"POST /jobs/bulk", bulk),
+    (r"GET /jobs", lambda cluster, request: page(cluster.jobs, request)),
+    (r"GET /jobs/(\d+)", job),
+    (r"POST /jobs/(\d+)/(kill|retry|priority)", changed),
+    (r"GET /jobs/(\d+)/tasks", tasks),
+    (r"GET /jobs/(\d+)/containers", containers),
+    (r"GET /jobs/(\d+)/outputs", lambda cluster, request, _job: page(cluster.outputs, request)),
+    (r"GET /containers/([^/]+)/logs", logs),
+    (r"PUT /artifacts/([0-9a-f]{64})", put_artifact),
+    (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
+    (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
+    (r"GET /me", lambda cluster, request: (200, {}, {"id": 1, "username": "ada", "role": "tenant", "queues": []})),
+    (r"GET /queues", lambda cluster, request: (200, {}, [{"path": "root", "guaranteed": 1.0}])),
+]
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    known = Cluster()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"cluster": known}))
+    server.daemon_threads = True
+    known.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield known
+    server.shutdown()
+    thread.join()
+    server.server_close()

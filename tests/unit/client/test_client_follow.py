@@ -1,0 +1,89 @@
+"""Whose output is meant, and following it over attempts."""
+
+from typing import Any
+
+import pytest
+
+from client import Client, HydraError
+from client.answers import LogPiece, Task
+from client.follow import Printer, Target, follow_task, follow_tasks, parse_target, tasks_of
+
+SPEC = {"name": "a", "groups": [{"name": "map", "count": 2, "command": ["true"]}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("7", Target(7)),
+        ("7/map", Target(7, "map")),
+        ("7/map/3", Target(7, "map", 3)),
+        ("c-1-2-3", Target(container="c-1-2-3")),
+    ],
+)
+def test_targets(text: str, target: Target) -> None:
+    assert parse_target(text) == target
+
+
+@pytest.mark.parametrize("text", ["", "x", "7/", "7//1", "7/map/x", "7/map/1/2", "c-1", "c-1-2-x", "-1"])
+def test_what_is_no_target_is_refused(text: str) -> None:
+    with pytest.raises(HydraError, match="target:"):
+        parse_target(text)
+
+
+def test_a_missing_task_is_answered_with_those_there_are(cluster: Any) -> None:
+    cluster.add_job(SPEC)
+    with Client(cluster.url, "secret-token") as client, pytest.raises(HydraError, match=r"map \(0 to 1\)"):
+        tasks_of(client, Target(1, "mop"))
+
+
+def test_following_goes_on_with_the_next_attempt(cluster: Any) -> None:
+    job = cluster.add_job(SPEC, "RUNNING")
+    first = {"id": "c-1-1-1", "group": "map", "index": 0, "attempt": 1, "state": "FAILED"}
+    second = {"id": "c-1-1-2", "group": "map", "index": 0, "attempt": 2, "state": "SUCCEEDED"}
+    cluster.logs = {("c-1-1-1", "stdout"): b"oh no\n", ("c-1-1-2", "stdout"): b"fine\n"}
+    cluster.ended = {"c-1-1-1", "c-1-1-2"}
+    cluster.tasks = [{"group": "map", "index": 0, "state": "RUNNING"}]
+
+    def next_attempt(_job: dict[str, Any]) -> None:
+        """The first look at the job finds no attempt, the second the first one, and so on."""
+        if len(cluster.containers) < 2:
+            cluster.containers.append([first, second][len(cluster.containers)])
+
+    cluster.on_get_job = next_attempt
+    notes: list[str] = []
+    with Client(cluster.url, "secret-token") as client:
+        pieces = list(follow_task(client, 1, Task("map", 0, "PENDING"), "stdout", notes.append))
+    assert "".join(p.data for p in pieces) == "oh no\nfine\n"
+    assert notes == ["map/0: again, in c-1-1-2"]
+    assert job["state"] == "RUNNING", "the task has ended, not the job"
+
+
+def test_following_ends_with_the_job_when_a_task_never_started(cluster: Any) -> None:
+    cluster.add_job(SPEC, "KILLED")
+    with Client(cluster.url, "secret-token") as client:
+        assert list(follow_task(client, 1, Task("map", 1, "PENDING"), "stdout", print)) == []
+
+
+def test_too_many_tasks_are_refused(cluster: Any) -> None:
+    with Client(cluster.url, "secret-token") as client, pytest.raises(HydraError, match="40 tasks are too many"):
+        follow_tasks(client, 1, [Task("g", n, "RUNNING") for n in range(40)], "stdout", Printer(True), print)
+
+
+def piece(data: str, skipped: int = 0) -> LogPiece:
+    return LogPiece(data, 0, len(data), skipped)
+
+
+def test_lines_of_several_tasks_stay_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = Printer(prefixed=True)
+    printer.piece("a/0", piece("one\ntw"))
+    printer.piece("b/0", piece("other\n"))
+    printer.piece("a/0", piece("o\nrest"))
+    printer.end("a/0")
+    assert capsys.readouterr().out == "a/0 | one\nb/0 | other\na/0 | two\na/0 | rest\n"
+
+
+def test_one_task_is_printed_as_it_is_and_gaps_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = Printer(prefixed=False)
+    printer.piece("a/0", piece("one", skipped=0))
+    printer.piece("a/0", piece("two", skipped=99))
+    assert capsys.readouterr().out == "one[99 bytes left out]\ntwo"

@@ -1,0 +1,95 @@
+"""Reading job files and packing what they bring."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from client.errors import InvalidJob
+from client.jobfile import check, load, pack
+
+
+def group(**more: object) -> dict[str, object]:
+    return {"name": "g", "command": ["true"], **more}
+
+
+def test_yaml_and_json_read_alike(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text("name: a\ngroups:\n  - {name: g, command: [echo, ä]}\n", encoding="utf-8")
+    (tmp_path / "job.json").write_text(json.dumps({"name": "a", "groups": [{"name": "g", "command": ["echo", "ä"]}]}))
+    assert load(tmp_path / "job.yaml") == load(tmp_path / "job.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("job.yaml", b"name: [", "is not valid YAML"),
+        ("job.json", b"{", "is not valid JSON"),
+        ("job.yaml", b"", "holds nothing"),
+        ("job.yaml", b"- a", "holds list"),
+        ("job.yaml", b"\xff\xfe\x00", "not UTF-8"),
+        ("job.yaml", b"!!python/object/apply:os.system ['true']", "is not valid YAML"),
+    ],
+)
+def test_what_is_no_job_file_is_said_in_one_line(tmp_path: Path, name: str, content: bytes, says: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InvalidJob) as caught:
+        load(path)
+    (line,) = caught.value.lines()
+    assert says in line and "\n" not in line
+
+
+def test_a_source_becomes_digest_size_and_mode_and_is_uploaded_once(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"print(1)")
+    (tmp_path / "same.py").write_bytes(b"print(1)")
+    (tmp_path / "tool").write_bytes(b"#!/bin/sh")
+    (tmp_path / "tool").chmod(0o700)
+    spec = {
+        "name": "a",
+        "files": [{"path": "bin/tool", "source": "tool"}],
+        "groups": [
+            group(files=[{"path": "a.py", "source": "a.py"}, {"path": "b.py", "source": "same.py", "mode": 0o600}])
+        ],
+    }
+    packed = pack(spec, tmp_path)
+    digest = hashlib.sha256(b"print(1)").hexdigest()
+    assert packed.spec["groups"][0]["files"] == [
+        {"path": "a.py", "digest": digest, "size": 8, "mode": 0o644},
+        {"path": "b.py", "digest": digest, "size": 8, "mode": 0o600},
+    ]
+    assert packed.spec["files"][0]["mode"] == 0o755
+    assert sorted(u.source.name for u in packed.uploads) == ["a.py", "tool"]
+    assert spec["files"] == [{"path": "bin/tool", "source": "tool"}], "the caller's spec is left alone"
+
+
+def test_a_folder_becomes_its_files(tmp_path: Path) -> None:
+    for name in ("lib/a.py", "lib/sub/b.py", "lib/__pycache__/a.pyc"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    packed = pack({"name": "a", "groups": [group(files=[{"path": "code/", "source": "lib"}])]}, tmp_path)
+    assert [f["path"] for f in packed.spec["groups"][0]["files"]] == ["code/a.py", "code/sub/b.py"]
+
+
+def test_an_uploaded_file_passes_as_it_is(tmp_path: Path) -> None:
+    entry = {"path": "x", "digest": "0" * 64, "size": 5}
+    packed = pack({"name": "a", "groups": [group(files=[entry])]}, tmp_path)
+    assert packed.spec["groups"][0]["files"] == [entry]
+    assert packed.uploads == []
+
+
+def test_missing_and_doubtful_sources_are_named(tmp_path: Path) -> None:
+    spec = {
+        "name": "a",
+        "files": [{"path": "x"}],
+        "groups": [group(files=[{"path": "x", "source": "no.py"}, {"path": "y", "source": "z", "digest": "0" * 64}])],
+    }
+    assert [e.field for e in check(spec, tmp_path)] == ["files.0", "groups.0.files.0.source", "groups.0.files.1"]
+    with pytest.raises(InvalidJob, match="no.py does not exist"):
+        pack(spec, tmp_path)
+
+
+@pytest.mark.parametrize("job", ["hello", "service", "stdlib-census"])
+def test_the_examples_are_valid(job: str) -> None:
+    path = Path(__file__).parents[3] / "examples" / job / "job.yaml"
+    assert check(load(path), path.parent) == []

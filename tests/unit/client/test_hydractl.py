@@ -1,0 +1,230 @@
+"""hydractl as a person or a script runs it: a process with its own streams and exit status."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.answers import Output
+from client.commands.data import place
+from client.errors import HydraError
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def env(cluster: Any, tmp_path: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": cluster.url,
+        "HYDRA_TOKEN": "secret-token",
+    }  # fmt: skip
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "client", *words]
+
+
+def run(env: dict[str, str], *words: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command(*words), env=env, input=stdin, capture_output=True, text=True, timeout=60, cwd=cwd, check=False
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def job_file(folder: Path) -> Path:
+    (folder / "work.py").write_text("print('hi')")
+    path = folder / "job.yaml"
+    path.write_text(
+        "name: a\ngroups:\n  - {name: g, command: [python3, work.py], files: [{path: work.py, source: work.py}]}\n"
+    )
+    return path
+
+
+def moving(cluster: Any, *states: str) -> None:
+    """Each look at a job finds it one state further."""
+    step = count()
+
+    def on(job: dict[str, Any]) -> None:
+        job["state"] = states[min(next(step), len(states) - 1)]
+
+    cluster.on_get_job = on
+
+
+def test_submit_uploads_what_is_new_and_prints_the_job(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    done = run(env, "submit", str(job_file(tmp_path)), "--queue", "root.prod")
+    assert (done.returncode, done.stdout) == (0, "job 1 (a) submitted to root.prod\n")
+    assert "work.py: stored" in done.stderr and "hydractl wait 1" in done.stderr
+    again = json.loads(run(env, "submit", str(tmp_path / "job.yaml"), "-o", "json").stdout)
+    assert (again["id"], again["queue"]) == (2, "root.default")
+    digest = hashlib.sha256(b"print('hi')").hexdigest()
+    assert len(cluster.requests("PUT", f"/artifacts/{digest}")) == 1
+
+
+@pytest.mark.parametrize(("end", "status"), [("SUCCEEDED", 0), ("FAILED", 1), ("KILLED", 1)])
+def test_the_exit_status_is_the_jobs(cluster: Any, env: dict[str, str], tmp_path: Path, end: str, status: int) -> None:
+    moving(cluster, "RUNNING", end)
+    done = run(env, "submit", str(job_file(tmp_path)), "--wait")
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert f"job 1 a: {end}" in done.stderr
+    as_json = run(env, "wait", "1", "-o", "json")
+    assert (as_json.returncode, json.loads(as_json.stdout)["state"]) == (status, end)
+
+
+def test_follow_shows_what_tasks_write(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    cluster.tasks = [{"group": "g", "index": 0, "state": "SUCCEEDED", "container": "c-1-1-1"}]
+    cluster.containers = [{"id": "c-1-1-1", "group": "g", "index": 0, "attempt": 1, "state": "SUCCEEDED"}]
+    cluster.logs["c-1-1-1", "stdout"] = b"hi\n"
+    cluster.ended.add("c-1-1-1")
+    moving(cluster, "RUNNING", "RUNNING", "SUCCEEDED")
+    done = run(env, "submit", str(job_file(tmp_path)), "--follow")
+    assert (done.returncode, done.stdout) == (0, "g/0 | hi\n")
+
+
+def test_ctrl_c_leaves_the_job_and_says_how_to_follow_it(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        command("submit", str(job_file(tmp_path)), "--wait"), env=env, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "job 1 a: SUBMITTED" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    said = process.stderr.read()
+    assert process.wait(timeout=20) == 130
+    assert "hydractl wait 1" in said and "hydractl kill 1" in said and "Traceback" not in said
+    assert not cluster.requests("POST", "/jobs/1/kill")
+
+
+def test_refusals_are_one_line_per_field(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    errors = [{"field": "queue", "message": "there is no queue root.x", "remedy": "hydractl queues lists them"}]
+    body = {"title": "The request has errors", "status": 422, "errors": errors}
+    cluster.trouble = lambda request: (422, {}, body) if request.path.endswith("/jobs") else None
+    done = run(env, "submit", str(job_file(tmp_path)))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "hydractl: queue: there is no queue root.x. hydractl queues lists them."
+
+
+def test_a_server_that_is_away_is_another_status(env: dict[str, str]) -> None:
+    done = run({**env, "HYDRA_URL": "http://127.0.0.1:9"}, "logout")
+    assert done.returncode == 2  # not logged in: nothing to ask a server for
+    assert "not logged in" in done.stderr
+
+
+def test_login_stores_a_token_that_later_commands_use(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    del env["HYDRA_URL"], env["HYDRA_TOKEN"]
+    wrong = run(env, "login", cluster.url, "-u", "ada", "--password-stdin", stdin="no\n")
+    assert (wrong.returncode, "wrong name or password" in wrong.stderr) == (2, True)
+    done = run(env, "login", cluster.url, "-u", "ada", "--password-stdin", stdin="right\n")
+    assert done.returncode == 0
+    stored = tmp_path / ".config" / "hydra" / "config.yaml"
+    assert stored.stat().st_mode & 0o777 == 0o600
+    assert json.loads(run(env, "me", "-o", "json").stdout)["username"] == "ada"
+    assert "secret-token" not in run(env, "contexts").stdout
+    assert run(env, "logout").returncode == 0
+    assert run(env, "me").returncode == 2
+
+
+def test_jobs_are_listed_for_people_and_programs(cluster: Any, env: dict[str, str]) -> None:
+    cluster.add_job({"name": "[red]evil\x1b[2J", "groups": []})
+    done = run(env, "jobs", "--state", "running")
+    assert "[red]evil\ufffd[2J" in done.stdout and "\x1b" not in done.stdout
+    assert cluster.requests("GET", "/jobs")[0].query["state"] == "RUNNING"
+    assert [j["id"] for j in json.loads(run(env, "jobs", "--output", "json").stdout)] == [1]
+
+
+def test_logs_of_one_and_of_several_tasks(cluster: Any, env: dict[str, str]) -> None:
+    cluster.add_job({"name": "a", "groups": [{"name": "g", "count": 3}]}, "RUNNING")
+    cluster.tasks = [
+        {"group": "g", "index": n, "state": "RUNNING", "container": f"c-1-1-{n}" if n < 2 else None} for n in range(3)
+    ]
+    cluster.logs = {("c-1-1-0", "stdout"): b"zero\nmore", ("c-1-1-1", "stdout"): b"one\n"}
+    cluster.logs["c-1-1-1", "stderr"] = b"oops\n"
+    assert run(env, "logs", "1/g/1").stdout == "one\n"
+    assert run(env, "logs", "1/g/1", "--stderr").stdout == "oops\n"
+    assert run(env, "logs", "c-1-1-0").stdout == "zero\nmore"
+    several = run(env, "logs", "1")
+    assert several.stdout == "g/0 | zero\ng/0 | more\ng/1 | one\n"
+    assert "Not started yet: g/2" in several.stderr
+
+
+def test_priority_may_be_negative_and_kill_takes_several(cluster: Any, env: dict[str, str]) -> None:
+    cluster.add_job({"name": "a"})
+    assert run(env, "priority", "1", "-5").returncode == 0
+    assert json.loads(cluster.requests("POST", "/jobs/1/priority")[0].body) == {"priority": -5}
+    done = run(env, "kill", "1", "9", "-m", "enough")
+    assert (done.returncode, done.stdout) == (2, "job 1: asked to stop\n")
+    assert "job 9: there is no job 9" in done.stderr
+    assert json.loads(cluster.requests("POST", "/jobs/1/kill")[0].body) == {"message": "enough"}
+
+
+def outputs(cluster: Any) -> None:
+    cluster.add_job({"name": "a", "groups": [{"name": "map", "count": 2}, {"name": "reduce"}]}, "SUCCEEDED")
+    rows = [("map", 0, "part", "part.json"), ("map", 1, "part", "part.json"), ("reduce", 0, "report", "out/r.txt")]
+    for group, index, name, path in rows:
+        data = f"{group}/{index}".encode()
+        digest = hashlib.sha256(data).hexdigest()
+        cluster.artifacts[digest] = data
+        cluster.outputs.append(
+            {"group": group, "index": index, "name": name, "path": path, "digest": digest, "size": len(data)}
+        )
+
+
+def test_fetch_stores_outputs_by_group_and_prints_one(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    outputs(cluster)
+    done = run(env, "fetch", "1", cwd=tmp_path)
+    paths = ["job-1/map/0/part.json", "job-1/map/1/part.json", "job-1/reduce/out/r.txt"]
+    assert done.stdout.split() == paths
+    assert [(tmp_path / p).read_text() for p in paths] == ["map/0", "map/1", "reduce/0"]
+    assert run(env, "fetch", "1", "report", "--stdout").stdout == "reduce/0"
+    ambiguous = run(env, "fetch", "1", "part", "--stdout")
+    assert (ambiguous.returncode, "--index" in ambiguous.stderr) == (2, True)
+    assert run(env, "fetch", "1", "part", "-i", "1", "--stdout").stdout == "map/1"
+    assert run(env, "fetch", "1", "nothing").returncode == 2
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "a\\..\\x", "nul\x00", "."])
+def test_no_output_leaves_the_folder(path: str) -> None:
+    with pytest.raises(HydraError, match="outside|artifacts get"):
+        place(Path("job-1"), Output("g", 0, "o", path, "0" * 64, 1), several=False) if path != "." else place(
+            Path("job-1"), Output("..", 0, "o", path, "0" * 64, 1), several=False
+        )
+
+
+def test_validate_needs_no_server(env: dict[str, str], tmp_path: Path) -> None:
+    env["HYDRA_URL"] = "http://127.0.0.1:9"
+    path = job_file(tmp_path)
+    assert run(env, "validate", str(path)).returncode == 0
+    path.write_text("name: a\ngroups: [{name: g, comand: [x]}]\n")
+    done = run(env, "validate", str(path))
+    assert done.returncode == 2
+    assert "hydractl: groups.0.comand: there is no such field. Did you mean command?" in done.stderr
+    assert json.loads(run(env, "validate", str(path), "-o", "json").stdout)["valid"] is False
+
+
+def test_every_command_takes_output(env: dict[str, str]) -> None:
+    from typer.main import get_command
+
+    from client.hydractl import app
+
+    def leaves(command: Any) -> Any:
+        for each in getattr(command, "commands", {}).values():
+            yield from leaves(each) if hasattr(each, "commands") else [each]
+
+    missing = [c.name for c in leaves(get_command(app)) if not any("--output" in p.opts for p in c.params)]
+    assert missing == []
+
+
+def test_completion_offers_commands_and_recent_jobs(cluster: Any, env: dict[str, str]) -> None:
+    cluster.add_job({"name": "census"})
+    env["_HYDRACTL_COMPLETE"] = "complete_bash"
+    assert "sub-clusters" in run({**env, "COMP_WORDS": "hydractl sub", "COMP_CWORD": "1"}).stdout
+    assert "1" in run({**env, "COMP_WORDS": "hydractl job ", "COMP_CWORD": "2"}).stdout.split()
