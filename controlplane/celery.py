@@ -1,0 +1,56 @@
+"""The Celery application: it starts duties and nothing else. What it loses, doubles or delays, it starts again."""
+
+import os
+
+from celery import Celery
+from celery.signals import task_postrun, task_prerun
+from django.conf import settings
+from django.db import close_old_connections
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+
+OFFER_EVERY_S = 1.0
+HOUSEKEEPING_EVERY_S = 3600.0
+
+app = Celery("hydra", fixups=[], set_as_current=True)  # no Django fixup: it runs every system check at each start
+app.conf.update(
+    broker_url=settings.BROKER_URL,
+    accept_content=["json"],
+    task_serializer="json",
+    event_serializer="json",
+    task_ignore_result=True,
+    task_store_eager_result=False,
+    task_acks_late=False,  # a duty that was lost is offered again
+    task_default_queue="control",
+    task_create_missing_queues=True,
+    worker_prefetch_multiplier=1,
+    worker_enable_remote_control=False,
+    worker_send_task_events=False,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,  # leaders lead on without a broker
+    worker_enable_prefetch_count_reduction=False,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={"socket_keepalive": True, "health_check_interval": 10},
+    enable_utc=True,
+    imports=["controlplane.duties", "controlplane.rm.tasks"],
+    beat_schedule={
+        "offer free posts": {
+            "task": "rm.offer",
+            "schedule": OFFER_EVERY_S,
+            "options": {"queue": "control", "expires": 2 * OFFER_EVERY_S},
+        },
+        "housekeeping": {
+            "task": "control.housekeeping",
+            "schedule": HOUSEKEEPING_EVERY_S,
+            "options": {"queue": "control", "expires": HOUSEKEEPING_EVERY_S / 2},
+        },
+    },
+)
+
+
+@task_prerun.connect
+@task_postrun.connect
+def _fresh_connections(**_: object) -> None:
+    """A pooled thread must not meet a database connection that broke while it was idle."""
+    close_old_connections()

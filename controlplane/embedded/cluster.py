@@ -1,0 +1,82 @@
+"""How the cluster is, as the StateStore and the RMs' summaries tell it: leaders and nodes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import connection
+
+from controlplane.statestore import bus
+from controlplane.statestore.models import Node
+from wire.states import NodeState
+
+WAIT_S = 20.0
+POLL_S = 0.1
+_LEASES = """
+SELECT s.id, s.name, l.epoch, l.holder, l.expires_at > clock_timestamp(),
+       extract(epoch FROM clock_timestamp() - l.expires_at)::float
+  FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id ORDER BY s.id
+"""
+
+
+@dataclass(frozen=True)
+class Leader:
+    """``behind_s``: age of the leader's summary, None without one."""
+
+    sub_cluster_id: int
+    sub_cluster: str
+    epoch: int
+    holder: str
+    alive: bool
+    behind_s: float | None
+
+
+@dataclass(frozen=True)
+class NodeView:
+    name: str
+    sub_cluster: str
+    state: str
+    age_s: float | None
+
+
+def leaders() -> list[Leader]:
+    with connection.cursor() as cursor:
+        cursor.execute(_LEASES)
+        rows = cursor.fetchall()
+    summaries = bus.summaries([row[0] for row in rows])
+    now = time.time()
+    return [
+        Leader(s, name, epoch, holder, bool(alive), now - summaries[s]["at"] if s in summaries else None)
+        for s, name, epoch, holder, alive, _ in rows
+    ]
+
+
+def nodes() -> list[NodeView]:
+    """Every registered node; state and age from the RM's summary where there is one."""
+    rows = Node.objects.select_related("sub_cluster").order_by("sub_cluster_id", "name")
+    found = list(rows)
+    seen = {}
+    for summary in bus.summaries({n.sub_cluster_id for n in found}).values():
+        seen.update({entry[0]: (entry[1], entry[9]) for entry in summary.get("nodes", [])})
+    return [
+        NodeView(
+            node.name,
+            node.sub_cluster.name,
+            NodeState(seen[node.pk][0] if node.pk in seen else node.state).name,
+            seen[node.pk][1] / 1000 if node.pk in seen else None,
+        )
+        for node in found
+    ]
+
+
+def wait_until_ready(sub_clusters: list[str], nodes_each: int, show: Callable[[str], None]) -> bool:
+    """Until every sub-cluster has a leader and every node is up; False when that takes too long (it may still come)."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        led = {leader.sub_cluster for leader in leaders() if leader.alive}
+        up = sum(node.state == "UP" and node.sub_cluster in sub_clusters for node in nodes())
+        if led >= set(sub_clusters) and up >= nodes_each * len(sub_clusters):
+            return True
+        show(f"{len(led)} of {len(sub_clusters)} sub-clusters led, {up} of {nodes_each * len(sub_clusters)} nodes up")
+        time.sleep(POLL_S)
+    return False

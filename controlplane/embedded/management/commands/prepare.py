@@ -1,0 +1,53 @@
+"""``manage.py prepare``: bring the StateStore to this version and fill in what a new cluster starts with."""
+
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from psycopg import sql
+
+from controlplane.embedded import bootstrap
+from controlplane.embedded.home import Home
+from controlplane.statestore import membership, partitions
+
+
+class Command(BaseCommand):
+    help = "Migrate when needed, make partitions, and create the default queues, sub-clusters and accounts."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--sub-clusters", default="east,west", help="names, separated by commas")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        home = Home.from_environment()
+        if home.secrets() and home.uses_own_postgres(os.environ):
+            create_database()
+        migrate()
+        partitions.ensure()
+        for line in bootstrap.run(options["sub_clusters"].split(","), home.secrets()):
+            self.stdout.write(f"made {line}")
+
+
+def create_database() -> None:
+    """A new embedded Postgres holds no database of ours yet."""
+    wanted = settings.DATABASES["default"]["NAME"]
+    try:
+        psycopg.connect(membership.conninfo("prepare")).close()
+    except psycopg.OperationalError as error:
+        if "does not exist" not in str(error):
+            raise
+        with psycopg.connect(membership.conninfo("prepare"), dbname="postgres", autocommit=True) as server:
+            server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(wanted)))
+
+
+def migrate() -> None:
+    """Ask first: finding nothing to do is much faster than running the command."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", interactive=False, verbosity=1)

@@ -1,0 +1,66 @@
+"""``manage.py web``: the Router's API, the dashboard's sockets and the front end, by uvicorn."""
+
+import os
+import socket
+from argparse import ArgumentParser
+from typing import Any
+
+import uvicorn
+from django.core.management.base import BaseCommand, CommandError
+
+from controlplane import liveness, shutdown
+from controlplane.embedded import notify
+from controlplane.embedded.home import HomeError, http_host, http_port
+
+GRACE_S = 2
+BACKLOG = 2048
+
+
+class Command(BaseCommand):
+    help = "Serve HTTP and WebSockets on HYDRA_HTTP_HOST:HYDRA_HTTP_PORT (TLS with HYDRA_TLS_CERT and HYDRA_TLS_KEY)."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--access-log", action="store_true", help="log every request")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        listener = listen()
+        config = uvicorn.Config(
+            "controlplane.asgi:application",
+            loop="uvloop",
+            http="httptools",
+            ws="websockets-sansio",
+            lifespan="off",
+            log_level="info",
+            access_log=options["access_log"],
+            server_header=False,
+            proxy_headers=os.environ.get("HYDRA_BEHIND_PROXY") == "1",
+            timeout_graceful_shutdown=GRACE_S,
+            timeout_keep_alive=30,
+            ssl_certfile=os.environ.get("HYDRA_TLS_CERT") or None,
+            ssl_keyfile=os.environ.get("HYDRA_TLS_KEY") or None,
+        )
+        liveness.start("web", f"{socket.gethostname()}:{http_port()}")
+        server = Server(config)
+        server.run(sockets=[listener])
+        shutdown.requested.set()
+
+
+class Server(uvicorn.Server):
+    """Says when it serves."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        notify.ready()
+
+
+def listen() -> socket.socket:
+    """The listening socket; a taken port or a bad address is said plainly."""
+    try:
+        host, port = http_host(), http_port()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except HomeError as problem:
+        raise CommandError(str(problem)) from None
+    except OSError as error:
+        raise CommandError(f"cannot listen on {host} port {port} ({error.strerror}): set HYDRA_HTTP_PORT") from None

@@ -1,0 +1,150 @@
+"""Which programs a stack consists of. Standard library only."""
+
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import stores
+from .home import Home, HomeError, port_is_free
+from .program import Program
+
+REPO = Path(__file__).resolve().parents[2]
+NODE_MEMORY_MIB = (512, 8192)  # least and most that one of several nodes on this host offers
+NODE_VCORES_MILLI = 2000  # at least; nodes of one host share its cores
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What was asked for: names of sub-clusters, nodes in each, and whether only the stores are wanted."""
+
+    sub_clusters: tuple[str, ...]
+    nodes: int
+    only_stores: bool = False
+
+
+def programs(home: Home, shape: Shape, environ: dict[str, str]) -> list[Program]:
+    """In the order they start where nothing else decides."""
+    env = base_environment(home, environ)
+    found = store_programs(home, env)
+    if shape.only_stores:
+        return found
+    stores_up = tuple(p.name for p in found)
+    prepare = [*manage("prepare"), "--sub-clusters", ",".join(shape.sub_clusters)]
+    found.append(Program("prepare", prepare, env, stores_up, oneshot=True, silent=True, stop_rank=2))
+    found += role_programs(shape, env)
+    found += node_programs(home, shape, env)
+    return found
+
+
+def manage(*words: str) -> list[str]:
+    return [sys.executable, str(REPO / "manage.py"), *words]
+
+
+def base_environment(home: Home, environ: dict[str, str]) -> dict[str, str]:
+    return environ | {
+        "NOTIFY_SOCKET": str(home.sockets / "notify.sock"),
+        "PYTHONUNBUFFERED": "1",
+        "MALLOC_ARENA_MAX": "2",  # every thread its own arena costs tens of MiB
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+def store_programs(home: Home, env: dict[str, str]) -> list[Program]:
+    found = []
+    if home.uses_own_postgres(env):
+        found.append(postgres_program(home, env))
+    if home.uses_own_redis(env):
+        ports, secrets = home.ports(), home.secrets()
+        for name in ("valkey", "broker"):
+            found.append(valkey_program(home, env, name, ports[name], secrets[name]))
+    return found
+
+
+def postgres_program(home: Home, env: dict[str, str]) -> Program:
+    return Program(
+        "postgres",
+        stores.postgres_command(home),
+        {"PATH": env.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"},
+        ready=lambda pid: stores.postgres_ready(home, pid),
+        essential=True,
+        as_nobody=os.geteuid() == 0,
+        stop_rank=0,
+        stop_signal=signal.SIGINT,  # Postgres' fast shutdown
+        death_signal=signal.SIGINT,
+        grace_s=15,
+        before=lambda: stores.before_postgres(home),
+    )
+
+
+def valkey_program(home: Home, env: dict[str, str], name: str, port: int, password: str) -> Program:
+    return Program(
+        name,
+        stores.valkey_command(home, name, port),
+        {"PATH": env.get("PATH", ""), "LC_ALL": "C"},
+        ready=lambda _: stores.valkey_ready(port, password),
+        essential=True,
+        stop_rank=0,
+        death_signal=signal.SIGKILL,  # it keeps nothing
+        before=lambda: stores.prepare_valkey(home, name, password),
+    )
+
+
+def role_programs(shape: Shape, env: dict[str, str]) -> list[Program]:
+    queues = ",".join([f"rm.{name}" for name in shape.sub_clusters] + ["control"])
+    needs = ("prepare",)
+    found = [Program("web", manage("web"), env, needs, stop_rank=2)]
+    for name in ("worker-a", "worker-b"):
+        argv = [*manage("worker"), "--name", name, "--queues", queues]
+        found.append(Program(name, argv, env, needs, stop_rank=2, grace_s=4))
+    found.append(Program("beat", manage("beat"), env, needs, stop_rank=2))
+    return found
+
+
+def node_programs(home: Home, shape: Shape, env: dict[str, str]) -> list[Program]:
+    """A node manager knows its config file and nothing else: no store's address, no secret of ours."""
+    if not (REPO / "nodemanager" / "__main__.py").exists():
+        return []
+    bare = {name: env[name] for name in ("PATH", "LANG", "HOME", "MALLOC_ARENA_MAX", "PYTHONUNBUFFERED") if name in env}
+    found = []
+    for sub_cluster in shape.sub_clusters:
+        for number in range(1, shape.nodes + 1):
+            name = f"{sub_cluster}-{number}"
+            write_node_config(home, shape, env, sub_cluster, name)
+            argv = [sys.executable, "-m", "nodemanager", "--config", str(home.nodes / name / "node.json")]
+            environ = bare | {"PYTHONPATH": str(REPO)}
+            found.append(Program(name, argv, environ, ("prepare", "web"), silent=True, stop_rank=3, grace_s=5))
+    return found
+
+
+def write_node_config(home: Home, shape: Shape, env: dict[str, str], sub_cluster: str, name: str) -> None:
+    folder = home.nodes / name
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    total = len(shape.sub_clusters) * shape.nodes
+    host_mib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    config = {
+        "name": name,
+        "server_url": env["HYDRA_PUBLIC_URL"],
+        "join_token": home.join_token(sub_cluster),
+        "folder": str(folder),
+        "rack": f"rack-{name.rpartition('-')[2]}",
+        "memory_mib": min(max(host_mib * 3 // 4 // total, NODE_MEMORY_MIB[0]), NODE_MEMORY_MIB[1]),
+        "vcores_milli": max(NODE_VCORES_MILLI, (os.cpu_count() or 1) * 1000 // total),
+        "gpus": 0,
+        "labels": {"sub_cluster": sub_cluster},
+    }
+    with open(os.open(folder / "node.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+        json.dump(config, out, indent=1)
+
+
+def check_ports(home: Home, shape: Shape, environ: dict[str, str], host: str, port: int) -> None:
+    """Say which setting to change before anything is started on a port that somebody else has."""
+    if not shape.only_stores and not port_is_free(host, port):
+        raise HomeError(f"port {port} on {host} is taken: set HYDRA_HTTP_PORT to a free one, or stop what uses it")
+    if home.uses_own_redis(environ):
+        for name, number in home.ports().items():
+            if not port_is_free("127.0.0.1", number):
+                raise HomeError(f"port {number}, kept for {name}, is taken: remove {home.root / 'ports.json'} and retry")

@@ -1,0 +1,116 @@
+"""Starting child processes that cannot outlive their parent, and ending whole trees. Linux, standard library only."""
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWUSER = 0x10000000
+NOBODY = 65534
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def adopt_orphans() -> None:
+    """Make orphaned descendants children of this process instead of init's, so that none can slip away."""
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent(parent: int, sig: int) -> None:
+    """Ask for ``sig`` when the thread that started this process ends."""
+    _libc.prctl(PR_SET_PDEATHSIG, sig, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the request was made
+        os.kill(os.getpid(), sig)
+
+
+def become_nobody() -> None:
+    """In a user namespace of its own, root appears as an ordinary user: Postgres refuses to run as root.
+
+    Outside the namespace the process is still the one that owns its folders, so nothing has to be chowned.
+    """
+    uid, gid = os.geteuid(), os.getegid()
+    if _libc.unshare(CLONE_NEWUSER):
+        raise OSError(ctypes.get_errno(), "user namespaces are not allowed here")
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{NOBODY} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{NOBODY} {gid} 1")
+
+
+def before_exec(death_signal: int, as_nobody: bool = False) -> Callable[[], None]:
+    """What a child does between fork and exec: own process group, tied to this process, default signals."""
+    parent = os.getpid()
+
+    def prepare() -> None:
+        os.setpgid(0, 0)
+        if as_nobody:
+            become_nobody()
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        die_with_parent(parent, death_signal)
+
+    return prepare
+
+
+def family() -> dict[int, list[int]]:
+    """Process id -> its live children, for every process there is."""
+    found: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                stat = Path(f"/proc/{entry}/stat").read_text()
+            except OSError:
+                continue  # it ended meanwhile
+            state, parent = stat.rpartition(")")[2].split()[:2]
+            if state != "Z":
+                found.setdefault(int(parent), []).append(int(entry))
+    return found
+
+
+def children(root: int) -> list[int]:
+    return family().get(root, [])
+
+
+def descendants(root: int) -> list[int]:
+    """Every live process below ``root``, children after their parents."""
+    below = family()
+    found, todo = [], [root]
+    while todo:
+        nearest = below.get(todo.pop(), [])
+        found += nearest
+        todo += nearest
+    return found
+
+
+def send(pids: Iterable[int], sig: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, sig)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def reap() -> list[tuple[int, int]]:
+    """Collect ended children: (process id, wait status)."""
+    ended = []
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        if not pid:
+            return ended
+        ended.append((pid, status))
+
+
+def kill_tree(root: int, polite_s: float) -> None:
+    """End everything below ``root``: SIGTERM, after ``polite_s`` SIGKILL until nothing is left."""
+    deadline = time.monotonic() + polite_s
+    send(descendants(root), signal.SIGTERM)
+    while left := descendants(root):
+        reap()
+        if time.monotonic() > deadline:
+            send(left, signal.SIGKILL)
+        time.sleep(0.02)
+    reap()

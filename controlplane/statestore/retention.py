@@ -1,0 +1,85 @@
+"""The end of what has been kept long enough. Bounded batches, each a transaction of its own."""
+
+import datetime as dt
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+
+from controlplane.statestore import partitions
+from controlplane.statestore.actions.artifacts import name_of
+from controlplane.statestore.models import Artifact, IdempotencyKey, Job, TaskOutput
+from wire.states import JobState
+
+BATCH = 500
+MAX_BATCHES = 200  # per run; the next run goes on
+IDEMPOTENCY_DAYS = 1
+
+
+def run(now: dt.datetime | None = None) -> dict[str, int]:
+    """Everything that is due; returns how much of what was removed."""
+    now = now or timezone.now()
+    return {
+        "jobs": purge_jobs(now),
+        "partitions": len(partitions.drop_old(now.date())),
+        "artifacts": purge_artifacts(now),
+        "idempotency_keys": purge_idempotency_keys(now),
+    }
+
+
+def purge_jobs(now: dt.datetime) -> int:
+    """Jobs that ended more than ``history_days`` ago, with all that hangs on them."""
+    cutoff = now - dt.timedelta(days=settings.HYDRA["history_days"])
+    old = Job.objects.filter(finished_at__lt=cutoff, state__gte=JobState.SUCCEEDED).order_by("finished_at")
+    removed = 0
+    for _ in range(MAX_BATCHES):
+        with transaction.atomic():
+            ids = list(old.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
+            Job.objects.filter(pk__in=ids).delete()
+        removed += len(ids)
+        if len(ids) < BATCH:
+            break
+    return removed
+
+
+def purge_artifacts(now: dt.datetime) -> int:
+    """Artifacts nobody used for ``artifact_days``, unless a job that has not ended may still want them."""
+    cutoff = now - dt.timedelta(days=settings.HYDRA["artifact_days"])
+    wanted = wanted_by_live_jobs(cutoff)
+    after, removed = "", 0
+    for _ in range(MAX_BATCHES):
+        with transaction.atomic():
+            rows = Artifact.objects.filter(last_used_at__lt=cutoff, digest__gt=after).order_by("digest")
+            found = list(rows.select_for_update(skip_locked=True).values_list("digest", flat=True)[:BATCH])
+            gone = [digest for digest in found if digest not in wanted]
+            Artifact.objects.filter(digest__in=gone).delete()
+            for digest in gone:  # while the rows are locked, so that nobody takes them up again meanwhile
+                default_storage.delete(name_of(digest))
+        removed += len(gone)
+        if len(found) < BATCH:
+            break
+        after = found[-1]
+    return removed
+
+
+def wanted_by_live_jobs(cutoff: dt.datetime) -> set[str]:
+    """Digests that jobs from before ``cutoff`` which still live brought or made; later jobs have touched theirs."""
+    live = Job.objects.filter(state__lt=JobState.SUCCEEDED, submitted_at__lt=cutoff)
+    wanted = set(TaskOutput.objects.filter(job__in=live).values_list("digest", flat=True))
+    for spec in live.values_list("spec", flat=True).iterator(chunk_size=BATCH):
+        wanted.update(digests(spec))
+    return wanted
+
+
+def digests(spec: dict) -> Iterable[str]:
+    groups = [g for g in spec.get("groups", []) if isinstance(g, dict)]
+    for part in [spec, *groups]:
+        for file in part.get("files") or []:
+            if isinstance(file, dict) and file.get("digest"):
+                yield file["digest"]
+
+
+def purge_idempotency_keys(now: dt.datetime) -> int:
+    return IdempotencyKey.objects.filter(created_at__lt=now - dt.timedelta(days=IDEMPOTENCY_DAYS)).delete()[0]

@@ -1,0 +1,111 @@
+"""A Celery worker in this process: takes free posts by itself, resigns at once when told to stop, notices when deaf.
+
+A worker may stay connected and yet consume nothing after the broker came back.
+So each one sends itself a message every few seconds; when the broker answers
+and no message has come for ``DEAF_S``, the process resigns its posts and ends,
+and whoever supervises it starts a new one.
+"""
+
+import os
+import threading
+import time
+
+import structlog
+from celery import Task
+from celery.signals import worker_ready, worker_shutting_down
+
+from controlplane import duties, liveness, shutdown
+from controlplane.celery import app
+from controlplane.embedded import notify
+from controlplane.statestore import posts
+
+log = structlog.get_logger(__name__)
+
+PULSE_EVERY_S = 4.0
+DEAF_S = 14.0  # of an answering broker
+RESIGN_S = 1.0  # what leaders get to give up their leases
+EX_TEMPFAIL = 75
+
+
+class Pulse:
+    """The messages a worker sends itself, and what follows when they stop coming."""
+
+    def __init__(self, name: str) -> None:
+        self.queue = f"pulse.{name}"
+        self.heard_at = time.monotonic()
+        self.answered_s = 0.0  # for how long the broker has answered without our hearing anything
+        self.task = app.task(self.hear, name=self.queue, ignore_result=True)
+
+    def hear(self) -> None:
+        self.heard_at = time.monotonic()
+        self.answered_s = 0.0
+
+    def start(self) -> None:
+        threading.Thread(target=self.watch, name="pulse", daemon=True).start()
+
+    def watch(self) -> None:
+        while not shutdown.requested.wait(PULSE_EVERY_S):
+            if not send(self.task, self.queue):
+                continue
+            if time.monotonic() - self.heard_at > PULSE_EVERY_S * 1.5:
+                self.answered_s += PULSE_EVERY_S
+            if self.answered_s >= DEAF_S:
+                log.error("the broker answers but nothing arrives; ending so that a new worker takes over")
+                shutdown.requested.set()
+                time.sleep(RESIGN_S)
+                os._exit(EX_TEMPFAIL)
+
+
+def send(task: Task, queue: str) -> bool:
+    """Whether the broker took the message; bounded to a few seconds."""
+    try:
+        with app.connection_for_write(connect_timeout=2, transport_options={"socket_timeout": 2}) as connection:
+            task.apply_async(
+                queue=queue, expires=PULSE_EVERY_S * 2, retry=False, connection=connection, ignore_result=True
+            )
+    except Exception:  # whatever the broker's client raises means the same: it does not answer
+        return False
+    return True
+
+
+def offer_own(queues: list[str]) -> None:
+    """Offer this worker the free posts it listens for, without waiting for beat."""
+    for sub_cluster_id, name in posts.free():
+        if f"rm.{name}" in queues:
+            app.send_task(duties.LEAD, args=[sub_cluster_id], queue=f"rm.{name}", expires=duties.OFFER_EXPIRES_S)
+
+
+def run(name: str, queues: list[str], threads: int) -> int:
+    """Work until SIGTERM. Returns the exit status."""
+    pulse = Pulse(name)
+    os.environ["HYDRA_WORKER_NAME"] = name
+    liveness.start("worker", name)
+
+    @worker_ready.connect(weak=False)
+    def on_ready(**_: object) -> None:
+        notify.ready()
+        pulse.start()
+        try:
+            offer_own(queues)
+            if "control" in queues:
+                duties.housekeeping.apply_async(queue="control", expires=60)
+        except Exception as problem:  # beat offers them again
+            log.warning("could not take free posts at the start", problem=str(problem))
+
+    @worker_shutting_down.connect(weak=False)
+    def on_stop(**_: object) -> None:
+        shutdown.requested.set()
+
+    worker = app.Worker(
+        hostname=name,
+        pool="threads",
+        concurrency=threads,
+        queues=[*queues, pulse.queue],
+        loglevel="WARNING",
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        quiet=True,
+    )
+    worker.start()
+    return int(worker.exitcode or 0)
