@@ -148,6 +148,7 @@ class Event:
     at: datetime
     kind: str
     message: str
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +156,17 @@ class Queue:
     """``guaranteed`` and ``maximum`` are shares of the parent, 0 to 1."""
 
     path: str
-    guaranteed: float | None = None
-    maximum: float | None = None
-    weight: float | None = None
+    parent: str | None = None
+    guaranteed: float = 0.0
+    maximum: float = 1.0
+    weight: float = 1.0
     open_to_all: bool = False
-    stopped: bool = False
+    stopped: bool = False  # takes no new jobs
     leaf: bool = True
-    level: str | None = None  # what you may do there
+    policy_version: int | None = None
     used: Amounts = field(default_factory=dict)
-    pending: Any = None
+    pending: int = 0  # containers asked for and not yet placed
+    may_submit: bool = False  # you, with this token
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +202,32 @@ class SubCluster:
     used: Amounts = field(default_factory=dict)
     pending: Amounts = field(default_factory=dict)
     live_containers: int | None = None
+    frozen: bool = False  # too many nodes fell silent at once: nothing is lost or preempted
+    rounds: int | None = None  # this and the next two: since its leader took over
+    placed: int | None = None
+    ended: int | None = None
+    round_ms: float | None = None
     rounds_per_s: float | None = None
     placed_per_s: float | None = None
     policy_version: int | None = None
+    summary_age_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The whole federation at a glance."""
+
+    sub_clusters: list[SubCluster]
+    at: float | None = None  # seconds since 1970
+    policy_version: int | None = None
+    nodes: dict[str, int] = field(default_factory=dict)  # node state -> number
+    capacity: Amounts = field(default_factory=dict)
+    allocated: Amounts = field(default_factory=dict)
+    used: Amounts = field(default_factory=dict)
+    pending: Amounts = field(default_factory=dict)
+    live_containers: int = 0
+    jobs: dict[str, int] = field(default_factory=dict)  # job state -> number
+    queues: list[Queue] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from client.answers import (
     Me,
     Node,
     Output,
+    Overview,
     Queue,
     SubCluster,
     Task,
@@ -139,15 +140,27 @@ class Client:
             pause_s = _POLL_MIN_S if changed else min(pause_s * 1.5, _POLL_MAX_S)
             time.sleep(pause_s)
 
-    def kill(self, job_id: int, message: str = "") -> Job | None:
-        return self._change(f"/jobs/{job_id}/kill", {"message": message} if message else {}, repeatable=True)
+    def kill(self, job_id: int, message: str = "") -> None:
+        """Ask for a job's end; ``wait`` for it. A repeat changes nothing."""
+        self._post(f"/jobs/{job_id}/kill", {"message": message} if message else {}, repeatable=True)
 
-    def retry(self, job_id: int) -> Job | None:
-        """Run the failed tasks of an ended job again."""
-        return self._change(f"/jobs/{job_id}/retry", {}, repeatable=False)
+    def retry(self, job_id: int, *, timeout_s: float = 15.0) -> Job:
+        """Run the failed tasks of an ended job again; returns once its home has taken it up.
 
-    def priority(self, job_id: int, priority: int) -> Job | None:
-        return self._change(f"/jobs/{job_id}/priority", {"priority": priority}, repeatable=True)
+        ``TimeoutError`` when that takes longer than ``timeout_s``; it will still be done then.
+        """
+        before = self.job(job_id)
+        self._post(f"/jobs/{job_id}/retry", {}, repeatable=False)
+        end = time.monotonic() + timeout_s
+        while (job := self.job(job_id)).finished_at == before.finished_at and job.ended:
+            if time.monotonic() >= end:
+                raise TimeoutError(f"job {job_id} was asked to run again, but is still {job.state} after {timeout_s} s")
+            time.sleep(_POLL_MIN_S)
+        return job
+
+    def priority(self, job_id: int, priority: int) -> None:
+        """Ask for another priority, -500 to 499; higher goes first."""
+        self._post(f"/jobs/{job_id}/priority", {"priority": priority}, repeatable=True)
 
     def tasks(
         self, job_id: int, *, group: str | None = None, state: str | None = None, page_size: int = 500
@@ -283,10 +296,8 @@ class Client:
     def sub_clusters(self) -> list[SubCluster]:
         return list(self._pages("/sub-clusters", SubCluster, {}))
 
-    def overview(self) -> dict[str, Any]:
-        """Capacity, allocation and use, per sub-cluster and in all."""
-        answer: dict[str, Any] = self._get("/overview")
-        return answer
+    def overview(self) -> Overview:
+        return answers.read(Overview, self._get("/overview"))
 
     # -- plumbing -----------------------------------------------------------------------------------------------
 
@@ -302,11 +313,8 @@ class Client:
             "GET", PREFIX + path, params=params, patience_s=patience_s, timeout_s=timeout_s
         ).json()
 
-    def _change(self, path: str, body: Spec, *, repeatable: bool) -> Job | None:
-        """POST a wish about a job; the job where the server answers with it."""
-        answer = self._transport.request("POST", PREFIX + path, json=body, repeatable=repeatable)
-        raw = answer.json() if answer.content else None
-        return answers.read(Job, raw) if isinstance(raw, dict) and "state" in raw else None
+    def _post(self, path: str, body: Spec, *, repeatable: bool) -> None:
+        self._transport.request("POST", PREFIX + path, json=body, repeatable=repeatable)
 
     def _pages(self, path: str, kind: type[T], params: dict[str, Any]) -> Iterator[T]:
         """Every element of a list, page by page, fetched as it is needed."""

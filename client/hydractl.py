@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from client.commands import account, cluster, data, jobs
 from client.commands.common import Settings
 from client.errors import HydraError, Unreachable
-from client.screen import fail
+from client.screen import fail, say
 
 REFUSED, UNREACHED, INTERRUPTED = 2, 3, 130
 
@@ -30,6 +30,9 @@ class _Group(TyperGroup):
             fail(error)
             away = isinstance(error, Unreachable) or error.status in (429, 502, 503, 504)
             raise typer.Exit(UNREACHED if away else REFUSED) from error
+        except TimeoutError as error:
+            say(f"hydractl: {error}.")
+            raise typer.Exit(UNREACHED) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
 

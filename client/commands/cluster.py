@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from client.answers import SubCluster
 from client.commands.common import connected
-from client.screen import Format, OutputOption, plain, show, show_one
+from client.screen import Column, Format, OutputOption, plain, show, show_one
 
 
 def queues(ctx: typer.Context, output: OutputOption = Format.table) -> None:
@@ -16,8 +17,8 @@ def queues(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     columns = [
         ("QUEUE", lambda q: q.path), ("GUARANTEED", lambda q: share(q.guaranteed)),
         ("MAXIMUM", lambda q: share(q.maximum)), ("USED", lambda q: amounts(q.used)),
-        ("PENDING", lambda q: amounts(q.pending)), ("STATE", lambda q: "stopped" if q.stopped else "open"),
-        ("YOU MAY", lambda q: q.level),
+        ("PENDING", lambda q: q.pending), ("STATE", lambda q: "stopped" if q.stopped else "open"),
+        ("YOU MAY SUBMIT", lambda q: q.may_submit),
     ]  # fmt: skip
     with connected(ctx) as client:
         show(client.queues(), columns, output, nothing="There are no queues.")
@@ -62,26 +63,24 @@ def node(
 
 def sub_clusters(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     """The sub-clusters, who leads them and how full they are."""
-    columns = [
-        ("SUB-CLUSTER", lambda s: s.name), ("STATE", lambda s: s.state), ("LEADER", lambda s: s.leader),
-        ("EPOCH", lambda s: s.epoch), ("LEASE", lambda s: {None: "-", True: "held", False: "lapsed"}[s.lease_ok]),
-        ("NODES", lambda s: s.nodes), ("MEMORY MIB", lambda s: of(s.allocated, s.capacity, "memory_mib")),
-        ("CORES", lambda s: of(s.allocated, s.capacity, "vcores_milli", 1000)),
-        ("GPUS", lambda s: of(s.allocated, s.capacity, "gpus")),
-        ("RUNNING", lambda s: s.live_containers), ("PENDING", lambda s: s.pending.get("containers")),
-    ]  # fmt: skip
     with connected(ctx) as client:
-        show(client.sub_clusters(), columns, output, nothing="There are no sub-clusters.")
+        show(client.sub_clusters(), SUB_CLUSTER_COLUMNS, output, nothing="There are no sub-clusters.")
 
 
 def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     """The whole cluster at a glance."""
     with connected(ctx) as client:
-        answer = client.overview()
-    show_one(answer, [(key, value) for key, value in answer.items() if not isinstance(value, list)], output)
+        o = client.overview()
+    pairs = [
+        ("nodes", amounts(o.nodes)), ("jobs", amounts(o.jobs)), ("containers", o.live_containers),
+        ("memory MiB", of(o.allocated, o.capacity, "memory_mib")),
+        ("cores", of(o.allocated, o.capacity, "vcores_milli", 1000)), ("GPUs", of(o.allocated, o.capacity, "gpus")),
+        ("pending", amounts(o.pending)), ("policy version", o.policy_version),
+    ]  # fmt: skip
+    show_one(o, pairs, output)
     if output is Format.table:
         print()
-        sub_clusters(ctx, output)
+        show(o.sub_clusters, SUB_CLUSTER_COLUMNS, output, nothing="There are no sub-clusters.")
 
 
 def share(value: float | None) -> str:
@@ -100,6 +99,17 @@ def amounts(value: Any) -> str:
 
 def ago(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.1f} s ago"
+
+
+SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
+    ("SUB-CLUSTER", lambda s: s.name), ("STATE", lambda s: "frozen" if s.frozen else s.state),
+    ("LEADER", lambda s: s.leader), ("EPOCH", lambda s: s.epoch),
+    ("LEASE", lambda s: {None: "-", True: "held", False: "lapsed"}[s.lease_ok]),
+    ("NODES", lambda s: amounts(s.nodes)), ("MEMORY MIB", lambda s: of(s.allocated, s.capacity, "memory_mib")),
+    ("CORES", lambda s: of(s.allocated, s.capacity, "vcores_milli", 1000)),
+    ("GPUS", lambda s: of(s.allocated, s.capacity, "gpus")),
+    ("RUNNING", lambda s: s.live_containers), ("PENDING", lambda s: s.pending.get("containers")),
+]  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:

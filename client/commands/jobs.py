@@ -251,11 +251,11 @@ def kill(
 def retry(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
     """Run the failed tasks of an ended job again."""
     with connected(ctx) as client:
-        answer = client.retry(job) or client.job(job)
+        answer = client.retry(job)
     if output is Format.json:
         print_json(answer)
     else:
-        print(f"job {job}: its failed tasks will run again")
+        print(f"job {job}: {answer.state}, its failed tasks run again")
 
 
 def priority(
@@ -266,11 +266,11 @@ def priority(
 ) -> None:
     """Change a job's priority."""
     with connected(ctx) as client:
-        answer = client.priority(job, priority) or client.job(job)
+        client.priority(job, priority)
     if output is Format.json:
-        print_json(answer)
+        print_json({"id": job, "asked": "priority", "priority": priority})
     else:
-        print(f"job {job}: priority {priority} asked for")
+        print(f"job {job}: asked for priority {priority}")
 
 
 def register(app: typer.Typer) -> None:

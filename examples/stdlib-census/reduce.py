@@ -46,7 +46,7 @@ def table(titles: list[str], rows: list[list[Any]]) -> list[str]:
     widths = [max(len(row[column]) for row in cells) for column in range(len(titles) + 1)]
     lines = [
         "  ".join(text.ljust(width) if column == 1 else text.rjust(width)
-                  for column, (text, width) in enumerate(zip(row, widths))).rstrip()
+                  for column, (text, width) in enumerate(zip(row, widths, strict=True))).rstrip()
         for row in cells
     ]  # fmt: skip
     return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]

@@ -189,9 +189,13 @@ def get_artifact(cluster: Cluster, request: Request, digest: str) -> Answer:
 
 def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answer:
     status, headers, found = job(cluster, request, number)
-    if status == 200 and what == "kill":
+    if status != 200:
+        return status, headers, found
+    if what == "kill":
         found["state"] = "KILLING"
-    return status, headers, found
+    if what == "retry":
+        found["state"] = "RUNNING"
+    return 202, headers, {"id": found["id"], "asked": what}
 
 
 ROUTES: list[tuple[str, Callable[..., Answer]]] = [
@@ -208,7 +212,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
     (r"GET /me", lambda cluster, request: (200, {}, {"id": 1, "username": "ada", "role": "tenant", "queues": []})),
-    (r"GET /queues", lambda cluster, request: (200, {}, [{"path": "root", "guaranteed": 1.0}])),
+    (r"GET /queues", lambda cluster, request: (200, {}, [{"path": "root", "guaranteed": 1.0, "pending": 3}])),
 ]
 
 
