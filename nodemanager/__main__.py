@@ -1,0 +1,93 @@
+"""``python -m nodemanager --config FILE``: run one node until a signal."""
+
+import argparse
+import fcntl
+import hashlib
+import os
+import signal
+import sys
+import time
+from dataclasses import asdict
+from typing import NoReturn
+
+from nodemanager import cgroups, config, folders, limits, session
+from nodemanager.agent import Agent
+from nodemanager.clock import Clock
+from nodemanager.http import Http, HttpError
+from nodemanager.log import note
+from nodemanager.state import Saved, StateFile
+
+RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+def fail(text: str) -> NoReturn:
+    print(f"node manager: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+def lock(settings: config.Config) -> int:
+    """One agent per folder."""
+    fd = os.open(settings.dir / "run" / "agent.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        fail(f"another node manager runs in {settings.dir}; stop it, or use another dir")
+    return fd
+
+
+def identify(settings: config.Config, found: limits.Limits, http: Http, saved: Saved) -> Saved:
+    """The saved session when it is this node's; else register, trying until it works."""
+    if saved.control_plane == settings.control_plane and saved.session.get("name") == settings.name:
+        try:
+            http.authorization = session.authorization(session.parse(saved.session))
+            return saved
+        except ValueError:
+            pass
+    for attempt in range(1 << 30):
+        try:
+            fresh = session.register(http, settings, found)
+            break
+        except (HttpError, ValueError) as error:
+            note("warning", "not registered yet", why=str(error), control_plane=settings.control_plane)
+            time.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+    if saved.session.get("node_id") != fresh.node_id:
+        saved.epoch = saved.generation = 0
+    saved.session = asdict(fresh) | {"name": settings.name}
+    saved.control_plane = settings.control_plane
+    note("info", "registered", node_id=fresh.node_id, sub_cluster=fresh.sub_cluster)
+    return saved
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m nodemanager", description=__doc__)
+    parser.add_argument("--config", default="", help="YAML or JSON file; see docs/operators.md")
+    parser.add_argument("--stop-containers", action="store_true", help="on SIGTERM stop the containers too")
+    args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    os.umask(0o077)
+    try:
+        settings = config.load(args.config, dict(os.environ))
+    except config.ConfigError as error:
+        fail(str(error))
+    object.__setattr__(settings, "dir", settings.dir.absolute())
+    group = f"{settings.name}-{hashlib.sha256(str(settings.dir).encode()).hexdigest()[:8]}" if settings.cgroups else ""
+    found = limits.find(settings, sorted(cgroups.find(group).controllers) if group else [])
+    try:
+        containers = folders.prepare(settings.dir, found.separates_users)
+    except OSError as error:
+        fail(f"dir {settings.dir}: {error}")
+    held = lock(settings)
+    clock = Clock()
+    http = Http(settings.control_plane, settings.ca_file, clock)
+    saved = StateFile(settings.dir).load(time.monotonic())
+    if saved.damaged:
+        note("error", "local state is damaged and set aside; nothing is stopped on its account", why=saved.damaged)
+    note("info", "starting", name=settings.name, enforces=found.enforces, dir=str(settings.dir))
+    agent = Agent(settings, found, containers, group, http, clock, identify(settings, found, http, saved))
+    agent.stop_containers = args.stop_containers
+    agent.run()
+    os.close(held)
+
+
+if __name__ == "__main__":
+    main()

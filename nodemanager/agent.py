@@ -1,0 +1,547 @@
+"""The agent: one loop that carries the core's instructions to the world and the world's news to the core."""
+
+import os
+import selectors
+import signal
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import hiredis
+
+from nodemanager import events as ev
+from nodemanager import folders, health, limits, outputs, records, session
+from nodemanager.clock import Clock
+from nodemanager.config import Config
+from nodemanager.core import Core, Node, Phase, lease_to_json
+from nodemanager.http import Http, HttpError
+from nodemanager.limits import Limits, Where
+from nodemanager.link import Link
+from nodemanager.localize import Cache, LocalizeError, Localizer
+from nodemanager.log import note
+from nodemanager.logs import LogPusher
+from nodemanager.paths import remove_tree
+from nodemanager.runtimes import Happened
+from nodemanager.runtimes.process import ProcessRuntime
+from nodemanager.state import SEQ_RESERVE, Saved, StateFile
+from wire import desired, keys, status, template
+from wire.ids import format_container, parse_container
+from wire.nodeapi import Session
+from wire.states import NodeHealth
+
+COALESCE_S = 0.02  # least time between two statuses
+HEALTH_S = 5.0
+REPORT_S = 2.0  # how often run/status.json is renewed
+RENEW_S = 5.0  # least time between two session requests
+TRANSFERS = 4  # downloads and uploads at the same time
+
+
+class Agent:
+    """Everything runs on the loop's thread except transfers, log pushes and connecting."""
+
+    def __init__(
+        self, config: Config, found: Limits, containers: Path, cgroup: str, http: Http, clock: Clock, saved: Saved
+    ) -> None:
+        self.config, self.limits, self.containers = config, found, containers
+        self.http, self.clock, self.saved = http, clock, saved
+        self.selector = selectors.DefaultSelector()
+        self.posted: deque[Callable[[], None]] = deque()
+        self.wake_r, self.wake_w = socket.socketpair()
+        self.pool = ThreadPoolExecutor(TRANSFERS, "transfer")
+        self.stopping = threading.Event()
+        self.state = StateFile(config.dir)
+        self.session: Session = session.parse(saved.session)
+        self.lease_keys = session.keys(self.session)
+        self.heartbeat_s = config.heartbeat_s or self.session.heartbeat_s
+        self.core = self._core()
+        self.runtime = ProcessRuntime(
+            config.dir, containers, cgroup, self.session.max_disconnect_s, self.selector, self.happened
+        )
+        self.link = Link(self.selector, self.pool, self.post, self.ready, self.ask, self.denied)
+        self.logs = LogPusher(http, note)
+        self.localizer = Localizer(http, Cache(config.dir / "cache", config.cache_mib << 20), self.stopping)
+        self.seq = max(saved.seq, int(clock.unix() * 1000))
+        self.seq_reserved = 0
+        self.last_document = b""
+        self.asking = self.ask_again = self.listed = False
+        self.changed = self.persist = self.durable = False
+        self.published_at = self.heartbeat_at = self.health_at = self.report_at = self.tick_at = 0.0
+        self.renewing = False
+        self.renewed_at = float("-inf")
+        self.fetching: set[bytes] = set()
+        self.localising: set[int] = set()
+        self.rates: dict[int, tuple[int, float, int]] = {}  # container -> cpu_ms, at, cpu_milli
+        self.finish = False
+        self.finish_by = float("inf")
+        self.stop_containers = False
+
+    def _core(self) -> Core:
+        node = Node(
+            self.session.node_id,
+            self.session.sub_cluster_id,
+            self.session.max_disconnect_s,
+            not self.limits.separates_users,
+        )
+        core = Core(node, self.saved.epoch, self.saved.generation)
+        core.containers = {c.container_id: c for c in self.saved.containers}
+        return core
+
+    # --- the loop
+
+    def post(self, call: Callable[[], None]) -> None:
+        """Run ``call`` on the loop; from any thread."""
+        self.posted.append(call)
+        try:
+            self.wake_w.send(b"x")
+        except OSError:
+            pass  # full: the loop is awake anyway
+
+    def run(self) -> None:
+        self._prepare()
+        while not self.done():
+            for key, mask in self.selector.select(self._timeout()):
+                key.data(mask)
+            while self.posted:
+                self.posted.popleft()()
+            self._timers(time.monotonic())
+        self._close()
+
+    def _prepare(self) -> None:
+        self.wake_r.setblocking(False)
+        self.wake_w.setblocking(False)
+        self.selector.register(self.wake_r, selectors.EVENT_READ, self._drain)
+        signal.set_wakeup_fd(self.wake_w.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.shut_down())
+        self.logs.thread.start()
+        self.renew()
+        self.runtime.tend(time.monotonic())
+
+    def _drain(self, _: int) -> None:
+        try:
+            self.wake_r.recv(4096)
+        except BlockingIOError:
+            pass
+
+    def shut_down(self) -> None:
+        self.finish = True
+
+    def done(self) -> bool:
+        if not self.finish:
+            return False
+        if not self.stop_containers:
+            return True
+        live = [c for c in self.core.containers.values() if c.live]
+        if self.finish_by == float("inf"):
+            grace_s = max((c.grace_s for c in live), default=0.0)
+            self.finish_by = time.monotonic() + grace_s + 10.0
+            self.hear(ev.StopAll(time.monotonic()))
+            note("info", "stopping containers", count=len(live))
+            return False
+        return not live or time.monotonic() > self.finish_by
+
+    def _timeout(self) -> float:
+        now = time.monotonic()
+        due = min(self.heartbeat_at, self.tick_at)
+        if self.changed:
+            due = min(due, self.published_at + COALESCE_S)
+        if not self.listed:
+            due = min(due, now + 0.02)
+        return max(0.0, due - now)
+
+    def _timers(self, now: float) -> None:
+        if not self.listed:
+            self.runtime.tend(now)
+        if now >= self.tick_at:
+            self.tick_at = now + min(1.0, self.heartbeat_s)
+            self.runtime.tend(now)
+            if self.listed:
+                self.link.tend(now)
+                self.hear(ev.Tick(now))
+        if now >= self.health_at:
+            self.health_at = now + HEALTH_S
+            self._check_health()
+        if self.listed and now >= self.heartbeat_at:
+            self.heartbeat_at = now + self.heartbeat_s
+            self.publish(now)
+            self.ask()
+        elif self.listed and self.changed and now >= self.published_at + COALESCE_S:
+            self.publish(now)
+        if self.persist:
+            self._save()
+        if now >= self.report_at:
+            self.report_at = now + REPORT_S
+            self._write_report(now)
+
+    def _check_health(self) -> None:
+        flags, free = health.check(self.config.dir, self.config.disk_reserve_mib)
+        if self.runtime.connection is None:
+            flags |= NodeHealth.SUPERVISOR_DOWN
+        self.hear(ev.HealthRead(flags, free))
+
+    def _write_report(self, now: float) -> None:
+        """``run/status.json``: what ``manage.py status`` shows of this process."""
+        contact = self.core.last_contact
+        value = {
+            "pid": os.getpid(),
+            "supervisor_pid": self.runtime.pid,
+            "at": time.time(),
+            "node_id": self.session.node_id,
+            "sub_cluster": self.session.sub_cluster,
+            "epoch": self.core.epoch,
+            "generation": self.core.generation,
+            "lag_s": round(now - contact, 3) if contact is not None else None,
+            "connected": self.link.ready,
+            "health": self.core.health,
+            "containers": sum(c.live for c in self.core.containers.values()),
+        }
+        try:
+            records.write_json(str(self.config.dir / "run" / "status.json"), value)
+        except OSError:
+            pass  # a full disk is already reported as health
+
+    def _close(self) -> None:
+        self.stopping.set()
+        self.publish(time.monotonic())
+        self._save()
+        self.logs.close(3.0 if self.stop_containers else 1.0)
+        self.runtime.close(quit_runtime=self.stop_containers)
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        note("info", "stopped", containers="stopped" if self.stop_containers else "left running")
+
+    # --- events and instructions
+
+    def hear(self, event: ev.Event) -> None:
+        self.obey(self.core.handle(event))
+
+    def obey(self, instructions: list[ev.Instruction]) -> None:
+        for instruction in list(instructions):
+            DOES[type(instruction)](self, instruction)
+
+    def do_persist(self, instruction: ev.Persist) -> None:
+        self.persist = True
+        self.durable |= instruction.durable
+
+    def do_report(self, _: ev.Report) -> None:
+        self.changed = True
+
+    def do_note(self, instruction: ev.Note) -> None:
+        note(instruction.level, instruction.text, **instruction.fields)
+
+    def do_fetch(self, instruction: ev.FetchTemplate) -> None:
+        digest = instruction.digest
+        if digest in self.fetching or not self.link.ready:
+            return  # the core asks again at every tick
+        self.fetching.add(digest)
+        self.link.send(
+            lambda answer: self._template(digest, answer),
+            "GET",
+            keys.template(self.session.sub_cluster_id, digest.hex()),
+        )
+
+    def _template(self, digest: bytes, answer: Any) -> None:
+        self.fetching.discard(digest)
+        if not isinstance(answer, bytes):
+            return
+        try:
+            read = template.decode(answer, digest)
+        except (ValueError, TypeError, KeyError):
+            read = None
+        self.hear(ev.TemplateRead(digest, read, time.monotonic()))
+
+    def folder(self, cid: int) -> Path:
+        return self.containers / format_container(cid)
+
+    def do_localise(self, instruction: ev.Localise) -> None:
+        cid = instruction.container_id
+        container = self.core.containers[cid]
+        assert container.lease is not None and container.template is not None
+        uid = limits.uid_of(self.config, self.limits, container.lease.tenant)
+        wanted = container.template
+        if not wanted.files and not wanted.inputs:
+            self._localised(cid, self._prepare_folder(cid, uid))
+            return
+        self.localising.add(cid)
+
+        def work() -> None:
+            error = self._prepare_folder(cid, uid)
+            try:
+                if not error:
+                    self.localizer.bring(format_container(cid), wanted, str(self.folder(cid) / "work"), uid)
+            except LocalizeError as failed:
+                error = str(failed)
+            self.post(lambda: self._localised(cid, error))
+
+        self.pool.submit(work)
+
+    def _prepare_folder(self, cid: int, uid: int) -> str:
+        try:
+            folders.make(self.folder(cid), uid)
+        except OSError as error:
+            return f"the work folder: {error.strerror}"
+        return ""
+
+    def _localised(self, cid: int, error: str) -> None:
+        self.localising.discard(cid)
+        if cid not in self.core.containers:
+            self._remove(cid)  # forgotten while its files came
+            return
+        self.hear(ev.Localised(cid, error, time.monotonic()))
+
+    def do_start(self, instruction: ev.Start) -> None:
+        container = self.core.containers[instruction.container_id]
+        assert container.lease is not None and container.template is not None
+        name = format_container(container.container_id)
+        meta = {
+            "name": name,
+            "lease": lease_to_json(container.lease),
+            "grace_s": container.grace_s,
+            "outputs": [[o.name, o.path, o.optional] for o in container.template.outputs],
+        }
+        where = Where(self.config.name, self.config.rack, self.session.sub_cluster, self.config.path)
+        folder = str(self.folder(container.container_id))
+        self.runtime.start(
+            limits.order(self.config, self.limits, container.lease, container.template, folder, where, meta)
+        )
+        self.logs.watch(name, folder)
+
+    def do_stop(self, instruction: ev.Stop) -> None:
+        self.runtime.stop(instruction.container_id, instruction.grace_s)
+
+    def do_kill(self, instruction: ev.Kill) -> None:
+        self.runtime.stop(instruction.container_id, 0.0)
+
+    def do_collect(self, instruction: ev.Collect) -> None:
+        cid = instruction.container_id
+        folder = self.folder(cid)
+        spec = records.read_json(str(folder / "spec.json")) or {}
+        wanted = [(str(n), str(p), bool(o)) for n, p, o in spec.get("order", {}).get("meta", {}).get("outputs", [])]
+
+        def work() -> None:
+            error = "" if spec else "what it should leave behind is no longer known"
+            try:
+                outputs.collect(self.http, format_container(cid), str(folder / "work"), wanted, self.stopping)
+            except outputs.OutputError as failed:
+                error = str(failed)
+            if not self.stopping.is_set():  # else the next agent collects
+                self.post(lambda: self.hear(ev.Collected(cid, error, time.monotonic())))
+
+        self.pool.submit(work)
+
+    def do_forget(self, instruction: ev.Forget) -> None:
+        cid = instruction.container_id
+        self.runtime.forget(cid)
+        self.rates.pop(cid, None)
+        self.logs.forget(format_container(cid), lambda: self._remove(cid))
+
+    def _remove(self, cid: int) -> None:
+        if cid not in self.localising:
+            self.pool.submit(self._remove_now, self.folder(cid))
+
+    def _remove_now(self, folder: Path) -> None:
+        try:
+            remove_tree(str(folder))
+        except OSError as error:
+            note("warning", "a folder could not be removed", folder=str(folder), why=str(error))
+
+    # --- the runtime's news
+
+    def happened(self, news: Happened) -> None:
+        now, cid = time.monotonic(), news.container_id
+        if news.kind == "list":
+            self._list(news, now)
+        elif news.kind == "started":
+            self.hear(ev.Started(cid, now))
+        elif news.kind == "start_failed":
+            self.logs.end(format_container(cid), 0)
+            self.hear(ev.StartFailed(cid, news.error, now))
+        elif news.kind == "exit" and news.exit is not None:
+            self.logs.end(format_container(cid), news.log_bytes)
+            self.hear(ev.Exited(cid, news.exit, now))
+        elif news.kind == "sample":
+            self._sampled(cid, news, now)
+        elif news.kind == "down":
+            note("error", "the supervisor is gone; starting another")
+            self.listed = False
+            self._check_health()
+        elif news.kind == "refused":
+            note("error", "the supervisor refused an order", why=news.error)
+
+    def _sampled(self, cid: int, news: Happened, now: float) -> None:
+        before = self.rates.get(cid)
+        milli = 0
+        if before is not None and now > before[1]:
+            milli = max(0, int((news.cpu_ms - before[0]) / (now - before[1])))
+        self.rates[cid] = (news.cpu_ms, now, milli)
+        self.hear(ev.Sampled(cid, news.memory_mib, news.cpu_ms))
+
+    def _list(self, news: Happened, now: float) -> None:
+        first, self.listed = not self.runtime.seen, True
+        self.runtime.seen = True
+        if self.core.last_contact is None:
+            self.core.last_contact = now
+        held = {record.container_id for record in news.held}
+        self.hear(ev.RuntimeListed(list(news.held), now))
+        for cid in held:
+            if cid in self.core.containers:
+                self.logs.watch(format_container(cid), str(self.folder(cid)))
+        for record in news.held:
+            if record.exit is not None:
+                self.logs.end(format_container(record.container_id), -1)
+        if first:
+            self.obey(self.core.resume_all())
+            self._sweep(held)
+            note("info", "ready", held=len(held), epoch=self.core.epoch, generation=self.core.generation)
+        self._check_health()
+
+    def _sweep(self, held: set[int]) -> None:
+        """Folders of containers nobody knows any more: their last logs travel, then they go."""
+        for path in self.containers.iterdir():
+            try:
+                cid = parse_container(path.name)
+            except ValueError:
+                continue
+            if cid not in self.core.containers and cid not in held:
+                self.logs.watch(path.name, str(path))
+                self.logs.forget(path.name, lambda cid=cid: self._remove(cid))  # type: ignore[misc]
+
+    # --- Redis
+
+    def ready(self) -> None:
+        note("info", "connected", redis=self.link.url)
+        self.fetching.clear()
+        self.asking = False
+        self.heartbeat_at = 0.0
+
+    def denied(self, why: str) -> None:
+        note("warning", "Redis refused this node; asking for its user to be restored", why=why)
+        self.renew()
+
+    def ask(self) -> None:
+        """Read the desired document; a hint that comes meanwhile is not lost."""
+        if not self.link.ready or not self.listed:
+            return
+        if self.asking:
+            self.ask_again = True
+            return
+        self.asking = True
+        key = keys.desired(self.session.sub_cluster_id, self.session.node_id)
+        self.link.send(self._document, "GET", key)
+
+    def _document(self, answer: Any) -> None:
+        self.asking = False
+        if self.ask_again:
+            self.ask_again = False
+            self.ask()
+        now = time.monotonic()
+        if not isinstance(answer, hiredis.ReplyError):
+            self.hear(ev.Contact(now))
+        if not isinstance(answer, bytes) or answer == self.last_document:
+            return  # absent is not empty
+        try:
+            doc = desired.decode(answer, self.session.node_id, self.lease_keys)
+        except desired.DesiredError as error:
+            note("warning", "a desired document is refused", why=str(error))
+            if "unknown key" in str(error):
+                self.renew()
+            return
+        self.last_document = answer
+        self.hear(ev.DesiredRead(doc, now, self.clock.unix()))
+
+    def publish(self, now: float) -> None:
+        """The complete status; local state first, so that nothing is told that a restart would not know."""
+        if not self.link.ready:
+            return
+        if self.persist:
+            self._save()
+        self.seq += 1
+        if self.seq >= self.seq_reserved:
+            self._save()
+        live = sum(rate[2] for cid, rate in self.rates.items() if self.core.containers[cid].live)
+        data = status.encode(self.core.status(self.seq, live))
+        s, n = self.session.sub_cluster_id, self.session.node_id
+        self.link.send(self._published, "SET", keys.status(s, n), data)
+        if self.changed:
+            self.link.send(self._published, "ZADD", keys.dirty(s), "0", str(n))
+        self.changed = False
+        self.published_at = now
+
+    def _published(self, answer: Any) -> None:
+        if isinstance(answer, hiredis.ReplyError):
+            note("warning", "Redis refused the status", why=str(answer))
+
+    # --- identity and local state
+
+    def renew(self) -> None:
+        """Ask the control plane who we are; it restores our Redis user on the way."""
+        if self.renewing or time.monotonic() - self.renewed_at < RENEW_S:
+            return
+        self.renewing, self.renewed_at = True, time.monotonic()
+        known = self.session
+
+        def work() -> None:
+            try:
+                fresh = session.renew(self.http, self.config, self.limits, known)
+            except (HttpError, ValueError) as error:
+                text = str(error)
+                self.post(lambda: self._not_renewed(text))
+            else:
+                self.post(lambda: self._renewed(fresh))
+
+        self.pool.submit(work)
+
+    def _not_renewed(self, why: str) -> None:
+        self.renewing = False
+        note("warning", "the control plane did not renew the session", why=why)
+        self.configure()
+
+    def _renewed(self, fresh: Session) -> None:
+        self.renewing = False
+        if (fresh.node_id, fresh.sub_cluster_id) != (self.session.node_id, self.session.sub_cluster_id):
+            note("warning", "registered as another node", was=self.session.node_id, now=fresh.node_id)
+            self.core.epoch = self.core.generation = 0
+            self.core.node.node_id, self.core.node.sub_cluster = fresh.node_id, fresh.sub_cluster_id
+        if fresh != self.session:
+            self.persist = self.durable = True
+        self.session = fresh
+        self.core.node.max_disconnect_s = fresh.max_disconnect_s
+        self.lease_keys = session.keys(fresh)
+        self.heartbeat_s = self.config.heartbeat_s or fresh.heartbeat_s
+        self.last_document = b""
+        self.configure()
+        self.link.tend(time.monotonic())
+
+    def configure(self) -> None:
+        s = self.session
+        channel = keys.wake_channel(s.sub_cluster_id, s.node_id)
+        self.link.configure(s.redis_url, s.redis_user, s.credential, self.config.ca_file, channel)
+
+    def _save(self) -> None:
+        self.seq_reserved = self.seq + SEQ_RESERVE
+        value = asdict(self.session) | {"name": self.config.name}
+        try:
+            self.state.save(value, self.config.control_plane, self.core, self.seq_reserved, self.durable)
+        except OSError as error:
+            note("error", "local state could not be written", why=error.strerror)
+            return  # tried again with the next change
+        self.persist = self.durable = False
+
+
+DOES: dict[type, Callable[[Agent, Any], None]] = {
+    ev.FetchTemplate: Agent.do_fetch,
+    ev.Localise: Agent.do_localise,
+    ev.Start: Agent.do_start,
+    ev.Stop: Agent.do_stop,
+    ev.Kill: Agent.do_kill,
+    ev.Collect: Agent.do_collect,
+    ev.Forget: Agent.do_forget,
+    ev.Persist: Agent.do_persist,
+    ev.Report: Agent.do_report,
+    ev.Note: Agent.do_note,
+}

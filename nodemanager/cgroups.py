@@ -1,0 +1,193 @@
+"""Control groups, version 1 or 2, where this process may make them.
+
+``find`` answers with what works here after trying it; nothing is assumed from
+mount options. Each container gets its own group under ``hydra-<name>``.
+"""
+
+import os
+from dataclasses import dataclass, field
+
+V1_CONTROLLERS = ("memory", "cpu", "pids")
+PIDS_MAX = 4096
+
+
+def _write(path: str, value: str) -> bool:
+    try:
+        with open(path, "w") as file:
+            file.write(value)
+    except OSError:
+        return False
+    return True
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _own_paths() -> dict[str, str]:
+    """Controller -> path of this process in its hierarchy; "" is version 2."""
+    paths = {}
+    for line in _read("/proc/self/cgroup").splitlines():
+        _, names, path = line.split(":", 2)
+        for name in names.split(","):
+            paths[name] = path
+    return paths
+
+
+def _mounts() -> tuple[dict[str, str], str]:
+    """Mount points of the version 1 controllers, and of version 2 ("" when there is none)."""
+    v1: dict[str, str] = {}
+    v2 = ""
+    for line in _read("/proc/self/mounts").splitlines():
+        _, point, kind, options, *_ = line.split()
+        if kind == "cgroup2":
+            v2 = v2 or point
+        elif kind == "cgroup":
+            v1.update({o: point for o in options.split(",") if o in V1_CONTROLLERS})
+    return v1, v2
+
+
+@dataclass(slots=True)
+class Cgroups:
+    """Where groups can be made: controller -> parent folder (the same one for all under version 2)."""
+
+    parents: dict[str, str] = field(default_factory=dict)
+    v2: bool = False
+
+    @property
+    def controllers(self) -> set[str]:
+        return set(self.parents)
+
+    def folders(self, cid: int) -> list[str]:
+        return sorted({os.path.join(parent, f"c{cid}") for parent in self.parents.values()})
+
+    def create(self, cid: int, memory_bytes: int, cpu_milli: int) -> list[str]:
+        """Make and limit the container's groups; returns the files its first process joins through."""
+        joins = []
+        for controller, parent in self.parents.items():
+            folder = os.path.join(parent, f"c{cid}")
+            try:
+                os.makedirs(folder, exist_ok=True)
+            except OSError:
+                continue
+            self._limit(controller, folder, memory_bytes, cpu_milli)
+            joins.append(os.path.join(folder, "cgroup.procs"))
+        return sorted(set(joins))
+
+    def _limit(self, controller: str, folder: str, memory_bytes: int, cpu_milli: int) -> None:
+        at = lambda name: os.path.join(folder, name)  # noqa: E731
+        if controller == "memory" and memory_bytes:
+            if self.v2:
+                _write(at("memory.max"), str(memory_bytes))
+                _write(at("memory.swap.max"), "0")
+                _write(at("memory.oom.group"), "1")
+            else:
+                _write(at("memory.limit_in_bytes"), str(memory_bytes))
+        elif controller == "cpu" and cpu_milli:
+            # Weight only: idle cores may be used, a busy node divides by what was asked for.
+            if self.v2:
+                _write(at("cpu.weight"), str(max(1, min(10_000, cpu_milli // 10))))
+            else:
+                _write(at("cpu.shares"), str(max(2, cpu_milli * 1024 // 1000)))
+        elif controller == "pids":
+            _write(at("pids.max"), str(PIDS_MAX))
+
+    def pids(self, cid: int) -> set[int]:
+        """Processes in the container's group; all its groups have the same ones."""
+        folders = self.folders(cid)
+        return {int(p) for p in _read(os.path.join(folders[0], "cgroup.procs")).split()} if folders else set()
+
+    def memory_mib(self, cid: int) -> int | None:
+        """Anonymous memory in use; None without the controller."""
+        if "memory" not in self.parents:
+            return None
+        folder = os.path.join(self.parents["memory"], f"c{cid}")
+        wanted = ("anon", "shmem") if self.v2 else ("total_rss", "total_shmem", "rss")
+        values = dict(line.split() for line in _read(os.path.join(folder, "memory.stat")).splitlines())
+        if not values:
+            return None
+        if self.v2:
+            total = sum(int(values.get(name, 0)) for name in wanted)
+        else:
+            total = int(values.get("total_rss", values.get("rss", 0))) + int(values.get("total_shmem", 0))
+        return total >> 20
+
+    def over_memory(self, cid: int) -> bool:
+        """Whether the kernel killed a process of it for memory."""
+        if "memory" not in self.parents:
+            return False
+        folder = os.path.join(self.parents["memory"], f"c{cid}")
+        text = _read(os.path.join(folder, "memory.events" if self.v2 else "memory.oom_control"))
+        return any(line.startswith("oom_kill ") and line.split()[1] != "0" for line in text.splitlines())
+
+    def kill(self, cid: int) -> None:
+        """Version 2 kills a whole group at once; version 1 is killed by its process list."""
+        if self.v2:
+            for folder in self.folders(cid):
+                _write(os.path.join(folder, "cgroup.kill"), "1")
+
+    def remove(self, cid: int) -> None:
+        for folder in self.folders(cid):
+            try:
+                os.rmdir(folder)
+            except OSError:
+                pass  # swept at the next start
+
+
+def _try_parent(parent: str, probe_file: str) -> bool:
+    """Whether a group with ``probe_file`` can be made below ``parent``."""
+    probe = os.path.join(parent, f"probe-{os.getpid()}")
+    try:
+        os.makedirs(probe, exist_ok=True)
+    except OSError:
+        return False
+    works = os.access(os.path.join(probe, probe_file), os.W_OK) and os.access(
+        os.path.join(probe, "cgroup.procs"), os.W_OK
+    )
+    try:
+        os.rmdir(probe)
+    except OSError:
+        pass  # swept at the next start
+    return works
+
+
+def find(name: str) -> Cgroups:
+    """What can be used here, tried out. Empty when nothing can."""
+    mounts, v2_mount = _mounts()
+    own = _own_paths()
+    groups = Cgroups()
+    for controller, point in mounts.items():
+        parent = os.path.join(point, own.get(controller, "/").lstrip("/"), f"hydra-{name}")
+        probe = {"memory": "memory.limit_in_bytes", "cpu": "cpu.shares", "pids": "pids.max"}[controller]
+        if _try_parent(parent, probe):
+            if controller == "memory":
+                _write(os.path.join(parent, "memory.use_hierarchy"), "1")
+            groups.parents[controller] = parent
+    if groups.parents or not v2_mount:
+        return groups
+    return _find_v2(v2_mount, own.get("", "/"), name)
+
+
+def _find_v2(mount: str, own: str, name: str) -> Cgroups:
+    base = os.path.join(mount, own.lstrip("/"))
+    available = set(_read(os.path.join(base, "cgroup.controllers")).split()) & set(V1_CONTROLLERS)
+    parent = os.path.join(base, f"hydra-{name}")
+    try:
+        os.makedirs(parent, exist_ok=True)
+    except OSError:
+        return Cgroups()
+    for controller in sorted(available):
+        _write(os.path.join(base, "cgroup.subtree_control"), f"+{controller}")
+        _write(os.path.join(parent, "cgroup.subtree_control"), f"+{controller}")
+    usable = set(_read(os.path.join(parent, "cgroup.subtree_control")).split()) & set(V1_CONTROLLERS)
+    if not usable or not _try_parent(parent, "cgroup.procs"):
+        try:
+            os.rmdir(parent)
+        except OSError:
+            pass
+        return Cgroups()
+    return Cgroups({controller: parent for controller in usable}, v2=True)

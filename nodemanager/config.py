@@ -1,0 +1,129 @@
+"""The node manager's settings: a YAML or JSON file; the environment goes before it.
+
+Every key may be given as ``HYDRA_NODE_<KEY>``. Unknown keys are refused, so
+that a misspelt one does not pass for its default.
+"""
+
+import glob
+import json
+import os
+import re
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
+STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class ConfigError(Exception):
+    """A setting is missing or wrong; the text names it and says what would be right."""
+
+
+def machine_memory_mib() -> int:
+    """Nine tenths of this machine's memory: the rest is the system's."""
+    with open("/proc/meminfo") as file:
+        return int(file.readline().split()[1]) // 1024 * 9 // 10
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """``dir``: work and state folder. ``*_mib`` and ``vcores_milli``: what this node offers; found out when absent."""
+
+    control_plane: str
+    name: str
+    dir: Path
+    join_token: str = ""
+    rack: str = "default"
+    labels: dict[str, str] = field(default_factory=dict)
+    extended: dict[str, int] = field(default_factory=dict)
+    memory_mib: int = field(default_factory=machine_memory_mib)
+    vcores_milli: int = field(default_factory=lambda: len(os.sched_getaffinity(0)) * 1000)
+    gpus: int = field(default_factory=lambda: len(glob.glob("/dev/nvidia[0-9]*")))
+    ca_file: str = ""
+    uid_base: int = 200_000  # tenant n runs as uid_base + n % uid_range when the agent is root
+    uid_range: int = 100_000
+    heartbeat_s: float = 0.0  # 0: as the control plane says
+    cache_mib: int = 2048  # artifacts kept for later tasks
+    disk_reserve_mib: int = 256  # less free space than this makes the node unhealthy
+    path: str = STANDARD_PATH  # PATH of the tasks
+    cgroups: bool = True
+
+
+def load(path: str, environ: dict[str, str]) -> Config:
+    """Read and check; raises ``ConfigError``."""
+    raw = _read(path) if path else {}
+    known = {f.name: f for f in fields(Config)}
+    for key in sorted(set(raw) - set(known)):
+        raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(sorted(known))}")
+    for name in known:
+        if f"HYDRA_NODE_{name.upper()}" in environ:
+            raw[name] = environ[f"HYDRA_NODE_{name.upper()}"]
+    for name, f in known.items():
+        if name not in raw and f.default is MISSING and f.default_factory is MISSING:
+            raise ConfigError(f"{path or 'settings'}: {name} is missing")
+    config = Config(**{name: _convert(name, value) for name, value in raw.items() if value is not None})
+    _check(config)
+    return config
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        text = Path(path).read_text()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    try:
+        if text.lstrip().startswith("{"):
+            raw = json.loads(text)
+        else:
+            import yaml  # only for YAML files: a node of JSON need not carry it
+
+            raw = yaml.safe_load(text)
+    except Exception as error:
+        raise ConfigError(f"{path}: not readable as YAML or JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path}: expected keys and values, such as `name: node-1`")
+    return raw
+
+
+def _convert(name: str, value: Any) -> Any:
+    """``value`` as the type its key has; texts come from the environment."""
+    kind = {
+        "dir": Path,
+        "labels": dict,
+        "extended": dict,
+        "memory_mib": int,
+        "vcores_milli": int,
+        "gpus": int,
+        "uid_base": int,
+        "uid_range": int,
+        "cache_mib": int,
+        "disk_reserve_mib": int,
+        "heartbeat_s": float,
+        "cgroups": bool,
+    }.get(name, str)
+    try:
+        if kind is dict:
+            value = json.loads(value) if isinstance(value, str) else value
+            cast = int if name == "extended" else str
+            return {str(k): cast(v) for k, v in value.items()}
+        if kind is bool:
+            return value if isinstance(value, bool) else {"1": True, "0": False}[value]
+        return kind(value)
+    except (TypeError, ValueError, AttributeError, KeyError):
+        raise ConfigError(f"{name} is {value!r}; expected {getattr(kind, '__name__', 'a value')}") from None
+
+
+def _check(config: Config) -> None:
+    if not NAME.fullmatch(config.name):
+        raise ConfigError(f"name is {config.name!r}; use letters, digits, '.', '_' and '-', at most 64")
+    if not config.control_plane.startswith(("http://", "https://")):
+        raise ConfigError(f"control_plane is {config.control_plane!r}; use an address such as https://hydra.example")
+    for name, least in (("memory_mib", 1), ("vcores_milli", 1), ("gpus", 0), ("uid_range", 1), ("uid_base", 1)):
+        if getattr(config, name) < least:
+            raise ConfigError(f"{name} is {getattr(config, name)}; use at least {least}")
+    if config.gpus > 32:
+        raise ConfigError(f"gpus is {config.gpus}; at most 32 devices are handed out on one node")
+    socket_path = config.dir.absolute() / "run" / "supervisor.sock"
+    if len(str(socket_path)) > 106:
+        raise ConfigError(f"dir is too long: {socket_path} must stay under 107 bytes; choose a shorter folder")

@@ -1,0 +1,528 @@
+"""The node's decisions: events in, instructions out. Pure: no I/O and no clock of its own.
+
+The desired document says which containers a node should hold; the core's work
+is the difference. ``TRANSITIONS`` is the whole life of a container here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from nodemanager import events as ev
+from nodemanager.events import Exit, Instruction
+from wire.desired import WRITER_RM, Desired, Lease
+from wire.ids import format_container
+from wire.states import ContainerReason as Reason
+from wire.states import ContainerState as State
+from wire.states import Want
+from wire.status import MAX_ENTRIES, ContainerReport, NodeStatus
+from wire.template import Template
+
+TEMPLATE_WAIT_S = 30.0  # how long a missing template may stay missing
+
+
+class Phase(IntEnum):
+    FETCHING = 0  # waits for its template
+    LOCALIZING = 1
+    STARTING = 2
+    RUNNING = 3
+    STOPPING = 4
+    COLLECTING = 5  # ended well; its outputs travel
+    ENDED = 6
+
+
+P = Phase
+# phase -> cause -> phases that may follow. Whatever is not here does not happen.
+TRANSITIONS: dict[Phase, dict[str, frozenset[Phase]]] = {
+    P.FETCHING: {
+        "template": frozenset({P.LOCALIZING}),
+        "template_failed": frozenset({P.ENDED}),
+        "stop": frozenset({P.ENDED}),
+        "adopt": frozenset({P.RUNNING, P.COLLECTING, P.ENDED}),
+    },
+    P.LOCALIZING: {
+        "localised": frozenset({P.STARTING}),
+        "localise_failed": frozenset({P.ENDED}),
+        "stop": frozenset({P.ENDED}),
+        "adopt": frozenset({P.RUNNING, P.COLLECTING, P.ENDED}),
+    },
+    P.STARTING: {
+        "started": frozenset({P.RUNNING}),
+        "start_failed": frozenset({P.ENDED}),
+        "exited": frozenset({P.COLLECTING, P.ENDED}),
+        "stop": frozenset({P.STOPPING}),
+        "adopt": frozenset({P.RUNNING}),
+        "missing": frozenset({P.FETCHING}),  # the runtime never took it: begin again
+    },
+    P.RUNNING: {
+        "exited": frozenset({P.COLLECTING, P.ENDED}),
+        "stop": frozenset({P.STOPPING}),
+        "missing": frozenset({P.ENDED}),
+    },
+    P.STOPPING: {
+        "start_failed": frozenset({P.ENDED}),
+        "exited": frozenset({P.ENDED}),
+        "missing": frozenset({P.ENDED}),
+    },
+    P.COLLECTING: {
+        "collected": frozenset({P.ENDED}),
+        "collect_failed": frozenset({P.ENDED}),
+        "stop": frozenset({P.ENDED}),
+    },
+    P.ENDED: {},
+}
+
+WIRE_STATE: dict[Phase, State] = {
+    P.FETCHING: State.ALLOCATED,
+    P.LOCALIZING: State.LOCALIZING,
+    P.STARTING: State.LOCALIZING,
+    P.RUNNING: State.RUNNING,
+    P.STOPPING: State.RUNNING,
+    P.COLLECTING: State.RUNNING,
+}
+
+
+@dataclass(slots=True)
+class Container:
+    """One container as the core knows it. ``lease`` is None only after local state was lost."""
+
+    container_id: int
+    lease: Lease | None
+    phase: Phase = Phase.FETCHING
+    since: float = 0.0  # when it came here, monotonic
+    template: Template | None = None
+    grace_s: float = 5.0
+    collects: bool = False  # the template names outputs
+    verdict: tuple[State, Reason] | None = None  # decided before the process is gone
+    state: State = State.ALLOCATED
+    reason: Reason = Reason.NONE
+    exit_code: int = 0
+    started_at: float | None = None
+    ran_ms: int = 0
+    memory_mib: int = 0
+    peak_mib: int = 0
+    cpu_ms: int = 0
+    omitted: bool = False  # the control plane no longer names it: forget once dead
+
+    @property
+    def live(self) -> bool:
+        return self.phase is not Phase.ENDED
+
+
+@dataclass(slots=True)
+class Node:
+    """What the node is, as far as decisions go. ``one_tenant``: it cannot keep tenants apart."""
+
+    node_id: int
+    sub_cluster: int
+    max_disconnect_s: float
+    one_tenant: bool = False
+
+
+@dataclass(slots=True)
+class Core:
+    node: Node
+    epoch: int = 0
+    generation: int = 0
+    policy_version: int = 0
+    containers: dict[int, Container] = field(default_factory=dict)
+    templates: dict[bytes, Template] = field(default_factory=dict)
+    health: int = 0
+    disk_free_mib: int = 0
+    last_contact: float | None = None
+    out: list[Instruction] = field(default_factory=list)
+
+    def handle(self, event: ev.Event) -> list[Instruction]:
+        """The only entry: one event in, what is to be done about it out."""
+        self.out = []
+        HANDLERS[type(event)](self, event)
+        return self.out
+
+    # --- the desired document
+
+    def on_desired(self, event: ev.DesiredRead) -> None:
+        doc = event.doc
+        if doc.writer != WRITER_RM or doc.sub_cluster != self.node.sub_cluster:
+            self.note("warning", "a document of another writer or sub-cluster is ignored")
+            return
+        if (doc.epoch, doc.generation) <= (self.epoch, self.generation):
+            return
+        new_epoch = doc.epoch != self.epoch
+        self.epoch, self.generation, self.policy_version = doc.epoch, doc.generation, doc.policy_version
+        for container in list(self.containers.values()):
+            if container.container_id not in doc.entries:
+                self.omit(container, event.at)
+        for cid, want in doc.entries.items():
+            self.entry(doc, cid, want, event)
+        self.out += [ev.Persist(durable=new_epoch), ev.Report()]
+
+    def entry(self, doc: Desired, cid: int, want: int, event: ev.DesiredRead) -> None:
+        known = self.containers.get(cid)
+        if want == Want.RUN and known is None and cid in doc.leases:
+            self.take(doc.leases[cid], event)
+        elif want == Want.STOP and known is not None:
+            self.stop(known, State.KILLED, Reason.STOPPED, event.at)
+
+    def omit(self, container: Container, at: float) -> None:
+        container.omitted = True
+        self.stop(container, State.KILLED, Reason.STOPPED, at)
+        self.forget_if_done(container)
+
+    def take(self, lease: Lease, event: ev.DesiredRead) -> None:
+        container = Container(lease.container_id, lease, since=event.at)
+        self.containers[lease.container_id] = container
+        refusal = self.refusal(lease, event)
+        if refusal:
+            self.note("warning", "lease refused", container=lease.container_id, why=refusal)
+            self.end(container, State.FAILED, Reason.LEASE)
+            return
+        template = self.templates.get(lease.template)
+        if template is None:
+            self.out.append(ev.FetchTemplate(lease.template))
+        else:
+            self.with_template(container, template)
+
+    def refusal(self, lease: Lease, event: ev.DesiredRead) -> str:
+        """Why this lease may not be started; "" when it may. Its signature has been checked."""
+        if lease.node_id != self.node.node_id:
+            return f"it is for node {lease.node_id}"
+        if lease.expires_at <= event.unix:
+            return f"it expired {event.unix - lease.expires_at:.0f} s ago"
+        if lease.epoch > event.doc.epoch:
+            return f"its epoch {lease.epoch} is above the document's {event.doc.epoch}"
+        if self.node.one_tenant:
+            others = [c for c in self.containers.values() if c.live and c.lease and c.lease.tenant != lease.tenant]
+            if others:
+                return "this node does not run as root, so it serves one tenant at a time, and another one's runs"
+        return ""
+
+    # --- from template to process
+
+    def on_template(self, event: ev.TemplateRead) -> None:
+        if event.template is not None:
+            self.templates[event.digest] = event.template
+        for container in self.waiting_for(event.digest):
+            if event.template is None:
+                self.note("error", "the template does not match its digest", container=container.container_id)
+                self.move(container, "template_failed", Phase.ENDED)
+                self.end(container, State.FAILED, Reason.LOCALIZATION)
+            else:
+                self.with_template(container, event.template)
+
+    def waiting_for(self, digest: bytes) -> list[Container]:
+        return [
+            c for c in self.containers.values() if c.phase is Phase.FETCHING and c.lease and c.lease.template == digest
+        ]
+
+    def with_template(self, container: Container, template: Template) -> None:
+        container.template = template
+        container.grace_s = template.grace_s
+        container.collects = bool(template.outputs)
+        self.move(container, "template", Phase.LOCALIZING)
+        self.out.append(ev.Localise(container.container_id))
+
+    def on_localised(self, event: ev.Localised) -> None:
+        container = self.containers.get(event.container_id)
+        if container is None or container.phase is not Phase.LOCALIZING:
+            return
+        if event.error:
+            self.note("error", "localisation failed", container=event.container_id, why=event.error)
+            self.move(container, "localise_failed", Phase.ENDED)
+            self.end(container, State.FAILED, Reason.LOCALIZATION)
+            return
+        self.move(container, "localised", Phase.STARTING)
+        self.out.append(ev.Start(container.container_id))
+
+    def on_started(self, event: ev.Started) -> None:
+        container = self.containers.get(event.container_id)
+        if container is None or not container.live:
+            return
+        container.started_at = event.at
+        if container.phase is Phase.STARTING:
+            self.move(container, "started", Phase.RUNNING)
+
+    def on_start_failed(self, event: ev.StartFailed) -> None:
+        container = self.containers.get(event.container_id)
+        if container is None or container.phase not in (Phase.STARTING, Phase.STOPPING):
+            return
+        self.note("error", "the command could not be started", container=event.container_id, why=event.error)
+        state, reason = container.verdict or (State.FAILED, Reason.START)
+        self.move(container, "start_failed", Phase.ENDED)
+        self.end(container, state, reason, exit_code=127)
+
+    # --- ends
+
+    def stop(self, container: Container, state: State, reason: Reason, at: float) -> None:
+        """Bring a live container to its end with this verdict; the first verdict stands."""
+        if not container.live or container.phase is Phase.STOPPING:
+            return
+        if container.phase in (Phase.STARTING, Phase.RUNNING):
+            container.verdict = (state, reason)
+            self.move(container, "stop", Phase.STOPPING)
+            self.out += [ev.Stop(container.container_id, container.grace_s), ev.Persist()]
+        else:
+            self.move(container, "stop", Phase.ENDED)
+            self.end(container, state, reason)
+
+    def on_exited(self, event: ev.Exited) -> None:
+        container = self.containers.get(event.container_id)
+        if container is None or "exited" not in TRANSITIONS[container.phase]:
+            return
+        self.exited(container, event.exit, "exited")
+
+    def exited(self, container: Container, how: Exit, cause: str) -> None:
+        container.ran_ms = max(container.ran_ms, how.ran_ms)
+        container.cpu_ms = max(container.cpu_ms, how.cpu_ms)
+        container.peak_mib = max(container.peak_mib, how.peak_mib)
+        state, reason, code = judge(container.verdict, how)
+        container.exit_code = code
+        if state is State.SUCCEEDED and container.collects:
+            self.move(container, cause, Phase.COLLECTING)
+            self.out += [ev.Collect(container.container_id), ev.Persist()]
+            return
+        self.move(container, cause, Phase.ENDED)
+        self.end(container, state, reason, exit_code=code)
+
+    def on_collected(self, event: ev.Collected) -> None:
+        container = self.containers.get(event.container_id)
+        if container is None or container.phase is not Phase.COLLECTING:
+            return
+        if event.error:
+            self.note("error", "outputs could not be stored", container=event.container_id, why=event.error)
+            self.move(container, "collect_failed", Phase.ENDED)
+            self.end(container, State.FAILED, Reason.OUTPUT)
+        else:
+            self.move(container, "collected", Phase.ENDED)
+            self.end(container, State.SUCCEEDED, Reason.NONE)
+
+    def end(self, container: Container, state: State, reason: Reason, exit_code: int | None = None) -> None:
+        container.phase = Phase.ENDED
+        container.state, container.reason = state, reason
+        if exit_code is not None:
+            container.exit_code = exit_code
+        self.out += [ev.Persist(), ev.Report()]
+        self.forget_if_done(container)
+
+    def forget_if_done(self, container: Container) -> None:
+        if container.omitted and not container.live and self.containers.pop(container.container_id, None):
+            self.out += [ev.Forget(container.container_id), ev.Persist(), ev.Report()]
+            self.drop_template(container.lease)
+
+    def drop_template(self, lease: Lease | None) -> None:
+        """Templates are kept only while some container here was leased with them."""
+        if lease and not any(c.lease and c.lease.template == lease.template for c in self.containers.values()):
+            self.templates.pop(lease.template, None)
+
+    # --- the runtime's list: after a restart of the agent or of the supervisor
+
+    def on_listed(self, event: ev.RuntimeListed) -> None:
+        held = {record.container_id: record for record in event.held}
+        for record in event.held:
+            self.adopt(record, event.at)
+        for container in list(self.containers.values()):
+            if container.container_id not in held and "missing" in TRANSITIONS[container.phase]:
+                self.missing(container)
+        self.out += [ev.Persist(), ev.Report()]
+
+    def adopt(self, record: ev.Adopted, at: float) -> None:
+        container = self.containers.get(record.container_id)
+        if container is None:
+            container = from_meta(record, at)
+            self.containers[record.container_id] = container
+            self.note("warning", "adopted a container local state did not know", container=record.container_id)
+        if container.phase is Phase.ENDED:
+            if record.exit is None:  # ended for us, yet it runs: cannot be wanted
+                self.out.append(ev.Kill(record.container_id))
+            return
+        container.started_at = at - record.ran_ms / 1000
+        container.ran_ms = record.ran_ms
+        if record.exit is not None:
+            if container.phase is not Phase.COLLECTING:
+                cause = "exited" if "exited" in TRANSITIONS[container.phase] else "adopt"
+                self.exited(container, record.exit, cause)
+        elif container.phase in (Phase.FETCHING, Phase.LOCALIZING, Phase.STARTING):
+            self.move(container, "adopt", Phase.RUNNING)
+        elif container.phase is Phase.STOPPING:
+            self.out.append(ev.Stop(container.container_id, container.grace_s))
+
+    def missing(self, container: Container) -> None:
+        if container.phase is Phase.STARTING and container.lease:
+            self.move(container, "missing", Phase.FETCHING)
+            self.resume(container)
+            return
+        state, reason = container.verdict or (State.FAILED, Reason.EXIT_UNKNOWN)
+        self.note("warning", "the runtime does not hold it any more", container=container.container_id)
+        self.move(container, "missing", Phase.ENDED)
+        self.end(container, state, reason)
+
+    def resume(self, container: Container) -> None:
+        """Take up again what a restart interrupted before there was a process."""
+        if container.phase is Phase.COLLECTING:
+            self.out.append(ev.Collect(container.container_id))
+        if container.phase is not Phase.FETCHING or container.lease is None:
+            return
+        template = self.templates.get(container.lease.template)
+        if template is None:
+            self.out.append(ev.FetchTemplate(container.lease.template))
+        else:
+            self.with_template(container, template)
+
+    def resume_all(self) -> list[Instruction]:
+        """After the first list of the runtime following a restart of the agent."""
+        self.out = []
+        for container in list(self.containers.values()):
+            self.resume(container)
+        return self.out
+
+    # --- time, measures, health
+
+    def on_tick(self, event: ev.Tick) -> None:
+        for container in list(self.containers.values()):
+            self.check_time(container, event.at)
+        if self.last_contact is None:
+            self.last_contact = event.at
+        if event.at - self.last_contact > self.node.max_disconnect_s:
+            self.cut_off(event.at)
+
+    def check_time(self, container: Container, at: float) -> None:
+        if container.phase is Phase.FETCHING and container.lease:
+            if at - container.since > TEMPLATE_WAIT_S:
+                self.note("error", "its template never came", container=container.container_id)
+                self.move(container, "template_failed", Phase.ENDED)
+                self.end(container, State.FAILED, Reason.LOCALIZATION)
+            else:
+                self.out.append(ev.FetchTemplate(container.lease.template))
+        elif container.phase is Phase.RUNNING and container.started_at is not None:
+            container.ran_ms = int((at - container.started_at) * 1000)
+            if container.lease and 0 < container.lease.timeout_s <= at - container.started_at:
+                self.stop(container, State.FAILED, Reason.TIMEOUT, at)
+
+    def cut_off(self, at: float) -> None:
+        live = [c for c in self.containers.values() if c.live and c.phase is not Phase.STOPPING]
+        if live:
+            self.note("error", "cut off for longer than allowed: containers are stopped", count=len(live))
+        for container in live:
+            self.stop(container, State.KILLED, Reason.DISCONNECTED, at)
+
+    def on_stop_all(self, event: ev.StopAll) -> None:
+        for container in list(self.containers.values()):
+            self.stop(container, State.KILLED, Reason.STOPPED, event.at)
+
+    def on_sampled(self, event: ev.Sampled) -> None:
+        container = self.containers.get(event.container_id)
+        if container is not None and container.live:
+            container.memory_mib = event.memory_mib
+            container.peak_mib = max(container.peak_mib, event.memory_mib)
+            container.cpu_ms = max(container.cpu_ms, event.cpu_ms)
+
+    def on_health(self, event: ev.HealthRead) -> None:
+        changed = event.health != self.health
+        self.health, self.disk_free_mib = event.health, event.disk_free_mib
+        if changed:
+            self.note("warning" if event.health else "info", "health changed", health=event.health)
+            self.out.append(ev.Report())
+
+    def on_contact(self, event: ev.Contact) -> None:
+        self.last_contact = event.at
+
+    # --- helpers
+
+    def move(self, container: Container, cause: str, to: Phase) -> None:
+        if to not in TRANSITIONS[container.phase].get(cause, ()):
+            raise AssertionError(f"{container.phase.name} does not become {to.name} by {cause}")
+        container.phase = to
+        self.out.append(ev.Report())
+
+    def note(self, level: str, text: str, container: int | None = None, **fields: object) -> None:
+        if container is not None:
+            fields["container"] = format_container(container)
+        self.out.append(ev.Note(level, text, fields))
+
+    def status(self, seq: int, cpu_milli: int = 0) -> NodeStatus:
+        """Complete: every live container and every ended one not yet acknowledged."""
+        reports = [report(c) for c in self.containers.values()][:MAX_ENTRIES]
+        return NodeStatus(
+            self.node.node_id,
+            seq,
+            self.epoch,
+            self.generation,
+            self.policy_version,
+            self.health,
+            self.disk_free_mib,
+            cpu_milli,
+            sum(c.memory_mib for c in self.containers.values() if c.live),
+            reports,
+        )
+
+
+def judge(verdict: tuple[State, Reason] | None, how: Exit) -> tuple[State, Reason, int]:
+    """State, reason and exit code of a process that ended this way."""
+    code = 128 + how.signal if how.signal else how.code
+    if verdict is not None:
+        return (*verdict, code)
+    if how.disconnected:
+        return State.KILLED, Reason.DISCONNECTED, code
+    if how.unknown:
+        return State.FAILED, Reason.EXIT_UNKNOWN, 0
+    if how.not_started:
+        return State.FAILED, Reason.START, 127
+    if how.over_memory:
+        return State.FAILED, Reason.MEMORY, code
+    if how.signal:
+        return State.FAILED, Reason.SIGNAL, code
+    if how.code:
+        return State.FAILED, Reason.EXIT_CODE, code
+    return State.SUCCEEDED, Reason.NONE, 0
+
+
+def report(c: Container) -> ContainerReport:
+    if c.live:
+        return ContainerReport(c.container_id, WIRE_STATE[c.phase], 0, 0, c.ran_ms, c.memory_mib, c.cpu_ms)
+    return ContainerReport(c.container_id, c.state, c.reason, c.exit_code, c.ran_ms, c.peak_mib, c.cpu_ms)
+
+
+def from_meta(record: ev.Adopted, at: float) -> Container:
+    """A container rebuilt from what the runtime kept about it."""
+    meta = record.meta
+    raw = meta.get("lease")
+    lease = lease_from_json(raw) if isinstance(raw, dict) else None
+    grace = meta.get("grace_s", 5.0)
+    return Container(
+        record.container_id,
+        lease,
+        Phase.RUNNING,
+        at,
+        grace_s=float(grace) if isinstance(grace, (int, float)) else 5.0,
+        collects=bool(meta.get("outputs")),
+    )
+
+
+def lease_to_json(lease: Lease) -> dict[str, Any]:
+    values = {name: getattr(lease, name) for name in Lease.__dataclass_fields__}
+    values["template"] = lease.template.hex()
+    return values
+
+
+def lease_from_json(raw: dict[str, Any]) -> Lease:
+    """Inverse of ``lease_to_json``; ``ValueError``, ``TypeError`` or ``KeyError`` when it is not one."""
+    values = {name: raw[name] for name in Lease.__dataclass_fields__}
+    values["template"] = bytes.fromhex(values["template"])
+    return Lease(**values)
+
+
+HANDLERS: dict[type, Callable[[Core, Any], None]] = {
+    ev.DesiredRead: Core.on_desired,
+    ev.TemplateRead: Core.on_template,
+    ev.Localised: Core.on_localised,
+    ev.Started: Core.on_started,
+    ev.StartFailed: Core.on_start_failed,
+    ev.Exited: Core.on_exited,
+    ev.Collected: Core.on_collected,
+    ev.Sampled: Core.on_sampled,
+    ev.RuntimeListed: Core.on_listed,
+    ev.HealthRead: Core.on_health,
+    ev.Contact: Core.on_contact,
+    ev.Tick: Core.on_tick,
+    ev.StopAll: Core.on_stop_all,
+}

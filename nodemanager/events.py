@@ -1,0 +1,212 @@
+"""What the node's core hears and what it asks for: plain values, no behaviour.
+
+Times called ``at`` are seconds of a monotonic clock; ``unix`` is wall time as
+the control plane tells it.
+"""
+
+from dataclasses import dataclass, field
+
+from wire.desired import Desired
+from wire.template import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a container's process ended. ``unknown``: nobody was there to record it."""
+
+    code: int = 0
+    signal: int = 0
+    unknown: bool = False
+    over_memory: bool = False
+    not_started: bool = False  # the command never ran
+    disconnected: bool = False  # the supervisor stopped it because no agent came back
+    ran_ms: int = 0
+    cpu_ms: int = 0
+    peak_mib: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """One container the runtime holds. ``exit`` is None while it runs; ``meta`` is what Start gave it."""
+
+    container_id: int
+    meta: dict[str, object]
+    ran_ms: int = 0
+    exit: Exit | None = None
+
+
+# --- events in
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredRead:
+    doc: Desired
+    at: float
+    unix: float
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRead:
+    """``template`` is None when the bytes were there but are not what the digest names."""
+
+    digest: bytes
+    template: Template | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Localised:
+    container_id: int
+    error: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    container_id: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StartFailed:
+    container_id: int
+    error: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    container_id: int
+    exit: Exit
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    container_id: int
+    error: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    container_id: int
+    memory_mib: int
+    cpu_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeListed:
+    """All that the runtime holds, after the agent (re)connected to it."""
+
+    held: list[Adopted]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class HealthRead:
+    health: int
+    disk_free_mib: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """The control plane's Redis answered."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StopAll:
+    """The operator takes the node down together with its containers."""
+
+    at: float
+
+
+Event = (
+    DesiredRead
+    | TemplateRead
+    | Localised
+    | Started
+    | StartFailed
+    | Exited
+    | Collected
+    | Sampled
+    | RuntimeListed
+    | HealthRead
+    | Contact
+    | Tick
+    | StopAll
+)
+
+
+# --- instructions out
+
+
+@dataclass(frozen=True, slots=True)
+class FetchTemplate:
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Localise:
+    container_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    container_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Polite signal to the whole tree, the kill after ``grace_s``."""
+
+    container_id: int
+    grace_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    container_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """Upload the outputs the template names."""
+
+    container_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """The control plane has acknowledged the end: remove every trace."""
+
+    container_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Persist:
+    durable: bool = False  # must survive a power cut
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The status has news."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line for the node's own log."""
+
+    level: str
+    text: str
+    fields: dict[str, object] = field(default_factory=dict)
+
+
+Instruction = FetchTemplate | Localise | Start | Stop | Kill | Collect | Forget | Persist | Report | Note

@@ -1,0 +1,107 @@
+"""From a start order to a running process: what happens between fork and exec.
+
+Runs in the supervisor, which has one thread, so the child may use Python until exec.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+from dataclasses import dataclass, field
+from typing import Any
+
+PR_SET_NO_NEW_PRIVS = 38
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_DUMPABLE = 4
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Everything the supervisor needs to start one container; travels as JSON.
+
+    ``uid``: -1 keeps the supervisor's own user. ``memory_bytes`` and
+    ``cpu_milli``: the container's limits. ``marker_gid``: a group only this
+    container's processes are in, -1 for none; it survives double forks.
+    """
+
+    id: int
+    argv: list[str]
+    env: dict[str, str]
+    folder: str  # the container's own folder; work/ and logs/ are in it
+    uid: int = -1
+    marker_gid: int = -1
+    memory_bytes: int = 0
+    cpu_milli: int = 0
+    log_max_bytes: int = 4 << 20
+    rlimits: dict[str, int] = field(default_factory=dict)
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def work(self) -> str:
+        return os.path.join(self.folder, "work")
+
+    @property
+    def logs(self) -> str:
+        return os.path.join(self.folder, "logs")
+
+
+def prctl(option: int, value: int) -> bool:
+    return int(libc.prctl(option, value, 0, 0, 0)) == 0
+
+
+def set_rlimits(limits: dict[str, int]) -> None:
+    """Lower the named limits (``NOFILE`` for RLIMIT_NOFILE); never raises one above the hard limit."""
+    for name, value in limits.items():
+        number = getattr(resource, "RLIMIT_" + name)
+        hard = resource.getrlimit(number)[1]
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(number, (value, value))
+
+
+def become(order: Order) -> None:
+    """Drop to the tenant's user and group, for good."""
+    if order.uid < 0:
+        return
+    os.setgroups([order.marker_gid] if order.marker_gid >= 0 else [])
+    os.setresgid(order.uid, order.uid, order.uid)
+    os.setresuid(order.uid, order.uid, order.uid)
+
+
+def _child(order: Order, stdout: int, stderr: int, cgroup_procs: list[str]) -> None:
+    os.setsid()
+    for path in cgroup_procs:
+        with open(path, "w") as procs:
+            procs.write("0")
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    os.umask(0o022)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGXFSZ, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    os.chdir(order.work)
+    set_rlimits(order.rlimits)
+    become(order)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    os.execvpe(order.argv[0], order.argv, order.env)
+
+
+def launch(order: Order, stdout: int, stderr: int, cgroup_procs: list[str]) -> tuple[int, int]:
+    """Fork; returns (pid, fd). The fd ends empty once the command runs, else it holds an error text."""
+    report_r, report_w = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(report_r)
+            _child(order, stdout, stderr, cgroup_procs)
+        except BaseException as error:
+            text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            name = getattr(error, "filename", None)
+            os.write(report_w, (f"{text}: {name}" if name else str(text)).encode(errors="replace")[:4000])
+        finally:
+            os._exit(127)
+    os.close(report_w)
+    return pid, report_r

@@ -1,0 +1,142 @@
+"""Which limits this node can enforce, found out by trying, and how they become a start order."""
+
+import hashlib
+import os
+import platform
+from dataclasses import dataclass
+from typing import Any
+
+from nodemanager.config import Config
+from nodemanager.launch import Order
+from wire.desired import Lease
+from wire.ids import format_container
+from wire.template import Template
+
+MARKER_BASE = 1 << 30  # groups above it mark one container's processes
+MARKERS = 1 << 30
+NPROC = 4096  # processes per tenant
+NOFILE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """``separates_users``: tasks run as their tenant's own user. ``enforces``: names told at registration."""
+
+    separates_users: bool
+    enforces: list[str]
+    nproc: int
+
+
+def _can_become(uid: int, marker: int) -> bool:
+    """Try in a child: a user namespace may lack the numbers although we are root in it."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([marker])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def find(config: Config, controllers: list[str]) -> Limits:
+    separates = os.geteuid() == 0 and _can_become(config.uid_base, MARKER_BASE)
+    names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
+    names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
+    names += [f"{name}_cgroup" for name in ("cpu", "pids") if name in controllers]
+    names.append("user_per_tenant" if separates else "one_tenant_at_a_time")
+    return Limits(separates, sorted(names), NPROC if separates else _own_processes() + NPROC)
+
+
+def _own_processes() -> int:
+    """RLIMIT_NPROC counts every process of a user; as our own user there are others already."""
+    me, count = os.geteuid(), 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                count += os.stat(f"/proc/{name}").st_uid == me
+            except OSError:
+                pass
+    return count
+
+
+def uid_of(config: Config, limits: Limits, tenant: int) -> int:
+    return config.uid_base + tenant % config.uid_range if limits.separates_users else -1
+
+
+def marker(folder: str) -> int:
+    """A group number for one container's processes: it survives double forks and cannot be left."""
+    return MARKER_BASE + int.from_bytes(hashlib.sha256(folder.encode()).digest()[:4]) % MARKERS
+
+
+def gpu_ids(mask: int) -> str:
+    return ",".join(str(i) for i in range(32) if mask >> i & 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The names of the place a task runs in, for its environment."""
+
+    node: str
+    rack: str
+    sub_cluster: str
+    path: str
+
+
+def environment(lease: Lease, template: Template, folder: str, where: Where) -> dict[str, str]:
+    """The task's environment, built from nothing; the group's own names cannot replace ours."""
+    work, gpus = os.path.join(folder, "work"), gpu_ids(lease.gpus)
+    fixed = {
+        "PATH": where.path,
+        "HOME": work,
+        "TMPDIR": os.path.join(folder, "tmp"),
+        "LANG": "C.UTF-8",
+        "CUDA_VISIBLE_DEVICES": gpus,
+    }
+    own = {
+        "HYDRA_JOB_ID": str(lease.job_id),
+        "HYDRA_JOB_NAME": template.job_name,
+        "HYDRA_GROUP": template.group,
+        "HYDRA_TASK_INDEX": str(lease.task_index),
+        "HYDRA_TASK_COUNT": str(template.count),
+        "HYDRA_ATTEMPT": str(lease.attempt),
+        "HYDRA_CONTAINER_ID": format_container(lease.container_id),
+        "HYDRA_QUEUE": template.queue,
+        "HYDRA_USER": template.user,
+        "HYDRA_NODE": where.node,
+        "HYDRA_RACK": where.rack,
+        "HYDRA_SUB_CLUSTER": where.sub_cluster,
+        "HYDRA_MEMORY_MIB": str(lease.memory_mib),
+        "HYDRA_VCORES_MILLI": str(lease.vcores_milli),
+        "HYDRA_GPUS": gpus,
+        "HYDRA_WORK_DIR": work,
+    }
+    asked = {k: v for k, v in template.env.items() if not k.startswith("HYDRA_")}
+    return fixed | asked | own
+
+
+def order(
+    config: Config, limits: Limits, lease: Lease, template: Template, folder: str, where: Where, meta: dict[str, Any]
+) -> Order:
+    """The start order of one container."""
+    argv = ["/bin/sh", "-c", *template.command] if template.shell else list(template.command)
+    uid = uid_of(config, limits, lease.tenant)
+    return Order(
+        id=lease.container_id,
+        argv=argv,
+        env=environment(lease, template, folder, where),
+        folder=folder,
+        uid=uid,
+        marker_gid=marker(folder) if uid >= 0 else -1,
+        memory_bytes=lease.memory_mib << 20,
+        cpu_milli=lease.vcores_milli,
+        log_max_bytes=template.log_max_bytes,
+        rlimits={"CORE": 0, "NPROC": limits.nproc, "NOFILE": NOFILE},
+        meta=meta,
+    )
+
+
+def host() -> str:
+    return platform.node()[:253]

@@ -1,0 +1,188 @@
+"""The node's one connection to Redis: status out, wake-ups and desired documents in.
+
+Speaks RESP3 through hiredis, so that pushes and answers share one connection,
+and never blocks the loop: connecting happens on a thread.
+"""
+
+import selectors
+import socket
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+from urllib.parse import urlsplit
+
+import hiredis
+
+CONNECT_S = 5.0
+ANSWER_S = 5.0  # a silent Redis is a lost one
+BACKOFF_S = (0.05, 0.2, 0.5, 1.0, 2.0)
+Answer = Callable[[Any], None]
+
+
+class Denied(Exception):
+    """Redis does not know this node's user or its rights."""
+
+
+def open_socket(url: str, ca_file: str) -> socket.socket:
+    """Connect as ``redis://``, ``rediss://`` or ``unix://`` says; blocks. Raises OSError."""
+    parts = urlsplit(url)
+    if parts.scheme == "unix":
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(CONNECT_S)
+        connection.connect(parts.path)
+    else:
+        connection = socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 6379), CONNECT_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if parts.scheme == "rediss":
+        context = ssl.create_default_context(cafile=ca_file or None)
+        connection = context.wrap_socket(connection, server_hostname=parts.hostname)
+    connection.setblocking(False)
+    return connection
+
+
+class Link:
+    """``on_ready``: connected and authenticated. ``on_wake``: a hint. ``on_denied``: the user must be restored."""
+
+    def __init__(
+        self,
+        selector: selectors.BaseSelector,
+        threads: Executor,
+        post: Callable[[Callable[[], None]], None],
+        on_ready: Callable[[], None],
+        on_wake: Callable[[], None],
+        on_denied: Callable[[str], None],
+    ) -> None:
+        self.selector, self.threads, self.post = selector, threads, post
+        self.on_ready, self.on_wake, self.on_denied = on_ready, on_wake, on_denied
+        self.url = self.user = self.password = self.ca_file = self.channel = ""
+        self.connection: socket.socket | None = None
+        self.connecting: Future[socket.socket] | None = None
+        self.reader = hiredis.Reader()
+        self.waiting: deque[tuple[Answer, float]] = deque()
+        self.outbox = bytearray()
+        self.ready = False
+        self.failures = 0
+        self.retry_at = 0.0
+
+    def configure(self, url: str, user: str, password: str, ca_file: str, channel: str) -> None:
+        changed = (url, user, password) != (self.url, self.user, self.password)
+        self.url, self.user, self.password = url, user, password
+        self.ca_file, self.channel = ca_file, channel
+        self.retry_at = 0.0
+        if changed:
+            self.drop("new settings")
+
+    # --- connecting
+
+    def tend(self, now: float) -> None:
+        """Connect when it is time; give up on a connection that does not answer."""
+        if self.connection is not None:
+            if self.waiting and now - self.waiting[0][1] > ANSWER_S:
+                self.drop("no answer")
+        elif self.connecting is None and self.url and now >= self.retry_at:
+            self.connecting = self.threads.submit(open_socket, self.url, self.ca_file)
+            self.connecting.add_done_callback(lambda future: self.post(lambda: self._opened(future)))
+
+    def _opened(self, future: "Future[socket.socket]") -> None:
+        self.connecting = None
+        try:
+            connection = future.result()
+        except OSError:
+            self._failed()
+            return
+        self.connection = connection
+        self.reader = hiredis.Reader()
+        self.selector.register(connection, selectors.EVENT_READ, self._readable)
+        self.send(self._greeted, "HELLO", "3", "AUTH", self.user, self.password, "SETNAME", self.user)
+
+    def _greeted(self, answer: Any) -> None:
+        if isinstance(answer, hiredis.ReplyError):
+            text = str(answer)
+            self.drop(text)
+            if text.startswith(("WRONGPASS", "NOPERM", "NOAUTH")):
+                self.on_denied(text)
+            return
+        self.ready = True
+        self.failures = 0
+        self._send("SUBSCRIBE", self.channel)
+        self.on_ready()
+
+    def _failed(self) -> None:
+        self.retry_at = time.monotonic() + BACKOFF_S[min(self.failures, len(BACKOFF_S) - 1)]
+        self.failures += 1
+
+    def drop(self, why: str) -> None:
+        """Close; what was asked and not answered is forgotten, the next heartbeat asks again."""
+        if self.connection is not None:
+            self.selector.unregister(self.connection)
+            self.connection.close()
+            self.connection = None
+            self._failed()
+        self.ready = False
+        self.waiting.clear()
+        self.outbox.clear()
+
+    # --- talking
+
+    def send(self, answer: Answer, *words: str | bytes | int) -> None:
+        """One command; ``answer`` gets the reply (a ``hiredis.ReplyError`` when refused) or is never called."""
+        if self.connection is None:
+            return
+        self.waiting.append((answer, time.monotonic()))
+        self._send(*words)
+
+    def _send(self, *words: str | bytes | int) -> None:
+        self.outbox += hiredis.pack_command(words)
+        self.flush()
+
+    def flush(self) -> None:
+        if self.connection is None:
+            return
+        try:
+            while self.outbox:
+                del self.outbox[: self.connection.send(self.outbox)]
+        except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            pass
+        except OSError as error:
+            self.drop(str(error))
+            return
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outbox else 0)
+        if self.selector.get_key(self.connection).events != events:
+            self.selector.modify(self.connection, events, self._readable)
+
+    def _readable(self, mask: int) -> None:
+        if mask & selectors.EVENT_WRITE:
+            self.flush()
+        try:
+            while self.connection is not None:
+                data = self.connection.recv(1 << 16)
+                if not data:
+                    self.drop("closed")
+                    return
+                self.reader.feed(data)
+                self._replies()
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            pass
+        except (OSError, hiredis.ProtocolError) as error:
+            self.drop(str(error))
+
+    def _replies(self) -> None:
+        while self.connection is not None:
+            reply = self.reader.gets()
+            if reply is False and not isinstance(reply, bytes):
+                return
+            if isinstance(reply, hiredis.PushNotification):
+                if reply and reply[0] == b"message":
+                    self.on_wake()
+                elif reply and reply[0] == b"subscribe":
+                    self.on_wake()  # what was published before this moment was missed
+                continue
+            if isinstance(reply, hiredis.ReplyError) and str(reply).startswith(("NOPERM", "NOAUTH")):
+                self.drop(str(reply))
+                self.on_denied(str(reply))
+                return
+            if self.waiting:
+                self.waiting.popleft()[0](reply)

@@ -1,0 +1,50 @@
+"""Ways to run containers, behind one protocol."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from nodemanager.events import Adopted, Exit
+
+EXIT_FIELDS = ("code", "signal", "unknown", "over_memory", "disconnected", "ran_ms", "cpu_ms", "peak_mib")
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """News from a runtime: ``kind`` is list, started, start_failed, exit, sample, up or down."""
+
+    kind: str
+    container_id: int = 0
+    error: str = ""
+    exit: Exit | None = None
+    held: tuple[Adopted, ...] = ()
+    memory_mib: int = 0
+    cpu_ms: int = 0
+    log_bytes: int = 0  # both streams together, at the end
+
+
+class Runtime(Protocol):
+    """What the agent needs of a runtime. Calls do not block; news comes through ``tell``."""
+
+    tell: Callable[[Happened], None]
+    enforces: list[str]
+
+    def tend(self, at: float) -> None:
+        """Called about every second: connect, restart what died."""
+
+    def start(self, order: Any) -> None: ...
+
+    def stop(self, container_id: int, grace_s: float) -> None: ...
+
+    def forget(self, container_id: int) -> None: ...
+
+    def close(self, quit_runtime: bool) -> None: ...
+
+
+def exit_from(raw: dict[str, Any]) -> Exit:
+    """An exit as a runtime recorded it; a malformed one is an unknown one."""
+    try:
+        values = {name: raw[name] for name in EXIT_FIELDS if name in raw}
+        return Exit(**values, not_started=bool(raw.get("start_error")))
+    except TypeError:
+        return Exit(unknown=True)

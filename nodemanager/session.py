@@ -1,0 +1,73 @@
+"""Getting and keeping the node's identity: registration, credential, lease keys."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from nodemanager import VERSION
+from nodemanager.config import Config
+from nodemanager.http import Http, HttpError
+from nodemanager.limits import Limits, host
+from wire import nodeapi
+from wire.nodeapi import Register, Session
+
+
+def parse(raw: Any, credential: str = "") -> Session:
+    """A session from JSON; ``ValueError`` when it is not one. ``credential`` fills in when the answer has none."""
+    try:
+        known = {f.name for f in fields(Session)}
+        session = Session(**{"credential": credential, **{k: v for k, v in raw.items() if k in known and v != ""}})
+        if not session.credential or not session.node_id:
+            raise ValueError("no credential or node id")
+        keys(session)
+        return session
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"not a session: {error}") from None
+
+
+def keys(session: Session) -> dict[int, bytes]:
+    """Lease keys by id."""
+    return {int(number): bytes.fromhex(text) for number, text in session.lease_keys.items()}
+
+
+def authorization(session: Session) -> str:
+    return f"{nodeapi.AUTH_SCHEME} {session.node_id}:{session.credential}"
+
+
+def register(http: Http, config: Config, limits: Limits) -> Session:
+    """A new credential for this node's name. Raises ``HttpError`` or ``ValueError``."""
+    if not config.join_token:
+        raise HttpError(401, "this node has no credential and no join token; set join_token")
+    request = Register(
+        join_token=config.join_token,
+        name=config.name,
+        rack=config.rack,
+        memory_mib=config.memory_mib,
+        vcores_milli=config.vcores_milli,
+        gpus=config.gpus,
+        labels=config.labels,
+        extended=config.extended,
+        enforces=limits.enforces,
+        host=host(),
+        version=VERSION,
+    )
+    http.authorization = ""
+    session = parse(http.request("POST", f"{nodeapi.PREFIX}/register", asdict(request)))
+    http.authorization = authorization(session)
+    return session
+
+
+def refresh(http: Http, known: Session) -> Session:
+    """The session as the control plane sees it now; it also restores this node's Redis user."""
+    http.authorization = authorization(known)
+    return parse(http.request("GET", f"{nodeapi.PREFIX}/session"), known.credential)
+
+
+def renew(http: Http, config: Config, limits: Limits, known: Session | None) -> Session:
+    """Refresh, or register again when the credential is refused and a join token is there."""
+    if known is not None:
+        try:
+            return refresh(http, known)
+        except HttpError as error:
+            if error.status not in (401, 403) or not config.join_token:
+                raise
+    return register(http, config, limits)

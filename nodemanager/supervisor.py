@@ -1,0 +1,286 @@
+"""The process that starts containers and outlives the agent. One per node, standard library only.
+
+It forks tasks, captures their output, records how they end and kills whole
+trees. It knows nothing of the control plane. The agent talks to it over a Unix
+socket in lines of JSON; every answer and event is a line too.
+"""
+
+import argparse
+import fcntl
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from nodemanager import launch
+from nodemanager.cgroups import Cgroups, find
+from nodemanager.task import Task, load
+
+MAX_LINE = 4 << 20
+
+
+class Supervisor:
+    """The loop: one selector for the agent's socket, pipes, child signals and timers."""
+
+    def __init__(self, root: str, containers: str, name: str, max_disconnect_s: float) -> None:
+        self.root, self.containers = root, containers
+        self.max_disconnect_s = max_disconnect_s
+        self.selector = selectors.DefaultSelector()
+        self.groups: Cgroups = find(name) if name else Cgroups()
+        self.tasks: dict[int, Task] = {}
+        self.by_pid: dict[int, Task] = {}
+        self.agent: socket.socket | None = None
+        self.inbox = bytearray()
+        self.outbox = bytearray()
+        self.agent_gone_at = time.monotonic()
+        self.quitting = False
+        self.next_check = 0.0
+
+    # --- setting up
+
+    def prepare(self) -> None:
+        launch.prctl(launch.PR_SET_CHILD_SUBREAPER, 1)
+        launch.prctl(launch.PR_SET_NO_NEW_PRIVS, 1)
+        self._signals()
+        self._listen()
+        for task in load(self.containers, self.selector, self.groups):
+            self.tasks[task.id] = task
+            if task.pid:
+                self.by_pid[task.pid] = task
+
+    def _signals(self) -> None:
+        read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)  # the agent's word counts, not a terminal's
+        self.selector.register(read, selectors.EVENT_READ, lambda _: os.read(read, 4096) and self.reap())
+
+    def _listen(self) -> None:
+        path = os.path.join(self.root, "run", "supervisor.sock")
+        if os.path.exists(path):
+            os.unlink(path)
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        old = os.umask(0o177)
+        try:
+            server.bind(path)
+        finally:
+            os.umask(old)
+        server.listen(4)
+        self.selector.register(server, selectors.EVENT_READ, lambda _: self._accept(server))
+
+    # --- the agent
+
+    def _accept(self, server: socket.socket) -> None:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        self._drop_agent()  # the newest agent is the agent: an older one is gone or going
+        connection.setblocking(False)
+        self.agent = connection
+        self.selector.register(connection, selectors.EVENT_READ, lambda mask: self._talk(mask))
+
+    def _drop_agent(self) -> None:
+        if self.agent is not None:
+            self.selector.unregister(self.agent)
+            self.agent.close()
+            self.agent = None
+        self.inbox.clear()
+        self.outbox.clear()
+        self.agent_gone_at = time.monotonic()
+
+    def _talk(self, mask: int) -> None:
+        if self.agent is None:
+            return
+        try:
+            if mask & selectors.EVENT_READ:
+                data = self.agent.recv(1 << 16)
+                if not data:
+                    self._drop_agent()
+                    return
+                self.inbox += data
+            self._flush()
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._drop_agent()
+            return
+        self._lines()
+
+    def _lines(self) -> None:
+        while (end := self.inbox.find(b"\n")) >= 0:
+            line = bytes(self.inbox[:end])
+            del self.inbox[: end + 1]
+            try:
+                message = json.loads(line)
+                OPERATIONS[message["op"]](self, message)
+            except (ValueError, KeyError, TypeError) as error:
+                self.say({"ev": "refused", "error": f"{type(error).__name__}: {error}"})
+        if len(self.inbox) > MAX_LINE:
+            self._drop_agent()
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Send to the agent when there is one; what it misses it learns from the list."""
+        if self.agent is None:
+            return
+        self.outbox += json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        try:
+            self._flush()
+        except OSError:
+            self._drop_agent()
+
+    def _flush(self) -> None:
+        if self.agent is None:
+            return
+        try:
+            while self.outbox:
+                sent = self.agent.send(self.outbox)
+                del self.outbox[:sent]
+        except BlockingIOError:
+            pass
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outbox else 0)
+        if self.selector.get_key(self.agent).events != events:
+            self.selector.modify(self.agent, events, lambda mask: self._talk(mask))
+
+    # --- what the agent may ask for
+
+    def op_list(self, message: dict[str, Any]) -> None:
+        self.say(
+            {
+                "ev": "list",
+                "pid": os.getpid(),
+                "controllers": sorted(self.groups.controllers),
+                "containers": [t.summary() for t in self.tasks.values()],
+            }
+        )
+
+    def op_start(self, message: dict[str, Any]) -> None:
+        order = launch.Order(**message["order"])
+        if order.id in self.tasks:
+            return  # asked before: its events have been or will be told
+        task = Task(order, self.selector, self.groups)
+        self.tasks[order.id] = task
+        try:
+            task.start(lambda error: self._launched(task, error))
+        except (OSError, ValueError) as error:
+            self._launched(task, str(error))
+            return
+        self.by_pid[task.pid] = task
+
+    def _launched(self, task: Task, error: str) -> None:
+        if not error:
+            self.say({"ev": "started", "id": task.id, "pid": task.pid})
+            return
+        task.failed_to_start(error)
+        if not task.pid:
+            self.say({"ev": "start_failed", "id": task.id, "error": error})
+
+    def op_stop(self, message: dict[str, Any]) -> None:
+        task = self.tasks.get(message["id"])
+        if task is not None and task.exit is None:
+            task.stop(float(message["grace_s"]))
+
+    def op_forget(self, message: dict[str, Any]) -> None:
+        """Drop a finished container from memory; its folder is the agent's to remove."""
+        task = self.tasks.get(message["id"])
+        if task is not None and task.exit is not None:
+            del self.tasks[task.id]
+
+    def op_quit(self, message: dict[str, Any]) -> None:
+        self.quitting = True
+
+    # --- children
+
+    def reap(self) -> None:
+        """Collect every ended child. A task's tree is signalled before its pid can be used again."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if ended is None:
+                return
+            task = self.by_pid.pop(ended.si_pid, None)
+            if task is not None:
+                task.signal_group(signal.SIGKILL)
+            _, status, usage = os.wait4(ended.si_pid, 0)
+            if task is not None:
+                task.leader_ended(status, usage, time.monotonic())
+
+    def check(self, now: float) -> None:
+        """Timers of all tasks, and what has become of their trees."""
+        leaders = set(self.by_pid)
+        for task in list(self.tasks.values()):
+            if task.exit is None:
+                task.check(now, leaders, self.say)
+        if self.agent is None and now - self.agent_gone_at > self.max_disconnect_s:
+            self._abandoned(now)
+
+    def _abandoned(self, now: float) -> None:
+        """No agent came back: nobody can tell whether these containers are still wanted."""
+        running = [t for t in self.tasks.values() if t.exit is None]
+        for task in running:
+            task.disconnected = True
+            task.stop(5.0)
+        if not running:
+            self.quitting = True
+
+    def timeout(self) -> float | None:
+        """How long to sleep: until the next timer of a live task, else until something happens."""
+        now = time.monotonic()
+        due = [task.due(now) for task in self.tasks.values() if task.exit is None]
+        if self.agent is None:
+            due.append(now + 5.0)
+        return max(0.001, min(due) - now) if due else None
+
+    def run(self) -> None:
+        while not self.quitting or any(t.exit is None for t in self.tasks.values()):
+            for key, mask in self.selector.select(self.timeout()):
+                callback: Callable[[int], object] = key.data
+                callback(mask)
+            self.check(time.monotonic())
+
+
+OPERATIONS: dict[str, Callable[[Supervisor, dict[str, Any]], None]] = {
+    "list": Supervisor.op_list,
+    "start": Supervisor.op_start,
+    "stop": Supervisor.op_stop,
+    "forget": Supervisor.op_forget,
+    "quit": Supervisor.op_quit,
+}
+
+
+def lock(root: str) -> int:
+    """Hold the folder's supervisor lock for this process's life; exits when another one has it."""
+    fd = os.open(os.path.join(root, "run", "supervisor.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit(3)
+    os.ftruncate(fd, 0)
+    os.write(fd, str(os.getpid()).encode())
+    return fd
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="hydra-supervisor")
+    parser.add_argument("--dir", required=True)
+    parser.add_argument("--containers", required=True)
+    parser.add_argument("--cgroup", default="")
+    parser.add_argument("--max-disconnect-s", type=float, default=300.0)
+    args = parser.parse_args()
+    os.umask(0o077)
+    held = lock(args.dir)
+    supervisor = Supervisor(args.dir, args.containers, args.cgroup, args.max_disconnect_s)
+    supervisor.prepare()
+    supervisor.run()
+    os.close(held)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""From a desired document to an acknowledged end, with a real node manager."""
+
+from wire.states import ContainerReason, ContainerState
+from wire.template import File, Output
+
+from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
+
+
+def test_a_task_runs_and_is_forgotten_once_acknowledged(plane: Plane, node: NodeProcess) -> None:
+    cid = plane.add(["sh", "-c", "echo out; echo err >&2; env"], env={"A": "1", "HYDRA_GROUP": "forged"})
+    report = plane.ended(cid)
+    assert (report.state, report.reason, report.exit_code) == (ContainerState.SUCCEEDED, 0, 0)
+    wait_for(lambda: plane.log(cid, "stderr") == b"err\n", "stderr arrives")
+    wait_for(lambda: b"A=1\n" in plane.log(cid), "stdout arrives")
+    assert b"HYDRA_GROUP=group\n" in plane.log(cid)
+    plane.drop(cid)
+    wait_for(lambda: cid not in plane.reports(), "it is forgotten")
+    wait_for(lambda: not node.container(cid).exists(), "its folder goes")
+
+
+def test_exit_codes_and_signals_are_told_apart(plane: Plane, node: NodeProcess) -> None:
+    code = plane.add(["sh", "-c", "exit 3"])
+    killed = plane.add(["sh", "-c", "kill -9 $$"])
+    absent = plane.add(["no-such-command"])
+    assert (plane.ended(code).reason, plane.ended(code).exit_code) == (ContainerReason.EXIT_CODE, 3)
+    assert (plane.ended(killed).reason, plane.ended(killed).exit_code) == (ContainerReason.SIGNAL, 137)
+    assert plane.ended(absent).reason == ContainerReason.START
+
+
+def test_files_come_in_and_outputs_leave_before_success_is_told(plane: Plane, node: NodeProcess) -> None:
+    digest = plane.artifact(b"hello")
+    cid = plane.add(
+        ["sh", "-c", "cat in/a.txt in/a.txt > out.txt"],
+        files=[File("in/a.txt", digest, 5)],
+        outputs=[Output("result", "out.txt"), Output("maybe", "none.txt", optional=True)],
+    )
+    assert plane.ended(cid).state == ContainerState.SUCCEEDED, node.log()
+    assert list(plane.outputs.values()) == [b"hellohello"]
+    assert plane.output_states[0] in (None, ContainerState.LOCALIZING, ContainerState.RUNNING)  # not yet ended
+
+
+def test_stop_is_polite_first_and_kills_after_the_grace(plane: Plane, node: NodeProcess) -> None:
+    polite = plane.add(["sh", "-c", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"])
+    deaf = plane.add(["sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done"])
+    wait_for(lambda: plane.log(polite) and plane.log(deaf), "both are up")
+    for cid in (polite, deaf):
+        plane.wants[cid] = 2
+    plane.publish()
+    for cid in (polite, deaf):
+        report = plane.ended(cid)
+        assert (report.state, report.reason) == (ContainerState.KILLED, ContainerReason.STOPPED)
+    wait_for(lambda: plane.log(polite) == b"up\nbye\n", "the polite one had its say")
