@@ -7,7 +7,6 @@ server is away (connection errors, 502, 503, 504) or says to slow down (429).
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -241,7 +240,7 @@ class Client:
         temporary = target.with_name(f".{uuid.uuid4().hex}.part")
         try:
             self._fetch(digest, temporary, on_bytes)
-            os.replace(temporary, target)
+            temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
         return target
@@ -358,4 +357,3 @@ def _hex(digest: str) -> str:
             f"not a digest: {digest[:80]!r}", field_name="digest", remedy="Give a SHA-256 as 64 hexadecimal digits."
         )
     return digest
-

@@ -70,7 +70,7 @@ def save(path: Path, config: Config) -> None:
     temporary.unlink(missing_ok=True)
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         yaml.safe_dump(TypeAdapter(Config).dump_python(config), file)
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def resolve(config: Config, name: str | None, url: str | None, token: str | None) -> Context:

@@ -129,7 +129,7 @@ class Printer:
 
 
 def follow_tasks(
-    client: Client, job_id: int, tasks: list[Task], stream: str, printer: Printer, note: Callable[[str], None]
+    client: Client, job_id: int, tasks: list[Task], *, stream: str, printer: Printer, note: Callable[[str], None]
 ) -> list[threading.Thread]:
     """Follow several tasks at once, each in a thread that ends with its task; returns the started threads."""
     if len(tasks) > MAX_FOLLOWED:

@@ -103,8 +103,6 @@ def cell(value: Any) -> Text:
 
 
 def plain(value: Any) -> str:
-    if value is None or value == "":
-        return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
@@ -115,7 +113,7 @@ def plain(value: Any) -> str:
         return ", ".join(f"{key}={plain(each)}" for key, each in value.items()) or "-"
     if isinstance(value, (list, tuple)):
         return ", ".join(plain(each) for each in value) or "-"
-    return str(value)
+    return "-" if value is None or value == "" else str(value)
 
 
 def duration(start: datetime | None, end: datetime | None) -> str:

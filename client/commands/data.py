@@ -35,6 +35,7 @@ class JsonPrinter(Printer):
 def logs(
     ctx: typer.Context,
     target: Annotated[str, typer.Argument(help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")],
+    *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     stderr: Annotated[bool, typer.Option("--stderr", help="What the tasks wrote to stderr instead.")] = False,
     offset: Annotated[int, typer.Option(min=0, help="Skip so many bytes of each stream.")] = 0,
@@ -51,7 +52,7 @@ def logs(
         elif follow:
             tasks = tasks_of(client, wanted)
             printer = _printer(output, several=len(tasks) > 1)
-            for thread in follow_tasks(client, wanted.job, tasks, stream, printer, say):
+            for thread in follow_tasks(client, wanted.job, tasks, stream=stream, printer=printer, note=say):
                 thread.join()
         else:
             _print_all(client, wanted, stream, offset, output)
@@ -93,6 +94,7 @@ def outputs(
     ctx: typer.Context,
     job: JobArgument,
     name: NameArgument = None,
+    *,
     group: GroupOption = None,
     index: IndexOption = None,
     output: OutputOption = Format.table,
@@ -111,6 +113,7 @@ def fetch(
     ctx: typer.Context,
     job: JobArgument,
     name: NameArgument = None,
+    *,
     group: GroupOption = None,
     index: IndexOption = None,
     to: Annotated[Path | None, typer.Option("--to", "-d", help="A folder; by default job-JOB.")] = None,

@@ -30,6 +30,7 @@ ENDED_OTHERWISE = 1
 def submit(
     ctx: typer.Context,
     file: FileArgument,
+    *,
     name: Annotated[str | None, typer.Option(help="Instead of the file's name.")] = None,
     queue: Annotated[str | None, typer.Option(help="Instead of the file's queue.")] = None,
     priority: Annotated[int | None, typer.Option(help="Instead of the file's priority.")] = None,
@@ -90,7 +91,7 @@ def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thr
     if sum(group.count for group in client.job(job_id).groups) > MAX_FOLLOWED:
         say(f"job {job_id} has more than {MAX_FOLLOWED} tasks: watch one with hydractl logs -f {job_id}/GROUP/INDEX")
         return []
-    return follow_tasks(client, job_id, tasks_of(client, LogTarget(job_id)), "stdout", printer, say)
+    return follow_tasks(client, job_id, tasks_of(client, LogTarget(job_id)), stream="stdout", printer=printer, note=say)
 
 
 def validate(
@@ -116,6 +117,7 @@ def _count(group: dict[str, Any]) -> int:
 
 def jobs(
     ctx: typer.Context,
+    *,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED.")] = None,
     queue: Annotated[str | None, typer.Option(help="Of this queue.")] = None,
     owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
@@ -170,6 +172,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
 def tasks(
     ctx: typer.Context,
     job: JobArgument,
+    *,
     group: Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")] = None,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,

@@ -57,8 +57,8 @@ def text(report: dict[str, Any]) -> str:
     largest = [[m["module"], m["tokens"], m["definitions"], m["imports"]] for m in report["modules"][:TOP]]
     wanted = [[m["module"], m["importers"]] for m in report["most_imported"][:TOP]]
     lines = [
-        f"The standard library of Python {', '.join(report['python'])}: {totals['modules']:,} modules, "
-        f"{totals['tokens']:,} tokens, {totals['definitions']:,} definitions, {totals['imports']:,} imports",
+        f"The standard library of Python {', '.join(report['python'])}",
+        ", ".join(f"{totals[key]:,} {key}" for key in ("modules", "tokens", "definitions", "imports")),
         "",
         f"The {len(largest)} largest modules",
         "",

@@ -41,8 +41,10 @@ def test_a_list_may_come_without_pages(client: Client) -> None:
 def test_an_answer_is_typed_and_ignores_what_it_does_not_know(cluster: Any, client: Client) -> None:
     cluster.add_job(SPEC, "SUCCEEDED")
     job = client.job(1)
-    assert job.ended and job.succeeded
-    assert job.submitted_at is not None and job.submitted_at.utcoffset() is not None
+    assert job.ended
+    assert job.succeeded
+    assert job.submitted_at is not None
+    assert job.submitted_at.utcoffset() is not None
     assert to_json(job)["submitted_at"] == "2026-01-02T03:04:05Z"
 
 
@@ -105,7 +107,8 @@ def test_an_upload_is_skipped_when_it_is_there(cluster: Any, client: Client, tmp
     told: list[int] = []
     stored = client.upload(tmp_path / "x", lambda file, sent: told.append(sent))
     assert cluster.artifacts[stored.digest] == b"x" * 600_000
-    assert told[-1] == 600_000 and told == sorted(told)
+    assert told[-1] == 600_000
+    assert told == sorted(told)
     client.upload(tmp_path / "x")
     assert len(cluster.requests("PUT", f"/artifacts/{stored.digest}")) == 1
 

@@ -29,7 +29,7 @@ def test_no_file_is_an_empty_configuration_and_a_damaged_one_is_said(tmp_path: P
     assert load(tmp_path / "none") == Config()
     for content in ("contexts: 5", "[", "a: b: c", "contexts: {x: {}}"):
         (tmp_path / "bad").write_text(content)
-        with pytest.raises(HydraError, match="hydractl login"):
+        with pytest.raises(HydraError, match=r"hydractl login"):
             load(tmp_path / "bad")
 
 
@@ -52,7 +52,7 @@ def test_a_stored_token_is_not_sent_elsewhere() -> None:
 
 
 def test_an_unknown_context_is_named_with_the_known_ones() -> None:
-    with pytest.raises(HydraError, match="no context 'x'. Known: home, work"):
+    with pytest.raises(HydraError, match=r"no context 'x'. Known: home, work"):
         resolve(STORED, "x", None, None)
 
 

@@ -66,7 +66,9 @@ def test_following_ends_with_the_job_when_a_task_never_started(cluster: Any) -> 
 
 def test_too_many_tasks_are_refused(cluster: Any) -> None:
     with Client(cluster.url, "secret-token") as client, pytest.raises(HydraError, match="40 tasks are too many"):
-        follow_tasks(client, 1, [Task("g", n, "RUNNING") for n in range(40)], "stdout", Printer(True), print)
+        follow_tasks(
+            client, 1, [Task("g", n, "RUNNING") for n in range(40)], stream="stdout", printer=Printer(True), note=print
+        )
 
 
 def piece(data: str, skipped: int = 0) -> LogPiece:

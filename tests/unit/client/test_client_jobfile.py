@@ -37,7 +37,8 @@ def test_what_is_no_job_file_is_said_in_one_line(tmp_path: Path, name: str, cont
     with pytest.raises(InvalidJob) as caught:
         load(path)
     (line,) = caught.value.lines()
-    assert says in line and "\n" not in line
+    assert says in line
+    assert "\n" not in line
 
 
 def test_a_source_becomes_digest_size_and_mode_and_is_uploaded_once(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_missing_and_doubtful_sources_are_named(tmp_path: Path) -> None:
         "groups": [group(files=[{"path": "x", "source": "no.py"}, {"path": "y", "source": "z", "digest": "0" * 64}])],
     }
     assert [e.field for e in check(spec, tmp_path)] == ["files.0", "groups.0.files.0.source", "groups.0.files.1"]
-    with pytest.raises(InvalidJob, match="no.py does not exist"):
+    with pytest.raises(InvalidJob, match=r"no.py does not exist"):
         pack(spec, tmp_path)
 
 
