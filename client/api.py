@@ -171,11 +171,11 @@ class Client:
         return self._pages(f"/jobs/{job_id}/containers", Container, {"task": task, "page_size": page_size})
 
     def events(self, job_id: int) -> Iterator[Event]:
-        return self._pages(f"/jobs/{job_id}/events", Event, {})
+        return self._pages(f"/jobs/{job_id}/events", Event, {"page_size": 500})
 
     def outputs(self, job_id: int) -> Iterator[Output]:
         """The files that the job's tasks have left behind, each task's valid attempt only."""
-        return self._pages(f"/jobs/{job_id}/outputs", Output, {})
+        return self._pages(f"/jobs/{job_id}/outputs", Output, {"page_size": 500})
 
     # -- logs ---------------------------------------------------------------------------------------------------
 

@@ -118,11 +118,11 @@ def _count(group: dict[str, Any]) -> int:
 def jobs(
     ctx: typer.Context,
     *,
-    state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED.")] = None,
+    state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED; or live, or ended.")] = None,
     queue: Annotated[str | None, typer.Option(help="Of this queue.")] = None,
     owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
-    name: Annotated[str | None, typer.Option(help="With this name.")] = None,
+    name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
     kind: Annotated[str | None, typer.Option(help="batch or service.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 30,
     output: OutputOption = Format.table,
@@ -136,8 +136,13 @@ def jobs(
         ("NOTE", lambda j: j.message or j.waiting or " "),
     ]  # fmt: skip
     with connected(ctx) as client:
-        found = client.jobs(page_size=min(limit or 200, 200), state=state.upper() if state else None, **filters)
+        found = client.jobs(page_size=min(limit or 100, 100), state=state_word(state), **filters)
         show(islice(found, limit or None), columns, output, nothing="No such jobs.")
+
+
+def state_word(text: str | None) -> str | None:
+    """A state as the API spells it, whatever case a person typed."""
+    return text if text is None else text.lower() if text.lower() in ("live", "ended") else text.upper()
 
 
 def _done(job: Job) -> str:
@@ -185,7 +190,7 @@ def tasks(
         ("STARTED", lambda t: t.started_at), ("TOOK", lambda t: duration(t.started_at, t.finished_at)),
     ]  # fmt: skip
     with connected(ctx) as client:
-        found = client.tasks(job, group=group, state=state.upper() if state else None)
+        found = client.tasks(job, group=group, state=state_word(state))
         show(islice(found, limit or None), columns, output, nothing="No such tasks.")
 
 
@@ -252,7 +257,7 @@ def kill(
 
 
 def retry(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
-    """Run the failed tasks of an ended job again."""
+    """Run the failed and killed tasks of an ended job again."""
     with connected(ctx) as client:
         answer = client.retry(job)
     if output is Format.json:
