@@ -78,7 +78,7 @@ def offer_own(queues: list[str]) -> None:
 def run(name: str, queues: list[str], threads: int) -> int:
     """Work until SIGTERM. Returns the exit status."""
     pulse = Pulse(name)
-    os.environ["HYDRA_WORKER_NAME"] = name
+    os.environ["HYDRA_WORKER"] = name
     liveness.start("worker", name)
 
     @worker_ready.connect(weak=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 DEFAULT_HTTP_PORT = 8470
-SOCKET_PATH_MAX = 100  # the kernel's limit is 107 bytes; Postgres adds a suffix for its lock file
+ROOT_PATH_MAX = 60  # the kernel allows 107 bytes for a socket's path; below this folder they get up to 40 longer
 STARTS_STACK = {"up", "demo"}  # commands that may create the folder
 
 
@@ -60,11 +60,20 @@ class Home:
     @property
     def sockets(self) -> Path:
         """Folder of Unix sockets: ``run``, or a short one where the path would be too long for a socket."""
-        if len(os.fsencode(self.run / ".s.PGSQL.5432")) < SOCKET_PATH_MAX:
+        if len(os.fsencode(self.root)) < ROOT_PATH_MAX:
             return self.run
         base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
         mark = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
         return Path(base) / f"hydra-{os.getuid()}-{mark}"
+
+    @property
+    def short_nodes(self) -> Path:
+        """``nodes``, or a link to it where node managers could not make their sockets below it."""
+        return self.nodes if self.sockets == self.run else self.sockets / "nodes"
+
+    def link_nodes(self) -> None:
+        if self.short_nodes != self.nodes and not self.short_nodes.is_symlink():
+            self.short_nodes.symlink_to(self.nodes)
 
     def create(self) -> None:
         """Make the folders. Raises ``HomeError`` when that is impossible."""

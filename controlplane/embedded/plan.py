@@ -12,6 +12,7 @@ from .home import Home, HomeError, port_is_free
 from .program import Program
 
 REPO = Path(__file__).resolve().parents[2]
+STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NODE_MEMORY_MIB = (512, 8192)  # least and most that one of several nodes on this host offers
 NODE_VCORES_MILLI = 2000  # at least; nodes of one host share its cores
 
@@ -123,18 +124,21 @@ def node_programs(home: Home, shape: Shape, env: dict[str, str]) -> list[Program
 def write_node_config(home: Home, shape: Shape, env: dict[str, str], sub_cluster: str, name: str) -> None:
     folder = home.nodes / name
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.link_nodes()
     total = len(shape.sub_clusters) * shape.nodes
     host_mib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     config = {
         "name": name,
-        "server_url": env["HYDRA_PUBLIC_URL"],
+        "control_plane": env["HYDRA_PUBLIC_URL"],
         "join_token": home.join_token(sub_cluster),
-        "folder": str(folder),
+        "dir": str(home.short_nodes / name),
         "rack": f"rack-{name.rpartition('-')[2]}",
         "memory_mib": min(max(host_mib * 3 // 4 // total, NODE_MEMORY_MIB[0]), NODE_MEMORY_MIB[1]),
         "vcores_milli": max(NODE_VCORES_MILLI, (os.cpu_count() or 1) * 1000 // total),
         "gpus": 0,
+        "ca_file": env.get("HYDRA_TLS_CERT", ""),
         "labels": {"sub_cluster": sub_cluster},
+        "path": f"{STANDARD_PATH}:{Path(sys.base_prefix) / 'bin'}",  # a host may have no other python3 than this one
     }
     with open(os.open(folder / "node.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
         json.dump(config, out, indent=1)
