@@ -5,6 +5,7 @@ import "@mantine/core/styles/UnstyledButton.css";
 import "@mantine/core/styles/Loader.css";
 import "@mantine/core/styles/Button.css";
 import "@mantine/core/styles/Input.css";
+import "@mantine/core/styles/FloatingIndicator.css";
 import "@mantine/core/styles/SegmentedControl.css";
 import "./styles/tokens.css";
 import "./styles/parts.css";
@@ -16,6 +17,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
+import { Boundary } from "./app/Boundary";
 import { theme } from "./app/theme";
 import { wireToCache } from "./live/hooks";
 
@@ -33,7 +35,9 @@ if (root) {
     <StrictMode>
       <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
         <QueryClientProvider client={client}>
-          <App />
+          <Boundary>
+            <App />
+          </Boundary>
         </QueryClientProvider>
       </MantineProvider>
     </StrictMode>,

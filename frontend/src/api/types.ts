@@ -166,15 +166,32 @@ export interface Queue {
   maximum: number;
   stopped: boolean;
   leaf: boolean;
-  used: Resources;
-  containers?: number;
-  pending?: number;
+  used: Resources & { containers: number };
+  pending: number;
 }
 
 export interface Overview {
+  /** Unix time of the reading. */
+  at: number;
+  policy_version: number | null;
   sub_clusters: SubCluster[];
-  nodes: Node[];
+  nodes: Record<string, number>;
+  capacity: Resources;
+  allocated: Resources;
+  used: { memory_mib: number; cpu_milli: number };
+  pending: Resources & { containers: number };
+  live_containers: number;
+  jobs: Record<string, number>;
   queues: Queue[];
+}
+
+/** What the map shows of a node; the rest is read for one node at a time. */
+export type NodeBrief = Omit<Node, "labels" | "enforces" | "host" | "version">;
+
+export interface NodesSnapshot {
+  results: NodeBrief[];
+  /** False when there are more nodes than one snapshot carries. */
+  complete: boolean;
 }
 
 export interface Page<T> {

@@ -47,8 +47,10 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
       {old && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}
       {job.message && <Notice kind={job.state === "FAILED" ? "bad" : undefined}>{job.message}</Notice>}
       <Waiting job={job} />
-      <Card title="Timeline"><TimelineChart job={job} now={now} /></Card>
-      <GroupGraph groups={job.groups} />
+      <div className="job-top">
+        <Card title="Timeline"><TimelineChart job={job} now={now} /></Card>
+        <GroupGraph groups={job.groups} />
+      </div>
       <Tabs snapshot={view.data} />
     </>
   );

@@ -42,6 +42,12 @@ function useTasks(snapshot: JobSnapshot, group: string, state: string) {
   return { list, hasMore, loadMore, loading: wanted && pages.isPending, error: wanted ? pages.error : null };
 }
 
+/** What is looked at first: a failure, else something that runs, else whatever has a log. */
+export function mostTelling(tasks: Task[]): Task | undefined {
+  const withLog = tasks.filter((t) => t.container !== null);
+  return withLog.find((t) => t.state === "FAILED") ?? withLog.find((t) => t.state === "RUNNING") ?? withLog[0];
+}
+
 export function Tasks({ snapshot }: { snapshot: JobSnapshot }) {
   const { job } = snapshot;
   const [group, setGroup] = useState("");
@@ -49,7 +55,7 @@ export function Tasks({ snapshot }: { snapshot: JobSnapshot }) {
   const [shape, setShape] = useState<"grid" | "table">("grid");
   const [chosen, setChosen] = useState<string | null>(null);
   const tasks = useTasks(snapshot, group, state);
-  const task = tasks.list.find((t) => key(t) === chosen) ?? tasks.list.find((t) => t.container !== null);
+  const task = tasks.list.find((t) => key(t) === chosen) ?? mostTelling(tasks.list);
   const View = shape === "grid" ? Cells : Rows;
   return (
     <>

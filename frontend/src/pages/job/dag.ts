@@ -1,7 +1,7 @@
 /** Where the cards of a job's group graph stand: columns by depth, each centred. Pixels. */
 import type { Group } from "../../api/types";
 
-export const CARD = { width: 232, height: 104, gapX: 64, gapY: 16 };
+export const CARD = { width: 206, height: 104, gapX: 44, gapY: 14 };
 
 export interface Placed {
   group: Group;

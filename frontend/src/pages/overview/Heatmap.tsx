@@ -1,7 +1,7 @@
 /** One canvas cell per node. Arrow keys move; what is under the cursor is spoken and shown. */
 import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import type { Node } from "../../api/types";
+import type { NodeBrief as Node } from "../../api/types";
 import { fill, stale, type Measure } from "./fleet";
 import { cellAt, layout, moved, origin, type Layout } from "./heat";
 import { nodeText } from "./Nodes";
@@ -69,7 +69,7 @@ function draw(canvas: HTMLCanvasElement, l: Layout, width: number, nodes: Node[]
     ctx.globalAlpha = 1;
     ctx.fillStyle = empty;
     ctx.fillRect(x, y, size, size);
-    ctx.globalAlpha = fill(node, measure);
+    ctx.globalAlpha = fill(node, measure) * (stale(node) ? 0.45 : 1); // old numbers are paler
     ctx.fillStyle = full;
     ctx.fillRect(x, y, size, size);
     ctx.globalAlpha = 1;
@@ -91,7 +91,7 @@ function hatch(ctx: CanvasRenderingContext2D, x: number, y: number, size: number
   ctx.strokeStyle = color;
   ctx.lineWidth = 1.5;
   ctx.beginPath();
-  for (let d = -size; d < size; d += 4) {
+  for (let d = -size; d < size; d += 6) {
     ctx.moveTo(x + d, y + size);
     ctx.lineTo(x + d + size, y);
   }

@@ -1,17 +1,18 @@
 /** Every node: tiles while there are few, one canvas cell each when there are many. */
 import { SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
-import type { Node, SubCluster } from "../../api/types";
+import type { Node as FullNode, NodeBrief as Node, SubCluster } from "../../api/types";
 import { coarse, cores, count, memory, percent } from "../../format/units";
 import { word } from "../../format/states";
+import { useRead } from "../../live/hooks";
 import { Card, Empty, State } from "../../ui/parts";
 import { ToneIcon } from "../../ui/icons";
-import { fill, stale, type Measure } from "./fleet";
+import { ageText, fill, stale, type Measure } from "./fleet";
 import { Heatmap } from "./Heatmap";
 
 const TILES_UP_TO = 48;
 
-export function Nodes({ subClusters, nodes }: { subClusters: SubCluster[]; nodes: Node[] }) {
+export function Nodes({ subClusters, nodes, complete }: { subClusters: SubCluster[]; nodes: Node[]; complete: boolean }) {
   const [measure, setMeasure] = useState<Measure>("memory");
   const [chosen, setChosen] = useState<number | null>(null);
   const bySub = useMemo(() => groupBySub(subClusters, nodes), [subClusters, nodes]);
@@ -27,16 +28,17 @@ export function Nodes({ subClusters, nodes }: { subClusters: SubCluster[]; nodes
       </>
     }>
       {nodes.length === 0 && <Empty title="No node has joined yet">Start a node manager with a join token; it appears here by itself.</Empty>}
-      <div className="body" style={{ display: "flex", flexDirection: "column", gap: 14 }}>
+      <div className={`body node-groups ${dense ? "" : "few"}`}>
         {bySub.map(([name, list]) => (
           <div key={name}>
-            <h3 style={{ marginBottom: 8 }}>{name} <span className="muted small">{count(list.length)} nodes</span></h3>
+            <h3>{name} <span className="muted small">{count(list.length)} nodes</span></h3>
             {dense
               ? <Heatmap name={name} nodes={list} measure={measure} chosen={chosen} onChoose={setChosen} />
               : <div className="tiles">{list.map((n) => <Tile key={n.id} node={n} chosen={n.id === chosen} onChoose={() => setChosen(n.id === chosen ? null : n.id)} />)}</div>}
           </div>
         ))}
       </div>
+      {!complete && <p className="muted small node-detail">Only the first {count(nodes.length)} nodes are shown.</p>}
       {node && <NodeDetail node={node} />}
     </Card>
   );
@@ -79,7 +81,7 @@ function Tile({ node, chosen, onChoose }: { node: Node; chosen: boolean; onChoos
         mem <Bar fill={fill(node, "memory")} used={node.used.memory_mib / Math.max(1, node.capacity.memory_mib)} />
         cpu <Bar fill={fill(node, "cores")} used={node.used.cpu_milli / Math.max(1, node.capacity.vcores_milli)} />
       </span>
-      {old && <span className="age">{node.last_seen_s === null ? "not seen yet" : `silent for ${coarse(node.last_seen_s * 1000)}`}</span>}
+      {old && <span className="age">{ageText(node, coarse)}</span>}
     </button>
   );
 }
@@ -94,6 +96,7 @@ function Bar({ fill: part, used }: { fill: number; used: number }) {
 }
 
 function NodeDetail({ node }: { node: Node }) {
+  const more = useRead<FullNode>(`/nodes/${node.id}`).data;
   return (
     <div className="node-detail" aria-live="polite">
       <div className="row wrap"><h3>{node.name}</h3><State state={node.state} />{node.health.map((h) => <span key={h} className="tag">{h.toLowerCase().replaceAll("_", " ")}</span>)}</div>
@@ -103,10 +106,10 @@ function NodeDetail({ node }: { node: Node }) {
         {node.capacity.gpus > 0 && <div><dt>GPUs</dt><dd>{node.allocated.gpus} of {node.capacity.gpus}</dd></div>}
         <div><dt>Containers</dt><dd>{node.containers}</dd></div>
         <div><dt>Rack</dt><dd>{node.rack}</dd></div>
-        <div><dt>Host</dt><dd>{node.host || "–"}</dd></div>
+        {more?.host && <div><dt>Host</dt><dd>{more.host}</dd></div>}
         <div><dt>Last seen</dt><dd>{node.last_seen_s === null ? "never" : `${coarse(node.last_seen_s * 1000)} ago`}</dd></div>
-        <div><dt>Enforces</dt><dd>{node.enforces.join(", ") || "nothing"}</dd></div>
-        {Object.keys(node.labels).length > 0 && <div><dt>Labels</dt><dd>{Object.entries(node.labels).map(([k, v]) => (v && v !== "true" ? `${k}=${v}` : k)).join(", ")}</dd></div>}
+        {more && <div><dt>Enforces</dt><dd>{more.enforces.join(", ") || "nothing"}</dd></div>}
+        {more && Object.keys(more.labels).length > 0 && <div><dt>Labels</dt><dd>{Object.entries(more.labels).map(([k, v]) => (v && v !== "true" ? `${k}=${v}` : k)).join(", ")}</dd></div>}
       </dl>
     </div>
   );

@@ -1,5 +1,5 @@
 /** What the overview computes from its snapshot: sums, freshness, shares. */
-import type { Node, Queue, Resources, SubCluster } from "../../api/types";
+import type { NodeBrief as Node, Queue, Resources, SubCluster } from "../../api/types";
 
 export const NODE_STALE_S = 5; // five heartbeats without news
 export const SUMMARY_STALE_S = 5;
@@ -27,32 +27,18 @@ export function health(sc: SubCluster): Health {
   return { tone: "succeeded", word: "Healthy", detail: "A leader holds the lease and its nodes report." };
 }
 
-export interface Sums {
-  capacity: Resources;
-  allocated: Resources;
-  used: { memory_mib: number; cpu_milli: number };
-  pending: number;
-  live: number;
-  up: number;
-  nodes: number;
+/** Node rows as of now: the age an RM gave grows while that RM is silent. */
+export function aged(nodes: Node[], subClusters: SubCluster[]): Node[] {
+  const extra = new Map(subClusters.map((sc) => [sc.name, sc.summary_age_s ?? 0]));
+  return nodes.map((n) => {
+    const more = extra.get(n.sub_cluster) ?? 0;
+    return n.last_seen_s === null || more < 2 ? n : { ...n, last_seen_s: n.last_seen_s + more };
+  });
 }
 
-export function sums(subClusters: SubCluster[]): Sums {
-  const zero = () => ({ memory_mib: 0, vcores_milli: 0, gpus: 0 });
-  const total: Sums = { capacity: zero(), allocated: zero(), used: { memory_mib: 0, cpu_milli: 0 }, pending: 0, live: 0, up: 0, nodes: 0 };
-  for (const sc of subClusters) {
-    for (const key of ["memory_mib", "vcores_milli", "gpus"] as const) {
-      total.capacity[key] += sc.capacity[key];
-      total.allocated[key] += sc.allocated[key];
-    }
-    total.used.memory_mib += sc.used?.memory_mib ?? 0;
-    total.used.cpu_milli += sc.used?.cpu_milli ?? 0;
-    total.pending += sc.pending.containers;
-    total.live += sc.live_containers;
-    total.up += sc.nodes.up ?? 0;
-    total.nodes += Object.entries(sc.nodes).reduce((n, [state, c]) => (state === "decommissioned" || state === "total" ? n : n + c), 0);
-  }
-  return total;
+export function ageText(node: Node, coarse: (ms: number) => string): string {
+  if (node.last_seen_s !== null) return `silent for ${coarse(node.last_seen_s * 1000)}`;
+  return node.state === "REGISTERED" ? "not seen yet" : "age unknown";
 }
 
 /** The part of a node that is allocated, 0 to 1, of one resource. */
