@@ -1,0 +1,90 @@
+"""Hints to browsers: which topics may have changed. Nothing here is state, and all of it may be lost.
+
+A hint is ``{"type": "hint", "topics": [...]}`` to the Channels group
+``hints``; whoever shows a topic then reads it again from the StateStore.
+Topics: ``overview``, ``jobs``, ``job:<id>``, ``nodes``, ``queues``. One
+background thread sends, coalesced, so that a caller never waits for Redis.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Iterable
+
+from channels.layers import get_channel_layer
+
+log = logging.getLogger(__name__)
+
+GROUP = "hints"
+COALESCE_S = 0.05
+MAX_TOPICS = 500  # more changed jobs than this in one go are told as "jobs" alone
+
+
+class _Sender:
+    """Collects topics from any thread; its own loop sends them in one message per ``COALESCE_S``."""
+
+    def __init__(self) -> None:
+        self._topics: set[str] = set()
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, topics: Iterable[str]) -> None:
+        with self._lock:
+            self._topics.update(topics)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="hints", daemon=True)
+                self._thread.start()
+        self._wake.set()
+
+    def _take(self) -> list[str]:
+        with self._lock:
+            topics, self._topics = self._topics, set()
+        if len(topics) > MAX_TOPICS:
+            topics = {t for t in topics if not t.startswith("job:")} | {"jobs"}
+        return sorted(topics)
+
+    def _run(self) -> None:
+        # Waiting in this daemon thread itself: an executor's threads would keep the process from ending.
+        with asyncio.Runner() as runner:
+            while True:
+                self._wake.wait()
+                self._wake.clear()
+                topics = self._take()
+                if topics:
+                    runner.run(self._send(topics))
+                time.sleep(COALESCE_S)
+
+    async def _send(self, topics: list[str]) -> None:
+        layer = get_channel_layer()
+        if layer is None:
+            return
+        try:
+            await asyncio.wait_for(layer.group_send(GROUP, {"type": "hint", "topics": topics}), 2)
+        except Exception as error:  # a hint that cannot be sent is a hint lost, whatever the reason
+            log.debug("hint not sent: %s", error)
+
+
+_sender = _Sender()
+
+
+def hint(*topics: str) -> None:
+    """Say that these topics may have changed. Returns at once and never raises."""
+    _sender.add(topics)
+
+
+def job_changed(job_ids: Iterable[int]) -> None:
+    """Say that these jobs, and so the lists and the overview, may have changed."""
+    hint("jobs", "overview", *(f"job:{job_id}" for job_id in job_ids))
+
+
+def publish_round(sub_cluster: str, job_ids: Iterable[int] = (), nodes_changed: bool = False) -> None:
+    """What an RM says after a committed round: the jobs it touched, and whether nodes changed state."""
+    topics = {f"job:{job_id}" for job_id in job_ids}
+    topics |= {"overview", f"sub-cluster:{sub_cluster}"}
+    if len(topics) > 2:
+        topics.add("jobs")
+    if nodes_changed:
+        topics.add("nodes")
+    hint(*topics)
