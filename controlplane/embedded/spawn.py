@@ -44,7 +44,8 @@ def before_exec(death_signal: int, as_nobody: bool = False) -> Callable[[], None
     parent = os.getpid()
 
     def prepare() -> None:
-        os.setpgid(0, 0)
+        if os.getsid(0) != os.getpid():  # a session leader leads its group already
+            os.setpgid(0, 0)
         if as_nobody:
             become_nobody()
         signal.pthread_sigmask(signal.SIG_SETMASK, [])

@@ -1,11 +1,12 @@
 """``manage.py worker``: leads sub-clusters and carries out duties."""
 
-import os
 import socket
 import sys
+import warnings
 from argparse import ArgumentParser
 from typing import Any
 
+from celery.exceptions import SecurityWarning
 from django.core.management.base import BaseCommand, CommandError
 
 DUTY_THREADS = 3  # offers, housekeeping, pulse
@@ -27,5 +28,5 @@ class Command(BaseCommand):
         unknown = [q for q in queues if q != "control" and not q.startswith("rm.")]
         if unknown or not queues:
             raise CommandError(f"--queues: {unknown or 'none'} named; use control and rm.<sub-cluster>")
-        os.environ.setdefault("C_FORCE_ROOT", "1")  # only JSON is accepted, so root is no more at risk than anybody
+        warnings.filterwarnings("ignore", category=SecurityWarning)  # it warns of pickle and root; we take only JSON
         sys.exit(worker.run(options["name"], queues, min(THREADS_MAX, len(queues) + DUTY_THREADS)))

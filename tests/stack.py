@@ -1,0 +1,132 @@
+"""A whole stack as a user starts it, for tests that break it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from client import Client
+from controlplane.embedded.home import Home, free_ports, read_json
+from tests.stores import ROOT, bare_environment
+
+T = TypeVar("T")
+
+
+def wait_until(condition: Callable[[], T], timeout_s: float = 30.0, what: str = "", every_s: float = 0.05) -> T:
+    """The condition's first true value; ``AssertionError`` naming ``what`` when it does not come in time."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout_s:g} s: {what or condition.__name__}")
+        time.sleep(every_s)
+
+
+class Stack:
+    """``up --detach`` in a folder of its own. Processes are named as in ``manage.py status``."""
+
+    def __init__(
+        self, home: Path, sub_clusters: int = 2, nodes: int = 2, environ: dict[str, str] | None = None
+    ) -> None:
+        self.home = Home(home.absolute())
+        self.sub_clusters, self.nodes = sub_clusters, nodes
+        self.port = free_ports(1)[0]
+        self.environ = bare_environment() | {"HYDRA_HOME": str(self.home.root), "HYDRA_HTTP_PORT": str(self.port)}
+        self.environ |= environ or {}
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._clients: list[Client] = []
+
+    def __enter__(self) -> "Stack":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def manage(self, *words: str, check: bool = True, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run a manage.py command against this stack."""
+        command = [sys.executable, str(ROOT / "manage.py"), *words]
+        done = subprocess.run(
+            command, env=self.environ, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+        assert not check or done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def start(self) -> None:
+        self.manage("up", "--detach", "--sub-clusters", str(self.sub_clusters), "--nodes", str(self.nodes))
+
+    def stop(self) -> None:
+        for client in self._clients:
+            client.close()
+        self._clients.clear()
+        for process in self.state().get("processes", []):
+            if process["pid"]:
+                self.send(process["pid"], signal.SIGCONT)  # a stopped one could not be asked to end
+        self.manage("down")
+
+    def state(self) -> dict[str, Any]:
+        return read_json(self.home.state)
+
+    def process(self, name: str) -> dict[str, Any]:
+        return next(p for p in self.state()["processes"] if p["name"] == name)
+
+    def pid(self, name: str) -> int:
+        return int(self.process(name)["pid"])
+
+    def ready(self, name: str) -> bool:
+        return bool(self.process(name)["state"] == "ready")
+
+    def kill(self, name: str, sig: int = signal.SIGKILL) -> int:
+        """Signal a process (it is started again when that ends it); returns the process id it had."""
+        pid = self.pid(name)
+        assert pid, f"{name} does not run"
+        self.send(pid, sig)
+        return pid
+
+    def kill_and_wait(self, name: str, timeout_s: float = 30) -> None:
+        """Kill -9 and wait for its successor to be ready."""
+        before = self.kill(name)
+        wait_until(lambda: self.pid(name) not in {0, before} and self.ready(name), timeout_s, f"{name} runs again")
+
+    def hold(self, name: str) -> None:
+        """Stop a process and keep it stopped."""
+        (self.home.held / name).touch()
+        wait_until(lambda: self.process(name)["state"] == "held", 20, f"{name} stopped")
+
+    def release(self, name: str, wait: bool = True) -> None:
+        (self.home.held / name).unlink(missing_ok=True)
+        if wait:
+            wait_until(lambda: self.ready(name), 30, f"{name} runs again")
+
+    def log(self, name: str) -> str:
+        return (self.home.logs / f"{name}.log").read_text(errors="replace")
+
+    def database_url(self) -> str:
+        return self.home.environment(self.home.secrets(), self.home.ports())["DATABASE_URL"]
+
+    def redis_url(self) -> str:
+        return self.home.environment(self.home.secrets(), self.home.ports())["REDIS_URL"]
+
+    def broker_url(self) -> str:
+        return self.home.environment(self.home.secrets(), self.home.ports())["HYDRA_BROKER_URL"]
+
+    def client(self, account: str = "tenant") -> Client:
+        """The SDK, logged in as ``tenant`` or ``operator``; closed with the stack."""
+        with Client(self.url) as anonymous:
+            token = anonymous.login(account, self.home.secrets()[f"{account}_password"]).token
+        client = Client(self.url, token)
+        self._clients.append(client)
+        return client
+
+    @staticmethod
+    def send(pid: int, sig: int) -> None:
+        try:
+            os.kill(pid, sig)
+        except ProcessLookupError:
+            pass
