@@ -30,8 +30,11 @@ def prepare(root: Path, separates_users: bool) -> Path:
             info = home.lstat()
             if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
                 raise PermissionError(f"{home} is not a folder of root's alone; remove it")
+            os.chmod(home, 0o711)
             containers = home / "containers"
-    containers.mkdir(mode=0o711 if separates_users else 0o700, exist_ok=True)
+    containers.mkdir(mode=0o700, exist_ok=True)
+    if separates_users:
+        os.chmod(containers, 0o711)  # whatever the umask: tasks open their files by absolute paths too
     return containers
 
 
@@ -42,7 +45,9 @@ def _passable(folder: Path) -> bool:
 def make(folder: Path, uid: int) -> None:
     """A fresh folder for one container; what an interrupted attempt left is removed. Raises OSError."""
     remove_tree(str(folder))
-    os.mkdir(folder, 0o711 if uid >= 0 else 0o700)
+    os.mkdir(folder, 0o700)
+    if uid >= 0:
+        os.chmod(folder, 0o711)
     for name, owner in (("work", uid), ("tmp", uid), ("logs", -1)):
         path = folder / name
         os.mkdir(path, 0o700)
