@@ -72,11 +72,13 @@ def _vanished(m: Memory, c: Changes, box: Inbox) -> None:
         end(m, c, slot, ContainerState.LOST, ContainerReason.VANISHED, 0)
 
 
-def lose(m: Memory, c: Changes, positions: np.ndarray) -> None:
-    """Declare these nodes lost, with everything on them."""
+def lose(m: Memory, c: Changes, positions: np.ndarray, state: NodeState = NodeState.LOST) -> None:
+    """Declare these nodes lost (or gone for good), with everything on them."""
+    if not len(positions):
+        return
     for at in positions.tolist():
-        m.nodes.state[at] = NodeState.LOST
-        c.nodes[int(m.nodes.id[at])] = (int(NodeState.LOST), int(m.nodes.health[at]))
+        m.nodes.state[at] = state
+        c.nodes[int(m.nodes.id[at])] = (int(state), int(m.nodes.health[at]))
     for slots in m.containers.by_node(sorted(positions.tolist())).values():
         for slot in slots.tolist():
             end(m, c, slot, ContainerState.LOST, ContainerReason.NODE_LOST, 0)

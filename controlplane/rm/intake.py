@@ -2,14 +2,17 @@
 
 from typing import Any
 
+import numpy as np
+
 from controlplane.rm.changes import Changes
+from controlplane.rm.collect import lose
 from controlplane.rm.jobs import JobEntry, entry
 from controlplane.rm.memory import Memory, QueueTree
 from controlplane.rm.outcome import carry_out, tell
 from controlplane.rm.ports import Store
 from scheduler.core.labels import LabelError
 from scheduler.lifecycle import job as master
-from wire.states import JobState
+from wire.states import JobState, NodeState
 
 BATCH = 2000
 
@@ -23,20 +26,19 @@ def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answer
     wanted = [i["job_id"] for i in intents if i["kind"] == "submit" and i["job_id"] not in m.jobs]
     rows = {row["id"]: row for row in store.jobs(wanted)}
     for intent in intents:
-        _carry_out(m, store, c, intent, rows, log_max_bytes, answered)
+        _carry_out(m, c, intent, rows, log_max_bytes)
         c.intents.append(intent["id"])
+    changed = {i["node_id"] for i in intents if i["kind"] == "node"}
+    if changed:
+        _nodes_changed(m, store, c, changed, answered)
+    if any(i["kind"] == "policy" for i in intents):
+        _policy_changed(m, store)
     m.placeable = True
     return len(intents)
 
 
 def _carry_out(
-    m: Memory,
-    store: Store,
-    c: Changes,
-    intent: dict[str, Any],
-    rows: dict[int, dict[str, Any]],
-    log_max_bytes: int,
-    answered: float,
+    m: Memory, c: Changes, intent: dict[str, Any], rows: dict[int, dict[str, Any]], log_max_bytes: int
 ) -> None:
     job = m.jobs.get(intent["job_id"])
     match intent["kind"]:
@@ -51,10 +53,6 @@ def _carry_out(
         case "priority" if job is not None:
             job.priority = int(intent["payload"]["priority"])
             c.jobs[job.id] = job
-        case "node":
-            _nodes_changed(m, store, {intent["node_id"]}, answered)
-        case "policy":
-            _policy_changed(m, store)
 
 
 def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> None:
@@ -84,13 +82,19 @@ def _refuse(c: Changes, row: dict[str, Any], message: str) -> None:
         c.groups[job.id, group_entry.run.no] = group_entry
 
 
-def _nodes_changed(m: Memory, store: Store, changed: set[int], answered: float) -> None:
+def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], answered: float) -> None:
+    """Take in what was registered or changed; what was revoked cannot be commanded, so its containers are lost."""
+    gone = []
     for row in store.nodes():
-        if row["id"] in changed:
-            at = m.nodes.put(row, answered)
-            m.nodes.seq[at] = 0  # it may have been installed anew
-            m.nodes.seen[at] = answered
-            m.dirty_nodes.add(at)
+        if row["id"] not in changed:
+            continue
+        at = m.nodes.put(row, answered)
+        m.nodes.seq[at] = 0  # it may have been installed anew
+        m.nodes.seen[at] = answered
+        m.dirty_nodes.add(at)
+        if m.nodes.state[at] == NodeState.DECOMMISSIONED:
+            gone.append(at)
+    lose(m, c, np.array(gone, np.int64), NodeState.DECOMMISSIONED)
 
 
 def _policy_changed(m: Memory, store: Store) -> None:

@@ -103,7 +103,7 @@ class Memory:
             shape=shape,
             mask=mask,
             shapes=np.array(table, np.int64).reshape(-1, R),
-            masks=np.array([self.mask(e) for e in expressions], np.bool_).reshape(-1, len(self.nodes)),
+            masks=np.array([self.mask(e) for e in expressions], np.bool_).reshape(len(expressions), len(self.nodes)),
         )
         return Snapshot(AXIS, self.nodes.view(), self.queues.view(self.capacity()), asks), owners
 

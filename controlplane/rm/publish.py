@@ -29,7 +29,7 @@ def documents(
     m: Memory, sub: int, signer: Signer, expires_at: int, monotonic: float
 ) -> tuple[dict[int, bytes], dict[bytes, bytes]]:
     """(document per node id, templates that may be missing), for dirty and unheard nodes."""
-    due = sorted(at for at in m.dirty_nodes | m.republish if m.nodes.state[at] != NodeState.LOST)
+    due = sorted(at for at in m.dirty_nodes | m.republish if m.nodes.state[at] < NodeState.LOST)
     for at in m.dirty_nodes:
         m.nodes.generation[at] += 1
     held = m.containers.by_node(due)
