@@ -83,7 +83,10 @@ def main() -> None:
     if saved.damaged:
         note("error", "local state is damaged and set aside; nothing is stopped on its account", why=saved.damaged)
     note("info", "starting", name=settings.name, enforces=found.enforces, dir=str(settings.dir))
-    agent = Agent(settings, found, containers, group, http, clock, identify(settings, found, http, saved))
+    saved = identify(settings, found, http, saved)
+    agent = Agent(
+        config=settings, found=found, containers=containers, cgroup=group, http=http, clock=clock, saved=saved
+    )
     agent.stop_containers = args.stop_containers
     agent.run()
     os.close(held)

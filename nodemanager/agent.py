@@ -19,7 +19,7 @@ from nodemanager import events as ev
 from nodemanager import folders, health, limits, outputs, records, session
 from nodemanager.clock import Clock
 from nodemanager.config import Config
-from nodemanager.core import Core, Node, Phase, lease_to_json
+from nodemanager.core import Core, Node, lease_to_json
 from nodemanager.http import Http, HttpError
 from nodemanager.limits import Limits, Where
 from nodemanager.link import Link
@@ -46,7 +46,7 @@ class Agent:
     """Everything runs on the loop's thread except transfers, log pushes and connecting."""
 
     def __init__(
-        self, config: Config, found: Limits, containers: Path, cgroup: str, http: Http, clock: Clock, saved: Saved
+        self, *, config: Config, found: Limits, containers: Path, cgroup: str, http: Http, clock: Clock, saved: Saved
     ) -> None:
         self.config, self.limits, self.containers = config, found, containers
         self.http, self.clock, self.saved = http, clock, saved
@@ -61,9 +61,21 @@ class Agent:
         self.heartbeat_s = config.heartbeat_s or self.session.heartbeat_s
         self.core = self._core()
         self.runtime = ProcessRuntime(
-            config.dir, containers, cgroup, self.session.max_disconnect_s, self.selector, self.happened
+            root=config.dir,
+            containers=containers,
+            cgroup=cgroup,
+            max_disconnect_s=self.session.max_disconnect_s,
+            selector=self.selector,
+            tell=self.happened,
         )
-        self.link = Link(self.selector, self.pool, self.post, self.ready, self.ask, self.denied)
+        self.link = Link(
+            selector=self.selector,
+            threads=self.pool,
+            post=self.post,
+            on_ready=self.ready,
+            on_wake=self.ask,
+            on_denied=self.denied,
+        )
         self.logs = LogPusher(http, note)
         self.localizer = Localizer(http, Cache(config.dir / "cache", config.cache_mib << 20), self.stopping)
         self.seq = max(saved.seq, int(clock.unix() * 1000))
@@ -261,7 +273,8 @@ class Agent:
     def do_localise(self, instruction: ev.Localise) -> None:
         cid = instruction.container_id
         container = self.core.containers[cid]
-        assert container.lease is not None and container.template is not None
+        assert container.lease is not None
+        assert container.template is not None
         uid = limits.uid_of(self.config, self.limits, container.lease.tenant)
         wanted = container.template
         if not wanted.files and not wanted.inputs:
@@ -296,7 +309,8 @@ class Agent:
 
     def do_start(self, instruction: ev.Start) -> None:
         container = self.core.containers[instruction.container_id]
-        assert container.lease is not None and container.template is not None
+        assert container.lease is not None
+        assert container.template is not None
         name = format_container(container.container_id)
         meta = {
             "name": name,
@@ -307,7 +321,15 @@ class Agent:
         where = Where(self.config.name, self.config.rack, self.session.sub_cluster, self.config.path)
         folder = str(self.folder(container.container_id))
         self.runtime.start(
-            limits.order(self.config, self.limits, container.lease, container.template, folder, where, meta)
+            limits.order(
+                container.lease,
+                container.template,
+                config=self.config,
+                limits=self.limits,
+                folder=folder,
+                where=where,
+                meta=meta,
+            )
         )
         self.logs.watch(name, folder)
 

@@ -75,11 +75,15 @@ class Cgroups:
             except OSError:
                 continue
             self._limit(controller, folder, memory_bytes, cpu_milli)
-            joins.append(os.path.join(folder, "cgroup.procs"))
+            # A single thread joins its own group without the lock that stops every fork and exec for
+            # milliseconds; the child has one thread. Version 2 has no such file.
+            joins.append(os.path.join(folder, "cgroup.procs" if self.v2 else "tasks"))
         return sorted(set(joins))
 
     def _limit(self, controller: str, folder: str, memory_bytes: int, cpu_milli: int) -> None:
-        at = lambda name: os.path.join(folder, name)  # noqa: E731
+        def at(name: str) -> str:
+            return os.path.join(folder, name)
+
         if controller == "memory" and memory_bytes:
             if self.v2:
                 _write(at("memory.max"), str(memory_bytes))
@@ -190,4 +194,4 @@ def _find_v2(mount: str, own: str, name: str) -> Cgroups:
         except OSError:
             pass
         return Cgroups()
-    return Cgroups({controller: parent for controller in usable}, v2=True)
+    return Cgroups(dict.fromkeys(usable, parent), v2=True)

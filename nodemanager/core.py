@@ -305,7 +305,8 @@ class Core:
         self.forget_if_done(container)
 
     def forget_if_done(self, container: Container) -> None:
-        if container.omitted and not container.live and self.containers.pop(container.container_id, None):
+        if container.omitted and not container.live and container.container_id in self.containers:
+            del self.containers[container.container_id]
             self.out += [ev.Forget(container.container_id), ev.Persist(), ev.Report()]
             self.drop_template(container.lease)
 
@@ -461,19 +462,23 @@ def judge(verdict: tuple[State, Reason] | None, how: Exit) -> tuple[State, Reaso
     code = 128 + how.signal if how.signal else how.code
     if verdict is not None:
         return (*verdict, code)
-    if how.disconnected:
-        return State.KILLED, Reason.DISCONNECTED, code
-    if how.unknown:
-        return State.FAILED, Reason.EXIT_UNKNOWN, 0
     if how.not_started:
         return State.FAILED, Reason.START, 127
-    if how.over_memory:
-        return State.FAILED, Reason.MEMORY, code
-    if how.signal:
-        return State.FAILED, Reason.SIGNAL, code
-    if how.code:
-        return State.FAILED, Reason.EXIT_CODE, code
-    return State.SUCCEEDED, Reason.NONE, 0
+    state, reason = next(
+        (end for happened, end in ENDS if happened(how)),
+        (State.SUCCEEDED, Reason.NONE),
+    )
+    return state, reason, code
+
+
+# The first that fits says how a process ended that nobody here stopped.
+ENDS: list[tuple[Callable[[Exit], object], tuple[State, Reason]]] = [
+    (lambda how: how.disconnected, (State.KILLED, Reason.DISCONNECTED)),
+    (lambda how: how.unknown, (State.FAILED, Reason.EXIT_UNKNOWN)),
+    (lambda how: how.over_memory, (State.FAILED, Reason.MEMORY)),
+    (lambda how: how.signal, (State.FAILED, Reason.SIGNAL)),
+    (lambda how: how.code, (State.FAILED, Reason.EXIT_CODE)),
+]
 
 
 def report(c: Container) -> ContainerReport:

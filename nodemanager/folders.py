@@ -12,6 +12,9 @@ from pathlib import Path
 
 from nodemanager.paths import remove_tree
 
+PASSABLE = 0o711  # whoever knows a name below may reach it; nobody may list
+FALLBACK = Path("/var/tmp")  # noqa: S108 (a folder of root's own is made in it and checked)
+
 
 def prepare(root: Path, separates_users: bool) -> Path:
     """Make the node's folders; returns the one for containers. Raises OSError.
@@ -23,18 +26,18 @@ def prepare(root: Path, separates_users: bool) -> Path:
     (root / "run").mkdir(mode=0o700, exist_ok=True)
     containers = root / "containers"
     if separates_users:
-        os.chmod(root, 0o711)
+        os.chmod(root, PASSABLE)
         if not all(_passable(folder) for folder in (root, *root.parents)):
-            home = Path("/var/tmp") / f"hydra-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}"
+            home = FALLBACK / f"hydra-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}"
             home.mkdir(mode=0o711, exist_ok=True)
             info = home.lstat()
             if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
                 raise PermissionError(f"{home} is not a folder of root's alone; remove it")
-            os.chmod(home, 0o711)
+            os.chmod(home, PASSABLE)
             containers = home / "containers"
     containers.mkdir(mode=0o700, exist_ok=True)
     if separates_users:
-        os.chmod(containers, 0o711)  # whatever the umask: tasks open their files by absolute paths too
+        os.chmod(containers, PASSABLE)  # whatever the umask: tasks open their files by absolute paths too
     return containers
 
 
@@ -47,7 +50,7 @@ def make(folder: Path, uid: int) -> None:
     remove_tree(str(folder))
     os.mkdir(folder, 0o700)
     if uid >= 0:
-        os.chmod(folder, 0o711)
+        os.chmod(folder, PASSABLE)
     for name, owner in (("work", uid), ("tmp", uid), ("logs", -1)):
         path = folder / name
         os.mkdir(path, 0o700)

@@ -52,11 +52,10 @@ def prctl(option: int, value: int) -> bool:
 
 def set_rlimits(limits: dict[str, int]) -> None:
     """Lower the named limits (``NOFILE`` for RLIMIT_NOFILE); never raises one above the hard limit."""
-    for name, value in limits.items():
+    for name, wanted in limits.items():
         number = getattr(resource, "RLIMIT_" + name)
         hard = resource.getrlimit(number)[1]
-        if hard != resource.RLIM_INFINITY:
-            value = min(value, hard)
+        value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(number, (value, value))
 
 

@@ -118,7 +118,7 @@ def environment(lease: Lease, template: Template, folder: str, where: Where) -> 
 
 
 def order(
-    config: Config, limits: Limits, lease: Lease, template: Template, folder: str, where: Where, meta: dict[str, Any]
+    lease: Lease, template: Template, *, config: Config, limits: Limits, folder: str, where: Where, meta: dict[str, Any]
 ) -> Order:
     """The start order of one container."""
     argv = ["/bin/sh", "-c", *template.command] if template.shell else list(template.command)

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import hiredis
@@ -20,10 +20,7 @@ CONNECT_S = 5.0
 ANSWER_S = 5.0  # a silent Redis is a lost one
 BACKOFF_S = (0.05, 0.2, 0.5, 1.0, 2.0)
 Answer = Callable[[Any], None]
-
-
-class Denied(Exception):
-    """Redis does not know this node's user or its rights."""
+Words = tuple[str | int | float | bytes | memoryview]  # as hiredis declares it; any length is meant
 
 
 def open_socket(url: str, ca_file: str) -> socket.socket:
@@ -48,6 +45,7 @@ class Link:
 
     def __init__(
         self,
+        *,
         selector: selectors.BaseSelector,
         threads: Executor,
         post: Callable[[Callable[[], None]], None],
@@ -127,15 +125,15 @@ class Link:
 
     # --- talking
 
-    def send(self, answer: Answer, *words: str | bytes | int) -> None:
+    def send(self, answer: Answer, *words: str | bytes) -> None:
         """One command; ``answer`` gets the reply (a ``hiredis.ReplyError`` when refused) or is never called."""
         if self.connection is None:
             return
         self.waiting.append((answer, time.monotonic()))
         self._send(*words)
 
-    def _send(self, *words: str | bytes | int) -> None:
-        self.outbox += hiredis.pack_command(words)
+    def _send(self, *words: str | bytes) -> None:
+        self.outbox += hiredis.pack_command(cast(Words, words))
         self.flush()
 
     def flush(self) -> None:

@@ -17,6 +17,7 @@ from wire.template import File, Template
 T = TypeVar("T")
 TRIES = 4
 LINK_BYTES = 1 << 20  # larger files are linked, not copied, where the tenant cannot change them
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 HEX = set("0123456789abcdef")
 
 
@@ -148,7 +149,7 @@ class Localizer:
             if uid >= 0 and file.size >= LINK_BYTES and mode == 0o444:
                 os.link(source, name, dst_dir_fd=parent)
                 return
-            target = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=parent)
+            target = os.open(name, NEW_FILE, 0o600, dir_fd=parent)
             with open(source, "rb") as cached, os.fdopen(target, "wb") as out:
                 shutil.copyfileobj(cached, out, 1 << 18)
                 os.fchmod(out.fileno(), mode)

@@ -7,6 +7,7 @@ environment it was started with. The last two find what double-forked.
 
 import os
 from dataclasses import dataclass
+from functools import cache
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK_MS = 1000 // os.sysconf("SC_CLK_TCK")
@@ -53,16 +54,22 @@ def children_of(processes: dict[int, Process]) -> dict[int, list[int]]:
     return by_parent
 
 
-_seen: tuple[float, dict[int, Process], dict[int, list[int]]] = (-1.0, {}, {})
-
-
-def recent(now: float) -> tuple[dict[int, Process], dict[int, list[int]]]:
+class Recent:
     """All processes and their children as of at most a quarter second ago: one look serves many measures."""
-    global _seen
-    if not 0 <= now - _seen[0] < 0.25:
-        processes = everything()
-        _seen = (now, processes, children_of(processes))
-    return _seen[1], _seen[2]
+
+    def __init__(self) -> None:
+        self.at = float("-inf")
+        self.processes: dict[int, Process] = {}
+        self.by_parent: dict[int, list[int]] = {}
+
+    def look(self, now: float) -> "Recent":
+        if not 0 <= now - self.at < 0.25:
+            self.at, self.processes = now, everything()
+            self.by_parent = children_of(self.processes)
+        return self
+
+
+recent = Recent()
 
 
 def descend(roots: set[int], by_parent: dict[int, list[int]]) -> set[int]:
@@ -111,6 +118,8 @@ def proportional_bytes(pids: set[int]) -> int:
     return total
 
 
+@cache
 def boot_id() -> str:
+    """Tells one run of the kernel from the next, since both hand out the same pids."""
     with open("/proc/sys/kernel/random/boot_id") as file:
         return file.read().strip()

@@ -58,7 +58,11 @@ class Supervisor:
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)  # the agent's word counts, not a terminal's
-        self.selector.register(read, selectors.EVENT_READ, lambda _: os.read(read, 4096) and self.reap())
+        self.selector.register(read, selectors.EVENT_READ, lambda _: self._signalled(read))
+
+    def _signalled(self, read: int) -> None:
+        os.read(read, 4096)
+        self.reap()
 
     def _listen(self) -> None:
         path = os.path.join(self.root, "run", "supervisor.sock")
@@ -83,7 +87,7 @@ class Supervisor:
         self._drop_agent()  # the newest agent is the agent: an older one is gone or going
         connection.setblocking(False)
         self.agent = connection
-        self.selector.register(connection, selectors.EVENT_READ, lambda mask: self._talk(mask))
+        self.selector.register(connection, selectors.EVENT_READ, self._talk)
 
     def _drop_agent(self) -> None:
         if self.agent is not None:
@@ -145,7 +149,7 @@ class Supervisor:
             pass
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outbox else 0)
         if self.selector.get_key(self.agent).events != events:
-            self.selector.modify(self.agent, events, lambda mask: self._talk(mask))
+            self.selector.modify(self.agent, events, self._talk)
 
     # --- what the agent may ask for
 

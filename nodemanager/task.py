@@ -53,6 +53,7 @@ class Task:
         self.paused: set[int] = set()
         self.window = 0.0  # when the budgets were last filled
         self.reporting = False  # the child has not yet said whether its command runs
+        self.log_bytes = dict.fromkeys(STREAMS, 0)
         self.pidfd = -1
         self.peak_bytes = self.cpu_ms = 0
         self.next_measure = time.monotonic() + CHECK_S
@@ -144,7 +145,9 @@ class Task:
             self.selector.unregister(fd)
         self.paused.discard(fd)
         self.budget.pop(fd, None)
-        self.pipes.pop(fd).close()
+        writer = self.pipes.pop(fd)
+        self.log_bytes[writer.stream] = writer.offset
+        writer.close()
         os.close(fd)
 
     def _close_pipes(self) -> None:
@@ -205,8 +208,10 @@ class Task:
             roots.add(self.pid)
         entry = f"HYDRA_CONTAINER_ID={self.order.meta.get('name', '')}".encode()
         me = os.getpid()
-        for process in processes.values():
-            if process.pid in roots or process.pid == me or process.state in "ZX":
+        below = set(processes) if self.adopted else proctree.descend({me}, by_parent)
+        for pid in below - roots - {me}:
+            process = processes[pid]
+            if process.state in "ZX":
                 continue
             if self.order.marker_gid >= 0:
                 if self.order.marker_gid in proctree.groups_of(process.pid):
@@ -303,7 +308,7 @@ class Task:
             "cpu_ms": self.cpu_ms,
             "peak_mib": self.peak_bytes >> 20,
             "disconnected": self.disconnected,
-            "log_bytes": {w: self._log_end(w) for w in STREAMS},
+            "log_bytes": self.log_bytes,
         }
         if self.start_error:
             self.exit["start_error"] = self.start_error
@@ -317,16 +322,14 @@ class Task:
             except OSError:
                 pass
 
-    def _log_end(self, stream: str) -> int:
-        return Writer(self.order.logs, stream, self.order.log_max_bytes).offset
-
     # --- measuring
 
     def _measure(self, now: float, say: Say) -> None:
         grouped = self.groups.memory_mib(self.id)
         self.next_measure = now + (CHECK_S if grouped is None and self.order.memory_bytes else SAMPLE_S)
-        processes, by_parent = proctree.recent(now)
-        tree = proctree.descend({self.pid}, by_parent) | self.groups.pids(self.id)
+        seen = proctree.recent.look(now)
+        processes = seen.processes
+        tree = proctree.descend({self.pid}, seen.by_parent) | self.groups.pids(self.id)
         alive = {pid for pid in tree if pid in processes}
         used = sum(processes[pid].rss_bytes for pid in alive)
         limit = self.order.memory_bytes

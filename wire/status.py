@@ -18,7 +18,8 @@ ENTRY = struct.Struct("<qBBHiIIII")  # 32 bytes
 RECORD_BYTES = 32
 MAX_ENTRIES = 4096
 MAX_BYTES = HEADER.size + MAX_ENTRIES * RECORD_BYTES
-assert HEADER.size == 2 * RECORD_BYTES and ENTRY.size == RECORD_BYTES
+assert HEADER.size == 2 * RECORD_BYTES
+assert ENTRY.size == RECORD_BYTES
 
 
 class StatusError(ValueError):

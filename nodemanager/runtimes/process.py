@@ -24,6 +24,7 @@ class ProcessRuntime:
 
     def __init__(
         self,
+        *,
         root: Path,
         containers: Path,
         cgroup: str,

@@ -129,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
             case _:
                 self.answer(404, {"detail": "not here"})
 
-    do_GET = do_POST = do_PUT = handle_any  # noqa: N815
+    do_GET = do_POST = do_PUT = handle_any
 
 
 class Plane:

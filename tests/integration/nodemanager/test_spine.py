@@ -1,9 +1,8 @@
 """From a desired document to an acknowledged end, with a real node manager."""
 
+from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
 from wire.states import ContainerReason, ContainerState
 from wire.template import File, Output
-
-from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
 
 
 def test_a_task_runs_and_is_forgotten_once_acknowledged(plane: Plane, node: NodeProcess) -> None:

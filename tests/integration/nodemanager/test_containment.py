@@ -1,0 +1,218 @@
+"""What a hostile or careless command cannot do."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
+from tests.integration.nodemanager.test_restarts import alive
+from wire.states import ContainerReason, ContainerState
+from wire.template import File, Output
+
+DOUBLE_FORK = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.environ.clear()
+        open("pid", "w").write(str(os.getpid()))
+        os.execve(sys.executable, ["python3", "-c", "import time; time.sleep(600)"], KEEP)
+    os._exit(0)
+os.wait()
+open("up", "w").close()
+TAIL
+"""
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: tasks get users of their own")
+
+
+def pid_file(node: NodeProcess, cid: int) -> int:
+    path = node.container(cid) / "work" / "pid"
+    wait_for(lambda: path.exists() and path.read_text(), "the daemon says its pid")
+    return int(path.read_text())
+
+
+@pytest.mark.parametrize("cgroups", [True, False])
+@pytest.mark.parametrize("tail", ["", "time.sleep(600)"])
+def test_double_forked_daemons_die_with_their_container(plane: Plane, tmp_path: Path, tail: str, cgroups: bool) -> None:
+    keep = "{}" if os.geteuid() == 0 else "dict(os.environ)"
+    node = NodeProcess(plane, tmp_path / "d", cgroups=cgroups).start()
+    try:
+        other = plane.add(["sleep", "60"])
+        code = DOUBLE_FORK.replace("KEEP", keep).replace("TAIL", tail)
+        cid = plane.add(["python3", "-c", code])
+        if tail:
+            daemon = pid_file(node, cid)
+            assert alive(daemon)
+            plane.wants[cid] = 2
+            plane.publish()
+            plane.ended(cid)
+            assert not alive(daemon)
+        else:
+            plane.ended(cid)
+            assert not alive(pid_file(node, cid))
+        assert plane.reports()[other].state == ContainerState.RUNNING  # a neighbour is not touched
+    finally:
+        node.close()
+
+
+@pytest.mark.parametrize("cgroups", [True, False])
+def test_a_memory_hog_fails_for_memory(plane: Plane, tmp_path: Path, cgroups: bool) -> None:
+    node = NodeProcess(plane, tmp_path / "m", cgroups=cgroups).start()
+    try:
+        hog = "import time\nx = []\nwhile True: x.append(b'x' * (8 << 20)); time.sleep(0.02)"
+        cid = plane.add(["python3", "-c", hog], memory_mib=64)
+        report = plane.ended(cid, 30.0)
+        assert (report.state, report.reason) == (ContainerState.FAILED, ContainerReason.MEMORY)
+        if not cgroups:
+            assert "memory_measured" in plane.registrations[0]["enforces"]
+    finally:
+        node.close()
+
+
+def test_a_log_flood_is_capped_and_what_is_lost_is_counted(plane: Plane, node: NodeProcess) -> None:
+    cap = 1 << 20
+    flood = "import os\nfor i in range(512): os.write(1, bytes([65 + i % 26]) * (64 << 10))"
+    cid = plane.add(["python3", "-c", flood], log_max_bytes=cap)
+    calm = plane.add(["true"])
+    assert plane.ended(calm).state == ContainerState.SUCCEEDED
+    assert plane.ended(cid, 60.0).state == ContainerState.SUCCEEDED
+    kept = sum(p.stat().st_size for p in (node.container(cid) / "logs").iterdir() if p.name.startswith("stdout"))
+    assert cap // 2 <= kept <= cap
+    wait_for(lambda: last_offset(plane) == 512 * (64 << 10), "the end of the flood arrives")
+    pieces = [c for c in plane.log_chunks if c["stream"] == "stdout"]
+    assert sum(c["skipped"] for c in pieces) + len(plane.log(cid)) == 512 * (64 << 10)
+
+
+def last_offset(plane: Plane) -> int:
+    import base64
+
+    return max((c["offset"] + len(base64.b64decode(c["data"])) for c in plane.log_chunks), default=0)
+
+
+def test_rlimits_and_no_new_privileges_are_set(plane: Plane, node: NodeProcess) -> None:
+    cid = plane.add(["sh", "-c", "grep NoNewPrivs /proc/self/status; ulimit -c; ulimit -n; ps -o sid= -p $$; echo $$"])
+    plane.ended(cid)
+    wait_for(lambda: plane.log(cid), "its words arrive")
+    words = plane.log(cid).split()
+    assert words[1] == b"1"
+    assert words[2] == b"0"
+    assert words[4] == words[5]  # its own session
+
+
+@root_only
+def test_tasks_of_root_agents_are_their_tenants_and_cannot_read_secrets(plane: Plane, node: NodeProcess) -> None:
+    state = node.folder / "state.json"
+    first = plane.add(["sh", "-c", "id -u; id -g; cat work.txt; echo x > mine; sleep 60"], lease_changes={"tenant": 3})
+    plane.in_state(first, ContainerState.RUNNING)
+    mine = node.container(first) / "work" / "mine"
+    wait_for(mine.exists, "it writes")
+    spy = plane.add(
+        ["sh", "-c", f"id -u; cat {state} || echo no; cat {mine} || echo no; kill -9 {node.pid_of(first)} || echo no"],
+        lease_changes={"tenant": 4},
+    )
+    plane.ended(spy)
+    wait_for(lambda: plane.log(spy).count(b"no\n") == 3 and plane.log(first).startswith(b"200003\n"), "both spoke")
+    assert plane.log(spy).startswith(b"200004\n")
+    assert plane.reports()[first].state == ContainerState.RUNNING
+    assert "user_per_tenant" in plane.registrations[0]["enforces"]
+
+
+@root_only
+def test_setuid_programs_give_no_rights(plane: Plane, node: NodeProcess) -> None:
+    cid = plane.add(["sh", "-c", "su -c id root < /dev/null || mount -t tmpfs x . || id -u"])
+    plane.ended(cid)
+    wait_for(lambda: plane.log(cid) == b"200005\n", "still the tenant's own user")
+
+
+@root_only
+def test_a_fork_bomb_is_contained(plane: Plane, node: NodeProcess) -> None:
+    bomb = plane.add(["sh", "-c", "b() { b | b & }; b; sleep 60"], lease_changes={"tenant": 9}, memory_mib=1024)
+    plane.in_state(bomb, ContainerState.RUNNING)
+    calm = plane.add(["true"])
+    assert plane.ended(calm, 30.0).state == ContainerState.SUCCEEDED
+    plane.wants[bomb] = 2
+    plane.publish()
+    plane.ended(bomb, 30.0)
+    left = [p for p in Path("/proc").glob("[0-9]*") if owner(p) == 200009]
+    assert not [p for p in left if alive(int(p.name))]
+
+
+def owner(path: Path) -> int:
+    try:
+        return path.stat().st_uid
+    except OSError:
+        return -1
+
+
+def test_arguments_arrive_byte_for_byte(plane: Plane, node: NodeProcess) -> None:
+    evil = ["$(id)", "a\nb", "; rm -rf /", "'\"`", "é\U0001f600", "", "--"]
+    cid = plane.add(["python3", "-c", "import sys; print(ascii(sys.argv[1:]))", *evil])
+    assert plane.ended(cid).state == ContainerState.SUCCEEDED
+    wait_for(lambda: plane.log(cid) == ascii(evil).encode() + b"\n", "they arrive")
+    nul = plane.add(["echo", "a\0b"])
+    assert plane.ended(nul).reason == ContainerReason.START
+
+
+def test_paths_never_lead_out_of_the_work_folder(plane: Plane, node: NodeProcess, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    digest = plane.artifact(b"x")
+    for path in ("../up", "/abs", "a/../../b", "", "a//b", "n\0l"):
+        cid = plane.add(["true"], files=[File(path, digest, 1)])
+        assert plane.ended(cid).reason == ContainerReason.LOCALIZATION, path
+    linked = plane.add(["ln", "-s", str(secret), "out"], outputs=[Output("o", "out")])
+    folder = plane.add(["ln", "-s", str(tmp_path), "d"], outputs=[Output("o", "d/secret")])
+    pipe = plane.add(["mkfifo", "out"], outputs=[Output("o", "out")])
+    for cid in (linked, folder, pipe):
+        assert plane.ended(cid).reason == ContainerReason.OUTPUT
+    assert not plane.outputs
+
+
+def test_a_file_that_does_not_match_its_digest_fails_and_good_ones_come_once(plane: Plane, node: NodeProcess) -> None:
+    good = plane.artifact(b"y" * 100_000)
+    plane.artifacts["0" * 64] = b"evil"
+    cids = [plane.add(["true"], publish=False, files=[File("f", good, 100_000)]) for _ in range(6)]
+    bad = plane.add(["true"], files=[File("f", "0" * 64, 4)])
+    assert plane.ended(bad, 40.0).reason == ContainerReason.LOCALIZATION
+    for cid in cids:
+        assert plane.ended(cid).state == ContainerState.SUCCEEDED
+    assert plane.downloads.count(good) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"expires_at": 1}, "expired"),
+        ({"epoch": 2}, "epoch"),
+    ],
+)
+def test_a_lease_that_may_not_be_used_fails_its_container(
+    plane: Plane, node: NodeProcess, changes: dict, why: str
+) -> None:
+    cid = plane.add(["touch", "/tmp/never"], lease_changes=changes)
+    assert plane.ended(cid).reason == ContainerReason.LEASE
+    assert why in node.log()
+
+
+def test_gpus_are_named_to_the_task(plane: Plane, node: NodeProcess) -> None:
+    cid = plane.add(["sh", "-c", "echo $HYDRA_GPUS $CUDA_VISIBLE_DEVICES"], lease_changes={"gpus": 0b101})
+    wait_for(lambda: plane.log(cid) == b"0,2 0,2\n", "both names")
+
+
+def test_a_timeout_ends_a_task(plane: Plane, node: NodeProcess) -> None:
+    cid = plane.add(["sleep", "60"], lease_changes={"timeout_s": 1})
+    report = plane.ended(cid)
+    assert (report.state, report.reason) == (ContainerState.FAILED, ContainerReason.TIMEOUT)
+
+
+def test_logs_wait_for_a_web_that_is_down(plane: Plane, node: NodeProcess) -> None:
+    plane.http_down = True
+    cid = plane.add(["echo", "late"])
+    plane.ended(cid)
+    plane.drop(cid)
+    wait_for(lambda: cid not in plane.reports(), "it is forgotten")
+    assert plane.log(cid) == b""
+    plane.http_down = False
+    wait_for(lambda: plane.log(cid) == b"late\n", "the words arrive in the end")
+    wait_for(lambda: not node.container(cid).exists(), "and then the folder goes")
