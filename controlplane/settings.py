@@ -5,6 +5,7 @@ stores are used, so this module never looks at files of its own accord.
 """
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -109,6 +110,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "frontend" / "dist"]
 WHITENOISE_USE_FINDERS = True  # the committed bundle is served as it lies
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^.+\.[0-9a-f]{12}\.[a-z]+$"  # names the bundler gives: kept by browsers for good
 MEDIA_ROOT = Path(env("HYDRA_ARTIFACTS_DIR", str(BASE_DIR / ".hydra" / "artifacts")))
 STORAGES = {
     "default": {"BACKEND": env("HYDRA_STORAGE_BACKEND", "django.core.files.storage.FileSystemStorage")},
@@ -137,8 +139,8 @@ CHANNEL_LAYERS = {
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
+        "controlplane.accounts.authentication.HashedTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
-        "knox.auth.TokenAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -148,13 +150,18 @@ REST_FRAMEWORK = {
         "user": env("HYDRA_RATE_USER", "600/s"),
         "anonymous": env("HYDRA_RATE_ANONYMOUS", "10/s"),
         "login": env("HYDRA_RATE_LOGIN", "30/min"),
+        "join": env("HYDRA_RATE_JOIN", "100/s"),
     },
 }
+REST_KNOX = {"TOKEN_TTL": timedelta(hours=number("HYDRA_TOKEN_HOURS", 240)), "TOKEN_PREFIX": ""}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 32 << 20  # a bulk submit of the largest kind; artifacts are streamed
 SPECTACULAR_SETTINGS = {
     "TITLE": "Hydra",
     "DESCRIPTION": "Submit jobs to a federated cluster, follow them, and see how it shares its machines.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SCHEMA_PATH_PREFIX_TRIM": False,
 }
 
 # What the cluster does. Durations in seconds unless the name says otherwise.
@@ -172,5 +179,6 @@ HYDRA = {
     "artifact_days": number("HYDRA_ARTIFACT_DAYS", 14),  # unused ones are removed after this
     "max_tasks_per_job": number("HYDRA_MAX_TASKS_PER_JOB", 1_000_000),
     "max_live_jobs_per_user": number("HYDRA_MAX_LIVE_JOBS_PER_USER", 20_000),
+    "check_invariants": flag("HYDRA_CHECK_INVARIANTS", False),  # after every round; for tests
     "lease_key_id": int(number("HYDRA_LEASE_KEY_ID", 1)),  # raise it to roll the keys; the previous one stays valid
 }

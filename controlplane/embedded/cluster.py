@@ -10,8 +10,8 @@ from controlplane.statestore import bus
 from controlplane.statestore.models import Node
 from wire.states import NodeState
 
-WAIT_S = 20.0
-POLL_S = 0.1
+WAIT_S = 30.0
+POLL_S = 0.2
 _LEASES = """
 SELECT s.id, s.name, l.epoch, l.holder, l.expires_at > clock_timestamp(),
        extract(epoch FROM clock_timestamp() - l.expires_at)::float

@@ -33,9 +33,12 @@ def programs(home: Home, shape: Shape, environ: dict[str, str]) -> list[Program]
     if shape.only_stores:
         return found
     stores_up = tuple(p.name for p in found)
-    prepare = [*manage("prepare"), "--sub-clusters", ",".join(shape.sub_clusters)]
-    found.append(Program("prepare", prepare, env, stores_up, oneshot=True, silent=True, stop_rank=2))
-    found += role_programs(shape, env)
+    needs = stores_up
+    if not stores.is_prepared(home, list(shape.sub_clusters), env):
+        prepare = [*manage("prepare"), "--sub-clusters", ",".join(shape.sub_clusters)]
+        found.append(Program("prepare", prepare, env, stores_up, oneshot=True, silent=True, stop_rank=2))
+        needs = ("prepare",)
+    found += role_programs(shape, env, needs)
     found += node_programs(home, shape, env)
     return found
 
@@ -94,9 +97,8 @@ def valkey_program(home: Home, env: dict[str, str], name: str, port: int, passwo
     )
 
 
-def role_programs(shape: Shape, env: dict[str, str]) -> list[Program]:
+def role_programs(shape: Shape, env: dict[str, str], needs: tuple[str, ...]) -> list[Program]:
     queues = ",".join([f"rm.{name}" for name in shape.sub_clusters] + ["control"])
-    needs = ("prepare",)
     found = [Program("web", manage("web"), env, needs, stop_rank=2)]
     for name in ("worker-a", "worker-b"):
         argv = [*manage("worker"), "--name", name, "--queues", queues]
@@ -117,7 +119,7 @@ def node_programs(home: Home, shape: Shape, env: dict[str, str]) -> list[Program
             write_node_config(home, shape, env, sub_cluster, name)
             argv = [sys.executable, "-m", "nodemanager", "--config", str(home.nodes / name / "node.json")]
             environ = bare | {"PYTHONPATH": str(REPO)}
-            found.append(Program(name, argv, environ, ("prepare", "web"), silent=True, stop_rank=3, grace_s=5))
+            found.append(Program(name, argv, environ, ("web",), silent=True, stop_rank=3, grace_s=5))
     return found
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from . import binaries, spawn
@@ -74,6 +75,28 @@ def run_initdb(command: list[str], fresh: Path) -> None:
         lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
         problem = next((line for line in lines if "No space left" in line or "error" in line.lower()), lines[-1:])
         raise HomeError(f"the database could not be made in {fresh.parent}: {problem}")
+
+
+def preparation(sub_clusters: list[str]) -> str:
+    """Hash of all that ``manage.py prepare`` would bring into the database."""
+    package = Path(__file__).resolve().parents[1]
+    files = [*package.glob("*/migrations/*.py"), *package.glob("*/schema.sql"), package / "embedded" / "bootstrap.py"]
+    mark = hashlib.sha256(",".join(sub_clusters).encode())
+    for file in sorted(files):
+        mark.update(file.read_bytes())
+    return mark.hexdigest()
+
+
+def prepared_path(home: Home) -> Path:
+    return home.root / "pg" / "hydra.prepared"  # goes with the database it speaks of
+
+
+def is_prepared(home: Home, sub_clusters: list[str], environ: Mapping[str, str]) -> bool:
+    """Whether our own database holds all of that already; of another's we know nothing."""
+    try:
+        return home.uses_own_postgres(environ) and prepared_path(home).read_text() == preparation(sub_clusters)
+    except OSError:
+        return False
 
 
 def before_postgres(home: Home) -> None:

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from psycopg import sql
 
-from controlplane.embedded import bootstrap
+from controlplane.embedded import bootstrap, stores
 from controlplane.embedded.home import Home
 from controlplane.statestore import membership, partitions
 
@@ -26,12 +26,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         home = Home.from_environment()
-        if home.secrets() and home.uses_own_postgres(os.environ):
+        names = options["sub_clusters"].split(",")
+        own = bool(home.secrets()) and home.uses_own_postgres(os.environ)
+        if own:
             create_database()
         migrate()
         partitions.ensure()
-        for line in bootstrap.run(options["sub_clusters"].split(","), home.secrets()):
+        for line in bootstrap.run(names, home.secrets()):
             self.stdout.write(f"made {line}")
+        if own:
+            stores.prepared_path(home).write_text(stores.preparation(names))
 
 
 def create_database() -> None:

@@ -1,0 +1,115 @@
+"""Who may see and do what, as ``rules`` predicates, and the same as database filters for lists.
+
+Operators may do everything and viewers see everything. A tenant sees and
+changes its own jobs; in queues it was granted (and all below them) it sees
+every job, and with level ``admin`` it may change them too.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import rules
+from django.db.models import Q
+
+from .models import QueueAccess, Role, User
+
+if TYPE_CHECKING:
+
+    class JobLike(Protocol):
+        owner_id: int
+        queue: str
+
+
+def access(user: User) -> dict[str, str]:
+    """Queue path -> level, as granted. Read once per user object, that is once per request."""
+    cached: dict[str, str] | None = getattr(user, "_queue_levels", None)
+    if cached is None:
+        cached = dict(QueueAccess.objects.filter(user_id=user.pk).values_list("queue", "level"))
+        user._queue_levels = cached  # type: ignore[attr-defined]
+    return cached
+
+
+def covers(granted: str, queue: str) -> bool:
+    """Whether a grant on one path reaches a queue: the path itself or anything below it."""
+    return queue == granted or queue.startswith(granted + ".")
+
+
+def level_in(user: User, queue: str) -> str | None:
+    """The highest level a tenant was granted that reaches ``queue``; ``None`` without any."""
+    levels = {level for path, level in access(user).items() if covers(path, queue)}
+    if QueueAccess.Level.ADMIN in levels:
+        return QueueAccess.Level.ADMIN
+    return QueueAccess.Level.SUBMIT if levels else None
+
+
+@rules.predicate
+def is_operator(user: User) -> bool:
+    return bool(user.is_active and getattr(user, "role", None) == Role.OPERATOR)
+
+
+@rules.predicate
+def is_viewer(user: User) -> bool:
+    return bool(user.is_active and getattr(user, "role", None) == Role.VIEWER)
+
+
+@rules.predicate
+def is_tenant(user: User) -> bool:
+    return bool(user.is_active and getattr(user, "role", None) == Role.TENANT)
+
+
+@rules.predicate
+def owns(user: User, job: "JobLike | None") -> bool:
+    return job is not None and job.owner_id == user.pk
+
+
+@rules.predicate
+def shares_queue(user: User, job: "JobLike | None") -> bool:
+    return job is not None and level_in(user, job.queue) is not None
+
+
+@rules.predicate
+def administers_queue(user: User, job: "JobLike | None") -> bool:
+    return job is not None and level_in(user, job.queue) == QueueAccess.Level.ADMIN
+
+
+rules.add_perm("jobs.view", is_operator | is_viewer | (is_tenant & (owns | shares_queue)))
+rules.add_perm("jobs.change", is_operator | (is_tenant & (owns | administers_queue)))
+rules.add_perm("jobs.submit", is_operator | is_tenant)
+rules.add_perm("cluster.view_all", is_operator | is_viewer)
+rules.add_perm("cluster.operate", is_operator)
+rules.add_perm("audit.view", is_operator)
+
+
+def sees_everything(user: User) -> bool:
+    return bool(rules.has_perm("cluster.view_all", user))
+
+
+def visible_jobs(user: User) -> list[dict[str, Any]]:
+    """Filters on jobs whose union is what ``user`` sees; each one is served by an index.
+
+    An empty filter means everything.
+    """
+    if sees_everything(user):
+        return [{}]
+    if not is_tenant(user):
+        return []
+    return [{"owner_id": user.pk}] + [{"queue": path} for path in sorted(access(user))] + [
+        {"queue__startswith": path + "."} for path in sorted(access(user))
+    ]
+
+
+def visible_queues(user: User, paths: Iterable[str]) -> set[str]:
+    """Of these queues, those whose jobs ``user`` sees without owning them."""
+    if sees_everything(user):
+        return set(paths)
+    return {path for path in paths if level_in(user, path)}
+
+
+def visible_jobs_q(user: User, prefix: str = "") -> Q:
+    """The same as one condition, for look-ups of a single row. ``prefix``: path to the job, with ``__``."""
+    condition = Q(pk__in=[])
+    for part in visible_jobs(user):
+        if not part:
+            return Q()
+        condition |= Q(**{prefix + key: value for key, value in part.items()})
+    return condition

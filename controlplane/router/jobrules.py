@@ -1,0 +1,153 @@
+"""What a job must keep to beyond its single fields: dependencies, data between groups, sizes in total.
+
+Each rule yields findings; none changes the spec. A job without dependencies,
+files, inputs and outputs costs next to nothing here, for bulk submits' sake.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from controlplane.statestore.actions.errors import FieldError
+
+if TYPE_CHECKING:
+    from controlplane.router.jobspec import GroupSpec, JobSpec
+
+MAX_ENV_BYTES = 128 * 1024
+MAX_ARGV_BYTES = 128 * 1024  # what Linux takes for one argument
+INDEX = "{index}"
+RESERVED_ENV = "HYDRA_"
+
+
+def check(spec: "JobSpec", max_tasks: int) -> list[FieldError]:
+    """Everything wrong with a job whose fields are each right."""
+    found = list(_sizes(spec, max_tasks))
+    names = {g.name: g for g in spec.groups}
+    if len(names) < len(spec.groups):
+        found += _repeated_names(spec)
+    if any(g.after for g in spec.groups):
+        found += _dependencies(spec, names)
+    if not found:
+        for no, group in enumerate(spec.groups):
+            found += _group(spec, no, group, names)
+    return found
+
+
+def _sizes(spec: "JobSpec", max_tasks: int) -> Iterator[FieldError]:
+    total = sum(g.count for g in spec.groups)
+    if total > max_tasks:
+        yield FieldError(
+            "groups", f"the job has {total} tasks, at most {max_tasks} are allowed", "split it into several jobs"
+        )
+
+
+def _repeated_names(spec: "JobSpec") -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for no, group in enumerate(spec.groups):
+        if group.name in seen:
+            yield FieldError(f"groups.{no}.name", f"another group is called {group.name!r} too", "give each its own name")
+        seen.add(group.name)
+
+
+def _dependencies(spec: "JobSpec", names: dict[str, "GroupSpec"]) -> list[FieldError]:
+    found = []
+    for no, group in enumerate(spec.groups):
+        for i, name in enumerate(group.after):
+            field = f"groups.{no}.after.{i}"
+            if name not in names:
+                found.append(FieldError(field, f"there is no group {name!r}", "name a group of this job"))
+            elif spec.kind == "service":
+                found.append(FieldError(field, "a service's groups never end", "remove `after`, or use kind: batch"))
+        if len(set(group.after)) < len(group.after):
+            found.append(FieldError(f"groups.{no}.after", "names a group twice", "name each group once"))
+    if not found:
+        found += _cycle(spec)
+    return found
+
+
+def _cycle(spec: "JobSpec") -> list[FieldError]:
+    """Take away groups all of whose dependencies are gone; what stays is on or behind a cycle."""
+    left = {g.name: set(g.after) for g in spec.groups}
+    while free := [name for name, after in left.items() if not after & left.keys()]:
+        for name in free:
+            del left[name]
+    if not left:
+        return []
+    no = next(i for i, g in enumerate(spec.groups) if g.name in left)
+    return [
+        FieldError(
+            f"groups.{no}.after",
+            f"these groups wait for one another: {', '.join(sorted(left))}"[:500],
+            "remove one dependency of the circle",
+        )
+    ]
+
+
+def ancestors(group: "GroupSpec", names: dict[str, "GroupSpec"]) -> set[str]:
+    """Every group that has ended before ``group`` begins."""
+    found: set[str] = set()
+    todo = list(group.after)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += names[name].after
+    return found
+
+
+def _group(spec: "JobSpec", no: int, group: "GroupSpec", names: dict[str, "GroupSpec"]) -> Iterator[FieldError]:
+    at = f"groups.{no}."
+    yield from _command(at, group)
+    if group.env:
+        yield from _env(at, group)
+    if group.files or spec.files:
+        yield from _twice(at + "files", [f.path for f in spec.files + group.files], "two files have the path")
+    if group.outputs:
+        yield from _twice(at + "outputs", [o.name for o in group.outputs], "two outputs are called")
+    if group.inputs:
+        yield from _inputs(at, group, names)
+
+
+def _command(at: str, group: "GroupSpec") -> Iterator[FieldError]:
+    if group.shell and len(group.command) != 1:
+        yield FieldError(at + "command", "with shell: true it must be one text", "join the parts into one script")
+    if not group.command[0]:
+        yield FieldError(at + "command.0", "is empty", "name the program to run")
+    if sum(map(len, group.command)) * 4 > MAX_ARGV_BYTES and sum(len(c.encode()) for c in group.command) > MAX_ARGV_BYTES:
+        yield FieldError(at + "command", f"is longer than {MAX_ARGV_BYTES} bytes", "put the text into a file of the job")
+
+
+def _env(at: str, group: "GroupSpec") -> Iterator[FieldError]:
+    for name in group.env:
+        if name.startswith(RESERVED_ENV):
+            yield FieldError(f"{at}env.{name}", "names beginning with HYDRA_ are set by Hydra", "choose another name")
+    if sum(len(k.encode()) + len(v.encode()) for k, v in group.env.items()) > MAX_ENV_BYTES:
+        yield FieldError(at + "env", f"is larger than {MAX_ENV_BYTES} bytes in all", "put large values into a file")
+
+
+def _twice(field: str, values: list[str], what: str) -> Iterator[FieldError]:
+    if len(set(values)) < len(values):
+        value = next(v for i, v in enumerate(values) if v in values[:i])
+        yield FieldError(field, f"{what} {value!r}"[:300], "make them different")
+
+
+def _inputs(at: str, group: "GroupSpec", names: dict[str, "GroupSpec"]) -> Iterator[FieldError]:
+    before = ancestors(group, names)
+    yield from _twice(at + "inputs", [i.path for i in group.inputs], "two inputs have the path")
+    for i, item in enumerate(group.inputs):
+        field = f"{at}inputs.{i}"
+        if item.group not in before:
+            yield FieldError(
+                field + ".group",
+                f"{group.name!r} does not run after {item.group!r}",
+                f"add {item.group} to `after`, or correct the name",
+            )
+            continue
+        source = names[item.group]
+        if item.name not in {o.name for o in source.outputs}:
+            yield FieldError(field + ".name", f"{item.group!r} has no output {item.name!r}", "name one of its outputs")
+        if source.count > 1 and INDEX not in item.path:
+            yield FieldError(
+                field + ".path",
+                f"{source.count} tasks of {item.group!r} would write to one path",
+                f"put {INDEX} into the path",
+            )

@@ -1,0 +1,224 @@
+"""The job a tenant hands in: its shape, its bounds, and plain words for what is wrong with it.
+
+``parse`` turns decoded JSON into a ``JobSpec`` with every default filled in;
+what single fields cannot say (dependencies, total size, who reads whose
+outputs) is checked by ``controlplane.router.jobrules``. Units stand last in
+names. Unknown fields are refused, and no value is converted from another type.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
+
+from controlplane.router import jobrules
+from controlplane.statestore.actions.errors import FieldError
+from scheduler.core import labels
+
+DNS = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+NO_NUL = r"^[^\x00]*$"
+DAYS_30_S = 30 * 86400
+
+
+def _relative(path: str) -> str:
+    """A path below the work folder, nothing else: no root, no step upwards, no control characters."""
+    parts = path.split("/")
+    if path.startswith("/"):
+        raise PydanticCustomError("path", "is absolute")
+    if any(part in {"", ".", ".."} for part in parts):
+        raise PydanticCustomError("path", "has an empty, '.' or '..' part")
+    if any(ord(c) < 32 or ord(c) == 127 for c in path):
+        raise PydanticCustomError("path", "holds a control character")
+    if len(path.encode()) > 255:
+        raise PydanticCustomError("path", "is longer than 255 bytes")
+    return path
+
+
+def _label_expression(text: str) -> str:
+    try:
+        labels.parse(text)
+    except (ValueError, RecursionError) as error:
+        why = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise PydanticCustomError("labels", "{why}", {"why": why}) from None
+    return text
+
+
+def _script_as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+GroupName = Annotated[str, StringConstraints(pattern=DNS, max_length=63)]
+JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", max_length=128)]
+QueuePath = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=255)]
+Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.:/=]*$", max_length=63)]
+Text = Annotated[str, StringConstraints(pattern=NO_NUL)]
+EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
+OutputName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]*$", max_length=63)]
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+PlaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
+RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
+LabelExpression = Annotated[str, StringConstraints(max_length=1024), AfterValidator(_label_expression)]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Resources(Strict):
+    """What one container gets. 1000 ``vcores_milli`` are one core."""
+
+    memory_mib: Annotated[int, Field(ge=1, le=2**24)] = 256
+    vcores_milli: Annotated[int, Field(ge=1, le=2**20)] = 1000
+    gpus: Annotated[int, Field(ge=0, le=63)] = 0
+
+
+class FileSpec(Strict):
+    """An uploaded artifact to place at ``path`` in the work folder; ``mode`` as for chmod, in decimal."""
+
+    path: RelativePath
+    digest: Digest
+    size: Annotated[int, Field(ge=0)] = 0
+    mode: Annotated[int, Field(ge=0, le=0o777)] = 0o644
+
+
+class InputSpec(Strict):
+    """Outputs ``name`` of every task of ``group``, placed as ``path``; ``{index}`` is the producing task's."""
+
+    group: GroupName
+    name: OutputName
+    path: RelativePath
+
+
+class OutputSpec(Strict):
+    """The file ``path`` a task leaves behind, kept as ``name``."""
+
+    name: OutputName
+    path: RelativePath
+    optional: bool = False
+
+
+class Locality(Strict):
+    """Where tasks would rather run; without ``relax`` nowhere else."""
+
+    nodes: Annotated[list[PlaceName], Field(max_length=256)] = []
+    racks: Annotated[list[PlaceName], Field(max_length=64)] = []
+    relax: bool = True
+
+
+class GroupSpec(Strict):
+    """Tasks of one command and shape."""
+
+    name: GroupName
+    count: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    command: Annotated[list[Text], BeforeValidator(_script_as_list), Field(min_length=1, max_length=4096)]
+    shell: bool = False
+    resources: Resources = Resources()
+    env: Annotated[dict[EnvName, Text], Field(max_length=512)] = {}
+    files: Annotated[list[FileSpec], Field(max_length=1000)] = []
+    inputs: Annotated[list[InputSpec], Field(max_length=256)] = []
+    outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
+    after: Annotated[list[GroupName], Field(max_length=256)] = []
+    retries: Annotated[int, Field(ge=0, le=100)] = 0
+    timeout_s: Annotated[int, BeforeValidator(_whole), Field(ge=0, le=DAYS_30_S)] = 0
+    grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+    execution_type: Literal["guaranteed", "opportunistic"] = "guaranteed"
+    locality: Locality = Locality()
+    node_labels: LabelExpression = ""
+    estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
+
+
+class JobSpec(Strict):
+    """A whole submission. ``files`` are placed for every group."""
+
+    name: JobName
+    kind: Literal["batch", "service"] = "batch"
+    queue: QueuePath = "root.default"
+    priority: Annotated[int, Field(ge=-500, le=499)] = 0
+    tags: Annotated[list[Tag], Field(max_length=32)] = []
+    files: Annotated[list[FileSpec], Field(max_length=1000)] = []
+    groups: Annotated[list[GroupSpec], Field(min_length=1, max_length=256)]
+
+
+# What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
+REMEDIES = {
+    "missing": "add the field",
+    "extra_forbidden": "remove the field, or check its spelling",
+    "string_type": "give a text",
+    "string_unicode": "give valid Unicode text",
+    "int_type": "give a whole number without quotes",
+    "float_type": "give a number without quotes",
+    "finite_number": "give a finite number",
+    "bool_type": "give true or false",
+    "list_type": "give a list",
+    "dict_type": "give a mapping of names to values",
+    "model_type": "give a mapping of fields",
+    "greater_than_equal": "use {ge} or more",
+    "less_than_equal": "use {le} or less",
+    "too_short": "give at least {min_length}",
+    "too_long": "give at most {max_length}",
+    "string_too_short": "give at least {min_length} character(s)",
+    "string_too_long": "use at most {max_length} characters",
+    "literal_error": "use {expected}",
+    "path": "use a path relative to the work folder, such as data/in.csv",
+    "labels": "write an expression such as gpu && !spot",
+    "int_from_float": "give a whole number",
+}
+PATTERN_REMEDIES = {
+    DNS: "use lower-case letters, digits and '-', beginning and ending with a letter or digit",
+    NO_NUL: "remove the NUL character",
+}
+FIELD_REMEDIES = {
+    "digest": "give the SHA-256 of the uploaded file, 64 lower-case hexadecimal digits",
+    "queue": "give a queue's path, such as root.default",
+    "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
+    "env": "use letters, digits and '_' in environment names, not beginning with a digit",
+}
+
+
+def _field(loc: tuple[int | str, ...]) -> str:
+    """``("groups", 0, "command")`` as ``groups.0.command``; keys of mappings are cut to a readable length."""
+    return ".".join(str(part)[:64] for part in loc if part != "[key]")
+
+
+def _remedy(error: Any) -> str:
+    name = str(error["loc"][-1]) if error["loc"] else ""
+    if error["loc"] and name == "[key]":
+        return FIELD_REMEDIES["env"]
+    if name in FIELD_REMEDIES and error["type"] in {"string_pattern_mismatch", "extra_forbidden"}:
+        return FIELD_REMEDIES[name]
+    context = error.get("ctx") or {}
+    if error["type"] == "string_pattern_mismatch":
+        return PATTERN_REMEDIES.get(
+            context.get("pattern", ""), "use letters, digits and the punctuation the tenants' guide names for it"
+        )
+    return REMEDIES.get(error["type"], "see the tenants' guide for what this field takes").format_map(context)
+
+
+def explain(error: ValidationError, prefix: str = "") -> list[FieldError]:
+    """pydantic's findings as field, message and remedy; at most 50 of them."""
+    found = error.errors(include_url=False, include_input=False)[:50]
+    return [FieldError(prefix + (_field(e["loc"]) or "job"), e["msg"], _remedy(e)) for e in found]
+
+
+def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobSpec | None, list[FieldError]]:
+    """A valid spec and no errors, or no spec and what is wrong. ``prefix`` stands before each field's name."""
+    try:
+        spec = JobSpec.model_validate(data)
+    except ValidationError as error:
+        return None, explain(error, prefix)
+    found = jobrules.check(spec, max_tasks)
+    if found:
+        return None, [FieldError(prefix + e.field, e.message, e.remedy) for e in found[:50]]
+    return spec, []
+
+
+def merge_files(spec: JobSpec) -> JobSpec:
+    """Move the files of the job into each of its groups, where the RM and the nodes look for them."""
+    for group in spec.groups:
+        group.files = spec.files + group.files
+    spec.files = []
+    return spec

@@ -1,0 +1,158 @@
+"""What nodes ask over HTTP (``wire.nodeapi``). A node reaches its own containers and their files, nothing else."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts.throttles import Join
+from controlplane.router import download
+from controlplane.router.nodeauth import IsNode, NodeAuthentication, NodePrincipal
+from controlplane.router.views.artifacts import RawBody, check_digest, check_size
+from controlplane.router.views.common import View
+from controlplane.statestore.actions import artifacts, logs, nodes
+from controlplane.statestore.actions.audit import Actor, record
+from controlplane.statestore.actions.errors import Conflict, FieldError, Forbidden, Invalid
+from controlplane.statestore.models import Artifact, Container, ContainerHistory, Job, Node
+from controlplane.statestore.queries import outputs
+from wire.ids import parse_container
+from wire.nodeapi import InputFile, Register
+
+INDEX = "{index}"
+
+
+class NodeView(View):
+    """Base of the nodes' views. They are the wire's business and so not in the people's schema."""
+
+    authentication_classes = [NodeAuthentication]
+    permission_classes = [IsNode]
+    throttle_classes: list[Any] = []
+    schema = None
+
+
+def principal(request: Request) -> NodePrincipal:
+    assert isinstance(request.user, NodePrincipal)
+    return request.user
+
+
+class RegisterNode(View):
+    authentication_classes: list[Any] = []
+    permission_classes = [AllowAny]
+    throttle_classes = [Join]
+    schema = None
+
+    def post(self, request: Request) -> Response:
+        """Join token and description in, session with credential out."""
+        data = request.data
+        known = {f.name for f in fields(Register)}
+        needed = {"join_token", "name", "rack", "memory_mib", "vcores_milli"}
+        if not isinstance(data, dict) or not needed <= data.keys() <= known:
+            wrong = FieldError("body", "does not have the fields of a registration", "send wire.nodeapi.Register as JSON")
+            raise Invalid("the node cannot be registered", [wrong])
+        session = nodes.register(Register(**data), request.META.get("REMOTE_ADDR") or None)
+        return Response(asdict(session), status=201)
+
+
+class NodeSession(NodeView):
+    def get(self, request: Request) -> Response:
+        """The session without its credential; the node's Redis user is made again if Redis has lost it."""
+        me = principal(request)
+        node = Node.objects.select_related("sub_cluster").get(pk=me.node_id)
+        nodes.ensure_redis_user(node, me.sha256)
+        return Response(asdict(nodes.session(node, node.sub_cluster)))
+
+
+class NodeLogs(NodeView):
+    def post(self, request: Request) -> Response:
+        """Pieces of logs of this node's containers; repeating one changes nothing."""
+        data = request.data
+        pieces = logs.parse(data.get("chunks") if isinstance(data, dict) else None)
+        wanted = logs.containers(pieces)
+        node_id = principal(request).node_id
+        days = {}
+        for model in (Container, ContainerHistory):
+            rows = model.objects.filter(pk__in=wanted - days.keys(), node_id=node_id).values_list("pk", "allocated_at")
+            days |= {pk: at.date() for pk, at in rows}
+        if wanted - days.keys():
+            refuse(request, f"logs of {len(wanted - days.keys())} containers that are not its own")
+        logs.store(pieces, days)
+        return Response(status=204)
+
+
+def refuse(request: Request, what: str) -> None:
+    """Note in the audit log that a node reached for what is not its own, and refuse."""
+    me = principal(request)
+    record(Actor(None, request.META.get("REMOTE_ADDR") or None), "node.refused", f"node/{me.node_id}", after={"what": what})
+    raise Forbidden(f"node {me.node_id} may not have {what}")
+
+
+def own_container(request: Request, text: str) -> Container:
+    """The live container on this node; ``Conflict`` when it is over or elsewhere, audited when it is another node's."""
+    try:
+        container_id = parse_container(text)
+    except ValueError as error:
+        raise Invalid(str(error)[:200]) from None
+    container = Container.objects.filter(pk=container_id).first()
+    if container is None:
+        raise Conflict(f"{text} is not live")
+    if container.node_id != principal(request).node_id:
+        refuse(request, f"{text}, which is live on another node")
+    return container
+
+
+def _group(container: Container) -> tuple[Job, dict[str, Any]]:
+    job = Job.objects.get(pk=container.job_id)
+    group: dict[str, Any] = job.spec["groups"][container.group_no]
+    return job, group
+
+
+def inputs_of(container: Container) -> list[InputFile]:
+    """The outputs of other groups that the container's group asks for; winning attempts only."""
+    job, group = _group(container)
+    wanted = {(i["group"], i["name"]) for i in group["inputs"]}
+    found = outputs.of_groups(job, wanted)
+    return [
+        InputFile(i["path"].replace(INDEX, str(o["index"])), o["digest"], o["size"])
+        for i in group["inputs"]
+        for o in found
+        if (o["group"], o["name"]) == (i["group"], i["name"])
+    ]
+
+
+class ContainerInputs(NodeView):
+    def get(self, request: Request, container: str) -> Response:
+        """Where to place which artifact before the command starts."""
+        return Response({"inputs": [asdict(i) for i in inputs_of(own_container(request, container))]})
+
+
+class NodeArtifact(NodeView):
+    def get(self, request: Request, digest: str) -> HttpResponseBase:
+        """The bytes, for a live container on this node whose files or inputs name them."""
+        container = own_container(request, request.query_params.get("container", ""))
+        _, group = _group(container)
+        allowed = {f["digest"] for f in group["files"]}
+        if check_digest(digest) not in allowed:
+            allowed |= {i.digest for i in inputs_of(container)}
+        if digest not in allowed:
+            refuse(request, f"artifact {digest[:12]}, which its container does not name")
+        size = Artifact.objects.filter(digest=digest).values_list("size", flat=True).first()
+        artifacts.touch([digest])
+        return download.artifact(digest, size or 0, request.headers.get("Range"))
+
+
+class ContainerOutput(NodeView):
+    parser_classes = [RawBody]
+
+    def put(self, request: Request, container: str, name: str) -> Response:
+        """Keep an output of a live attempt. An attempt that has ended publishes nothing (409)."""
+        check_size(request)
+        live = own_container(request, container)
+        digest, path = check_digest(request.query_params.get("sha256", "")), request.query_params.get("path", "")
+        _, group = _group(live)
+        if not any(o["name"] == name and o["path"] == path for o in group["outputs"]):
+            refuse(request, f"an output {name[:63]!r} that its container does not name")
+        size = artifacts.publish_output(live.pk, principal(request).node_id, name, path, digest, request._request)
+        return Response({"digest": digest, "size": size}, status=201)

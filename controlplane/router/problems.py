@@ -1,0 +1,126 @@
+"""Errors as RFC 9457 problem documents: ``type, title, status, detail, errors: [{field, message, remedy}]``."""
+
+import json
+import logging
+from dataclasses import asdict
+from typing import Any
+
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import DataError, InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from controlplane.statestore.actions.errors import FieldError, Refused
+
+log = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/problem+json"
+RETRY_AFTER_S = 2
+TYPE = "urn:hydra:problem:"
+TITLES = {
+    400: ("malformed", "The request cannot be read"),
+    401: ("not-authenticated", "Log in first"),
+    403: ("forbidden", "Your account may not do this"),
+    404: ("not-found", "There is no such thing, or it is not yours to see"),
+    405: ("method-not-allowed", "This address does not take that method"),
+    406: ("not-acceptable", "This address cannot answer in that format"),
+    413: ("too-large", "The request is too large"),
+    415: ("unsupported-media-type", "The body's format is not one this address reads"),
+    416: ("range", "The range lies outside the artifact"),
+    422: ("invalid", "The request has errors"),
+    429: ("too-many", "Too much at once"),
+    500: ("internal", "Something went wrong here"),
+    503: ("unavailable", "The control plane cannot do this right now"),
+}
+
+
+def document(status: int, detail: str, errors: list[FieldError] | None = None, slug: str = "", title: str = "") -> dict:
+    """The body of a problem document."""
+    default_slug, default_title = TITLES.get(status, ("refused", "The request was refused"))
+    return {
+        "type": TYPE + (slug or default_slug),
+        "title": title or default_title,
+        "status": status,
+        "detail": detail,
+        "errors": [asdict(e) for e in errors or []],
+    }
+
+
+def plain(status: int, detail: str, retry_after_s: int = 0) -> HttpResponse:
+    """A problem outside of REST framework's views."""
+    response = HttpResponse(json.dumps(document(status, detail)), status=status, content_type=CONTENT_TYPE)
+    if retry_after_s:
+        response["Retry-After"] = str(retry_after_s)
+    return response
+
+
+def _flatten(detail: Any, field: str = "") -> list[FieldError]:
+    """REST framework's nested error details as a flat list."""
+    if isinstance(detail, dict):
+        return [e for key, value in detail.items() for e in _flatten(value, f"{field}.{key}".strip("."))]
+    if isinstance(detail, list):
+        return [e for value in detail for e in _flatten(value, field)]
+    return [FieldError(field.removesuffix(".non_field_errors"), str(detail), "correct the value")]
+
+
+def _from_framework(error: exceptions.APIException) -> Response:
+    errors = _flatten(error.detail) if isinstance(error, exceptions.ValidationError) else []
+    status = 422 if isinstance(error, exceptions.ValidationError) else error.status_code
+    detail = "the request has errors" if errors else str(error.detail)
+    headers = {}
+    if isinstance(error, exceptions.Throttled):
+        detail = "this account sends requests faster than it may"
+        headers["Retry-After"] = str(max(1, round(error.wait or 1)))
+    if header := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = header
+    return _response(document(status, detail, errors), headers)
+
+
+def _response(body: dict, headers: dict[str, str]) -> Response:
+    response = Response(body, status=body["status"], headers=headers)
+    response.content_type = CONTENT_TYPE
+    return response
+
+
+def _unavailable(error: Exception) -> Response:
+    log.warning("the StateStore did not answer: %s", error)
+    body = document(503, "the StateStore does not answer; nothing was lost, try again shortly")
+    return _response(body, {"Retry-After": str(RETRY_AFTER_S)})
+
+
+def problem_response(error: Exception, context: dict[str, Any]) -> Response:
+    """REST framework's ``EXCEPTION_HANDLER``. An error nobody foresaw is logged and answered without its text."""
+    if isinstance(error, Refused):
+        headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
+        return _response(document(error.status, error.detail, error.errors, error.slug, error.title), headers)
+    if isinstance(error, exceptions.APIException):
+        return _from_framework(error)
+    if isinstance(error, Http404):
+        return _response(document(404, "there is no such thing, or it is not yours to see"), {})
+    if isinstance(error, PermissionDenied):
+        return _response(document(403, "your account may not do this"), {})
+    if isinstance(error, OperationalError | InterfaceError):
+        return _unavailable(error)
+    if isinstance(error, RequestDataTooBig):
+        return _response(document(413, "the body is larger than this address takes; send less at once"), {})
+    if isinstance(error, SuspiciousOperation | BadRequest | DataError):
+        return _response(document(400, "the request holds a value that cannot be used"), {})
+    log.error("unforeseen error in %s", context.get("view"), exc_info=error)
+    return _response(document(500, "the request failed for a reason that is now in the log of the web process"), {})
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return plain(400, "the request cannot be read")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return plain(403, "your account may not do this")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return plain(404, f"there is nothing at {request.path[:200]}")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return plain(500, "the request failed for a reason that is now in the log of the web process")

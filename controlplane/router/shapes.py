@@ -1,0 +1,336 @@
+"""The API's answers as types: what OpenAPI says, what clients are generated from, what tests hold answers against.
+
+Answers themselves are plain dictionaries from ``statestore.queries``. Times
+are UTC, ISO 8601; units stand last in names.
+"""
+
+import datetime as dt
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class FieldProblem(Shape):
+    field: str
+    message: str
+    remedy: str
+
+
+class Problem(Shape):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldProblem]
+
+
+class Amounts(Shape):
+    memory_mib: int
+    vcores_milli: int
+    gpus: int
+
+
+class GroupInfo(Shape):
+    no: int
+    name: str
+    count: int
+    state: str
+    pending: int
+    running: int
+    succeeded: int
+    failed: int
+    killed: int
+    retried: int
+    resources: Amounts
+    after: list[str]
+    reason: dict[str, Any] | None
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+
+
+class JobInfo(Shape):
+    id: int
+    name: str
+    kind: str
+    queue: str
+    owner: str
+    priority: int
+    tags: list[str]
+    state: str
+    message: str
+    home: str
+    submitted_at: dt.datetime
+    admitted_at: dt.datetime | None
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+    groups: list[GroupInfo]
+    waiting: str | None
+
+
+class JobDetail(JobInfo):
+    spec: dict[str, Any]
+
+
+class PageOf(Shape):
+    next: str | None
+    previous: str | None
+
+
+class JobPage(PageOf):
+    results: list[JobInfo]
+
+
+class TaskInfo(Shape):
+    group: str
+    index: int
+    state: str
+    attempts: int
+    container: str | None
+    node: str | None
+    exit_code: int | None
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+
+
+class TaskPage(PageOf):
+    results: list[TaskInfo]
+
+
+class ContainerInfo(Shape):
+    id: str
+    job: int
+    group: str
+    index: int
+    attempt: int
+    node: str
+    sub_cluster: str
+    state: str
+    reason: str | None
+    exit_code: int | None
+    allocated_at: dt.datetime
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+    memory_mib: int
+    vcores_milli: int
+    gpus: list[int]
+    peak_memory_mib: int | None
+    cpu_ms: int | None
+
+
+class ContainerPage(PageOf):
+    results: list[ContainerInfo]
+
+
+class EventInfo(Shape):
+    id: int
+    at: dt.datetime
+    kind: str
+    message: str
+
+
+class EventPage(PageOf):
+    results: list[EventInfo]
+
+
+class OutputInfo(Shape):
+    group: str
+    index: int
+    name: str
+    path: str
+    digest: str
+    size: int
+    container: str
+
+
+class OutputPage(PageOf):
+    results: list[OutputInfo]
+
+
+class LogPart(Shape):
+    data: str
+    offset: int
+    next_offset: int
+    skipped: int
+    complete: bool
+
+
+class ArtifactInfo(Shape):
+    digest: str
+    size: int
+
+
+class BulkIds(Shape):
+    ids: list[int]
+
+
+class Asked(Shape):
+    """What was asked of the job's home; the job's rows change when it has been carried out."""
+
+    id: int
+    asked: str
+
+
+class QueueInfo(Shape):
+    path: str
+    parent: str | None
+    guaranteed: float
+    maximum: float
+    weight: float
+    open_to_all: bool
+    stopped: bool
+    leaf: bool
+    policy_version: int
+    used: dict[str, int]
+    pending: int
+    may_submit: bool
+
+
+class QueueList(PageOf):
+    results: list[QueueInfo]
+
+
+class SubClusterInfo(Shape):
+    id: int
+    name: str
+    state: str
+    leader: str | None
+    epoch: int
+    lease_ok: bool
+    nodes: dict[str, int]
+    capacity: Amounts
+    allocated: Amounts
+    used: dict[str, int]
+    pending: dict[str, int]
+    live_containers: int
+    frozen: bool
+    rounds: int
+    placed: int
+    ended: int
+    round_ms: float | None
+    rounds_per_s: float | None
+    placed_per_s: float | None
+    policy_version: int | None
+    summary_age_s: float | None
+
+
+class SubClusterList(PageOf):
+    results: list[SubClusterInfo]
+
+
+class NodeInfo(Shape):
+    id: int
+    name: str
+    sub_cluster: str
+    rack: str
+    state: str
+    health: list[str]
+    labels: dict[str, str]
+    capacity: Amounts
+    allocated: Amounts
+    used: dict[str, int]
+    containers: int
+    last_seen_s: float | None
+    enforces: list[str]
+    host: str
+    version: str
+
+
+class NodePage(PageOf):
+    results: list[NodeInfo]
+
+
+class JoinTokenInfo(Shape):
+    """``token`` is shown this once."""
+
+    id: int
+    token: str
+    sub_cluster: str
+    expires_at: dt.datetime | None
+
+
+class Overview(Shape):
+    at: float
+    policy_version: int | None
+    sub_clusters: list[SubClusterInfo]
+    nodes: dict[str, int]
+    capacity: Amounts
+    allocated: Amounts
+    used: dict[str, int]
+    pending: dict[str, int]
+    live_containers: int
+    jobs: dict[str, int]
+    queues: list[QueueInfo]
+
+
+class AuditInfo(Shape):
+    id: int
+    at: dt.datetime
+    actor: str | None
+    action: str
+    target: str
+    before: Any
+    after: Any
+    address: str | None
+
+
+class AuditPage(PageOf):
+    results: list[AuditInfo]
+
+
+class Health(Shape):
+    status: str
+    stores: dict[str, str]
+
+
+class QueueRight(Shape):
+    path: str
+    level: str
+
+
+class Me(Shape):
+    id: int
+    username: str
+    role: str
+    queues: list[QueueRight]
+
+
+class LoginRequest(Shape):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    username: str = Field(max_length=150, pattern=r"^[^\x00]+$")
+    password: str = Field(max_length=1024, pattern=r"^[^\x00]+$")
+
+
+class LoginAnswer(Shape):
+    token: str
+    expiry: dt.datetime | None
+    user: Me
+
+
+class CsrfAnswer(Shape):
+    csrf_token: str
+
+
+class KillRequest(Shape):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    message: str = Field(default="", max_length=1000, pattern=r"^[^\x00]*$")
+
+
+class PriorityRequest(Shape):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    priority: int = Field(ge=-500, le=499)
+
+
+class JoinTokenRequest(Shape):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    note: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
+    valid_s: int | None = Field(default=None, ge=1, le=10 * 365 * 86400)

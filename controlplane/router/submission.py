@@ -1,0 +1,195 @@
+"""From decoded JSON to stored jobs: validate, check rights and artifacts, choose homes, store.
+
+Queries per submit, however many jobs: artifacts (only where files are named),
+live-job count (every other second), the storing statement.
+"""
+
+import datetime as dt
+import json
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q
+
+from controlplane.accounts.models import User
+from controlplane.accounts.rights import is_operator
+from controlplane.router import cluster, jobspec
+from controlplane.router.jobspec import JobSpec
+from controlplane.router.routing import Ask
+from controlplane.statestore.actions import artifacts, jobs
+from controlplane.statestore.actions.audit import Actor
+from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
+from controlplane.statestore.models import Artifact, TaskOutput
+from controlplane.statestore.queries.jobs import waiting
+from wire.states import GroupState, JobState
+
+Json = dict[str, Any]
+MAX_ERRORS = 50
+
+
+def submit_one(user: User, actor: Actor, data: Any, once: Once | None) -> Json:
+    """Store one job; Job JSON."""
+    if once and (earlier := jobs.earlier_answer(user.pk, once)):
+        return earlier
+    (spec,), (new,), (home,) = _prepare(user, [data], "")
+
+    def respond(ids: list[int], at: dt.datetime) -> Json:
+        return _as_json(ids[0], at, spec, home, user.username)
+
+    return jobs.submit(actor, [new], respond, once)
+
+
+def submit_many(user: User, actor: Actor, data: list[Any], once: Once | None) -> Json:
+    """Store all the jobs or none; ``{"ids": [...]}`` in their order."""
+    if once and (earlier := jobs.earlier_answer(user.pk, once)):
+        return earlier
+    _, new, _ = _prepare(user, data, "jobs.{}.")
+    return jobs.submit(actor, new, lambda ids, _: {"ids": ids}, once)
+
+
+def _prepare(user: User, data: list[Any], prefix: str) -> tuple[list[JobSpec], list[NewJob], list[str]]:
+    specs = _validated(data, prefix)
+    _check_queues(user, specs, prefix)
+    _check_artifacts(user, specs, prefix)
+    cluster.claim_live_jobs(user, len(specs))
+    new, homes = [], []
+    for spec in specs:
+        home = cluster.home(_ask(spec, user.pk))
+        new.append(_new_job(spec, home.id))
+        homes.append(home.name)
+    return specs, new, homes
+
+
+def _validated(data: list[Any], prefix: str) -> list[JobSpec]:
+    specs: list[JobSpec] = []
+    wrong: list[FieldError] = []
+    most = int(settings.HYDRA["max_tasks_per_job"])
+    for i, item in enumerate(data):
+        spec, found = jobspec.parse(item, prefix.format(i), most)
+        wrong += found
+        if spec is not None:
+            specs.append(spec)
+        if len(wrong) >= MAX_ERRORS:
+            break
+    if wrong:
+        raise Invalid("the job has errors" if len(data) == 1 else "some jobs have errors", wrong[:MAX_ERRORS])
+    return specs
+
+
+def _check_queues(user: User, specs: list[JobSpec], prefix: str) -> None:
+    verdicts: dict[str, FieldError | None] = {}
+    for i, spec in enumerate(specs):
+        if spec.queue not in verdicts:
+            verdicts[spec.queue] = cluster.queue_error(user, spec.queue, prefix.format(i) + "queue")
+    if wrong := [e for e in verdicts.values() if e]:
+        raise Invalid("a queue cannot be used", wrong[:MAX_ERRORS])
+
+
+def _check_artifacts(user: User, specs: list[JobSpec], prefix: str) -> None:
+    """Every named artifact exists and is the submitter's; its true size is filled in."""
+    named = [
+        (prefix.format(i) + where, f)
+        for i, spec in enumerate(specs)
+        for where, f in _files(spec)
+    ]
+    if not named:
+        return
+    digests = {f.digest for _, f in named}
+    sizes = _usable(user, digests)
+    missing = [(where, f) for where, f in named if f.digest not in sizes]
+    if missing:
+        wrong = [
+            FieldError(f"{where}.digest", f"you have not uploaded {f.digest[:12]}...", f"PUT /api/v1/artifacts/{f.digest}")
+            for where, f in missing[:MAX_ERRORS]
+        ]
+        raise Invalid("the job names files that are not there", wrong)
+    for _, f in named:
+        f.size = sizes[f.digest]
+    artifacts.touch(digests)
+
+
+def _files(spec: JobSpec) -> list[tuple[str, Any]]:
+    found = [(f"files.{i}", f) for i, f in enumerate(spec.files)]
+    for no, group in enumerate(spec.groups):
+        found += [(f"groups.{no}.files.{i}", f) for i, f in enumerate(group.files)]
+    return found
+
+
+def _usable(user: User, digests: set[str]) -> dict[str, int]:
+    """Of these digests, those the account may use, with their sizes: what it uploaded, and outputs of its jobs."""
+    found = Artifact.objects.filter(digest__in=digests)
+    if not is_operator(user):
+        own = TaskOutput.objects.filter(job__owner_id=user.pk, digest__in=digests).values("digest")
+        found = found.filter(Q(artifactowner__owner_id=user.pk) | Q(digest__in=own))
+    return dict(found.values_list("digest", "size"))
+
+
+def _ask(spec: JobSpec, owner_id: int) -> Ask:
+    memory = vcores = gpus = 0
+    for g in spec.groups:
+        memory += g.count * g.resources.memory_mib
+        vcores += g.count * g.resources.vcores_milli
+        gpus += g.count * g.resources.gpus
+    return Ask(spec.name, spec.queue, owner_id, (memory, vcores, gpus))
+
+
+def _new_job(spec: JobSpec, home_id: int) -> NewJob:
+    if spec.files:
+        jobspec.merge_files(spec)
+    groups = tuple(
+        NewGroup(
+            g.name,
+            g.count,
+            g.resources.memory_mib,
+            g.resources.vcores_milli,
+            g.resources.gpus,
+            g.execution_type == "opportunistic",
+            bool(g.after),
+        )
+        for g in spec.groups
+    )
+    tags = json.dumps(spec.tags)
+    return NewJob(spec.name, spec.kind, spec.queue, spec.priority, tags, spec.model_dump_json(), home_id, groups)
+
+
+def _as_json(job_id: int, at: dt.datetime, spec: JobSpec, home: str, owner: str) -> Json:
+    """Job JSON of a job just stored, as the list would show it. JSON values only, for it is kept with the key."""
+    groups = [
+        {
+            "no": no,
+            "name": g.name,
+            "count": g.count,
+            "state": (GroupState.WAITING if g.after else GroupState.PENDING).name,
+            "pending": g.count,
+            "running": 0,
+            "succeeded": 0,
+            "failed": 0,
+            "killed": 0,
+            "retried": 0,
+            "resources": g.resources.model_dump(),
+            "after": g.after,
+            "reason": None,
+            "started_at": None,
+            "finished_at": None,
+        }
+        for no, g in enumerate(spec.groups)
+    ]
+    return {
+        "id": job_id,
+        "name": spec.name,
+        "kind": spec.kind,
+        "queue": spec.queue,
+        "owner": owner,
+        "priority": spec.priority,
+        "tags": spec.tags,
+        "state": JobState.SUBMITTED.name,
+        "message": "",
+        "home": home,
+        "submitted_at": at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z"),
+        "admitted_at": None,
+        "started_at": None,
+        "finished_at": None,
+        "groups": groups,
+        "waiting": waiting(JobState.SUBMITTED, home, groups),
+    }

@@ -1,0 +1,71 @@
+"""The web process's threads: a bounded number, each keeping its database connection from request to request.
+
+Django's own ASGI handler makes a thread, and so a connection, per request.
+"""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from django.db import close_old_connections, connections
+from django.db.backends.signals import connection_created
+
+T = TypeVar("T")
+STATEMENT_TIMEOUT_MS = 5000  # a single statement of a request; longer ones are a fault, not patience
+_local = threading.local()
+
+
+def _enter(name: str) -> None:
+    _local.web = name
+
+
+def _limit_statements(sender: Any, connection: Any, **_: Any) -> None:
+    if getattr(_local, "web", None) and connection.vendor == "postgresql":
+        with connection.connection.cursor() as cursor:
+            cursor.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
+
+
+connection_created.connect(_limit_statements, dispatch_uid="web statement timeout")
+
+
+class Threads:
+    """A pool of request threads. ``waiting``: calls that have no thread yet."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self.size = size
+        self.pending = 0
+        self._pool = ThreadPoolExecutor(size, thread_name_prefix=name, initializer=_enter, initargs=(name,))
+
+    @property
+    def waiting(self) -> int:
+        return max(0, self.pending - self.size)
+
+    def start(self, call: Callable[..., T], *args: Any) -> "asyncio.Future[T]":
+        """Run ``call`` in a thread of the pool; the future belongs to the running loop."""
+        context = contextvars.copy_context()
+        self.pending += 1
+        future = asyncio.get_running_loop().run_in_executor(self._pool, context.run, _clean, call, *args)
+        future.add_done_callback(self._done)
+        return future
+
+    def _done(self, future: "asyncio.Future[Any]") -> None:
+        self.pending -= 1
+        if not future.cancelled():
+            future.exception()  # whoever stopped waiting for it will not ask
+
+
+def _clean(call: Callable[..., T], *args: Any) -> T:
+    """Leave the thread's connection usable for the next request, whatever this one did to it."""
+    close_old_connections()
+    try:
+        return call(*args)
+    finally:
+        close_old_connections()
+
+
+def in_tests() -> bool:
+    """Whether the calling thread is inside a test's own transaction, so that no other thread sees its rows."""
+    return any(c.in_atomic_block for c in connections.all(initialized_only=True))

@@ -1,0 +1,112 @@
+"""Log in and out, as a program (token) or as a browser (session), and who am I."""
+
+from typing import Any
+
+from django.contrib.auth import authenticate, login, logout
+from django.middleware.csrf import get_token
+from django.utils.decorators import method_decorator
+from django.views.decorators.csrf import csrf_protect, ensure_csrf_cookie
+from drf_spectacular.utils import extend_schema
+from knox.models import AuthToken
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts import rights
+from controlplane.accounts.models import User
+from controlplane.accounts.throttles import ByAccount, Login
+from controlplane.router import shapes
+from .common import View, account, answers, body
+from controlplane.statestore.actions import accounts as actions
+from controlplane.statestore.actions.audit import Actor
+from controlplane.statestore.actions.errors import Refused
+
+
+class WrongPassword(Refused):
+    status, slug, title = 401, "wrong-password", "The name or the password is wrong"
+
+
+def me(user: User) -> dict[str, Any]:
+    """The account as it sees itself."""
+    queues = [{"path": path, "level": level} for path, level in sorted(rights.access(user).items())]
+    return {"id": user.pk, "username": user.username, "role": user.role, "queues": queues}
+
+
+def _authenticated(request: Request) -> User:
+    """The account whose name and password the body holds. Every failure is answered alike."""
+    wanted = body(request, shapes.LoginRequest)
+    user = authenticate(request._request, username=wanted.username, password=wanted.password)
+    if not isinstance(user, User):
+        raise WrongPassword("the name or the password is wrong, or the account is closed")
+    return user
+
+
+class TokenLogin(View):
+    permission_classes = [AllowAny]
+    authentication_classes: list[Any] = []
+    throttle_classes = [Login]
+
+    @extend_schema(
+        operation_id="auth_login",
+        auth=[],
+        request=shapes.LoginRequest,
+        responses=answers({200: shapes.LoginAnswer}, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """A token for programs; it is shown this once."""
+        user = _authenticated(request)
+        row, token = actions.new_token(Actor(user.pk, request.META.get("REMOTE_ADDR")), user)
+        return Response({"token": token, "expiry": row.expiry, "user": me(user)})
+
+
+class TokenLogout(View):
+    @extend_schema(operation_id="auth_logout", request=None, responses=answers({}) | {204: None})
+    def post(self, request: Request) -> Response:
+        """End the token that this request carries."""
+        if isinstance(request.auth, AuthToken):
+            request.auth.delete()
+        return Response(status=204)
+
+
+@method_decorator(csrf_protect, name="dispatch")
+class Session(View):
+    """A browser's session. Making one is protected against cross-site requests as well."""
+
+    permission_classes = [AllowAny]
+
+    def get_throttles(self) -> list[Any]:
+        return [Login()] if self.request.method == "POST" else [ByAccount()]
+
+    @extend_schema(
+        operation_id="session_create", auth=[], request=shapes.LoginRequest, responses=answers({200: shapes.Me}, 415)
+    )
+    def post(self, request: Request) -> Response:
+        """Log a browser in: sets the session's cookie and a new CSRF cookie."""
+        user = _authenticated(request)
+        login(request._request, user, backend="django.contrib.auth.backends.ModelBackend")
+        get_token(request._request)
+        return Response(me(user))
+
+    @extend_schema(operation_id="session_delete", request=None, responses=answers({}) | {204: None})
+    def delete(self, request: Request) -> Response:
+        """Log the browser out."""
+        logout(request._request)
+        return Response(status=204)
+
+
+@method_decorator(ensure_csrf_cookie, name="dispatch")
+class Csrf(View):
+    permission_classes = [AllowAny]
+    authentication_classes: list[Any] = []
+
+    @extend_schema(operation_id="auth_csrf", auth=[], responses=answers({200: shapes.CsrfAnswer}))
+    def get(self, request: Request) -> Response:
+        """Sets the CSRF cookie that ``X-CSRFToken`` must repeat."""
+        return Response({"csrf_token": get_token(request._request)})
+
+
+class Me(View):
+    @extend_schema(operation_id="me", responses=answers({200: shapes.Me}))
+    def get(self, request: Request) -> Response:
+        """Who you are, and the queues you were granted."""
+        return Response(me(account(request)))

@@ -1,0 +1,154 @@
+"""What every view does the same way: who acts, pages, bodies, documentation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import rules
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from pydantic import BaseModel, ValidationError
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts.models import User
+from controlplane.accounts.throttles import ByAccount
+from controlplane.router import shapes
+from controlplane.router.jobspec import explain
+from controlplane.statestore.actions.audit import Actor
+from controlplane.statestore.actions.errors import FieldError, Forbidden, Invalid, NotFound
+from controlplane.statestore.models import Job
+from controlplane.statestore.queries import jobs as jobs_query
+from controlplane.statestore.queries.paging import PAGE_SIZE, PAGE_SIZE_MAX, Cursor, Page, decode
+
+B = TypeVar("B", bound=BaseModel)
+PROBLEM = OpenApiResponse(shapes.Problem, description="A problem document: what was wrong, and the remedy")
+CURSOR = OpenApiParameter("cursor", str, description="From `next` or `previous` of another page")
+SIZE = OpenApiParameter("page_size", int, description=f"1 to {PAGE_SIZE_MAX}, {PAGE_SIZE} by default")
+PAGING = [CURSOR, SIZE]
+_COMMON = (400, 401, 403, 404, 405, 406, 422, 429, 500, 503)
+
+
+def answers(ok: Mapping[int, Any], *more: int) -> dict[Any, Any]:
+    """Documented answers: the good ones and the problems that any address may answer with."""
+    problems = {(status, "application/problem+json"): PROBLEM for status in sorted({*_COMMON, *more})}
+    return {(status, "application/json"): shape for status, shape in ok.items()} | problems
+
+
+def account(request: Request) -> User:
+    """The account behind an authenticated request."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def actor(request: Request) -> Actor:
+    return Actor(request.user.pk, request.META.get("REMOTE_ADDR") or None)
+
+
+def require(permission: str, request: Request) -> None:
+    """``Forbidden`` unless the account has a permission that depends on no object."""
+    if not rules.has_perm(permission, request.user):
+        raise Forbidden(f"this needs a right that the role {getattr(request.user, 'role', 'anonymous')} does not have")
+
+
+def job_of(request: Request, job_id: int) -> Job:
+    """The job if the account may see it; to everybody else it does not exist."""
+    job = jobs_query.find(account(request), job_id)
+    if job is None:
+        raise NotFound(f"there is no job {job_id} that you may see")
+    return job
+
+
+def changeable_job(request: Request, job_id: int) -> Job:
+    """The job if the account may change it; ``Forbidden`` when it may only see it."""
+    job = job_of(request, job_id)
+    if not rules.has_perm("jobs.change", request.user, job):
+        raise Forbidden(f"you may see job {job_id} but not change it")
+    return job
+
+
+def integer(request: Request, name: str, default: int, low: int, high: int) -> int:
+    """A whole number from the query string, ``default`` when absent."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and low <= int(text) <= high):
+        raise _wrong(name, f"{text[:30]!r} is not a whole number from {low} to {high}", "correct it or leave it out")
+    return int(text)
+
+
+def choice(request: Request, name: str, values: Mapping[str, Any]) -> Any:
+    """One of several words from the query string; ``None`` when absent."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    if text not in values:
+        raise _wrong(name, f"{text[:30]!r} is not known", f"use one of {', '.join(values)}")
+    return values[text]
+
+
+def text(request: Request, name: str) -> str | None:
+    """A short text from the query string; ``None`` when absent."""
+    value = request.query_params.get(name, "")
+    if "\0" in value or len(value) > 255:
+        raise _wrong(name, "is not a short text", "use at most 255 characters and no NUL")
+    return value or None
+
+
+def _wrong(name: str, message: str, remedy: str) -> Invalid:
+    return Invalid("a parameter has an error", [FieldError(name, message, remedy)])
+
+
+def body(request: Request, shape: type[B]) -> B:
+    """The JSON body as ``shape``; ``Invalid`` names every field that is wrong."""
+    try:
+        return shape.model_validate(request.data if request.data != "" else {})
+    except ValidationError as error:
+        raise Invalid("the request has errors", explain(error)) from None
+
+
+def paged(request: Request, parts: int, read: Callable[[Cursor, int], Page]) -> Response:
+    """One page and the addresses of the pages beside it. ``parts``: numbers in the list's key."""
+    size = integer(request, "page_size", PAGE_SIZE, 1, PAGE_SIZE_MAX)
+    found = read(decode(request.query_params.get("cursor", ""), parts), size)
+    return Response(
+        {
+            "next": _address(request, found.next),
+            "previous": _address(request, found.previous),
+            "results": found.results,
+        }
+    )
+
+
+def _address(request: Request, cursor: Cursor | None) -> str | None:
+    if cursor is None:
+        return None
+    query = request.query_params.copy()
+    query["cursor"] = cursor.encode()
+    return request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
+
+
+def whole(rows: list[Any]) -> Response:
+    """A list that is always short enough for one page."""
+    return Response({"next": None, "previous": None, "results": rows})
+
+
+class StrictJson(JSONParser):
+    """JSON only, and a body nested beyond reason is malformed rather than an error of ours."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise ParseError("the JSON is nested too deeply") from None
+
+
+class View(APIView):
+    """Base of all views."""
+
+    parser_classes = [StrictJson]
+    throttle_classes = [ByAccount]
+
+    def get_view_name(self) -> str:
+        return type(self).__name__

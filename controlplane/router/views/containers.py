@@ -1,0 +1,96 @@
+"""Logs of containers, with a long poll that holds neither a thread nor a connection while it waits."""
+
+import asyncio
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.router import shapes
+from controlplane.router.threads import Threads
+from controlplane.statestore import bus
+from controlplane.statestore.actions.errors import NotFound
+from controlplane.statestore.actions.logs import STREAMS
+from controlplane.statestore.queries import logs
+from wire.ids import parse_container
+
+from .common import View, account, answers, choice, integer
+
+FOLLOW_S = 25.0
+LOOK_EVERY_S = 0.25
+MARK_EVERY_S = 10.0
+threads = Threads("logs", 2)
+
+
+class ContainerLogs(View):
+    @extend_schema(
+        operation_id="containers_logs",
+        parameters=[
+            OpenApiParameter("stream", str, enum=list(STREAMS), description="stdout by default"),
+            OpenApiParameter("offset", int, description="Bytes of the stream to leave out"),
+            OpenApiParameter("limit", int, description=f"Bytes, {logs.LIMIT_BYTES} by default"),
+            OpenApiParameter("follow", int, enum=[0, 1], description="Wait up to 25 s for something to show"),
+        ],
+        responses=answers({200: shapes.LogPart}),
+    )
+    def get(self, request: Request, container: str) -> Response:
+        """A piece of what a container has written."""
+        stream = choice(request, "stream", STREAMS) or STREAMS["stdout"]
+        offset = integer(request, "offset", 0, 0, 2**62)
+        limit = integer(request, "limit", logs.LIMIT_BYTES, 4, logs.LIMIT_BYTES_MAX)
+        follow = integer(request, "follow", 0, 0, 1)
+        source = logs.source(account(request), _number(container))
+        if source is None:
+            raise NotFound("there is no such container that you may see; it may not have been started yet")
+        part = logs.read(source, stream, offset, limit)
+        response = Response(part)
+        if follow and not part["data"] and not part["complete"]:
+            response.follow = (source, int(stream), part["next_offset"])
+        return response
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:  # type: ignore[override]
+        """An async view around the synchronous one, for the sake of ``follow``."""
+        view = super().as_view(**initkwargs)
+
+        @functools.wraps(view)
+        async def waits(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            answer = await threads.start(_render, view, request, args, kwargs)
+            wanted = getattr(answer, "follow", None)
+            if wanted is not None and await _something_new(*wanted):
+                answer = await threads.start(_render, view, request, args, kwargs)
+            return answer
+
+        return waits
+
+
+def _number(container: str) -> int:
+    try:
+        return parse_container(container)
+    except ValueError as error:
+        raise NotFound(str(error)) from None
+
+
+def _render(view: Callable[..., Any], request: HttpRequest, args: Any, kwargs: Any) -> HttpResponseBase:
+    response: HttpResponseBase = view(request, *args, **kwargs)
+    return response.render() if hasattr(response, "render") else response  # type: ignore[no-any-return]
+
+
+async def _something_new(source: logs.Source, stream: int, offset: int) -> bool:
+    """Look every quarter of a second; False when nothing came in time."""
+    until = time.monotonic() + FOLLOW_S
+    mark_at = 0.0
+    while time.monotonic() < until:
+        if source.ended_at is None and time.monotonic() >= mark_at:
+            mark_at = time.monotonic() + MARK_EVERY_S
+            await threads.start(bus.mark_followed, source.sub_cluster_id, source.node_id, source.container_id)
+        if await threads.start(logs.anything_after, source, stream, offset):
+            return True
+        await asyncio.sleep(LOOK_EVERY_S)
+    return False

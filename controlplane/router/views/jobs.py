@@ -1,0 +1,213 @@
+"""Jobs: submit, list, look at, change."""
+
+import hashlib
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from pydantic import BaseModel, ConfigDict, Field
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.router import shapes, submission
+from controlplane.router.jobspec import JobSpec
+from controlplane.statestore.actions import jobs as actions
+from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.actions.jobs import MAX_BULK, Once
+from controlplane.statestore.models import TaskGroup
+from controlplane.statestore.queries import containers, jobs, outputs, tasks
+from wire.states import JobState, TaskState
+
+from .common import PAGING, View, account, actor, answers, body, changeable_job, choice, job_of, paged, require, text
+
+KEY = OpenApiParameter(
+    "Idempotency-Key", str, OpenApiParameter.HEADER, description="Repeating a request with its key returns the first answer"
+)
+STATES = {state.name: (int(state),) for state in JobState} | {
+    "live": tuple(int(s) for s in JobState if s < JobState.SUCCEEDED),
+    "ended": tuple(int(s) for s in JobState if s >= JobState.SUCCEEDED),
+}
+TASK_STATES = {state.name: state for state in TaskState}
+
+
+class BulkSpec(BaseModel):
+    """Up to 1000 jobs, stored all or none."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    jobs: list[JobSpec] = Field(min_length=1, max_length=MAX_BULK)
+
+
+def once(request: Request) -> Once | None:
+    """The request's Idempotency-Key with the SHA-256 of what it asks for; ``None`` without one.
+
+    Call it before ``request.data``: only an unread body can be read twice.
+    """
+    key = request.headers.get("Idempotency-Key")
+    if key is None:
+        return None
+    if not (0 < len(key) <= 128 and key.isascii() and key.isprintable()):
+        wrong = FieldError("Idempotency-Key", "is not a key", "use 1 to 128 printable ASCII characters")
+        raise Invalid("a header has an error", [wrong])
+    asked = request.path.encode() + b"\n" + request._request.body
+    return Once(key, hashlib.sha256(asked).hexdigest())
+
+
+class Jobs(View):
+    @extend_schema(
+        operation_id="jobs_list",
+        parameters=[
+            OpenApiParameter("state", str, enum=list(STATES)),
+            OpenApiParameter("queue", str),
+            OpenApiParameter("owner", str),
+            OpenApiParameter("tag", str),
+            OpenApiParameter("name", str, description="The beginning of the name"),
+            OpenApiParameter("kind", str, enum=["batch", "service"]),
+            *PAGING,
+        ],
+        responses=answers({200: shapes.JobPage}),
+    )
+    def get(self, request: Request) -> Response:
+        """The jobs you may see, newest first."""
+        where = jobs.JobFilter(
+            states=choice(request, "state", STATES),
+            queue=text(request, "queue"),
+            owner=text(request, "owner"),
+            tag=text(request, "tag"),
+            name=text(request, "name"),
+            kind=choice(request, "kind", {"batch": "batch", "service": "service"}),
+        )
+        return paged(request, 1, lambda at, size: jobs.list_page(account(request), where, at, size))
+
+    @extend_schema(
+        operation_id="jobs_submit",
+        request=JobSpec,
+        parameters=[KEY],
+        responses=answers({201: shapes.JobInfo}, 413, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """Submit a job. Once this is answered, the cluster does not forget it."""
+        require("jobs.submit", request)
+        key = once(request)
+        answer = submission.submit_one(account(request), actor(request), request.data, key)
+        return Response(answer, status=201, headers={"Location": f"/api/v1/jobs/{answer['id']}"})
+
+
+class JobsBulk(View):
+    @extend_schema(
+        operation_id="jobs_submit_bulk",
+        request=BulkSpec,
+        parameters=[KEY],
+        responses=answers({201: shapes.BulkIds}, 413, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """Submit up to 1000 jobs, all or none."""
+        require("jobs.submit", request)
+        key = once(request)
+        answer = submission.submit_many(account(request), actor(request), _listed(request.data), key)
+        return Response(answer, status=201)
+
+
+def _listed(data: Any) -> list[Any]:
+    listed = data.get("jobs") if isinstance(data, dict) else None
+    if not isinstance(listed, list) or not 1 <= len(listed) <= MAX_BULK or set(data) != {"jobs"}:
+        wrong = FieldError("jobs", f"is not a list of 1 to {MAX_BULK} jobs", 'send {"jobs": [...]} and nothing else')
+        raise Invalid("the request has errors", [wrong])
+    return listed
+
+
+class JobDetail(View):
+    @extend_schema(operation_id="jobs_get", responses=answers({200: shapes.JobDetail}))
+    def get(self, request: Request, job_id: int) -> Response:
+        """One job with its spec."""
+        found = jobs.detail(account(request), job_id)
+        if found is None:
+            job_of(request, job_id)
+        return Response(found)
+
+
+class JobKill(View):
+    @extend_schema(
+        operation_id="jobs_kill", request=shapes.KillRequest, responses=answers({202: shapes.JobDetail}, 409, 415)
+    )
+    def post(self, request: Request, job_id: int) -> Response:
+        """Stop the job: its containers get a signal, and are killed after their grace."""
+        job = changeable_job(request, job_id)
+        message = body(request, shapes.KillRequest).message or f"killed by {account(request).username}"
+        actions.kill(actor(request), job, message)
+        return Response(jobs.detail(account(request), job_id), status=202)
+
+
+class JobRetry(View):
+    @extend_schema(operation_id="jobs_retry", request=None, responses=answers({202: shapes.JobDetail}, 409, 415))
+    def post(self, request: Request, job_id: int) -> Response:
+        """Run the failed and killed tasks of an ended job again."""
+        actions.retry(actor(request), changeable_job(request, job_id))
+        return Response(jobs.detail(account(request), job_id), status=202)
+
+
+class JobPriority(View):
+    @extend_schema(
+        operation_id="jobs_priority", request=shapes.PriorityRequest, responses=answers({202: shapes.JobDetail}, 409, 415)
+    )
+    def post(self, request: Request, job_id: int) -> Response:
+        """Move the job within its queue; -500 to 499, higher first."""
+        job = changeable_job(request, job_id)
+        actions.set_priority(actor(request), job, body(request, shapes.PriorityRequest).priority)
+        return Response(jobs.detail(account(request), job_id), status=202)
+
+
+class JobTasks(View):
+    @extend_schema(
+        operation_id="jobs_tasks",
+        parameters=[
+            OpenApiParameter("group", str),
+            OpenApiParameter("state", str, enum=list(TASK_STATES)),
+            *PAGING,
+        ],
+        responses=answers({200: shapes.TaskPage}),
+    )
+    def get(self, request: Request, job_id: int) -> Response:
+        """The job's tasks by group and index."""
+        job, group = job_of(request, job_id), text(request, "group")
+        state = choice(request, "state", TASK_STATES)
+        return paged(request, 2, lambda at, size: tasks.list_page(job, at, size, group, state))
+
+
+class JobContainers(View):
+    @extend_schema(
+        operation_id="jobs_containers",
+        parameters=[OpenApiParameter("task", str, description="`group/index`"), *PAGING],
+        responses=answers({200: shapes.ContainerPage}),
+    )
+    def get(self, request: Request, job_id: int) -> Response:
+        """The job's containers: every attempt of every task."""
+        job = job_of(request, job_id)
+        task = _task(job.pk, text(request, "task"))
+        return paged(request, 3, lambda at, size: containers.list_page(job, at, size, task))
+
+
+def _task(job_id: int, name: str | None) -> tuple[int, int] | None:
+    if name is None:
+        return None
+    group, _, index = name.rpartition("/")
+    no = TaskGroup.objects.filter(job_id=job_id, name=group).values_list("no", flat=True).first()
+    if no is None or not (index.isascii() and index.isdigit() and len(index) < 10):
+        wrong = FieldError("task", f"{name[:80]!r} is not a task of this job", "give group/index, such as map/0")
+        raise Invalid("a parameter has an error", [wrong])
+    return no, int(index)
+
+
+class JobEvents(View):
+    @extend_schema(operation_id="jobs_events", parameters=PAGING, responses=answers({200: shapes.EventPage}))
+    def get(self, request: Request, job_id: int) -> Response:
+        """What happened to the job that its states do not say."""
+        job = job_of(request, job_id)
+        return paged(request, 1, lambda at, size: jobs.events(job, at, size))
+
+
+class JobOutputs(View):
+    @extend_schema(operation_id="jobs_outputs", parameters=PAGING, responses=answers({200: shapes.OutputPage}))
+    def get(self, request: Request, job_id: int) -> Response:
+        """The files the job's tasks have left behind; those of winning attempts only."""
+        job = job_of(request, job_id)
+        return paged(request, 3, lambda at, size: outputs.list_page(job, at, size))

@@ -1,0 +1,108 @@
+"""Artifacts: bytes named by their SHA-256. Uploaded by accounts, or published by a node as a task's output."""
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterable
+from typing import IO
+
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+
+from controlplane import events
+from controlplane.statestore.models import Artifact, ArtifactOwner, Container, TaskOutput
+
+from .audit import Actor, record
+from .errors import Conflict, FieldError, Invalid
+
+PIECE_BYTES = 1 << 20
+TOUCH_AFTER = dt.timedelta(hours=1)  # how stale ``last_used_at`` may get
+
+
+def name_of(digest: str) -> str:
+    """Where the storage keeps an artifact."""
+    return f"sha256/{digest[:2]}/{digest}"
+
+
+def _verify(body: IO[bytes], digest: str) -> int:
+    """Read the body once, in pieces; its size. ``Invalid`` when it is not what ``digest`` names."""
+    sha, size = hashlib.sha256(), 0
+    while piece := body.read(PIECE_BYTES):
+        sha.update(piece)
+        size += len(piece)
+    if sha.hexdigest() != digest:
+        found = FieldError("sha256", f"the body's SHA-256 is {sha.hexdigest()}", "send the body that the address names")
+        raise Invalid("the artifact's body does not match its digest", [found])
+    body.seek(0)
+    return size
+
+
+def _keep(digest: str, body: IO[bytes]) -> tuple[int, bool]:
+    """Verify and store the bytes unless they are there; their size and whether they are new."""
+    size = _verify(body, digest)
+    touched = Artifact.objects.filter(digest=digest).update(last_used_at=timezone.now())
+    if touched and default_storage.exists(name_of(digest)):
+        return size, False
+    if not default_storage.exists(name_of(digest)):
+        stored = default_storage.save(name_of(digest), File(body))
+        if stored != name_of(digest):  # two uploads at once: the other one was first, with the same bytes
+            default_storage.delete(stored)
+    Artifact.objects.update_or_create(digest=digest, defaults={"size": size})
+    return size, True
+
+
+def upload(actor: Actor, digest: str, body: IO[bytes]) -> tuple[int, bool]:
+    """Store an account's artifact; (size, whether the bytes are new to the store)."""
+    size, new = _keep(digest, body)
+    with transaction.atomic():
+        _, first = ArtifactOwner.objects.get_or_create(artifact_id=digest, owner_id=actor.user_id)
+        if first:
+            record(actor, "artifact.upload", f"artifact/{digest}", after={"size": size})
+    return size, new
+
+
+def publish_output(container_id: int, node_id: int, name: str, path: str, digest: str, body: IO[bytes]) -> int:
+    """Keep an output of a live attempt; its size. Repeating it changes nothing.
+
+    ``Conflict`` when the attempt is not live on that node (any more), or has
+    published other bytes under that name.
+    """
+    size, _ = _keep(digest, body)
+    with transaction.atomic():
+        # The row lock holds the RM's end of this container back until the output is durable, or finds it gone.
+        live = Container.objects.select_for_update().filter(pk=container_id, node_id=node_id).first()
+        if live is None:
+            raise Conflict("the container is not live on this node any more")
+        row, _ = TaskOutput.objects.get_or_create(
+            job_id=live.job_id,
+            group_no=live.group_no,
+            task_index=live.task_index,
+            container_id=container_id,
+            name=name,
+            defaults={"path": path, "digest": digest, "size": size},
+        )
+        if row.digest != digest:
+            raise Conflict(f"this attempt has published other bytes as {name!r} already")
+        transaction.on_commit(lambda: events.hint(f"job:{live.job_id}"))
+    return size
+
+
+def touch(digests: Iterable[str]) -> None:
+    """Say that these are in use, at most hourly each, so that retention keeps them."""
+    now = timezone.now()
+    Artifact.objects.filter(digest__in=list(digests), last_used_at__lt=now - TOUCH_AFTER).update(last_used_at=now)
+
+
+def remove_unused(before: dt.datetime, limit: int = 1000) -> int:
+    """Remove artifacts that nobody has used since ``before``; how many. Rows go first, so none points to nothing."""
+    with transaction.atomic():
+        rows = Artifact.objects.select_for_update(skip_locked=True).filter(last_used_at__lt=before)[:limit]
+        digests = [row.digest for row in rows]
+        TaskOutput.objects.filter(digest__in=digests).delete()
+        Artifact.objects.filter(digest__in=digests).delete()
+        if digests:
+            record(Actor(), "artifact.expire", "artifacts", after={"count": len(digests)})
+    for digest in digests:
+        default_storage.delete(name_of(digest))
+    return len(digests)

@@ -1,0 +1,29 @@
+"""The audit row that every action writes in its own transaction, and who is acting."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.statestore.models import AuditEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who makes a change: an account (``None``: a node or the system) and the address it came from."""
+
+    user_id: int | None = None
+    address: str | None = None
+
+
+SYSTEM = Actor()
+
+
+def record(actor: Actor, action: str, target: str, before: Any = None, after: Any = None) -> None:
+    """Add the audit row; call it inside the change's transaction."""
+    AuditEntry.objects.create(
+        actor_id=actor.user_id,
+        action=action,
+        target=target[:255],
+        before=before,
+        after=after,
+        address=actor.address,
+    )

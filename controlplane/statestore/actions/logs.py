@@ -1,0 +1,78 @@
+"""Log pieces that nodes send. A piece is named by container, stream and offset, so repeating one changes nothing."""
+
+import base64
+import binascii
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.statestore.models import LogChunk
+from wire.ids import parse_container
+
+from .errors import FieldError, Invalid
+
+STREAMS = {"stdout": LogChunk.Stream.STDOUT, "stderr": LogChunk.Stream.STDERR}
+MAX_CHUNKS = 1000
+MAX_CHUNK_BYTES = 1 << 20
+FIELDS = {"container", "stream", "offset", "data", "skipped"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    container_id: int
+    stream: int
+    offset: int
+    data: bytes
+    skipped: int
+
+
+def parse(chunks: Any) -> list[Piece]:
+    """The pieces of a request body; ``Invalid`` names the first one that is wrong."""
+    if not isinstance(chunks, list) or len(chunks) > MAX_CHUNKS:
+        wrong = FieldError("chunks", f"is not a list of at most {MAX_CHUNKS} pieces", "send fewer at once")
+        raise Invalid("the log pieces cannot be read", [wrong])
+    pieces = []
+    for i, raw in enumerate(chunks):
+        try:
+            pieces.append(_piece(raw))
+        except (ValueError, TypeError, KeyError, binascii.Error) as error:
+            wrong = FieldError(f"chunks.{i}", str(error)[:200] or "is malformed", "send it as wire.nodeapi.LogChunk says")
+            raise Invalid("the log pieces cannot be read", [wrong]) from None
+    return pieces
+
+
+def _piece(raw: Any) -> Piece:
+    if not isinstance(raw, dict) or not raw.keys() <= FIELDS:
+        raise ValueError("is not a log piece")
+    offset, skipped = raw["offset"], raw.get("skipped", 0)
+    if type(offset) is not int or type(skipped) is not int or not (0 <= offset < 2**62 and 0 <= skipped <= offset):
+        raise ValueError("offset or skipped is out of range")
+    if raw["stream"] not in STREAMS:
+        raise ValueError("stream is neither stdout nor stderr")
+    data = base64.b64decode(raw["data"], validate=True)
+    if len(data) > MAX_CHUNK_BYTES:
+        raise ValueError(f"holds more than {MAX_CHUNK_BYTES} bytes")
+    return Piece(parse_container(raw["container"]), STREAMS[raw["stream"]], offset, data, skipped)
+
+
+def store(pieces: Sequence[Piece], days: Mapping[int, dt.date]) -> None:
+    """Keep the pieces. ``days``: container -> day of its allocation, which chooses the partition."""
+    LogChunk.objects.bulk_create(
+        [
+            LogChunk(
+                container_id=p.container_id,
+                stream=p.stream,
+                offset=p.offset,
+                day=days[p.container_id],
+                data=p.data,
+                skipped=p.skipped,
+            )
+            for p in pieces
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def containers(pieces: Iterable[Piece]) -> set[int]:
+    return {p.container_id for p in pieces}

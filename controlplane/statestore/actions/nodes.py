@@ -1,0 +1,270 @@
+"""Register, describe, revoke and decommission nodes; their credentials and their Redis users."""
+
+import datetime as dt
+import hashlib
+import hmac
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from controlplane import events
+from controlplane.statestore import bus
+from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
+from wire import desired, keys
+from wire.nodeapi import Register, Session
+
+from .audit import SYSTEM, Actor, record
+from .credentials import hashed, new_secret
+from .errors import Conflict, FieldError, Forbidden, Invalid
+
+log = logging.getLogger(__name__)
+
+NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+ACL_BATCH = 500
+
+
+def new_join_token(
+    actor: Actor, sub_cluster: SubCluster, note: str = "", expires_at: dt.datetime | None = None
+) -> tuple[JoinToken, str]:
+    """A token that registers nodes in one sub-cluster. Its text is returned once and stored hashed."""
+    secret = new_secret()
+    with transaction.atomic():
+        token = JoinToken.objects.create(
+            sub_cluster=sub_cluster, sha256=hashed(secret), note=note, expires_at=expires_at
+        )
+        record(actor, "join-token.create", f"sub-cluster/{sub_cluster.name}", after={"id": token.pk, "note": note})
+    return token, secret
+
+
+def revoke_join_token(actor: Actor, token: JoinToken) -> None:
+    """Nobody can register with it any more; nodes that did stay."""
+    with transaction.atomic():
+        JoinToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+        record(actor, "join-token.revoke", f"join-token/{token.pk}")
+
+
+def _sub_cluster_of(token: str) -> SubCluster:
+    row = JoinToken.objects.select_related("sub_cluster").filter(sha256=hashed(token)).first()
+    if row is None or row.revoked_at is not None or (row.expires_at and row.expires_at <= timezone.now()):
+        raise Forbidden("the join token is unknown, expired or revoked; ask an operator for a new one")
+    if row.sub_cluster.state == SubCluster.State.DECOMMISSIONED:
+        raise Conflict(f"sub-cluster {row.sub_cluster.name} is decommissioned")
+    return row.sub_cluster
+
+
+def check(r: Register) -> None:
+    """``Invalid`` with every field that is wrong."""
+    bounds = [("memory_mib", 1, 2**31 - 1), ("vcores_milli", 1, 2**31 - 1), ("gpus", 0, 63)]
+    wrong = [
+        FieldError(name, f"{getattr(r, name)!r} is not a whole number from {low} to {high}", "correct the node's settings")
+        for name, low, high in bounds
+        if type(getattr(r, name)) is not int or not low <= getattr(r, name) <= high
+    ]
+    for name in ("name", "rack"):
+        if not isinstance(getattr(r, name), str) or not NAME.fullmatch(getattr(r, name)):
+            wrong.append(FieldError(name, "is not a name", "use up to 63 letters, digits, '-', '_' and '.'"))
+    if not _texts(r.labels, 64, 255):
+        wrong.append(FieldError("labels", "is not a mapping of short texts", "use at most 64 labels of 255 characters"))
+    if not isinstance(r.extended, dict) or not all(isinstance(k, str) and type(v) is int for k, v in r.extended.items()):
+        wrong.append(FieldError("extended", "is not a mapping of names to whole numbers", "correct it"))
+    if not isinstance(r.enforces, list) or not all(isinstance(v, str) and len(v) < 64 for v in r.enforces):
+        wrong.append(FieldError("enforces", "is not a list of names", "correct it"))
+    wrong += [
+        FieldError(name, "is not a short text", f"use at most {n} characters")
+        for name, n in (("host", 255), ("version", 32))
+        if not _text(getattr(r, name), n)
+    ]
+    if wrong:
+        raise Invalid("the node cannot be registered as it describes itself", wrong)
+
+
+def _text(value: Any, most: int) -> bool:
+    return isinstance(value, str) and len(value) <= most and "\0" not in value and value.isascii()
+
+
+def _texts(value: Any, entries: int, most: int) -> bool:
+    return (
+        isinstance(value, dict)
+        and len(value) <= entries
+        and all(_text(k, most) and _text(v, most) for k, v in value.items())
+    )
+
+
+def _described(r: Register) -> dict[str, Any]:
+    return {
+        "rack": r.rack,
+        "labels": r.labels,
+        "memory_mib": r.memory_mib,
+        "vcores_milli": r.vcores_milli,
+        "gpus": r.gpus,
+        "extended": r.extended,
+        "enforces": r.enforces,
+        "host": r.host,
+        "version": r.version,
+    }
+
+
+def register(r: Register, address: str | None = None) -> Session:
+    """A new node, or the same name again: the same number and a new credential. The old credential dies."""
+    if not isinstance(r.join_token, str) or "\0" in r.join_token:
+        raise Forbidden("the join token is unknown, expired or revoked; ask an operator for a new one")
+    sub_cluster = _sub_cluster_of(r.join_token)
+    check(r)
+    secret = new_secret()
+    with transaction.atomic():
+        node, created = Node.objects.update_or_create(
+            sub_cluster=sub_cluster, name=r.name, defaults=_described(r), create_defaults=_described(r) | {"name": r.name}
+        )
+        NodeCredential.objects.update_or_create(
+            node=node, defaults={"sha256": hashed(secret), "revoked_at": None, "created_at": timezone.now()}
+        )
+        Intent.objects.create(sub_cluster=sub_cluster, kind=Intent.Kind.NODE, node_id=node.pk)
+        actor = Actor(None, address)
+        record(actor, "node.register" if created else "node.reregister", f"node/{node.pk}", after=_described(r))
+        transaction.on_commit(lambda: _after_change(sub_cluster.pk))
+    grant_redis(sub_cluster.pk, [(node.pk, hashed(secret))])
+    return session(node, sub_cluster, secret)
+
+
+def _after_change(sub_cluster_id: int) -> None:
+    bus.wake([sub_cluster_id])
+    events.hint("nodes", "overview")
+
+
+def bulk_register(sub_cluster: SubCluster, nodes: Sequence[Register]) -> list[Session]:
+    """Many new nodes at once, for the process that plays them. Join tokens are not looked at."""
+    for r in nodes:
+        check(r)
+    secrets = [new_secret() for _ in nodes]
+    with transaction.atomic():
+        rows = Node.objects.bulk_create(
+            [Node(sub_cluster=sub_cluster, name=r.name, **_described(r)) for r in nodes],
+            update_conflicts=True,
+            unique_fields=["sub_cluster", "name"],
+            update_fields=["rack", "labels", "memory_mib", "vcores_milli", "gpus", "extended", "enforces", "host", "version"],
+        )
+        NodeCredential.objects.bulk_create(
+            [NodeCredential(node=n, sha256=hashed(s), revoked_at=None) for n, s in zip(rows, secrets, strict=True)],
+            update_conflicts=True,
+            unique_fields=["node"],
+            update_fields=["sha256", "revoked_at"],
+        )
+        Intent.objects.bulk_create(
+            [Intent(sub_cluster=sub_cluster, kind=Intent.Kind.NODE, node_id=n.pk) for n in rows]
+        )
+        record(SYSTEM, "node.register", f"sub-cluster/{sub_cluster.name}", after={"nodes": len(rows)})
+        transaction.on_commit(lambda: _after_change(sub_cluster.pk))
+    grant_redis(sub_cluster.pk, [(n.pk, hashed(s)) for n, s in zip(rows, secrets, strict=True)])
+    return [session(n, sub_cluster, s) for n, s in zip(rows, secrets, strict=True)]
+
+
+def lease_keys(node_id: int) -> dict[str, str]:
+    """The node's signing keys, current and previous: key id -> hex."""
+    master = hmac.digest(settings.SECRET_KEY.encode(), b"container leases", hashlib.sha256)
+    current = settings.HYDRA["lease_key_id"]
+    return {str(k): desired.node_key(master, k, node_id).hex() for k in (current, current - 1) if k > 0}
+
+
+def session(node: Node, sub_cluster: SubCluster, credential: str = "") -> Session:
+    """What the node needs to work: where, as whom, and how often."""
+    return Session(
+        node_id=node.pk,
+        sub_cluster_id=sub_cluster.pk,
+        sub_cluster=sub_cluster.name,
+        redis_url=settings.NODE_REDIS_URL,
+        redis_user=keys.acl_user(node.pk),
+        lease_keys=lease_keys(node.pk),
+        heartbeat_s=settings.HYDRA["heartbeat_s"],
+        max_disconnect_s=settings.HYDRA["max_disconnect_s"],
+        credential=credential,
+    )
+
+
+def revoke(actor: Actor, node: Node) -> None:
+    """End the node's credential, over HTTP and in Redis. Its connections to Redis are cut at once."""
+    with transaction.atomic():
+        NodeCredential.objects.filter(node=node, revoked_at=None).update(revoked_at=timezone.now())
+        Intent.objects.create(
+            sub_cluster_id=node.sub_cluster_id, kind=Intent.Kind.NODE, node_id=node.pk, payload={"revoked": True}
+        )
+        record(actor, "node.revoke", f"node/{node.pk}")
+        transaction.on_commit(lambda: _after_change(node.sub_cluster_id))
+    _remove_redis_user(node.pk)
+
+
+def decommission(actor: Actor, node: Node) -> None:
+    """Take the node out for good: its RM stops what runs there, and its credential ends."""
+    with transaction.atomic():
+        NodeCredential.objects.filter(node=node, revoked_at=None).update(revoked_at=timezone.now())
+        Intent.objects.create(
+            sub_cluster_id=node.sub_cluster_id, kind=Intent.Kind.NODE, node_id=node.pk, payload={"decommission": True}
+        )
+        record(actor, "node.decommission", f"node/{node.pk}")
+        transaction.on_commit(lambda: _after_change(node.sub_cluster_id))
+    _remove_redis_user(node.pk)
+
+
+def _save_acl(r: "redis.Redis[bytes]") -> None:
+    """Keep users over a restart; without an ACL file Redis says so, and ``restore_acl`` is what remains."""
+    try:
+        r.execute_command("ACL SAVE")
+    except redis.ResponseError as error:
+        log.debug("ACL SAVE: %s", error)
+
+
+def grant_redis(sub_cluster_id: int, nodes: Sequence[tuple[int, str]]) -> bool:
+    """(Re-)create the nodes' Redis users from their hashes. False when Redis did not answer."""
+    try:
+        r = bus.client(timeout_s=2.0)
+        for at in range(0, len(nodes), ACL_BATCH):
+            pipe = r.pipeline(transaction=False)
+            for node_id, sha256 in nodes[at : at + ACL_BATCH]:
+                rules = keys.acl_rules(sub_cluster_id, node_id, sha256)
+                pipe.execute_command("ACL SETUSER", keys.acl_user(node_id), *rules)
+            pipe.execute()
+        _save_acl(r)
+    except redis.RedisError as error:
+        log.warning("Redis users of %d nodes not set: %s; set again when a node asks for its session", len(nodes), error)
+        return False
+    return True
+
+
+def _remove_redis_user(node_id: int) -> None:
+    try:
+        r = bus.client(timeout_s=2.0)
+        r.execute_command("ACL DELUSER", keys.acl_user(node_id))
+        _save_acl(r)
+    except redis.RedisError as error:
+        log.error("Redis user of revoked node %d not removed: %s; the next clean-up removes it", node_id, error)
+
+
+def ensure_redis_user(node: Node, sha256: str) -> None:
+    """Create the node's Redis user again if Redis has lost it."""
+    user = keys.acl_user(node.pk)
+    try:
+        missing = bus.client(timeout_s=2.0).execute_command("ACL GETUSER", user) is None
+    except redis.RedisError as error:
+        log.warning("cannot look for Redis user %s: %s", user, error)
+        return
+    if missing:
+        grant_redis(node.sub_cluster_id, [(node.pk, sha256)])
+
+
+def restore_acl(sub_cluster_id: int) -> int:
+    """Make Redis' users those of the StateStore: valid nodes have theirs, revoked ones have none. How many are valid."""
+    rows = NodeCredential.objects.filter(node__sub_cluster_id=sub_cluster_id).values_list("node_id", "sha256", "revoked_at")
+    valid = [(node_id, sha256) for node_id, sha256, revoked_at in rows if revoked_at is None]
+    revoked = [keys.acl_user(node_id) for node_id, _, revoked_at in rows if revoked_at is not None]
+    if revoked:
+        try:
+            bus.client(timeout_s=2.0).execute_command("ACL DELUSER", *revoked)
+        except redis.RedisError as error:
+            log.warning("Redis users of revoked nodes not removed: %s", error)
+    grant_redis(sub_cluster_id, valid)
+    return len(valid)

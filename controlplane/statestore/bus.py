@@ -1,0 +1,124 @@
+"""Redis as the StateStore's actions use it: hints that may be lost, and summaries that may be missing.
+
+Every call is bounded to a fraction of a second, and after a failure Redis is
+left alone for a moment, so that a dead or paused Redis costs a submit one
+short wait and not one per request. Nothing here raises because of Redis.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import redis
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from wire import keys
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+TIMEOUT_S = 0.1
+REST_S = 1.0  # no further attempt for this long after a failure
+
+
+class Breaker:
+    """Lets calls through until one fails, then refuses for ``rest_s``."""
+
+    def __init__(self, rest_s: float = REST_S) -> None:
+        self._rest_s = rest_s
+        self._closed_at = 0.0
+        self._lock = threading.Lock()
+
+    def open(self) -> bool:
+        return time.monotonic() >= self._closed_at
+
+    def failed(self) -> None:
+        with self._lock:
+            self._closed_at = time.monotonic() + self._rest_s
+
+
+breaker = Breaker()
+
+
+@lru_cache(maxsize=4)
+def client(url: str = "", timeout_s: float = TIMEOUT_S) -> "redis.Redis[bytes]":
+    """A shared client that answers or fails within ``timeout_s``; no retries."""
+    return redis.Redis.from_url(
+        url or settings.REDIS_URL,
+        socket_timeout=timeout_s,
+        socket_connect_timeout=timeout_s,
+        retry=Retry(NoBackoff(), 1),  # one more try: the first may meet a connection a restart has closed
+        retry_on_error=[redis.ConnectionError],
+    )
+
+
+def attempt(call: Callable[["redis.Redis[bytes]"], T], otherwise: T) -> T:
+    """``call`` with a client; ``otherwise`` when Redis does not answer in time or is being left alone."""
+    if not breaker.open():
+        return otherwise
+    try:
+        return call(client())
+    except redis.RedisError as error:
+        breaker.failed()
+        log.warning("Redis did not answer (%s); going on without it for %.0f s", error, REST_S)
+        return otherwise
+
+
+def wake(sub_clusters: Iterable[int]) -> None:
+    """Tell RMs to read their intents now; they also do so by themselves every second."""
+    ids = sorted(set(sub_clusters))
+
+    def send(r: "redis.Redis[bytes]") -> None:
+        pipe = r.pipeline(transaction=False)
+        for s in ids:
+            pipe.zadd(keys.dirty(s), {keys.INTENTS: 0})
+        pipe.execute()
+
+    if ids:
+        attempt(send, None)
+
+
+def summaries(sub_clusters: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """The RMs' last summaries by sub-cluster number; one that is missing or unreadable is left out."""
+    ids = sorted(set(sub_clusters))
+    raw = attempt(lambda r: r.mget([keys.summary(s) for s in ids]) if ids else [], [])
+    found = {}
+    for s, data in zip(ids, raw, strict=False):
+        if data is None:
+            continue
+        try:
+            value = json.loads(data)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found[s] = value
+    return found
+
+
+def usage(sub_cluster: int, container_ids: list[int]) -> dict[int, tuple[int, int, int]]:
+    """Last samples of live containers: id -> (memory_mib, cpu_ms, ran_ms)."""
+    if not container_ids:
+        return {}
+    raw = attempt(lambda r: r.hmget(keys.usage(sub_cluster), [str(c) for c in container_ids]), [])
+    samples = {}
+    for cid, data in zip(container_ids, raw, strict=False):
+        parts = data.split(b",") if data else []
+        if len(parts) == 3 and all(p.isdigit() for p in parts):
+            samples[cid] = (int(parts[0]), int(parts[1]), int(parts[2]))
+    return samples
+
+
+def mark_followed(sub_cluster: int, node_id: int, container_id: int, seconds: int = 30) -> None:
+    """Ask a node to send this container's log pieces at once while somebody watches."""
+    key = keys.follow(sub_cluster, node_id)
+
+    def send(r: "redis.Redis[bytes]") -> None:
+        r.pipeline(transaction=False).sadd(key, str(container_id)).expire(key, seconds).execute()
+
+    attempt(send, None)

@@ -1,0 +1,77 @@
+"""Containers of a job. Live ones are in a small table, ended ones in history by day."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from controlplane.statestore.models import Job, Node, TaskGroup
+from wire.ids import format_container
+from wire.states import ContainerReason, ContainerState
+
+from .paging import Cursor, Page, page
+from .sql import rows_as_dicts
+
+_LIVE = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, memory_mib, vcores_milli, gpus,
+    allocated_at, started_at, NULL::timestamptz AS finished_at, NULL::int AS exit_code, 0::smallint AS reason,
+    NULL::int AS peak_memory_mib, NULL::bigint AS cpu_ms FROM statestore_container WHERE job_id = %(job)s"""
+_ENDED = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, memory_mib, vcores_milli, gpus,
+    allocated_at, started_at, finished_at, exit_code, reason, peak_memory_mib, cpu_ms
+    FROM statestore_container_history WHERE job_id = %(job)s AND finished_at >= %(since)s"""
+KEY = "(group_no, task_index, id)"
+
+
+def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = None) -> Page:
+    """One page of the job's containers by group, task and age. Three queries."""
+    where = " AND group_no = %(group)s AND task_index = %(index)s" if task else ""
+    if at.key:
+        where += f" AND {KEY} {'<' if at.back else '>'} (%(k0)s, %(k1)s, %(k2)s)"
+    down = " DESC" if at.back else ""
+    order = f" ORDER BY group_no{down}, task_index{down}, id{down} LIMIT %(limit)s"
+    sql = f"({_LIVE}{where}{order}) UNION ALL ({_ENDED}{where}{order}){order}"
+    values = {"job": job.pk, "since": job.submitted_at, "limit": size + 1}
+    values |= dict(zip(("k0", "k1", "k2"), at.key, strict=False))
+    if task:
+        values |= {"group": task[0], "index": task[1]}
+    rows = rows_as_dicts(sql, values)
+    keys = [(r["group_no"], r["task_index"], r["id"]) for r in rows]
+    return page(as_json(job, rows), keys, size, at)
+
+
+def node_names(ids: set[int]) -> dict[int, tuple[str, str]]:
+    """Node number -> (its name, its sub-cluster's name)."""
+    return {
+        pk: (name, sub)
+        for pk, name, sub in Node.objects.filter(pk__in=ids).values_list("pk", "name", "sub_cluster__name")
+    }
+
+
+def as_json(job: Job, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    names = dict(TaskGroup.objects.filter(job_id=job.pk).values_list("no", "name"))
+    nodes = node_names({r["node_id"] for r in rows})
+    return [_container(job.pk, r, names, nodes) for r in rows]
+
+
+def _container(
+    job_id: int, r: dict[str, Any], groups: dict[int, str], nodes: dict[int, tuple[str, str]]
+) -> dict[str, Any]:
+    node, sub_cluster = nodes.get(r["node_id"], (f"#{r['node_id']}", ""))
+    return {
+        "id": format_container(r["id"]),
+        "job": job_id,
+        "group": groups.get(r["group_no"], str(r["group_no"])),
+        "index": r["task_index"],
+        "attempt": r["attempt"],
+        "node": node,
+        "sub_cluster": sub_cluster,
+        "state": ContainerState(r["state"]).name,
+        "reason": ContainerReason(r["reason"]).name if r["reason"] else None,
+        "exit_code": r["exit_code"],
+        "allocated_at": r["allocated_at"],
+        "started_at": r["started_at"],
+        "finished_at": r["finished_at"],
+        "memory_mib": r["memory_mib"],
+        "vcores_milli": r["vcores_milli"],
+        "gpus": [i for i in range(63) if r["gpus"] >> i & 1],
+        "peak_memory_mib": r["peak_memory_mib"],
+        "cpu_ms": r["cpu_ms"],
+    }
+

@@ -1,0 +1,130 @@
+"""Tasks of a job. Most exist only as their group's count, so a page of numbers comes first, then what is known of them."""
+
+from typing import Any
+
+from controlplane.statestore.models import Job, TaskGroup
+from wire.ids import format_container
+from wire.states import GroupState, TaskState, terminal
+
+from .containers import node_names
+from .paging import Cursor, Page, page
+from .sql import rows_as_dicts
+
+Pair = tuple[int, int]  # group number, task index
+
+_ROWS = """SELECT group_no, index, state, attempts, container_id, exit_code, finished_at FROM statestore_task
+    WHERE submitted_on = %(day)s AND job_id = %(job)s"""
+_WANTED = "(SELECT * FROM unnest(%(groups)s::smallint[], %(indexes)s::int[]) AS w(group_no, index))"
+_LIVE = f"""SELECT c.id, c.group_no, c.task_index AS index, c.node_id, c.started_at FROM statestore_container c
+    JOIN {_WANTED} w ON c.group_no = w.group_no AND c.task_index = w.index WHERE c.job_id = %(job)s ORDER BY c.id"""
+_ENDED = """SELECT id, node_id, started_at FROM statestore_container_history
+    WHERE id = ANY(%(ids)s) AND finished_at >= %(since)s"""
+_WITH_STATE = f"SELECT group_no, index FROM ({_ROWS} AND state = %(state)s) t"
+_RUNNING = "SELECT DISTINCT group_no, task_index AS index FROM statestore_container WHERE job_id = %(job)s"
+_PENDING = f"""SELECT g.no AS group_no, i AS index FROM statestore_taskgroup g
+    CROSS JOIN LATERAL generate_series(0, g.count - 1) AS i WHERE g.job_id = %(job)s
+    EXCEPT SELECT group_no, index FROM ({_ROWS} AND state >= 10) t
+    EXCEPT SELECT group_no, index FROM ({_RUNNING}) r"""
+_BY_STATE = {TaskState.PENDING: _PENDING, TaskState.RUNNING: _RUNNING}
+
+
+def list_page(job: Job, at: Cursor, size: int, group: str | None = None, state: TaskState | None = None) -> Page:
+    """One page of tasks by group and index. At most six queries, whatever the job's size."""
+    groups = {
+        no: (name, count, GroupState(st))
+        for no, name, count, st in TaskGroup.objects.filter(job_id=job.pk)
+        .order_by("no")
+        .values_list("no", "name", "count", "state")
+    }
+    chosen = {no: count for no, (name, count, _) in groups.items() if group in (None, name)}
+    if state is None:
+        pairs = _numbers(chosen, at, size + 1)
+    else:
+        pairs = _in_state(job, chosen, at, size + 1, state)
+    known = _known(job, pairs)
+    rows = [_task(pair, groups[pair[0]], known.get(pair, {})) for pair in pairs]
+    return page(rows, pairs, size, at)
+
+
+def _numbers(counts: dict[int, int], at: Cursor, limit: int) -> list[Pair]:
+    """The next ``limit`` tasks from ``at``, by arithmetic alone; backwards ones come in falling order."""
+    found: list[Pair] = []
+    for no in sorted(counts, reverse=at.back):
+        first, last = 0, counts[no] - 1
+        if at.key and at.back:
+            last = last if no < at.key[0] else (min(last, at.key[1] - 1) if no == at.key[0] else -1)
+        elif at.key:
+            first = first if no > at.key[0] else (at.key[1] + 1 if no == at.key[0] else last + 1)
+        span = range(last, first - 1, -1) if at.back else range(first, last + 1)
+        found += [(no, i) for i in span[: limit - len(found)]]
+        if len(found) == limit:
+            break
+    return found
+
+
+def _in_state(job: Job, counts: dict[int, int], at: Cursor, limit: int, state: TaskState) -> list[Pair]:
+    down = " DESC" if at.back else ""
+    where = "group_no = ANY(%(chosen)s)"
+    if at.key:
+        where += f" AND (group_no, index) {'<' if at.back else '>'} (%(k0)s, %(k1)s)"
+    inner = _BY_STATE.get(state, _WITH_STATE)
+    sql = f"SELECT * FROM ({inner}) found WHERE {where} ORDER BY group_no{down}, index{down} LIMIT %(limit)s"
+    values: dict[str, Any] = {
+        "job": job.pk,
+        "day": job.submitted_at.date(),
+        "state": int(state),
+        "chosen": list(counts),
+        "limit": limit,
+    } | dict(zip(("k0", "k1"), at.key, strict=False))
+    return [(r["group_no"], r["index"]) for r in rows_as_dicts(sql, values)]
+
+
+def _known(job: Job, pairs: list[Pair]) -> dict[Pair, dict[str, Any]]:
+    """What rows say about these tasks: their last attempt's end, and the container that is live now."""
+    if not pairs:
+        return {}
+    values: dict[str, Any] = {
+        "job": job.pk,
+        "day": job.submitted_at.date(),
+        "since": job.submitted_at,
+        "groups": [p[0] for p in pairs],
+        "indexes": [p[1] for p in pairs],
+    }
+    ended = rows_as_dicts(f"SELECT t.* FROM ({_ROWS}) t JOIN {_WANTED} w USING (group_no, index)", values)
+    live = rows_as_dicts(_LIVE, values)
+    values["ids"] = [r["container_id"] for r in ended]
+    history = {r["id"]: r for r in rows_as_dicts(_ENDED, values)} if ended else {}
+    nodes = node_names({r["node_id"] for r in live} | {r["node_id"] for r in history.values()})
+    found: dict[Pair, dict[str, Any]] = {}
+    for row in ended:
+        past = history.get(row["container_id"], {})
+        node = nodes.get(past.get("node_id", 0), (None,))[0]
+        found[row["group_no"], row["index"]] = row | {"node": node, "started_at": past.get("started_at")}
+    for row in live:
+        entry = found.setdefault((row["group_no"], row["index"]), {})
+        if not terminal(entry.get("state", 0)):
+            node = nodes.get(row["node_id"], (None,))[0]
+            entry |= {"live": row["id"], "node": node, "started_at": row["started_at"]}
+    return found
+
+
+def _task(pair: Pair, group: tuple[str, int, GroupState], row: dict[str, Any]) -> dict[str, Any]:
+    state = TaskState(row.get("state", TaskState.PENDING))
+    live = row.get("live")
+    if not terminal(state):
+        state = TaskState.RUNNING if live else TaskState.PENDING
+        if terminal(group[2]):
+            state = TaskState.KILLED  # its group ended without it
+    container = live or row.get("container_id")
+    over = terminal(state)
+    return {
+        "group": group[0],
+        "index": pair[1],
+        "state": state.name,
+        "attempts": row.get("attempts", 0) + (1 if live else 0),
+        "container": format_container(container) if container else None,
+        "node": row.get("node"),
+        "exit_code": row.get("exit_code") if over else None,
+        "started_at": row.get("started_at"),
+        "finished_at": row.get("finished_at") if over else None,
+    }
