@@ -1,9 +1,9 @@
 """The Python SDK and ``hydractl``. Both speak to the cluster over HTTP only.
 
-    from client import Client
+from client import Client
 
-    with Client("http://127.0.0.1:8470", token) as hydra:
-        job = hydra.wait(hydra.submit("job.yaml").id)
+with Client("http://127.0.0.1:8470", token) as hydra:
+    job = hydra.wait(hydra.submit("job.yaml").id)
 """
 
 from client.answers import (

@@ -203,9 +203,9 @@ class Client:
             offset = max(offset, piece.next_offset)
             if moved or piece.data:
                 yield piece
-            elif piece.complete or not follow:
+            if piece.complete or not (moved or follow):
                 return
-            elif time.monotonic() - started < _POLL_MIN_S:
+            if not moved and time.monotonic() - started < _POLL_MIN_S:
                 time.sleep(_POLL_MAX_S / 2)  # a server that does not hold the request must not be hammered
 
     # -- artifacts ----------------------------------------------------------------------------------------------
@@ -342,7 +342,8 @@ def _blocks(local: jobfile.LocalFile, tell: OnUpload) -> Iterator[bytes]:
             if sent == local.size and found.hexdigest() != local.digest:
                 break
             yield block
-            tell(local, sent)
+            if sent < local.size:  # the end is told once the server has confirmed it
+                tell(local, sent)
         else:
             if sent == local.size:
                 return

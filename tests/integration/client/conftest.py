@@ -1,0 +1,46 @@
+"""One stack of one sub-cluster for all of these tests: they only add jobs."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from client import Client
+from tests.stack import Stack
+
+ROOT = Path(__file__).parents[3]
+Hydractl = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(tmp_path_factory.mktemp("cluster") / "home", sub_clusters=1, nodes=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def hydra(cluster: Stack) -> Client:
+    return cluster.client()
+
+
+@pytest.fixture(scope="module")
+def hydractl(cluster: Stack, tmp_path_factory: pytest.TempPathFactory) -> Hydractl:
+    """The launcher at the repository's root, logged in as the tenant; run in an empty folder."""
+    here = tmp_path_factory.mktemp("person")
+    env = {"PATH": os.environ["PATH"], "HOME": str(here), "HYDRA_VENV": sys.prefix}
+
+    def run(*words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        done = subprocess.run(
+            [str(ROOT / "hydractl"), *words], env=env, cwd=here, input=stdin, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr
+        return done
+
+    password = cluster.home.secrets()["tenant_password"]
+    done = run("login", cluster.url, "-u", "tenant", "--password-stdin", stdin=password + "\n")
+    assert done.returncode == 0, done.stderr
+    return run

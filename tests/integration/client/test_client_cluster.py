@@ -1,0 +1,150 @@
+"""The client against the real thing: web, RM and node managers of one stack."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client import Client, HydraError, Job
+from client.follow import follow_task
+from tests.stack import Stack
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def job(**group: Any) -> dict[str, Any]:
+    resources = {"memory_mib": 64, "vcores_milli": 100}
+    return {"name": "probe", "groups": [{"name": "g", "shell": True, "resources": resources, **group}]}
+
+
+def test_the_census_runs_from_the_shell_to_its_report(hydractl: Any) -> None:
+    done = hydractl("submit", str(EXAMPLES / "stdlib-census" / "job.yaml"), "--wait", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    census = json.loads(done.stdout)
+    assert [(g["name"], g["succeeded"]) for g in census["groups"]] == [("map", 8), ("reduce", 1)]
+    number = str(census["id"])
+    report = hydractl("fetch", number, "report", "--stdout").stdout
+    assert "The 20 largest modules" in report
+    assert hydractl("fetch", number, "--group", "reduce").stdout.splitlines() == [
+        f"job-{number}/reduce/report.txt",
+        f"job-{number}/reduce/report.json",
+    ]
+    again = hydractl("submit", str(EXAMPLES / "stdlib-census" / "job.yaml"), "--key", "twice", "-o", "json")
+    same = hydractl("submit", str(EXAMPLES / "stdlib-census" / "job.yaml"), "--key", "twice", "-o", "json")
+    assert json.loads(again.stdout)["id"] == json.loads(same.stdout)["id"]
+
+
+def test_every_look_at_the_cluster_has_an_answer(hydractl: Any) -> None:
+    for words in (["overview"], ["queues"], ["nodes"], ["node", "1"], ["sub-clusters"], ["me"], ["jobs"], ["contexts"]):
+        assert hydractl(*words).returncode == 0, words
+        assert json.loads(hydractl(*words, "-o", "json").stdout), words
+
+
+def test_hello_says_where_it_runs(hydra: Client) -> None:
+    done = hydra.wait(hydra.submit(EXAMPLES / "hello" / "job.yaml").id, timeout_s=60)
+    assert done.succeeded
+    (task,) = hydra.tasks(done.id)
+    assert task.container is not None
+    assert f"Hello from {task.node}" in "".join(piece.data for piece in hydra.logs(task.container, follow=True))
+
+
+def test_a_service_is_kept_running_until_it_is_killed(hydra: Client) -> None:
+    service = hydra.submit(EXAMPLES / "service" / "job.yaml")
+    seen: list[Job] = []
+
+    def on_change(now: Job) -> None:
+        seen.append(now)
+        if now.groups[0].running == 2 and not any(j.groups[0].running == 2 for j in seen[:-1]):
+            hydra.kill(now.id, "enough")
+
+    done = hydra.wait(service.id, on_change, timeout_s=60)
+    assert (done.state, done.message) == ("KILLED", "enough")
+
+
+def test_files_and_unicode_arrive_byte_for_byte(hydra: Client, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 4000
+    (tmp_path / "in").write_bytes(data)
+    spec = job(
+        command="cp 'där/in' out; printf 'grüße 漢字 \\360\\237\\220\\211\\n'",
+        files=[{"path": "där/in", "source": str(tmp_path / "in")}],
+        outputs=[{"name": "out", "path": "out"}],
+    )
+    done = hydra.wait(hydra.submit(spec).id, timeout_s=60)
+    assert done.succeeded, done
+    (output,) = hydra.outputs(done.id)
+    assert hydra.download(output.digest, tmp_path / "back").read_bytes() == data
+    (task,) = hydra.tasks(done.id)
+    said = "".join(piece.data for piece in hydra.logs(str(task.container), follow=True, limit_bytes=5))
+    assert said == "grüße 漢字 \U0001f409\n"
+
+
+def test_a_failure_is_explained_followed_over_attempts_and_retried(hydra: Client, hydractl: Any) -> None:
+    spec = job(command='echo "attempt $HYDRA_ATTEMPT"; echo "because" >&2; exit 3', retries=1)
+    failed = hydra.wait(hydra.submit(spec).id, timeout_s=60)
+    assert failed.state == "FAILED"
+    assert [(c.state, c.reason, c.exit_code) for c in hydra.containers(failed.id)] == [("FAILED", "EXIT_CODE", 3)] * 2
+    (task,) = hydra.tasks(failed.id, state="FAILED")
+    notes: list[str] = []
+    said = "".join(piece.data for piece in follow_task(hydra, failed.id, task, "stdout", notes.append))
+    assert said == "attempt 1\nattempt 2\n"
+    assert hydractl("logs", f"{failed.id}/g/0", "--stderr").stdout == "because\n"
+    assert hydractl("wait", str(failed.id)).returncode == 1
+    hydra.retry(failed.id)
+    assert hydra.wait(failed.id, timeout_s=60).state == "FAILED"
+
+
+def test_refusals_of_the_server_name_field_and_remedy(hydra: Client, hydractl: Any, tmp_path: Path) -> None:
+    with pytest.raises(HydraError) as caught:
+        hydra.submit({**job(command="true"), "queue": "root.nowhere"})
+    (error,) = caught.value.problem.errors
+    assert error.field == "queue"
+    assert error.remedy
+    with pytest.raises(HydraError, match=r"groups\.0\.tomorrow"):
+        hydra.submit(job(command="true", tomorrow=1))
+    done = hydractl("job", "999999")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "999999" in done.stderr
+
+
+def test_an_upload_that_is_there_is_not_sent_again(hydra: Client, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(os.urandom(1000))
+    stored = hydra.upload(tmp_path / "x")
+    assert hydra.has_artifact(stored.digest)
+    sent: list[int] = []
+    hydra.upload(tmp_path / "x", lambda _file, so_far: sent.append(so_far))
+    assert sent == [1000]
+    assert not hydra.has_artifact("0" * 64)
+
+
+def test_lists_of_several_pages_are_complete(hydra: Client) -> None:
+    ids = hydra.submit_many([job(command="true") for _ in range(7)])
+    assert len(set(ids)) == 7
+    for each in ids:
+        hydra.wait(each, timeout_s=60)
+    assert {j.id for j in hydra.jobs(page_size=3, name="probe")} >= set(ids)
+    many = hydra.wait(hydra.submit(job(command="true", count=12)).id, timeout_s=60)
+    assert [t.index for t in hydra.tasks(many.id, page_size=5)] == list(range(12))
+
+
+def test_waiting_outlasts_a_killed_web_process(cluster: Stack, hydra: Client) -> None:
+    running = hydra.submit(job(command="sleep 3; echo done"))
+    killed: list[int] = []
+
+    def on_change(now: Job) -> None:
+        if now.state == "RUNNING" and not killed:
+            killed.append(cluster.kill("web"))
+
+    assert hydra.wait(running.id, on_change, timeout_s=90).succeeded
+    assert killed
+
+
+def test_the_launcher_says_what_to_do_without_an_environment(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(EXAMPLES.parent / "hydractl"), "jobs"], env={"PATH": os.environ["PATH"], "HYDRA_VENV": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "manage.py" in done.stderr
