@@ -1,0 +1,178 @@
+"""``up``, ``down`` and what must never be left behind."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.stack import Stack, wait_until
+from tests.stores import ROOT
+
+
+def of_home(home: Path) -> list[psutil.Process]:
+    """Every live process that names this folder in its command line or environment."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            text = " ".join(process.cmdline()) + process.environ().get("HYDRA_HOME", "")
+            if str(home) in text and process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def nothing_left(stack: Stack) -> bool:
+    return not of_home(stack.home.root) and not stack.home.running()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """One small stack for the tests that leave it as they find it, or start it again."""
+    stack = Stack(tmp_path_factory.mktemp("up") / "home", sub_clusters=1, nodes=1)
+    stack.start()
+    yield stack
+    stack.stop()
+    assert nothing_left(stack)
+
+
+def running(stack: Stack) -> None:
+    if not stack.home.running():
+        stack.start()
+
+
+def test_status_shows_every_process_with_its_epoch(shared: Stack):
+    running(shared)
+    report = json.loads(shared.manage("status", "--output", "json").stdout)
+    names = {p["name"] for p in report["processes"] if p["pid"]}
+    assert names == {"postgres", "valkey", "broker", "web", "beat", "worker-a", "worker-b", "east-1"}
+    assert all(p["health"] == "ok" for p in report["processes"])
+    leader = wait_until(lambda: next((p for p in report["processes"] if p["epoch"]), None), 1, "somebody leads east")
+    assert leader["name"] in {"worker-a", "worker-b"}
+    assert leader["epoch"].startswith("east ")
+
+
+def test_a_second_up_says_that_one_runs_and_changes_nothing(shared: Stack):
+    running(shared)
+    pids = {p["name"]: p["pid"] for p in shared.state()["processes"]}
+    done = shared.manage("up", "--detach")
+    assert "already runs" in done.stderr
+    assert pids == {p["name"]: p["pid"] for p in shared.state()["processes"]}
+
+
+def test_a_killed_process_is_started_again(shared: Stack):
+    running(shared)
+    shared.kill_and_wait("beat")
+    assert shared.process("beat")["last_exit"] == "killed by SIGKILL"
+
+
+def test_postgres_killed_loses_nothing(shared: Stack):
+    running(shared)
+    shared.kill_and_wait("postgres")
+    wait_until(lambda: shared.manage("status", check=False).returncode == 0, 30, "status answers again")
+    assert "operator" in shared.manage("shell", "-c", COUNT_USERS).stdout
+
+
+COUNT_USERS = "from controlplane.accounts.models import User; print([u.username for u in User.objects.all()])"
+
+
+@pytest.mark.parametrize("victim", ["guard_pid", "pid"])
+def test_either_parent_killed_leaves_nothing_running(shared: Stack, victim: str):
+    running(shared)
+    assert of_home(shared.home.root)
+    os.kill(shared.state()[victim], signal.SIGKILL)
+    wait_until(lambda: nothing_left(shared), 20, "everything has ended")
+    shared.start()
+    assert "operator" in shared.manage("shell", "-c", COUNT_USERS).stdout
+
+
+def test_the_foreground_killed_takes_the_stack_along(shared: Stack):
+    if shared.home.running():
+        shared.manage("down")
+    command = [sys.executable, str(ROOT / "manage.py"), "up", "--sub-clusters", "1", "--nodes", "1"]
+    with subprocess.Popen(command, env=shared.environ, stderr=subprocess.PIPE, text=True) as up:
+        wait_until(lambda: shared.state().get("phase") == "ready" and shared.home.running(), 60, "ready")
+        up.kill()
+        wait_until(lambda: nothing_left(shared), 20, "everything has ended")
+
+
+def test_down_beside_nothing_says_so(shared: Stack):
+    if shared.home.running():
+        shared.manage("down")
+    assert "nothing runs" in shared.manage("down").stderr
+    assert shared.manage("status", check=False).returncode == 3
+
+
+def test_a_stale_lock_file_is_no_running_stack(tmp_path: Path):
+    stack = Stack(tmp_path / "home")
+    stack.home.create()
+    stack.home.lock.write_text(str(os.getpid()))
+    assert stack.home.running() == 0
+
+
+def test_a_taken_port_is_named_and_nothing_starts(tmp_path: Path):
+    stack = Stack(tmp_path / "home")
+    with socket.create_server(("127.0.0.1", stack.port)):
+        done = stack.manage("up", "--detach", check=False)
+    assert done.returncode == 1
+    assert "HYDRA_HTTP_PORT" in done.stderr
+    assert str(stack.port) in done.stderr
+    assert nothing_left(stack)
+
+
+@pytest.mark.parametrize("damage", ["secrets-gone", "secrets-half", "database-half", "initdb-interrupted"])
+def test_a_half_written_folder_is_repaired_or_said(tmp_path: Path, damage: str):
+    stack = Stack(tmp_path / "home", sub_clusters=1, nodes=0)
+    root = stack.home.root
+    (root / "pg").mkdir(parents=True, mode=0o700)
+    if damage == "secrets-gone":
+        (root / "pg" / "PG_VERSION").write_text("18\n")
+    elif damage == "secrets-half":
+        (root / "secrets.json").write_text('{"postgres": "x')
+    elif damage == "database-half":
+        (root / "pg" / "base").mkdir()
+    else:
+        shutil.copytree(root / "pg", root / "pg.new")
+        (root / "pg").rmdir()
+    done = stack.manage("up", "--detach", check=False)
+    if damage == "initdb-interrupted":
+        assert done.returncode == 0, done.stderr
+        stack.stop()
+    else:
+        assert done.returncode == 1
+        assert str(root) in done.stderr.replace("\n", "")
+        assert "Traceback" not in done.stderr
+    assert nothing_left(stack)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")
+def test_a_full_disk_is_said_and_nothing_stays(tmp_path: Path):
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", str(small)], check=False)
+    if mounted.returncode:
+        pytest.skip("this host lets root mount nothing")
+    try:
+        stack = Stack(small / "home", sub_clusters=1, nodes=0)
+        done = stack.manage("up", "--detach", check=False)
+        assert done.returncode == 1
+        assert "MiB" in done.stderr
+        assert nothing_left(stack)
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_a_long_path_still_gives_working_sockets(tmp_path: Path):
+    with Stack(tmp_path / ("long-" * 12) / ("folder-" * 8) / "home", sub_clusters=1, nodes=1) as stack:
+        report = json.loads(stack.manage("status", "--output", "json").stdout)
+        assert report["nodes"][0]["state"] == "UP"
+        assert stack.home.sockets != stack.home.run
+    assert nothing_left(stack)
