@@ -3,6 +3,7 @@
 import datetime as dt
 import hashlib
 from collections.abc import Iterable
+from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from django.core.files import File
@@ -25,29 +26,31 @@ def name_of(digest: str) -> str:
     return f"sha256/{digest[:2]}/{digest}"
 
 
-def _verify(body: IO[bytes], digest: str) -> int:
-    """Read the body once, in pieces; its size. ``Invalid`` when it is not what ``digest`` names."""
+def _verify(body: IO[bytes], digest: str, copy: IO[bytes]) -> int:
+    """Read the body once, in pieces, into ``copy``; its size. ``Invalid`` when it is not what ``digest`` names."""
     sha, size = hashlib.sha256(), 0
     while piece := body.read(PIECE_BYTES):
         sha.update(piece)
+        copy.write(piece)
         size += len(piece)
     if sha.hexdigest() != digest:
         found = FieldError("sha256", f"the body's SHA-256 is {sha.hexdigest()}", "send the body that the address names")
         raise Invalid("the artifact's body does not match its digest", [found])
-    body.seek(0)
+    copy.seek(0)
     return size
 
 
 def _keep(digest: str, body: IO[bytes]) -> tuple[int, bool]:
     """Verify and store the bytes unless they are there; their size and whether they are new."""
-    size = _verify(body, digest)
-    touched = Artifact.objects.filter(digest=digest).update(last_used_at=timezone.now())
-    if touched and default_storage.exists(name_of(digest)):
-        return size, False
-    if not default_storage.exists(name_of(digest)):
-        stored = default_storage.save(name_of(digest), File(body))
-        if stored != name_of(digest):  # two uploads at once: the other one was first, with the same bytes
-            default_storage.delete(stored)
+    with SpooledTemporaryFile(max_size=PIECE_BYTES) as copy:  # a request's body cannot be read twice
+        size = _verify(body, digest, copy)
+        touched = Artifact.objects.filter(digest=digest).update(last_used_at=timezone.now())
+        if touched and default_storage.exists(name_of(digest)):
+            return size, False
+        if not default_storage.exists(name_of(digest)):
+            stored = default_storage.save(name_of(digest), File(copy))
+            if stored != name_of(digest):  # two uploads at once: the other one was first, with the same bytes
+                default_storage.delete(stored)
     Artifact.objects.update_or_create(digest=digest, defaults={"size": size})
     return size, True
 

@@ -113,7 +113,7 @@ def nodes_json(user: User, rows: Iterable[Json]) -> list[Json]:
 
 def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
     """Node JSON. Tenants do not see where a node is or how it is built."""
-    state = m[1] if m and m[1] in NodeState else row["state"]
+    state = m[1] if m and m[1] in NodeState.__members__.values() else row["state"]
     health = NodeHealth(_int(m[2]) & 7 if m else row["health"] & 7)
     return {
         "id": row["id"],

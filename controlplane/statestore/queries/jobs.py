@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import F, JSONField, QuerySet
 from django.db.models.expressions import RawSQL
 
 from controlplane.accounts.models import User
@@ -49,7 +49,7 @@ GROUP_COLUMNS = (
     "started_at",
     "finished_at",
 )
-_AFTERS = RawSQL("jsonb_path_query_array(statestore_job.spec, '$.groups[*].after')", [])
+_AFTERS = RawSQL("jsonb_path_query_array(statestore_job.spec, '$.groups[*].after')", [], output_field=JSONField())
 
 
 @dataclass(frozen=True, slots=True)
