@@ -46,15 +46,14 @@ class _Sender:
         return sorted(topics)
 
     def _run(self) -> None:
-        # Waiting in this daemon thread itself: an executor's threads would keep the process from ending.
-        with asyncio.Runner() as runner:
-            while True:
-                self._wake.wait()
-                self._wake.clear()
-                topics = self._take()
-                if topics:
-                    runner.run(self._send(topics))
-                time.sleep(COALESCE_S)
+        # The thread waits, not the loop's executor: a daemon thread may be left behind when the process ends.
+        loop = asyncio.new_event_loop()
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            if topics := self._take():
+                loop.run_until_complete(self._send(topics))
+            time.sleep(COALESCE_S)  # what comes meanwhile goes out together
 
     async def _send(self, topics: list[str]) -> None:
         layer = get_channel_layer()

@@ -55,6 +55,8 @@ class Pieces:
 class Streamed(StreamingHttpResponse):
     """A streamed answer whose pieces can be read with and without an event loop."""
 
+    is_async = False  # for Django's synchronous handlers; its ASGI handler asks ``__aiter__`` first
+
     def __init__(self, pieces: Pieces, **options: object) -> None:
         super().__init__(iter(()), **options)  # type: ignore[arg-type]
         self.pieces = pieces
