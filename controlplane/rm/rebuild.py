@@ -83,7 +83,7 @@ def _restore_states(m: Memory, job: JobEntry) -> None:
         g.retried = int(np.maximum(g.launches - 1, 0).sum())
         group.target = g.count + g.retried
         if not g.unfinished:
-            g.state = GroupState.SUCCEEDED if not g.failed + g.killed else GroupState.FAILED
+            g.state = g.outcome
         elif g.next_fresh:
             g.state = GroupState.RUNNING if g.running else GroupState.PENDING
     run.open_groups = sum(g.state < GroupState.SUCCEEDED for g in run.groups)

@@ -70,6 +70,13 @@ class GroupRun:
         return self.count - self.succeeded - self.failed - self.killed
 
     @property
+    def outcome(self) -> GroupState:
+        """How the group has ended, once nothing of it is unfinished."""
+        if self.failed:
+            return GroupState.FAILED
+        return GroupState.KILLED if self.killed else GroupState.SUCCEEDED
+
+    @property
     def next_due(self) -> float | None:
         """When the next delayed start falls due, in the caller's clock; None without one."""
         return self.delayed[0][0] if self.delayed else None
@@ -178,4 +185,4 @@ class GroupRun:
         self.again.clear()
         self.delayed.clear()
         if not terminal(self.state):
-            self.become(GroupState.FAILED if self.failed else GroupState.KILLED)
+            self.become(self.outcome)

@@ -85,7 +85,7 @@ def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, 
         out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {group.launches[e.index]} attempts")
     if not group.unfinished and not terminal(group.state):
         job.open_groups -= 1
-        group.become(GroupState.SUCCEEDED if not group.failed + group.killed else GroupState.FAILED)
+        group.become(group.outcome)
         if not job.stopping:
             open_groups(job)
     elif not group.running and group.state == GroupState.RUNNING and not job.stopping:
