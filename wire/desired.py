@@ -95,7 +95,7 @@ def encode_lease(lease: Lease, key: bytes) -> bytes:
     return body + mac(key, body)
 
 
-def encode_signed(  # noqa: PLR0917 (in the order of the header)
+def encode_signed(
     sub_cluster: int,
     node_id: int,
     epoch: int,

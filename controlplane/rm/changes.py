@@ -53,7 +53,8 @@ class Changes:
     groups: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
     asks: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
-    usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)  # (hour, queue, owner) -> sums
+    # (hour, queue, owner) -> containers, then memory_mib, vcores_milli and gpus times microseconds
+    usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
     nodes: dict[int, tuple[int, int]] = field(default_factory=dict)  # node id -> (state, health)
     intents: list[int] = field(default_factory=list)  # carried out
     messages: dict[int, str] = field(default_factory=dict)  # job -> how it ended
@@ -68,9 +69,13 @@ class Changes:
             or self.events or self.nodes or self.intents or self.tasks_again
         )  # fmt: skip
 
-    def use(self, hour: int, queue: str, owner: int, seconds: float, shape: list[int]) -> None:
-        """Add one ended container to the usage ledger. ``shape``: memory_mib, vcores_milli, gpus."""
-        sums = self.usage.setdefault((hour, queue, owner), [0, 0, 0, 0])
+    def use(self, hour: int, queue: str, owner: int, held_us: int, amounts: tuple[int, int, int]) -> None:
+        """Add one ended container to the usage ledger. ``amounts``: memory_mib, vcores_milli, gpus."""
+        sums = self.usage.get((hour, queue, owner))
+        if sums is None:
+            sums = self.usage[hour, queue, owner] = [0, 0, 0, 0]
+        memory, vcores, gpus = amounts
         sums[0] += 1
-        for i, amount in enumerate(shape[:3]):
-            sums[i + 1] += round(amount * seconds)
+        sums[1] += memory * held_us
+        sums[2] += vcores * held_us
+        sums[3] += gpus * held_us

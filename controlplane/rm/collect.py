@@ -6,8 +6,8 @@ from controlplane.rm import inbox
 from controlplane.rm.changes import Changes
 from controlplane.rm.inbox import Inbox
 from controlplane.rm.memory import Memory
-from controlplane.rm.outcome import end, move
-from wire.states import ContainerReason, ContainerState, NodeState, terminal
+from controlplane.rm.outcome import Ending, end, end_lost, move
+from wire.states import ContainerReason, ContainerState, NodeState
 
 
 def take_statuses(m: Memory, c: Changes, positions: list[int], payloads: list[bytes | None], answered: float) -> int:
@@ -49,13 +49,16 @@ def _entries(m: Memory, c: Changes, box: Inbox) -> None:
     t.memory[slots], t.cpu_ms[slots], t.ran_ms[slots] = e["memory_mib"], e["cpu_ms"], e["ran_ms"]
     news = np.flatnonzero(e["state"] > t.state[slots])
     columns = (slots, e["state"], e["reason"], e["exit_code"], e["ran_ms"], e["memory_mib"], e["cpu_ms"])
-    for slot, state, reason, code, ran, memory, cpu in zip(*(x[news].tolist() for x in columns), strict=True):
-        if not t.live[slot] or state <= t.state[slot]:
-            continue  # the same container twice in one status
-        if terminal(state):
-            end(m, c, slot, state, reason, code, ran, memory, cpu)
+    endings: dict[int, Ending] = {}  # by slot: a status may list a container twice
+    for ending in zip(*(x[news].tolist() for x in columns), strict=True):
+        slot, state = ending[:2]
+        if slot in endings or state <= t.state[slot]:
+            continue
+        if state >= ContainerState.SUCCEEDED:
+            endings[slot] = ending
         else:
-            move(m, c, slot, state, ran)
+            move(m, c, slot, state, ending[4])
+    end(m, c, list(endings.values()))
     _vanished(m, c, box)
 
 
@@ -68,8 +71,7 @@ def _vanished(m: Memory, c: Changes, box: Inbox) -> None:
     at = t.node[live]
     missing = obeys[at] & (t.seen_round[live] != m.round_number) & (t.added[live] > 0)
     missing &= t.added[live] <= n.echo_generation[at]
-    for slot in live[missing].tolist():
-        end(m, c, slot, ContainerState.LOST, ContainerReason.VANISHED, 0)
+    end_lost(m, c, live[missing].tolist(), ContainerReason.VANISHED)
 
 
 def lose(m: Memory, c: Changes, positions: np.ndarray, state: NodeState = NodeState.LOST) -> None:
@@ -80,5 +82,4 @@ def lose(m: Memory, c: Changes, positions: np.ndarray, state: NodeState = NodeSt
         m.nodes.state[at] = state
         c.nodes[int(m.nodes.id[at])] = (int(state), int(m.nodes.health[at]))
     for slots in m.containers.by_node(sorted(positions.tolist())).values():
-        for slot in slots.tolist():
-            end(m, c, slot, ContainerState.LOST, ContainerReason.NODE_LOST, 0)
+        end_lost(m, c, slots.tolist(), ContainerReason.NODE_LOST)

@@ -64,7 +64,7 @@ class ContainerTable:
         self.group += [None] * (size - old)
         self._free += range(size - 1, old - 1, -1)
 
-    def add(self, job: "JobEntry", group: "GroupEntry", ids: np.ndarray) -> np.ndarray:
+    def add(self, job: JobEntry, group: GroupEntry, ids: np.ndarray) -> np.ndarray:
         """Slots for new containers of one group, cleared but for ``id``, ``job`` and ``group``: (k,) int64."""
         k = len(ids)
         if len(self._free) < k:
@@ -109,5 +109,3 @@ class ContainerTable:
         starts = np.searchsorted(held, nodes)
         ends = np.searchsorted(held, nodes, side="right")
         return {n: live[s:e] for n, s, e in zip(nodes, starts, ends, strict=True)}
-
-

@@ -43,7 +43,9 @@ class Inbox:
     rejected: int
 
 
-def read(positions: Sequence[int], node_ids: Sequence[int], known_seq: np.ndarray, payloads: Sequence[bytes | None]) -> Inbox:
+def read(
+    positions: Sequence[int], node_ids: Sequence[int], known_seq: np.ndarray, payloads: Sequence[bytes | None]
+) -> Inbox:
     """Decode the statuses that are well formed and newer than ``known_seq`` (per position)."""
     at, heads, bodies, rejected = [], [], [], 0
     for position, node_id, payload in zip(positions, node_ids, payloads, strict=True):
@@ -82,4 +84,6 @@ def _head(payload: bytes, node_id: int) -> tuple[int, ...] | None:
 
 def _entries_sane(payload: bytes) -> bool:
     entries = np.frombuffer(payload, ENTRY, offset=status.HEADER.size)
-    return bool(_STATES[entries["state"]].all() and (entries["id"] > 0).all() and (entries["reason"] <= _LAST_REASON).all())
+    return bool(
+        _STATES[entries["state"]].all() and (entries["id"] > 0).all() and (entries["reason"] <= _LAST_REASON).all()
+    )

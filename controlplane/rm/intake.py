@@ -103,5 +103,3 @@ def _policy_changed(m: Memory, store: Store) -> None:
     for path, used in zip(old.paths, old.used, strict=True):
         m.queues.used[m.queues.at(path)] += used
     m.dirty_nodes.update(range(len(m.nodes)))
-
-

@@ -12,6 +12,8 @@ from scheduler.lifecycle.group import GroupRun
 from scheduler.lifecycle.job import JobRun
 from wire import desired, template
 
+_FIRST_DAY = dt.date(1970, 1, 1).toordinal()
+
 
 @dataclass(slots=True, eq=False)
 class GroupEntry:
@@ -34,6 +36,12 @@ class GroupEntry:
     written: tuple[Any, ...] = ()  # counters and state as last written to the row
     written_at: float = -1e9
 
+    amounts: tuple[int, int, int] = (0, 0, 0)  # the shape's first three, as Python integers
+
+    def __post_init__(self) -> None:
+        memory, vcores, gpus = self.shape[:3].tolist()
+        self.amounts = (memory, vcores, gpus)
+
     def counters(self) -> tuple[Any, ...]:
         r = self.run
         return (int(r.state), r.running, r.succeeded, r.failed, r.killed, r.retried, self.reason)
@@ -52,9 +60,12 @@ class JobEntry:
     finished_us: int = 0
     events: int = 0  # told so far; bounded
 
-    @property
-    def id(self) -> int:
-        return self.run.id
+    id: int = field(init=False)
+    day: int = field(init=False)  # of its submission, counted from 1970-01-01
+
+    def __post_init__(self) -> None:
+        self.id = self.run.id
+        self.day = self.submitted_on.toordinal() - _FIRST_DAY
 
 
 def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:

@@ -16,6 +16,7 @@ from controlplane.rm.round import Duties, Report, Round
 from wire import keys
 
 log = structlog.get_logger("rm")
+_SUMMARY_S = 0.25
 _SUMMARY_IDLE_S = 4.0
 
 
@@ -37,6 +38,7 @@ class Timers:
     sweep: float = -1e9
     renew: float = -1e9
     summary: float = -1e9
+    summary_took: float = 0.0
     round_began: float = -1e9
     round_took: float = 0.0
 
@@ -109,7 +111,9 @@ class Leader:
         now = self.clock.monotonic()
         duties = Duties(intents=keys.INTENTS in woken)
         index = self.memory.nodes.index
-        duties.statuses = [at for at in (index.get(int(w)) for w in woken if w.isdecimal() and len(w) < 19) if at is not None]
+        duties.statuses = [
+            at for at in (index.get(int(w)) for w in woken if w.isdecimal() and len(w) < 19) if at is not None
+        ]
         if now - self.timers.sweep >= self.pace.heartbeat_s:
             self._sweep(duties, now)
         return duties
@@ -174,7 +178,8 @@ class Leader:
     def _show(self) -> None:
         """Tell screens, at most four times a second and once in a while when nothing happens."""
         now = self.clock.monotonic()
-        if now - self.timers.summary < (0.25 if self.news else _SUMMARY_IDLE_S):
+        least = max(_SUMMARY_S, 20 * self.timers.summary_took)  # never more than a twentieth of the leader's time
+        if now - self.timers.summary < (least if self.news else max(least, _SUMMARY_IDLE_S)):
             return
         self.timers.summary, self.news = now, False
         m = self.memory
@@ -185,4 +190,5 @@ class Leader:
             self.bus.summary(body, screens.usage(m))
         except BusDown:
             return
+        self.timers.summary_took = self.clock.monotonic() - now
         self.announce(told)

@@ -53,6 +53,7 @@ class Memory:
         self.containers = ContainerTable()
         self.jobs: dict[int, JobEntry] = {}
         self.asking: dict[tuple[int, int], tuple[JobEntry, GroupEntry]] = {}
+        self.delayed: dict[tuple[int, int], GroupEntry] = {}  # groups with starts that wait for a back-off
         self.memo = Memo()
         self.counter = 0  # of container ids within this epoch
         self.round_number = 0
@@ -118,3 +119,4 @@ class Memory:
         self.jobs.pop(job.id, None)
         for group in job.groups:
             self.asking.pop((job.id, group.run.no), None)
+            self.delayed.pop((job.id, group.run.no), None)

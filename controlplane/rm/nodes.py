@@ -98,6 +98,10 @@ class NodeTable:
         self.gpu_free[at] = free
         return mask
 
+    def free_gpus(self, at: int, mask: int) -> None:
+        """Give devices back; one the node no longer declares is forgotten."""
+        self.gpu_free[at] |= mask & ((1 << self.rows[at]["gpus"]) - 1)
+
     def view(self) -> Nodes:
         """The arrays a plan sees."""
         n = len(self)

@@ -5,13 +5,16 @@ import numpy as np
 from controlplane.rm.changes import NEW, TRANSITION, Changes
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory import Memory
+from controlplane.rm.nodes import R
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import End
 from wire import ids
-from wire.states import ContainerReason, ContainerState, JobState, TaskState, Want, terminal
+from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, Want
 
 EVENTS_PER_JOB = 1000
-_EPOCH_DAY = 719_163  # ordinal of 1970-01-01
+_HOUR_US = 3_600_000_000
+STATES = {int(s): s for s in ContainerState}  # calling an enumeration costs more than all the rest
+REASONS = {int(r): r for r in ContainerReason}
 
 
 def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, nodes: np.ndarray) -> None:
@@ -60,62 +63,73 @@ def _record_new(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntr
 def move(m: Memory, c: Changes, slot: int, state: int, ran_ms: int) -> None:
     """A container reached another live state."""
     t = m.containers
-    old = int(t.state[slot])
-    t.state[slot] = state
-    started_us = 0
-    if state == ContainerState.RUNNING:
-        started_us = t.started_us[slot] = c.at_us - ran_ms * 1000
-    cid = int(t.id[slot])
-    c.moved.append((cid, state, int(started_us)))
-    _step(m, c, slot, old, state, 0)
-
-
-def end(
-    m: Memory,
-    c: Changes,
-    slot: int,
-    state: int,
-    reason: int,
-    exit_code: int,
-    ran_ms: int = 0,
-    memory_mib: int = 0,
-    cpu_ms: int = 0,
-) -> None:
-    """A container ended: free what it held, tell the job master, write its history."""
-    t = m.containers
     job, group = t.job[slot], t.group[slot]
     assert job is not None and group is not None
-    cid, at, task = int(t.id[slot]), int(t.node[slot]), int(t.task[slot])
-    started_us = int(t.started_us[slot]) or (c.at_us - ran_ms * 1000 if ran_ms or not state % 10 else 0)
-    _step(m, c, slot, int(t.state[slot]), state, exit_code)
-    c.ended.append((cid, state, started_us, c.at_us, exit_code, reason, memory_mib, cpu_ms))
-    shape = group.shape
-    held_s = (c.at_us - int(t.allocated_us[slot])) / 1e6
-    c.use(c.at_us // 3_600_000_000, job.queue, job.owner, max(0.0, held_s), shape.tolist())
-    m.nodes.used[at] -= shape
-    m.nodes.containers[at] -= 1
-    m.nodes.gpu_free[at] |= int(t.gpus[slot]) & ((1 << m.nodes.rows[at]["gpus"]) - 1)
-    m.queues.used[m.queues.at(job.queue)] -= shape
-    m.dirty_nodes.add(at)
+    old, cid, started_us = int(t.state[slot]), int(t.id[slot]), 0
+    t.state[slot] = state
+    if state == ContainerState.RUNNING:
+        t.started_us[slot] = started_us = c.at_us - ran_ms * 1000
+    c.moved.append((cid, state, started_us))
+    node = int(m.nodes.id[t.node[slot]])
+    c.steps.append((cid, job.id, int(t.task[slot]), 0, group.run.no, old, state, node))
+
+
+# slot, state, reason, exit_code, ran_ms, memory_mib, cpu_ms
+Ending = tuple[int, int, int, int, int, int, int]
+
+
+def end_lost(m: Memory, c: Changes, slots: list[int], reason: ContainerReason) -> None:
+    """These containers are gone without their node having said so."""
+    end(m, c, [(slot, ContainerState.LOST, reason, 0, 0, 0, 0) for slot in slots])
+
+
+def end(m: Memory, c: Changes, endings: list[Ending]) -> None:
+    """Containers ended: free what they held, tell the job masters, write their history."""
+    if not endings:
+        return
+    t, at_us = m.containers, c.at_us
+    slots = np.array([e[0] for e in endings], np.int64)
+    nodes = t.node[slots]
+    columns = (t.id, t.task, t.state, t.started_us, t.allocated_us, t.gpus)
+    held = zip(*(x[slots].tolist() for x in columns), m.nodes.id[nodes].tolist(), nodes.tolist(), strict=True)
+    shapes = np.empty((len(slots), R), np.int64)
+    queues = np.empty(len(slots), np.int64)
+    for i, (e, (cid, task, old, started_us, allocated_us, gpus, node_id, at)) in enumerate(
+        zip(endings, held, strict=True)
+    ):
+        slot, state, reason, exit_code, ran_ms, memory_mib, cpu_ms = e
+        job, group = t.job[slot], t.group[slot]
+        assert job is not None and group is not None
+        shapes[i], queues[i] = group.shape, m.queues.at(job.queue)
+        ran = ran_ms or state == ContainerState.SUCCEEDED
+        began_us = started_us or (at_us - ran_ms * 1000 if ran else 0)
+        c.steps.append((cid, job.id, task, exit_code, group.run.no, old, state, node_id))
+        c.ended.append((cid, state, began_us, at_us, exit_code, reason, memory_mib, cpu_ms))
+        c.use(at_us // _HOUR_US, job.queue, job.owner, max(0, at_us - allocated_us), group.amounts)
+        if gpus:
+            m.nodes.free_gpus(at, gpus)
+        t.drop(slot)
+        _tell_master(m, c, job, group, End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000), cid)
+    np.subtract.at(m.nodes.used, nodes, shapes)
+    np.subtract.at(m.nodes.containers, nodes, 1)
+    np.subtract.at(m.queues.used, queues, shapes)
+    m.dirty_nodes.update(nodes.tolist())
     m.placeable = True
-    t.drop(slot)
-    event = End(task, ContainerState(state), ContainerReason(reason), exit_code, ran_ms / 1000)
-    became, instructions = master.ended(job.run, group.run, event, c.at_us / 1e6)
-    _record_task(c, job, group, task, became, cid, exit_code)
-    c.groups[job.id, group.run.no] = group
-    if terminal(group.run.state) and not group.finished_us:
+
+
+def _tell_master(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, e: End, cid: int) -> None:
+    became, instructions = master.ended(job.run, group.run, e, c.at_us / 1e6)
+    _record_task(c, job, group, e.index, became, cid, e.exit_code)
+    key = (job.id, group.run.no)
+    c.groups[key] = group
+    if group.run.delayed:
+        m.delayed[key] = group
+    if group.run.state >= GroupState.SUCCEEDED and not group.finished_us:
         group.finished_us = c.at_us
         for other in job.groups:
             c.groups[job.id, other.run.no] = other
-    carry_out(m, c, job, instructions)
-
-
-def _step(m: Memory, c: Changes, slot: int, old: int, new: int, exit_code: int) -> None:
-    t = m.containers
-    job, group = t.job[slot], t.group[slot]
-    assert job is not None and group is not None
-    node = int(m.nodes.id[t.node[slot]])
-    c.steps.append((int(t.id[slot]), job.id, int(t.task[slot]), exit_code, group.run.no, old, new, node))
+    if instructions:
+        carry_out(m, c, job, instructions)
 
 
 def _record_task(
@@ -123,12 +137,12 @@ def _record_task(
 ) -> None:
     run = group.run
     row = (
-        job.submitted_on.toordinal() - _EPOCH_DAY, job.id, run.no, task, int(became), int(run.launches[task]),
+        job.day, job.id, run.no, task, int(became), int(run.launches[task]),
         int(run.failures[task]), cid, exit_code, c.at_us,
     )  # fmt: skip
     if task in group.rowed:
         c.tasks_again.append(row)
-    elif terminal(became):
+    elif became >= TaskState.SUCCEEDED:
         c.tasks_first.append(row)
     else:
         group.rowed.add(task)

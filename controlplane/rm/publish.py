@@ -34,9 +34,7 @@ def documents(
         m.nodes.generation[at] += 1
     held = m.containers.by_node(due)
     templates: dict[bytes, bytes] = {}
-    out = {
-        int(m.nodes.id[at]): _document(m, sub, at, held[at], signer, expires_at, monotonic, templates) for at in due
-    }
+    out = {int(m.nodes.id[at]): _document(m, sub, at, held[at], signer, expires_at, monotonic, templates) for at in due}
     return out, templates
 
 
@@ -58,7 +56,9 @@ def _document(
     node_id = int(m.nodes.id[at])
     key = signer.key(node_id)
     unheard = slots[~t.echoed[slots] & (t.want[slots] == Want.RUN)]
-    leases = b"".join(_lease(m, slot, node_id, signer.key_id, key, expires_at, monotonic, templates) for slot in unheard)
+    leases = b"".join(
+        _lease(m, slot, node_id, signer.key_id, key, expires_at, monotonic, templates) for slot in unheard
+    )
     return desired.encode_signed(
         sub, node_id, m.epoch, generation, m.queues.version, signer.key_id, key, entries.tobytes(), leases
     )

@@ -23,7 +23,11 @@ def explain(m: Memory, s: Snapshot, group: GroupEntry, missing: int, why: int, q
             reason["text"] = _no_match(m, s, group)
         case Why.QUEUE_MAXIMUM:
             path = m.queues.paths[queue]
-            reason |= {"queue": path, "used": s.queues.used[queue].tolist(), "maximum": s.queues.maximum[queue].tolist()}
+            reason |= {
+                "queue": path,
+                "used": s.queues.used[queue].tolist(),
+                "maximum": s.queues.maximum[queue].tolist(),
+            }
             reason["text"] = f"The queue {path} is at its maximum."
         case _:
             reason |= _largest_free(m, s, group)
@@ -53,5 +57,7 @@ def _largest_free(m: Memory, s: Snapshot, group: GroupEntry) -> dict[str, Any]:
     if not len(over):
         return numbers | {"text": "No single node has room in every resource at once; it starts when one has."}
     i = over[0]
-    text = f"Largest free piece {largest[i]:,} {_UNITS[AXIS[i]]}, asked {group.shape[i]:,}; it starts when room is free."
+    text = (
+        f"Largest free piece {largest[i]:,} {_UNITS[AXIS[i]]}, asked {group.shape[i]:,}; it starts when room is free."
+    )
     return numbers | {"text": text}

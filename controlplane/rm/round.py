@@ -101,13 +101,15 @@ class Round:
 
     def _wake_delayed(self, c: Changes) -> None:
         now = c.at_us / 1e6
-        for _, group in self.m.asking.values():
-            if group.run.delayed and group.run.wake(now):
+        for key, group in list(self.m.delayed.items()):
+            if group.run.wake(now):
                 self.m.placeable = True
+            if not group.run.delayed:
+                del self.m.delayed[key]
 
     def next_due_s(self) -> float | None:
         """Seconds until a delayed start falls due; None without one."""
-        due = [g.run.delayed[0][0] for _, g in self.m.asking.values() if g.run.delayed]
+        due = [group.run.next_due for group in self.m.delayed.values() if group.run.next_due is not None]
         return max(0.0, min(due) - self.clock.now_us() / 1e6) if due else None
 
     def _plan_and_apply(self, c: Changes) -> None:
@@ -137,9 +139,7 @@ class Round:
                 c.jobs[job.id] = job
             allocate(self.m, c, self.sub, job, group, node[start:end])
 
-    def _explain(
-        self, c: Changes, snapshot: Snapshot, plan: Plan, owners: list[tuple[JobEntry, GroupEntry]]
-    ) -> None:
+    def _explain(self, c: Changes, snapshot: Snapshot, plan: Plan, owners: list[tuple[JobEntry, GroupEntry]]) -> None:
         refused = plan.refused
         waiting: set[int] = set()
         if refused is not None:

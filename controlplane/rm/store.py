@@ -169,8 +169,9 @@ class PostgresStore:
             self.connection.execute(queries.DONE_INTENTS, (c.intents,))
         if c.usage:
             keys = list(zip(*c.usage, strict=True))
-            sums = list(zip(*c.usage.values(), strict=True))
-            columns = [list(column) for column in (*keys, *sums)]
+            counts = [sums[0] for sums in c.usage.values()]
+            seconds = [[round(sums[i] / 1e6) for sums in c.usage.values()] for i in (1, 2, 3)]
+            columns = [*(list(column) for column in keys), counts, *seconds]
             self.connection.execute(queries.ADD_USAGE, (self.sub_cluster_id, *columns))
 
     def _log(self, c: Changes, count: int) -> None:
@@ -184,5 +185,3 @@ class PostgresStore:
                 self.sub_cluster_id,
             ),
         )  # fmt: skip
-
-

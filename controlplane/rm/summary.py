@@ -9,7 +9,9 @@ from controlplane.rm.memory import Memory
 USAGE_MAX = 20_000  # containers whose live usage is shown
 
 
-def summary(m: Memory, holder: str, counters: dict[str, int], frozen: bool, at: float, answered: float) -> dict[str, Any]:
+def summary(
+    m: Memory, holder: str, counters: dict[str, int], frozen: bool, at: float, answered: float
+) -> dict[str, Any]:
     """``counters``: rounds, placed, ended, rejected since take-over, and the last round's ``round_ms``."""
     pending = np.zeros(3, np.int64)
     waiting: dict[str, int] = {}

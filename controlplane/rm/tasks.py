@@ -36,7 +36,9 @@ def lease_master() -> bytes:
 def lead(sub_cluster_id: int) -> None:
     """Lead the sub-cluster if nobody does, until told to stop, fenced off, or a round fails."""
     try:
-        leadership = take(sub_cluster_id, os.environ.get("HYDRA_WORKER") or socket.gethostname(), settings.HYDRA["lease_s"])
+        leadership = take(
+            sub_cluster_id, os.environ.get("HYDRA_WORKER") or socket.gethostname(), settings.HYDRA["lease_s"]
+        )
     except psycopg.Error as error:
         log.warning("the StateStore cannot be reached", error=str(error))
         return
@@ -75,7 +77,15 @@ def _serve(leadership: Leadership) -> None:
         max_disconnect_s=conf["max_disconnect_s"],
     )
     leader = Leader(
-        rounds, memory, store, bus, clock, leadership.holder, pace, lambda jobs: events.publish_round(str(sub), jobs), answered
+        rounds,
+        memory,
+        store,
+        bus,
+        clock,
+        leadership.holder,
+        pace,
+        lambda jobs: events.publish_round(str(sub), jobs),
+        answered,
     )
     try:
         leader.run(shutdown.requested)

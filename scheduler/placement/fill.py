@@ -39,14 +39,15 @@ def spread(fits: np.ndarray, k: int, cursor: int) -> np.ndarray:
     """
     total = int(fits.sum())
     if total <= k:
-        return fits.copy()
+        everything: np.ndarray = fits.copy()
+        return everything
     ordered = np.sort(fits)
     below = np.concatenate(([0], np.cumsum(ordered)))
     remaining = np.arange(len(fits), 0, -1)
     filled = below[:-1] + ordered * remaining  # sum(min(fits, ordered[i]))
     i = int(np.searchsorted(filled, k, side="right"))
     level = (k - below[i]) // (len(fits) - i)
-    counts = np.minimum(fits, level)
+    counts: np.ndarray = np.minimum(fits, level)
     order = np.roll(np.arange(len(fits)), -cursor)
     open_ = order[fits[order] > level]
     counts[open_[: k - int(counts.sum())]] += 1
