@@ -3,7 +3,7 @@
 
 The first use makes ``.venv`` beside this file (or in ``HYDRA_VENV``), installs
 the pinned requirements, and runs itself again inside it; until then only the
-standard library is needed. Every command after that is a Django command.
+standard library is needed (``install`` stops there). Every other command is a Django command.
 """
 
 import os
@@ -30,6 +30,8 @@ def main(argv: list[str]) -> None:
         sys.exit(f"manage.py {command}: {problem}")
     except KeyboardInterrupt:
         sys.exit(130)
+    if command == "install":
+        return  # that was all
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(argv)

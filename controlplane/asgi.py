@@ -2,12 +2,14 @@
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
-http = get_asgi_application()
+django.setup(set_prefix=False)
 
-from channels.auth import AuthMiddlewareStack  # noqa: E402 - needs the apps that the line above has loaded
+from controlplane.router.http import HttpHandler  # noqa: E402 - needs the apps that the line above has loaded
+
+from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
@@ -17,5 +19,8 @@ except ModuleNotFoundError:
     websocket_urlpatterns = []
 
 application = ProtocolTypeRouter(
-    {"http": http, "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))}
+    {
+        "http": HttpHandler(),
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+    }
 )

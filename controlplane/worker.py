@@ -13,6 +13,8 @@ import time
 import structlog
 from celery import Task
 from celery.signals import worker_ready, worker_shutting_down
+from django.db import DatabaseError, close_old_connections
+from kombu.exceptions import KombuError
 
 from controlplane import duties, liveness, shutdown
 from controlplane.celery import app
@@ -28,10 +30,11 @@ EX_TEMPFAIL = 75
 
 
 class Pulse:
-    """The messages a worker sends itself, and what follows when they stop coming."""
+    """The messages a worker sends itself, and what follows when they stop coming; beside them, a look at free posts."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, queues: list[str]) -> None:
         self.queue = f"pulse.{name}"
+        self.queues = queues
         self.heard_at = time.monotonic()
         self.answered_s = 0.0  # for how long the broker has answered without our hearing anything
         self.task = app.task(self.hear, name=self.queue, ignore_result=True)
@@ -47,6 +50,7 @@ class Pulse:
         while not shutdown.requested.wait(PULSE_EVERY_S):
             if not send(self.task, self.queue):
                 continue
+            offer_own(self.queues)
             if time.monotonic() - self.heard_at > PULSE_EVERY_S * 1.5:
                 self.answered_s += PULSE_EVERY_S
             if self.answered_s >= DEAF_S:
@@ -69,15 +73,19 @@ def send(task: Task, queue: str) -> bool:
 
 
 def offer_own(queues: list[str]) -> None:
-    """Offer this worker the free posts it listens for, without waiting for beat."""
-    for sub_cluster_id, name in posts.free():
-        if f"rm.{name}" in queues:
-            app.send_task(duties.LEAD, args=[sub_cluster_id], queue=f"rm.{name}", expires=duties.OFFER_EXPIRES_S)
+    """Offer this worker the free posts it listens for, without waiting for beat; what fails now is done next time."""
+    try:
+        close_old_connections()
+        for sub_cluster_id, name in posts.free():
+            if f"rm.{name}" in queues:
+                app.send_task(duties.LEAD, args=[sub_cluster_id], queue=f"rm.{name}", expires=duties.OFFER_EXPIRES_S)
+    except (DatabaseError, KombuError, OSError) as problem:
+        log.warning("could not look for free posts", problem=str(problem))
 
 
 def run(name: str, queues: list[str], threads: int) -> int:
     """Work until SIGTERM. Returns the exit status."""
-    pulse = Pulse(name)
+    pulse = Pulse(name, queues)
     os.environ["HYDRA_WORKER"] = name
     liveness.start("worker", name)
 
@@ -85,12 +93,9 @@ def run(name: str, queues: list[str], threads: int) -> int:
     def on_ready(**_: object) -> None:
         notify.ready()
         pulse.start()
-        try:
-            offer_own(queues)
-            if "control" in queues:
-                duties.housekeeping.apply_async(queue="control", expires=60)
-        except Exception as problem:  # beat offers them again
-            log.warning("could not take free posts at the start", problem=str(problem))
+        offer_own(queues)
+        if "control" in queues:
+            duties.housekeeping.apply_async(queue="control", expires=60)
 
     @worker_shutting_down.connect(weak=False)
     def on_stop(**_: object) -> None:

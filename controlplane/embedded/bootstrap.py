@@ -1,5 +1,6 @@
 """What a new cluster starts with: a policy with three queues, sub-clusters, two accounts, join tokens. Idempotent."""
 
+import os
 from collections.abc import Mapping
 
 from django.db import connection, transaction
@@ -30,7 +31,8 @@ def run(sub_clusters: list[str], secrets: Mapping[str, str]) -> list[str]:
     for name in sub_clusters:
         made += _sub_cluster(name, secrets.get(f"join_token_{name}", ""))
     made += _policy()
-    made += _account("operator", Role.OPERATOR, secrets.get("operator_password", ""))
+    operator_password = secrets.get("operator_password") or os.environ.get("HYDRA_OPERATOR_PASSWORD", "")
+    made += _account("operator", Role.OPERATOR, operator_password)
     made += _account("tenant", Role.TENANT, secrets.get("tenant_password", ""))
     return made
 
@@ -46,7 +48,9 @@ def _sub_cluster(name: str, token: str) -> list[str]:
     row, new = SubCluster.objects.get_or_create(name=name)
     Lease.objects.get_or_create(sub_cluster=row)
     if token:
-        JoinToken.objects.get_or_create(sha256=hashed(token), defaults={"sub_cluster": row, "note": "nodes of this host"})
+        JoinToken.objects.get_or_create(
+            sha256=hashed(token), defaults={"sub_cluster": row, "note": "nodes of this host"}
+        )
     return [f"sub-cluster {name}"] if new else []
 
 

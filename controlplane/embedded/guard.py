@@ -58,7 +58,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sub-clusters", default="east,west")
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--only-stores", action="store_true")
-    parser.add_argument("--answer", type=int, default=-1, help="file descriptor that takes the reason of a failed start")
+    parser.add_argument(
+        "--answer", type=int, default=-1, help="file descriptor that takes the reason of a failed start"
+    )
     return parser.parse_args()
 
 

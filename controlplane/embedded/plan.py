@@ -153,4 +153,6 @@ def check_ports(home: Home, shape: Shape, environ: dict[str, str], host: str, po
     if home.uses_own_redis(environ):
         for name, number in home.ports().items():
             if not port_is_free("127.0.0.1", number):
-                raise HomeError(f"port {number}, kept for {name}, is taken: remove {home.root / 'ports.json'} and retry")
+                raise HomeError(
+                    f"port {number}, kept for {name}, is taken: remove {home.root / 'ports.json'} and retry"
+                )

@@ -42,7 +42,9 @@ def initialise_postgres(home: Home, password: str) -> None:
     if (folder / "PG_VERSION").exists():
         return
     if folder.exists() and any(folder.iterdir()):
-        raise HomeError(f"{folder} is not a database (PG_VERSION is missing). Put it back, or remove it to start afresh")
+        raise HomeError(
+            f"{folder} is not a database (PG_VERSION is missing). Put it back, or remove it to start afresh"
+        )
     password_file = home.run / "initdb.password"
     with open(os.open(password_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
         out.write(password)

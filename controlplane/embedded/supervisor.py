@@ -185,5 +185,3 @@ class Supervisor:
 
 def say(text: str) -> None:
     print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-

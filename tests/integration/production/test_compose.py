@@ -1,0 +1,90 @@
+"""The production shape: every service's command exists, and Django accepts the settings it declares."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import get_commands
+
+ROOT = Path(__file__).resolve().parents[3]
+GIVEN = {
+    "POSTGRES_PASSWORD": "one-secret",
+    "REDIS_PASSWORD": "another-secret",
+    "BROKER_PASSWORD": "third-secret",
+    "HYDRA_SECRET_KEY": "k9-" + "abcdefghijklmnopqrstuvwxyz0123456789" * 2,
+    "HYDRA_HOSTNAME": "hydra.example",
+    "HYDRA_NODE_JOIN_TOKEN": "token",
+    "HYDRA_OPERATOR_PASSWORD": "a-long-operator-password",
+}
+VARIABLE = re.compile(r"\$\{(\w+)(?::([-?])([^}]*))?\}")
+
+
+def filled(value: str) -> str:
+    """As compose fills ``${NAME}``, ``${NAME:-default}`` and ``${NAME:?message}``."""
+    return VARIABLE.sub(lambda m: GIVEN.get(m[1], m[3] if m[2] == "-" else ""), value)
+
+
+def services() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    return found
+
+
+OURS = {name: s for name, s in services().items() if "build" in s}
+CONTROL_PLANE = {name: s for name, s in OURS.items() if name != "node"}
+
+
+def environment(service: dict[str, Any]) -> dict[str, str]:
+    return {name: filled(str(value)) for name, value in service["environment"].items()}
+
+
+def manage(words: list[str], extra: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(("HYDRA_", "DATABASE_URL", "REDIS_URL"))}
+    environ |= {"HYDRA_VENV": sys.prefix, **extra}
+    return subprocess.run(
+        [sys.executable, "manage.py", *words], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+    )
+
+
+def test_every_role_has_a_service():
+    assert {filled(s["command"][0]) for s in OURS.values()} == {"prepare", "web", "beat", "worker", "node"}
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_its_command_exists_and_takes_its_arguments(name: str):
+    command = [filled(word) for word in OURS[name]["command"]]
+    assert get_commands()[command[0]]
+    usage = manage([command[0], "--help"], environment(OURS[name])).stdout
+    for option in (word for word in command if word.startswith("--")):
+        assert option in usage
+
+
+@pytest.mark.parametrize("name", sorted(CONTROL_PLANE))
+def test_its_settings_validate_for_production(name: str):
+    done = manage(["check", "--deploy", "--fail-level", "WARNING"], environment(CONTROL_PLANE[name]))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(CONTROL_PLANE))
+def test_every_connection_is_encrypted(name: str):
+    environ = environment(CONTROL_PLANE[name])
+    assert "sslmode=verify-full" in environ["DATABASE_URL"]
+    assert all(environ[n].startswith("rediss://") for n in ("REDIS_URL", "HYDRA_BROKER_URL", "HYDRA_NODE_REDIS_URL"))
+    assert environ["HYDRA_PUBLIC_URL"].startswith("https://")
+
+
+def test_the_node_managers_settings_are_known():
+    from nodemanager import config
+
+    loaded = config.load("", environment(OURS["node"]))
+    assert loaded.control_plane == "https://hydra.example:8470"
+    assert loaded.ca_file == "/pki/ca.crt"
+
+
+def test_the_image_leaves_no_secret_behind():
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {".git", ".hydra", ".venv"} <= set(ignored)

@@ -1,0 +1,54 @@
+"""Every setting and every command has its place in the operators' guide."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from controlplane.embedded.management.commands.bench import benchmarks
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs" / "operators.md"
+SOURCES = ("manage.py", "controlplane", "client", "nodemanager")
+SETTING = re.compile(r"\b(HYDRA_[A-Z0-9_]+|DATABASE_URL|REDIS_URL)\b")
+# Variables a process hands to its own children or tasks, and those of tests: not settings of an operator.
+INTERNAL = {
+    "HYDRA_WORKER", "HYDRA_OUTPUT", "HYDRA_SOAK", "HYDRA_DATA", "HYDRA_CASES", "HYDRA_URL", "HYDRA_TOKEN",
+}  # fmt: skip
+OF_TASKS = re.compile(
+    r"HYDRA_(JOB|GROUP|TASK|ATTEMPT|CONTAINER_ID|QUEUE|USER|NODE|RACK|SUB_CLUSTER|MEMORY_MIB|VCORES_MILLI|GPUS|WORK_DIR)(_|$)"
+)
+
+
+def settings() -> set[str]:
+    found = set()
+    for source in SOURCES:
+        path = ROOT / source
+        for file in [path] if path.is_file() else path.rglob("*.py"):
+            found |= set(SETTING.findall(file.read_text()))
+    return {name for name in found if name not in INTERNAL and not OF_TASKS.match(name) and not name.endswith("_")}
+
+
+def commands() -> set[str]:
+    return {p.stem for p in ROOT.glob("controlplane/*/management/commands/*.py")} - {"__init__"}
+
+
+@pytest.fixture(scope="module")
+def guide() -> str:
+    return GUIDE.read_text()
+
+
+def test_settings(guide: str):
+    missing = sorted(name for name in settings() if name not in guide)
+    assert not missing, f"docs/operators.md does not mention {', '.join(missing)}"
+
+
+def test_commands(guide: str):
+    missing = sorted(name for name in commands() if f"manage.py {name}" not in guide)
+    assert not missing, f"docs/operators.md does not mention manage.py {', '.join(missing)}"
+
+
+def test_benchmarks():
+    text = (ROOT / "docs" / "performance.md").read_text()
+    missing = [name for name in benchmarks() if name not in text]
+    assert not missing, f"docs/performance.md does not mention {', '.join(missing)}"
