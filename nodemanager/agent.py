@@ -1,12 +1,10 @@
 """The agent: one loop that carries the core's instructions to the world and the world's news to the core."""
 
-import os
+import functools
 import selectors
 import signal
-import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -16,22 +14,25 @@ from typing import Any
 import hiredis
 
 from nodemanager import events as ev
-from nodemanager import folders, health, limits, outputs, records, session
+from nodemanager import health, limits, session
 from nodemanager.clock import Clock
 from nodemanager.config import Config
-from nodemanager.core import Core, Node, lease_to_json
+from nodemanager.core import Core, Node
 from nodemanager.http import Http, HttpError
+from nodemanager.lifecycle import Container, lease_to_json
 from nodemanager.limits import Limits, Where
 from nodemanager.link import Link
-from nodemanager.localize import Cache, LocalizeError, Localizer
+from nodemanager.localize import Cache, Localizer
 from nodemanager.log import note
 from nodemanager.logs import LogPusher
-from nodemanager.paths import remove_tree
+from nodemanager.mailbox import Mailbox
 from nodemanager.runtimes import Happened
 from nodemanager.runtimes.process import ProcessRuntime
 from nodemanager.state import SEQ_RESERVE, Saved, StateFile
+from nodemanager.transfers import Transfers
+from nodemanager.usage import Rates
 from wire import desired, keys, status, template
-from wire.ids import format_container, parse_container
+from wire.ids import format_container
 from wire.nodeapi import Session
 from wire.states import NodeHealth
 
@@ -51,8 +52,8 @@ class Agent:
         self.config, self.limits, self.containers = config, found, containers
         self.http, self.clock, self.saved = http, clock, saved
         self.selector = selectors.DefaultSelector()
-        self.posted: deque[Callable[[], None]] = deque()
-        self.wake_r, self.wake_w = socket.socketpair()
+        self.mailbox = Mailbox(self.selector)
+        self.post = self.mailbox.post
         self.pool = ThreadPoolExecutor(TRANSFERS, "transfer")
         self.stopping = threading.Event()
         self.state = StateFile(config.dir)
@@ -77,7 +78,8 @@ class Agent:
             on_denied=self.denied,
         )
         self.logs = LogPusher(http, note)
-        self.localizer = Localizer(http, Cache(config.dir / "cache", config.cache_mib << 20), self.stopping)
+        cache = Cache(config.dir / "cache", config.cache_mib << 20)
+        self.transfers = Transfers(self, containers, Localizer(http, cache, self.stopping))
         self.seq = max(saved.seq, int(clock.unix() * 1000))
         self.seq_reserved = 0
         self.last_document = b""
@@ -87,8 +89,7 @@ class Agent:
         self.renewing = False
         self.renewed_at = float("-inf")
         self.fetching: set[bytes] = set()
-        self.localising: set[int] = set()
-        self.rates: dict[int, tuple[int, float, int]] = {}  # container -> cpu_ms, at, cpu_milli
+        self.rates = Rates()
         self.finish = False
         self.finish_by = float("inf")
         self.stop_containers = False
@@ -106,40 +107,22 @@ class Agent:
 
     # --- the loop
 
-    def post(self, call: Callable[[], None]) -> None:
-        """Run ``call`` on the loop; from any thread."""
-        self.posted.append(call)
-        try:
-            self.wake_w.send(b"x")
-        except OSError:
-            pass  # full: the loop is awake anyway
-
     def run(self) -> None:
         self._prepare()
         while not self.done():
             for key, mask in self.selector.select(self._timeout()):
                 key.data(mask)
-            while self.posted:
-                self.posted.popleft()()
+            self.mailbox.deliver()
             self._timers(time.monotonic())
         self._close()
 
     def _prepare(self) -> None:
-        self.wake_r.setblocking(False)
-        self.wake_w.setblocking(False)
-        self.selector.register(self.wake_r, selectors.EVENT_READ, self._drain)
-        signal.set_wakeup_fd(self.wake_w.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.shut_down())
         self.logs.thread.start()
+        self.configure()  # what was valid last time; a control plane that hangs must not make this node silent
         self.renew()
         self.runtime.tend(time.monotonic())
-
-    def _drain(self, _: int) -> None:
-        try:
-            self.wake_r.recv(4096)
-        except BlockingIOError:
-            pass
 
     def shut_down(self) -> None:
         self.finish = True
@@ -198,25 +181,19 @@ class Agent:
         self.hear(ev.HealthRead(flags, free))
 
     def _write_report(self, now: float) -> None:
-        """``run/status.json``: what ``manage.py status`` shows of this process."""
         contact = self.core.last_contact
-        value = {
-            "pid": os.getpid(),
-            "supervisor_pid": self.runtime.pid,
-            "at": time.time(),
-            "node_id": self.session.node_id,
-            "sub_cluster": self.session.sub_cluster,
-            "epoch": self.core.epoch,
-            "generation": self.core.generation,
-            "lag_s": round(now - contact, 3) if contact is not None else None,
-            "connected": self.link.ready,
-            "health": self.core.health,
-            "containers": sum(c.live for c in self.core.containers.values()),
-        }
-        try:
-            records.write_json(str(self.config.dir / "run" / "status.json"), value)
-        except OSError:
-            pass  # a full disk is already reported as health
+        health.write_report(
+            self.config.dir,
+            node_id=self.session.node_id,
+            sub_cluster=self.session.sub_cluster,
+            supervisor_pid=self.runtime.pid,
+            epoch=self.core.epoch,
+            generation=self.core.generation,
+            lag_s=round(now - contact, 3) if contact is not None else None,
+            connected=self.link.ready,
+            health=self.core.health,
+            containers=sum(c.live for c in self.core.containers.values()),
+        )
 
     def _close(self) -> None:
         self.stopping.set()
@@ -268,47 +245,26 @@ class Agent:
         self.hear(ev.TemplateRead(digest, read, time.monotonic()))
 
     def folder(self, cid: int) -> Path:
-        return self.containers / format_container(cid)
+        return self.transfers.folder(cid)
+
+    def held(self, cid: int) -> Container:
+        return self.core.containers[cid]
 
     def do_localise(self, instruction: ev.Localise) -> None:
-        cid = instruction.container_id
-        container = self.core.containers[cid]
+        container = self.held(instruction.container_id)
         assert container.lease is not None
         assert container.template is not None
         uid = limits.uid_of(self.config, self.limits, container.lease.tenant)
-        wanted = container.template
-        if not wanted.files and not wanted.inputs:
-            self._localised(cid, self._prepare_folder(cid, uid))
-            return
-        self.localising.add(cid)
+        self.transfers.localise(container.container_id, container.template, uid)
 
-        def work() -> None:
-            error = self._prepare_folder(cid, uid)
-            try:
-                if not error:
-                    self.localizer.bring(format_container(cid), wanted, str(self.folder(cid) / "work"), uid)
-            except LocalizeError as failed:
-                error = str(failed)
-            self.post(lambda: self._localised(cid, error))
-
-        self.pool.submit(work)
-
-    def _prepare_folder(self, cid: int, uid: int) -> str:
-        try:
-            folders.make(self.folder(cid), uid)
-        except OSError as error:
-            return f"the work folder: {error.strerror}"
-        return ""
-
-    def _localised(self, cid: int, error: str) -> None:
-        self.localising.discard(cid)
-        if cid not in self.core.containers:
-            self._remove(cid)  # forgotten while its files came
-            return
-        self.hear(ev.Localised(cid, error, time.monotonic()))
+    def localised(self, cid: int, error: str) -> None:
+        if cid in self.core.containers:
+            self.hear(ev.Localised(cid, error, time.monotonic()))
+        else:
+            self.transfers.remove(cid)  # forgotten while its files came
 
     def do_start(self, instruction: ev.Start) -> None:
-        container = self.core.containers[instruction.container_id]
+        container = self.held(instruction.container_id)
         assert container.lease is not None
         assert container.template is not None
         name = format_container(container.container_id)
@@ -340,37 +296,15 @@ class Agent:
         self.runtime.stop(instruction.container_id, 0.0)
 
     def do_collect(self, instruction: ev.Collect) -> None:
-        cid = instruction.container_id
-        folder = self.folder(cid)
-        spec = records.read_json(str(folder / "spec.json")) or {}
-        wanted = [(str(n), str(p), bool(o)) for n, p, o in spec.get("order", {}).get("meta", {}).get("outputs", [])]
+        self.transfers.collect(instruction.container_id)
 
-        def work() -> None:
-            error = "" if spec else "what it should leave behind is no longer known"
-            try:
-                outputs.collect(self.http, format_container(cid), str(folder / "work"), wanted, self.stopping)
-            except outputs.OutputError as failed:
-                error = str(failed)
-            if not self.stopping.is_set():  # else the next agent collects
-                self.post(lambda: self.hear(ev.Collected(cid, error, time.monotonic())))
-
-        self.pool.submit(work)
+    def collected(self, cid: int, error: str) -> None:
+        self.hear(ev.Collected(cid, error, time.monotonic()))
 
     def do_forget(self, instruction: ev.Forget) -> None:
         cid = instruction.container_id
         self.runtime.forget(cid)
-        self.rates.pop(cid, None)
-        self.logs.forget(format_container(cid), lambda: self._remove(cid))
-
-    def _remove(self, cid: int) -> None:
-        if cid not in self.localising:
-            self.pool.submit(self._remove_now, self.folder(cid))
-
-    def _remove_now(self, folder: Path) -> None:
-        try:
-            remove_tree(str(folder))
-        except OSError as error:
-            note("warning", "a folder could not be removed", folder=str(folder), why=str(error))
+        self.logs.forget(format_container(cid), lambda: self.transfers.remove(cid))
 
     # --- the runtime's news
 
@@ -384,24 +318,18 @@ class Agent:
             self.logs.end(format_container(cid), 0)
             self.hear(ev.StartFailed(cid, news.error, now))
         elif news.kind == "exit" and news.exit is not None:
+            self.rates.forget(cid)
             self.logs.end(format_container(cid), news.log_bytes)
             self.hear(ev.Exited(cid, news.exit, now))
         elif news.kind == "sample":
-            self._sampled(cid, news, now)
+            self.rates.sample(cid, news.cpu_ms, now)
+            self.hear(ev.Sampled(cid, news.memory_mib, news.cpu_ms))
         elif news.kind == "down":
             note("error", "the supervisor is gone; starting another")
             self.listed = False
             self._check_health()
         elif news.kind == "refused":
             note("error", "the supervisor refused an order", why=news.error)
-
-    def _sampled(self, cid: int, news: Happened, now: float) -> None:
-        before = self.rates.get(cid)
-        milli = 0
-        if before is not None and now > before[1]:
-            milli = max(0, int((news.cpu_ms - before[0]) / (now - before[1])))
-        self.rates[cid] = (news.cpu_ms, now, milli)
-        self.hear(ev.Sampled(cid, news.memory_mib, news.cpu_ms))
 
     def _list(self, news: Happened, now: float) -> None:
         first, self.listed = not self.runtime.seen, True
@@ -424,14 +352,10 @@ class Agent:
 
     def _sweep(self, held: set[int]) -> None:
         """Folders of containers nobody knows any more: their last logs travel, then they go."""
-        for path in self.containers.iterdir():
-            try:
-                cid = parse_container(path.name)
-            except ValueError:
-                continue
-            if cid not in self.core.containers and cid not in held:
-                self.logs.watch(path.name, str(path))
-                self.logs.forget(path.name, lambda cid=cid: self._remove(cid))  # type: ignore[misc]
+        for cid in self.transfers.folders_of() - set(self.core.containers) - held:
+            name = format_container(cid)
+            self.logs.watch(name, str(self.transfers.folder(cid)))
+            self.logs.forget(name, functools.partial(self.transfers.remove, cid))
 
     # --- Redis
 
@@ -485,8 +409,7 @@ class Agent:
         self.seq += 1
         if self.seq >= self.seq_reserved:
             self._save()
-        live = sum(rate[2] for cid, rate in self.rates.items() if self.core.containers[cid].live)
-        data = status.encode(self.core.status(self.seq, live))
+        data = status.encode(self.core.status(self.seq, self.rates.total()))
         s, n = self.session.sub_cluster_id, self.session.node_id
         self.link.send(self._published, "SET", keys.status(s, n), data)
         if self.changed:
@@ -521,7 +444,6 @@ class Agent:
     def _not_renewed(self, why: str) -> None:
         self.renewing = False
         note("warning", "the control plane did not renew the session", why=why)
-        self.configure()
 
     def _renewed(self, fresh: Session) -> None:
         self.renewing = False

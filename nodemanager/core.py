@@ -1,113 +1,25 @@
 """The node's decisions: events in, instructions out. Pure: no I/O and no clock of its own.
 
 The desired document says which containers a node should hold; the core's work
-is the difference. ``TRANSITIONS`` is the whole life of a container here.
+is the difference. The life of one container is in ``nodemanager.lifecycle``.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any
 
 from nodemanager import events as ev
 from nodemanager.events import Exit, Instruction
+from nodemanager.lifecycle import TRANSITIONS, Container, Phase, from_meta, judge, report
 from wire.desired import WRITER_RM, Desired, Lease
 from wire.ids import format_container
 from wire.states import ContainerReason as Reason
 from wire.states import ContainerState as State
 from wire.states import Want
-from wire.status import MAX_ENTRIES, ContainerReport, NodeStatus
+from wire.status import MAX_ENTRIES, NodeStatus
 from wire.template import Template
 
 TEMPLATE_WAIT_S = 30.0  # how long a missing template may stay missing
-
-
-class Phase(IntEnum):
-    FETCHING = 0  # waits for its template
-    LOCALIZING = 1
-    STARTING = 2
-    RUNNING = 3
-    STOPPING = 4
-    COLLECTING = 5  # ended well; its outputs travel
-    ENDED = 6
-
-
-P = Phase
-# phase -> cause -> phases that may follow. Whatever is not here does not happen.
-TRANSITIONS: dict[Phase, dict[str, frozenset[Phase]]] = {
-    P.FETCHING: {
-        "template": frozenset({P.LOCALIZING}),
-        "template_failed": frozenset({P.ENDED}),
-        "stop": frozenset({P.ENDED}),
-        "adopt": frozenset({P.RUNNING, P.COLLECTING, P.ENDED}),
-    },
-    P.LOCALIZING: {
-        "localised": frozenset({P.STARTING}),
-        "localise_failed": frozenset({P.ENDED}),
-        "stop": frozenset({P.ENDED}),
-        "adopt": frozenset({P.RUNNING, P.COLLECTING, P.ENDED}),
-    },
-    P.STARTING: {
-        "started": frozenset({P.RUNNING}),
-        "start_failed": frozenset({P.ENDED}),
-        "exited": frozenset({P.COLLECTING, P.ENDED}),
-        "stop": frozenset({P.STOPPING}),
-        "adopt": frozenset({P.RUNNING}),
-        "missing": frozenset({P.FETCHING}),  # the runtime never took it: begin again
-    },
-    P.RUNNING: {
-        "exited": frozenset({P.COLLECTING, P.ENDED}),
-        "stop": frozenset({P.STOPPING}),
-        "missing": frozenset({P.ENDED}),
-    },
-    P.STOPPING: {
-        "start_failed": frozenset({P.ENDED}),
-        "exited": frozenset({P.ENDED}),
-        "missing": frozenset({P.ENDED}),
-    },
-    P.COLLECTING: {
-        "collected": frozenset({P.ENDED}),
-        "collect_failed": frozenset({P.ENDED}),
-        "stop": frozenset({P.ENDED}),
-    },
-    P.ENDED: {},
-}
-
-WIRE_STATE: dict[Phase, State] = {
-    P.FETCHING: State.ALLOCATED,
-    P.LOCALIZING: State.LOCALIZING,
-    P.STARTING: State.LOCALIZING,
-    P.RUNNING: State.RUNNING,
-    P.STOPPING: State.RUNNING,
-    P.COLLECTING: State.RUNNING,
-}
-
-
-@dataclass(slots=True)
-class Container:
-    """One container as the core knows it. ``lease`` is None only after local state was lost."""
-
-    container_id: int
-    lease: Lease | None
-    phase: Phase = Phase.FETCHING
-    since: float = 0.0  # when it came here, monotonic
-    template: Template | None = None
-    grace_s: float = 5.0
-    collects: bool = False  # the template names outputs
-    verdict: tuple[State, Reason] | None = None  # decided before the process is gone
-    state: State = State.ALLOCATED
-    reason: Reason = Reason.NONE
-    exit_code: int = 0
-    started_at: float | None = None
-    ran_ms: int = 0
-    memory_mib: int = 0
-    peak_mib: int = 0
-    cpu_ms: int = 0
-    omitted: bool = False  # the control plane no longer names it: forget once dead
-
-    @property
-    def live(self) -> bool:
-        return self.phase is not Phase.ENDED
 
 
 @dataclass(slots=True)
@@ -455,65 +367,6 @@ class Core:
             sum(c.memory_mib for c in self.containers.values() if c.live),
             reports,
         )
-
-
-def judge(verdict: tuple[State, Reason] | None, how: Exit) -> tuple[State, Reason, int]:
-    """State, reason and exit code of a process that ended this way."""
-    code = 128 + how.signal if how.signal else how.code
-    if verdict is not None:
-        return (*verdict, code)
-    if how.not_started:
-        return State.FAILED, Reason.START, 127
-    state, reason = next(
-        (end for happened, end in ENDS if happened(how)),
-        (State.SUCCEEDED, Reason.NONE),
-    )
-    return state, reason, code
-
-
-# The first that fits says how a process ended that nobody here stopped.
-ENDS: list[tuple[Callable[[Exit], object], tuple[State, Reason]]] = [
-    (lambda how: how.disconnected, (State.KILLED, Reason.DISCONNECTED)),
-    (lambda how: how.unknown, (State.FAILED, Reason.EXIT_UNKNOWN)),
-    (lambda how: how.over_memory, (State.FAILED, Reason.MEMORY)),
-    (lambda how: how.signal, (State.FAILED, Reason.SIGNAL)),
-    (lambda how: how.code, (State.FAILED, Reason.EXIT_CODE)),
-]
-
-
-def report(c: Container) -> ContainerReport:
-    if c.live:
-        return ContainerReport(c.container_id, WIRE_STATE[c.phase], 0, 0, c.ran_ms, c.memory_mib, c.cpu_ms)
-    return ContainerReport(c.container_id, c.state, c.reason, c.exit_code, c.ran_ms, c.peak_mib, c.cpu_ms)
-
-
-def from_meta(record: ev.Adopted, at: float) -> Container:
-    """A container rebuilt from what the runtime kept about it."""
-    meta = record.meta
-    raw = meta.get("lease")
-    lease = lease_from_json(raw) if isinstance(raw, dict) else None
-    grace = meta.get("grace_s", 5.0)
-    return Container(
-        record.container_id,
-        lease,
-        Phase.RUNNING,
-        at,
-        grace_s=float(grace) if isinstance(grace, (int, float)) else 5.0,
-        collects=bool(meta.get("outputs")),
-    )
-
-
-def lease_to_json(lease: Lease) -> dict[str, Any]:
-    values = {name: getattr(lease, name) for name in Lease.__dataclass_fields__}
-    values["template"] = lease.template.hex()
-    return values
-
-
-def lease_from_json(raw: dict[str, Any]) -> Lease:
-    """Inverse of ``lease_to_json``; ``ValueError``, ``TypeError`` or ``KeyError`` when it is not one."""
-    values = {name: raw[name] for name in Lease.__dataclass_fields__}
-    values["template"] = bytes.fromhex(values["template"])
-    return Lease(**values)
 
 
 HANDLERS: dict[type, Callable[[Core, Any], None]] = {

@@ -2,8 +2,10 @@
 
 import errno
 import os
+import time
 from pathlib import Path
 
+from nodemanager import records
 from wire.states import NodeHealth
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -28,3 +30,11 @@ def check(folder: Path, reserve_mib: int) -> tuple[int, int]:
     if free < reserve_mib or (space.f_files and space.f_favail == 0):
         health |= NodeHealth.DISK_FULL
     return int(health), free
+
+
+def write_report(folder: Path, **values: object) -> None:
+    """``run/status.json``: what an operator's ``status`` command shows, since the agent never listens."""
+    try:
+        records.write_json(str(folder / "run" / "status.json"), {"pid": os.getpid(), "at": time.time(), **values})
+    except OSError:
+        pass  # a full disk is already reported as health

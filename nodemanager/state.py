@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from nodemanager import records
-from nodemanager.core import Container, Core, Phase, lease_from_json, lease_to_json
+from nodemanager.core import Core
+from nodemanager.lifecycle import Container, Phase, lease_from_json, lease_to_json
 from wire.states import ContainerReason, ContainerState
 
 SEQ_RESERVE = 100_000  # sequence numbers claimed per write

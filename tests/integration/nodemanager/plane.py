@@ -301,8 +301,8 @@ class Plane:
 class NodeProcess:
     """A real node manager in a process of its own."""
 
-    def __init__(self, plane: Plane, folder: Path, **settings: object) -> None:
-        self.plane, self.folder = plane, folder
+    def __init__(self, plane: Plane, folder: Path, prefix: tuple[str, ...] = (), **settings: object) -> None:
+        self.plane, self.folder, self.prefix = plane, folder, prefix
         self.config = folder.parent / f"{folder.name}.json"
         values = {
             "control_plane": plane.url,
@@ -320,7 +320,7 @@ class NodeProcess:
     def start(self, *extra: str) -> "NodeProcess":
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "nodemanager", "--config", self.config, *extra],
+                [*self.prefix, sys.executable, "-m", "nodemanager", "--config", self.config, *extra],
                 cwd=REPOSITORY,
                 stderr=log,
                 stdin=subprocess.DEVNULL,

@@ -7,7 +7,7 @@ import pytest
 
 from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
 from tests.integration.nodemanager.test_restarts import alive
-from wire.states import ContainerReason, ContainerState
+from wire.states import ContainerReason, ContainerState, NodeHealth
 from wire.template import File, Output
 
 DOUBLE_FORK = """
@@ -216,3 +216,46 @@ def test_logs_wait_for_a_web_that_is_down(plane: Plane, node: NodeProcess) -> No
     plane.http_down = False
     wait_for(lambda: plane.log(cid) == b"late\n", "the words arrive in the end")
     wait_for(lambda: not node.container(cid).exists(), "and then the folder goes")
+
+
+def test_without_root_a_node_serves_one_tenant_at_a_time(plane: Plane, tmp_path: Path) -> None:
+    prefix = ("unshare", "--user", "--map-user=65534", "--map-group=65534") if os.geteuid() == 0 else ()
+    node = NodeProcess(plane, tmp_path / "plain", prefix=prefix).start()
+    try:
+        first = plane.add(["sh", "-c", "id -u; sleep 60"], lease_changes={"tenant": 1})
+        plane.in_state(first, ContainerState.RUNNING)
+        other = plane.add(["true"], lease_changes={"tenant": 2})
+        assert plane.ended(other).reason == ContainerReason.LEASE
+        same = plane.add(["true"], lease_changes={"tenant": 1})
+        assert plane.ended(same).state == ContainerState.SUCCEEDED
+        assert "one tenant at a time" in node.log()
+        assert "one_tenant_at_a_time" in plane.registrations[0]["enforces"]
+        user = b"65534\n" if prefix else b"%d\n" % os.geteuid()
+        wait_for(lambda: plane.log(first) == user, "it runs as the agent's user")
+    finally:
+        node.close()
+
+
+@root_only
+def test_a_readonly_work_folder_is_unhealthy_until_it_is_writable(plane: Plane, tmp_path: Path) -> None:
+    folder = tmp_path / "ro"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "tmpfs", folder], check=True)
+    node = NodeProcess(plane, folder, disk_reserve_mib=16)
+    try:
+        node.start()
+        cid = plane.add(["sleep", "60"])
+        plane.in_state(cid, ContainerState.RUNNING)
+        subprocess.run(["mount", "-o", "remount,ro", folder], check=True, capture_output=True)
+        wait_for(lambda: plane.status().health == NodeHealth.WORK_FOLDER_READONLY, "it is reported", 10.0)
+        subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+        wait_for(lambda: plane.status().health == NodeHealth.OK, "it recovers", 10.0)
+        (folder / "filler").write_bytes(bytes(58 << 20))
+        wait_for(lambda: plane.status().health == NodeHealth.DISK_FULL, "a full disk is told", 10.0)
+        assert plane.reports()[cid].state == ContainerState.RUNNING
+        (folder / "filler").unlink()
+        wait_for(lambda: plane.status().health == NodeHealth.OK, "it recovers again", 10.0)
+        assert plane.ended(plane.add(["true"])).state == ContainerState.SUCCEEDED
+    finally:
+        node.close()
+        subprocess.run(["umount", "-l", folder], check=False)

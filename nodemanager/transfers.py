@@ -1,0 +1,115 @@
+"""Work on files that takes a while, off the loop: bring what a task needs, send what it leaves, clean up."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Protocol
+
+from nodemanager import folders, outputs, records
+from nodemanager.http import Http
+from nodemanager.localize import LocalizeError, Localizer
+from nodemanager.log import note
+from nodemanager.paths import remove_tree
+from wire.ids import format_container, parse_container
+from wire.template import Template
+
+
+class Loop(Protocol):
+    """What transfers need of the agent; ``localised`` and ``collected`` are called on its loop."""
+
+    @property
+    def pool(self) -> Executor: ...
+
+    http: Http
+    stopping: threading.Event
+
+    @property
+    def post(self) -> Callable[[Callable[[], None]], None]: ...
+
+    def localised(self, cid: int, error: str) -> None: ...
+
+    def collected(self, cid: int, error: str) -> None: ...
+
+
+class Transfers:
+    def __init__(self, loop: Loop, containers: Path, localizer: Localizer) -> None:
+        self.loop, self.containers, self.localizer = loop, containers, localizer
+        self.localising: set[int] = set()
+
+    def folder(self, cid: int) -> Path:
+        return self.containers / format_container(cid)
+
+    def folders_of(self) -> set[int]:
+        """Containers that have a folder."""
+        found = set()
+        for path in self.containers.iterdir():
+            try:
+                found.add(parse_container(path.name))
+            except ValueError:
+                continue
+        return found
+
+    def localise(self, cid: int, template: Template, uid: int) -> None:
+        """Prepare the container's folder; without files to bring that is done at once."""
+        if not template.files and not template.inputs:
+            self.loop.localised(cid, self._prepare(cid, uid))
+            return
+        self.localising.add(cid)
+
+        def work() -> None:
+            try:
+                error = self._prepare(cid, uid)
+                if not error:
+                    self.localizer.bring(format_container(cid), template, str(self.folder(cid) / "work"), uid)
+            except LocalizeError as failed:
+                error = str(failed)
+            except Exception as failed:  # whatever it is, it must not leave the container waiting
+                error = f"{type(failed).__name__}: {failed}"
+            self.loop.post(lambda: self._localised(cid, error))
+
+        self.loop.pool.submit(work)
+
+    def _localised(self, cid: int, error: str) -> None:
+        self.localising.discard(cid)
+        self.loop.localised(cid, error)
+
+    def _prepare(self, cid: int, uid: int) -> str:
+        try:
+            folders.make(self.folder(cid), uid)
+        except OSError as error:
+            return f"the work folder: {error.strerror}"
+        return ""
+
+    def collect(self, cid: int) -> None:
+        """Send the outputs its start order named."""
+        folder = self.folder(cid)
+        spec = records.read_json(str(folder / "spec.json"))
+        stopping = self.loop.stopping
+
+        def work() -> None:
+            try:
+                if spec is None:
+                    raise outputs.OutputError("what it should leave behind is no longer known")
+                wanted = [(str(n), str(p), bool(o)) for n, p, o in spec["order"]["meta"]["outputs"]]
+                outputs.collect(self.loop.http, format_container(cid), str(folder / "work"), wanted, stopping)
+                error = ""
+            except outputs.OutputError as failed:
+                error = str(failed)
+            except Exception as failed:  # as above
+                error = f"{type(failed).__name__}: {failed}"
+            if not stopping.is_set():  # else the next agent collects
+                self.loop.post(lambda: self.loop.collected(cid, error))
+
+        self.loop.pool.submit(work)
+
+    def remove(self, cid: int) -> None:
+        """Delete the container's folder, unless files are still coming into it."""
+        if cid not in self.localising and not self.loop.stopping.is_set():
+            self.loop.pool.submit(self._remove_now, self.folder(cid))
+
+    def _remove_now(self, folder: Path) -> None:
+        try:
+            remove_tree(str(folder))
+        except OSError as error:
+            note("warning", "a folder could not be removed", folder=str(folder), why=str(error))

@@ -1,0 +1,203 @@
+"""The small parts of a node: settings, state file, folders, logs on disk, cache, health."""
+
+import errno
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from nodemanager import capture, config, health, limits, paths, records
+from nodemanager.core import Core, Node
+from nodemanager.lifecycle import Container, Phase
+from nodemanager.localize import Cache
+from nodemanager.state import StateFile
+from tests.unit.nodemanager.test_node_core import PLAIN, lease
+from wire.states import ContainerReason, ContainerState, NodeHealth
+
+GOOD = {"control_plane": "http://127.0.0.1:1", "name": "n", "dir": "/tmp/x"}
+
+
+def settings(tmp_path: Path, environ: dict[str, str] | None = None, **changes: object) -> config.Config:
+    path = tmp_path / "node.json"
+    path.write_text(json.dumps(GOOD | changes))
+    return config.load(str(path), environ or {})
+
+
+def test_settings_have_defaults_and_the_environment_goes_first(tmp_path: Path) -> None:
+    read = settings(tmp_path, {"HYDRA_NODE_MEMORY_MIB": "77", "HYDRA_NODE_LABELS": '{"gpu": "a"}'}, memory_mib=5)
+    assert (read.memory_mib, read.labels) == (77, {"gpu": "a"})
+    assert read.vcores_milli == len(os.sched_getaffinity(0)) * 1000
+    path = tmp_path / "node.yaml"
+    path.write_text("control_plane: https://h\nname: n\ndir: /tmp/x\nlabels: {a: 1}\n")
+    assert config.load(str(path), {}).labels == {"a": "1"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"nmae": "x"}, "nmae"),
+        ({"name": "a/b"}, "name"),
+        ({"name": ""}, "name"),
+        ({"control_plane": "ftp://x"}, "control_plane"),
+        ({"memory_mib": "lots"}, "memory_mib"),
+        ({"memory_mib": 0}, "memory_mib"),
+        ({"gpus": 33}, "gpus"),
+        ({"labels": 5}, "labels"),
+        ({"dir": "/" + "x" * 100}, "dir"),
+    ],
+)
+def test_wrong_settings_are_named(tmp_path: Path, changes: dict[str, object], named: str) -> None:
+    with pytest.raises(config.ConfigError, match=named):
+        settings(tmp_path, **changes)
+
+
+def test_unreadable_settings_files_say_so(tmp_path: Path) -> None:
+    for text in ("{", "[1]", "- a", "a: [", "\0"):
+        path = tmp_path / "bad"
+        path.write_text(text)
+        with pytest.raises(config.ConfigError, match="bad"):
+            config.load(str(path), {})
+    with pytest.raises(config.ConfigError):
+        config.load(str(tmp_path / "none"), {})
+
+
+def test_state_is_read_back_and_its_file_is_private(tmp_path: Path) -> None:
+    core = Core(Node(7, 1, 60.0), 3, 4)
+    core.containers[1] = Container(1, lease(1), Phase.LOCALIZING)
+    ended = Container(2, None, Phase.ENDED, state=ContainerState.FAILED, reason=ContainerReason.MEMORY, exit_code=137)
+    core.containers[2] = ended
+    file = StateFile(tmp_path)
+    file.save({"credential": "s"}, "http://x", core, 99, durable=True)
+    assert file.path.stat().st_mode & 0o777 == 0o600
+    saved = file.load(5.0)
+    assert (saved.epoch, saved.generation, saved.seq, saved.damaged) == (3, 4, 99, "")
+    assert saved.containers[0].phase is Phase.FETCHING  # interrupted: begins again
+    assert saved.containers[1].exit_code == 137
+
+
+@pytest.mark.parametrize("cut", [0, 1, 10, 100, -1])
+def test_damaged_state_is_set_aside(tmp_path: Path, cut: int) -> None:
+    core = Core(Node(7, 1, 60.0))
+    core.containers[1] = Container(1, lease(1))
+    file = StateFile(tmp_path)
+    file.save({}, "", core, 1, durable=False)
+    file.path.write_bytes(file.path.read_bytes()[:cut])
+    assert file.load(0.0).damaged
+    assert not file.path.exists()
+    assert list(tmp_path.glob("*damaged*"))
+
+
+def test_a_failed_write_leaves_the_old_record(tmp_path: Path) -> None:
+    path = str(tmp_path / "r.json")
+    records.write_json(path, {"a": 1})
+    with pytest.raises(TypeError):
+        records.write_json(path, {"a": object()})
+    assert records.read_json(path) == {"a": 1}
+    assert os.listdir(tmp_path) == ["r.json"]
+
+
+@pytest.mark.parametrize("path", ["", "/a", "..", "a/../b", "a//b", "./a", "a/", "a\0b", "x" * 2000])
+def test_paths_that_lead_elsewhere_are_refused(tmp_path: Path, path: str) -> None:
+    with pytest.raises(paths.PathError):
+        paths.open_parent(str(tmp_path), path, create=True)
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "f").write_text("secret")
+    (inside / "d").symlink_to(outside)
+    (inside / "f").symlink_to(outside / "f")
+    for path in ("d/f", "f", "d/new"):
+        with pytest.raises(paths.PathError):
+            paths.open_regular(str(inside), path)
+    with pytest.raises(paths.PathError):
+        paths.open_parent(str(inside), "d/new", create=True)
+    paths.remove_tree(str(inside))
+    assert (outside / "f").read_text() == "secret"
+
+
+def test_locked_folders_are_removed_too(tmp_path: Path) -> None:
+    deep = tmp_path / "t" / "a" / "b"
+    deep.mkdir(parents=True)
+    (deep / "f").touch()
+    for folder in (deep, deep.parent):
+        folder.chmod(0)
+    paths.remove_tree(str(tmp_path / "t"))
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_stream_keeps_its_newest_bytes_and_shows_the_gap(tmp_path: Path) -> None:
+    writer = capture.Writer(str(tmp_path), "stdout", 16_384)
+    data = bytes(i % 251 for i in range(50_000))
+    for at in range(0, len(data), 777):
+        writer.write(data[at : at + 777])
+    held = capture.segments(str(tmp_path), "stdout")
+    kept = b"".join(Path(s.path).read_bytes() for s in held)
+    assert data.endswith(kept)
+    assert 8_192 <= len(kept) <= 16_384
+    assert held[-1].end == len(data) == writer.offset
+    writer.close()
+    again = capture.Writer(str(tmp_path), "stdout", 16_384)  # a new supervisor goes on
+    again.write(b"more")
+    assert capture.segments(str(tmp_path), "stdout")[-1].end == len(data) + 4
+
+
+def test_what_a_full_disk_swallows_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = capture.Writer(str(tmp_path), "stderr", 16_384)
+    writer.write(b"a" * 10)
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(capture.os, "write", full)
+        writer.write(b"b" * 20)
+    writer.write(b"c" * 5)
+    held = capture.segments(str(tmp_path), "stderr")
+    assert [(s.offset, s.size) for s in held if s.size] == [(0, 10), (30, 5)]
+
+
+def test_the_cache_forgets_what_was_not_used_for_longest(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c", 250)
+    names = [str(i) * 64 for i in range(3)]
+    for name in names[:2]:
+        cache.path(name).write_bytes(b"x" * 100)
+        cache.add(name, 100)
+    assert cache.use(names[0])
+    cache.path(names[2]).write_bytes(b"x" * 100)
+    cache.add(names[2], 100)
+    assert [cache.use(n) for n in names] == [True, False, True]
+    (tmp_path / "c" / "interrupted.part").touch()
+    assert sorted(Cache(tmp_path / "c", 250).sizes) == [names[0], names[2]]
+    assert isinstance(cache.only_one(names[0]), type(threading.Lock()))
+
+
+def test_health_tells_full_from_readonly_and_recovers(tmp_path: Path) -> None:
+    assert health.check(tmp_path, 0)[0] == NodeHealth.OK
+    assert health.check(tmp_path, 1 << 40)[0] == NodeHealth.DISK_FULL
+    assert health.check(Path("/proc/self"), 0)[0] & NodeHealth.WORK_FOLDER_READONLY
+    assert health.check(tmp_path, 0)[0] == NodeHealth.OK
+
+
+def test_the_environment_is_ours_where_it_says_hydra(tmp_path: Path) -> None:
+    import dataclasses
+
+    asked = dataclasses.replace(PLAIN, env={"HYDRA_USER": "root", "HYDRA_NEW": "x", "PATH": "/mine", "A": "b"})
+    where = limits.Where("n", "r", "west", "/bin")
+    env = limits.environment(lease(1, gpus=0b1010), asked, "/f", where)
+    assert env["HYDRA_USER"] == "ann"
+    assert "HYDRA_NEW" not in env
+    assert (env["PATH"], env["A"]) == ("/mine", "b")
+    assert env["HYDRA_GPUS"] == env["CUDA_VISIBLE_DEVICES"] == "1,3"
+    assert set(os.environ) & set(env) <= {"PATH", "HOME", "LANG", "TMPDIR", "A"}
+
+
+def test_markers_differ_by_folder() -> None:
+    made = {limits.marker(f"/n/containers/c-1-1-{i}") for i in range(1000)}
+    assert len(made) == 1000
+    assert min(made) >= limits.MARKER_BASE
+    assert max(made) < 2**32 - 2
