@@ -7,14 +7,14 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 django.setup(set_prefix=False)
 
-from controlplane.router.http import HttpHandler  # noqa: E402 - needs the apps that the line above has loaded
-
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
+from controlplane.router.http import HttpHandler  # noqa: E402 - needs the apps that the line above has loaded
+
 try:
-    from controlplane.dashboard.routing import websocket_urlpatterns  # noqa: E402
+    from controlplane.dashboard.routing import websocket_urlpatterns
 except ModuleNotFoundError:
     websocket_urlpatterns = []
 

@@ -93,9 +93,11 @@ def visible_jobs(user: User) -> list[dict[str, Any]]:
         return [{}]
     if not is_tenant(user):
         return []
-    return [{"owner_id": user.pk}] + [{"queue": path} for path in sorted(access(user))] + [
-        {"queue__startswith": path + "."} for path in sorted(access(user))
-    ]
+    return (
+        [{"owner_id": user.pk}]
+        + [{"queue": path} for path in sorted(access(user))]
+        + [{"queue__startswith": path + "."} for path in sorted(access(user))]
+    )
 
 
 def visible_queues(user: User, paths: Iterable[str]) -> set[str]:

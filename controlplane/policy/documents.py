@@ -86,7 +86,8 @@ def validate(document: Any) -> tuple[dict[str, Any], list[QueueRow]]:
     if wrong:
         raise Invalid("the policy document contradicts itself", wrong)
     rows = [
-        QueueRow(p, up, q.guaranteed, q.maximum, q.weight, q.open_to_all, q.stopped, not q.children) for p, up, q in walked
+        QueueRow(p, up, q.guaranteed, q.maximum, q.weight, q.open_to_all, q.stopped, not q.children)
+        for p, up, q in walked
     ]
     return parsed.model_dump(), rows
 

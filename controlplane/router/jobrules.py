@@ -44,7 +44,9 @@ def _repeated_names(spec: "JobSpec") -> Iterator[FieldError]:
     seen: set[str] = set()
     for no, group in enumerate(spec.groups):
         if group.name in seen:
-            yield FieldError(f"groups.{no}.name", f"another group is called {group.name!r} too", "give each its own name")
+            yield FieldError(
+                f"groups.{no}.name", f"another group is called {group.name!r} too", "give each its own name"
+            )
         seen.add(group.name)
 
 
@@ -112,8 +114,13 @@ def _command(at: str, group: "GroupSpec") -> Iterator[FieldError]:
         yield FieldError(at + "command", "with shell: true it must be one text", "join the parts into one script")
     if not group.command[0]:
         yield FieldError(at + "command.0", "is empty", "name the program to run")
-    if sum(map(len, group.command)) * 4 > MAX_ARGV_BYTES and sum(len(c.encode()) for c in group.command) > MAX_ARGV_BYTES:
-        yield FieldError(at + "command", f"is longer than {MAX_ARGV_BYTES} bytes", "put the text into a file of the job")
+    if (
+        sum(map(len, group.command)) * 4 > MAX_ARGV_BYTES
+        and sum(len(c.encode()) for c in group.command) > MAX_ARGV_BYTES
+    ):
+        yield FieldError(
+            at + "command", f"is longer than {MAX_ARGV_BYTES} bytes", "put the text into a file of the job"
+        )
 
 
 def _env(at: str, group: "GroupSpec") -> Iterator[FieldError]:

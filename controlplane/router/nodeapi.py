@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from controlplane.accounts.throttles import Join
 from controlplane.router import download
 from controlplane.router.nodeauth import IsNode, NodeAuthentication, NodePrincipal
-from controlplane.router.views.artifacts import RawBody, check_digest, check_size
+from controlplane.router.views.artifacts import RawBody, body_of, check_digest, check_size
 from controlplane.router.views.common import View
 from controlplane.statestore.actions import artifacts, logs, nodes
 from controlplane.statestore.actions.audit import Actor, record
@@ -50,7 +50,9 @@ class RegisterNode(View):
         known = {f.name for f in fields(Register)}
         needed = {"join_token", "name", "rack", "memory_mib", "vcores_milli"}
         if not isinstance(data, dict) or not needed <= data.keys() <= known:
-            wrong = FieldError("body", "does not have the fields of a registration", "send wire.nodeapi.Register as JSON")
+            wrong = FieldError(
+                "body", "does not have the fields of a registration", "send wire.nodeapi.Register as JSON"
+            )
             raise Invalid("the node cannot be registered", [wrong])
         session = nodes.register(Register(**data), request.META.get("REMOTE_ADDR") or None)
         return Response(asdict(session), status=201)
@@ -85,7 +87,9 @@ class NodeLogs(NodeView):
 def refuse(request: Request, what: str) -> None:
     """Note in the audit log that a node reached for what is not its own, and refuse."""
     me = principal(request)
-    record(Actor(None, request.META.get("REMOTE_ADDR") or None), "node.refused", f"node/{me.node_id}", after={"what": what})
+    record(
+        Actor(None, request.META.get("REMOTE_ADDR") or None), "node.refused", f"node/{me.node_id}", after={"what": what}
+    )
     raise Forbidden(f"node {me.node_id} may not have {what}")
 
 
@@ -154,5 +158,5 @@ class ContainerOutput(NodeView):
         _, group = _group(live)
         if not any(o["name"] == name and o["path"] == path for o in group["outputs"]):
             refuse(request, f"an output {name[:63]!r} that its container does not name")
-        size = artifacts.publish_output(live.pk, principal(request).node_id, name, path, digest, request._request)
+        size = artifacts.publish_output(live.pk, principal(request).node_id, name, path, digest, body_of(request))
         return Response({"digest": digest, "size": size}, status=201)

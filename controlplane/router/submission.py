@@ -88,11 +88,7 @@ def _check_queues(user: User, specs: list[JobSpec], prefix: str) -> None:
 
 def _check_artifacts(user: User, specs: list[JobSpec], prefix: str) -> None:
     """Every named artifact exists and is the submitter's; its true size is filled in."""
-    named = [
-        (prefix.format(i) + where, f)
-        for i, spec in enumerate(specs)
-        for where, f in _files(spec)
-    ]
+    named = [(prefix.format(i) + where, f) for i, spec in enumerate(specs) for where, f in _files(spec)]
     if not named:
         return
     digests = {f.digest for _, f in named}
@@ -100,7 +96,9 @@ def _check_artifacts(user: User, specs: list[JobSpec], prefix: str) -> None:
     missing = [(where, f) for where, f in named if f.digest not in sizes]
     if missing:
         wrong = [
-            FieldError(f"{where}.digest", f"you have not uploaded {f.digest[:12]}...", f"PUT /api/v1/artifacts/{f.digest}")
+            FieldError(
+                f"{where}.digest", f"you have not uploaded {f.digest[:12]}...", f"PUT /api/v1/artifacts/{f.digest}"
+            )
             for where, f in missing[:MAX_ERRORS]
         ]
         raise Invalid("the job names files that are not there", wrong)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from django.db import close_old_connections, connections
+from django.db import close_old_connections
 from django.db.backends.signals import connection_created
 
 T = TypeVar("T")
@@ -64,8 +64,3 @@ def _clean(call: Callable[..., T], *args: Any) -> T:
         return call(*args)
     finally:
         close_old_connections()
-
-
-def in_tests() -> bool:
-    """Whether the calling thread is inside a test's own transaction, so that no other thread sees its rows."""
-    return any(c.in_atomic_block for c in connections.all(initialized_only=True))

@@ -1,7 +1,7 @@
 """Artifacts: put there by their digest, fetched by whoever may."""
 
 import re
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.http.response import HttpResponseBase
@@ -30,6 +30,12 @@ class RawBody(BaseParser):
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         return stream
+
+
+def body_of(request: Request) -> IO[bytes]:
+    """The raw body; where the server has put it into a file, that file, which can be read twice."""
+    stream: IO[bytes] = getattr(request._request, "_stream", request._request)
+    return stream if hasattr(stream, "seek") else request._request  # type: ignore[return-value]
 
 
 def check_digest(digest: str) -> str:
@@ -70,7 +76,7 @@ class ArtifactDetail(View):
         """Upload bytes under their SHA-256; 200 when they were there already."""
         require("jobs.submit", request)
         check_size(request)
-        size, new = artifacts.upload(actor(request), check_digest(digest), request._request)
+        size, new = artifacts.upload(actor(request), check_digest(digest), body_of(request))
         return Response({"digest": digest, "size": size}, status=201 if new else 200)
 
     @extend_schema(

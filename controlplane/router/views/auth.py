@@ -16,10 +16,11 @@ from controlplane.accounts import rights
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount, Login
 from controlplane.router import shapes
-from .common import View, account, answers, body
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.errors import Refused
+
+from .common import View, account, answers, body
 
 
 class WrongPassword(Refused):

@@ -20,7 +20,10 @@ from wire.states import JobState, TaskState
 from .common import PAGING, View, account, actor, answers, body, changeable_job, choice, job_of, paged, require, text
 
 KEY = OpenApiParameter(
-    "Idempotency-Key", str, OpenApiParameter.HEADER, description="Repeating a request with its key returns the first answer"
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Repeating a request with its key returns the first answer",
 )
 STATES = {state.name: (int(state),) for state in JobState} | {
     "live": tuple(int(s) for s in JobState if s < JobState.SUCCEEDED),
@@ -147,7 +150,9 @@ class JobRetry(View):
 
 class JobPriority(View):
     @extend_schema(
-        operation_id="jobs_priority", request=shapes.PriorityRequest, responses=answers({202: shapes.JobDetail}, 409, 415)
+        operation_id="jobs_priority",
+        request=shapes.PriorityRequest,
+        responses=answers({202: shapes.JobDetail}, 409, 415),
     )
     def post(self, request: Request, job_id: int) -> Response:
         """Move the job within its queue; -500 to 499, higher first."""

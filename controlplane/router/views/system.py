@@ -58,9 +58,7 @@ class PlainText(BaseRenderer):
 
 
 class Metrics(View):
-    @extend_schema(
-        operation_id="metrics", responses=answers({}) | {(200, "text/plain"): OpenApiTypes.STR}
-    )
+    @extend_schema(operation_id="metrics", responses=answers({}) | {(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request) -> HttpResponse:
         """This web process's numbers in Prometheus' text format. Operators and viewers."""
         require("cluster.view_all", request)

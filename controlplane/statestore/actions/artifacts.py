@@ -2,7 +2,8 @@
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
@@ -26,29 +27,36 @@ def name_of(digest: str) -> str:
     return f"sha256/{digest[:2]}/{digest}"
 
 
-def _verify(body: IO[bytes], digest: str, copy: IO[bytes]) -> int:
-    """Read the body once, in pieces, into ``copy``; its size. ``Invalid`` when it is not what ``digest`` names."""
-    sha, size = hashlib.sha256(), 0
-    while piece := body.read(PIECE_BYTES):
-        sha.update(piece)
-        copy.write(piece)
-        size += len(piece)
-    if sha.hexdigest() != digest:
-        found = FieldError("sha256", f"the body's SHA-256 is {sha.hexdigest()}", "send the body that the address names")
-        raise Invalid("the artifact's body does not match its digest", [found])
-    copy.seek(0)
-    return size
+@contextmanager
+def _verified(body: IO[bytes], digest: str) -> Iterator[tuple[IO[bytes], int]]:
+    """The body as a file at its beginning, and its size; ``Invalid`` when it is not what ``digest`` names.
+
+    A body that can be read twice is its own copy; another one is copied aside while its digest is taken.
+    """
+    twice = hasattr(body, "seek")
+    with SpooledTemporaryFile(max_size=PIECE_BYTES) as copy:
+        sha, size = hashlib.sha256(), 0
+        while piece := body.read(PIECE_BYTES):
+            sha.update(piece)
+            size += len(piece)
+            if not twice:
+                copy.write(piece)
+        if sha.hexdigest() != digest:
+            found = FieldError("sha256", f"the body's SHA-256 is {sha.hexdigest()}", "send the body the address names")
+            raise Invalid("the artifact's body does not match its digest", [found])
+        source = body if twice else copy
+        source.seek(0)
+        yield source, size
 
 
 def _keep(digest: str, body: IO[bytes]) -> tuple[int, bool]:
     """Verify and store the bytes unless they are there; their size and whether they are new."""
-    with SpooledTemporaryFile(max_size=PIECE_BYTES) as copy:  # a request's body cannot be read twice
-        size = _verify(body, digest, copy)
+    with _verified(body, digest) as (source, size):
         touched = Artifact.objects.filter(digest=digest).update(last_used_at=timezone.now())
         if touched and default_storage.exists(name_of(digest)):
             return size, False
         if not default_storage.exists(name_of(digest)):
-            stored = default_storage.save(name_of(digest), File(copy))
+            stored = default_storage.save(name_of(digest), File(source))
             if stored != name_of(digest):  # two uploads at once: the other one was first, with the same bytes
                 default_storage.delete(stored)
     Artifact.objects.update_or_create(digest=digest, defaults={"size": size})

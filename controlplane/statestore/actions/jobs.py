@@ -136,7 +136,9 @@ def _tell(homes: set[int], ids: Sequence[int]) -> None:
 
 def earlier_answer(user_id: int, once: Once) -> dict[str, Any] | None:
     """What the first request with this key was answered; ``Invalid`` when that was another request."""
-    row = IdempotencyKey.objects.filter(owner_id=user_id, key=once.key).values_list("request_sha256", "response").first()
+    row = (
+        IdempotencyKey.objects.filter(owner_id=user_id, key=once.key).values_list("request_sha256", "response").first()
+    )
     if row is None:
         return None
     if row[0] != once.request_sha256:
@@ -208,4 +210,3 @@ def kill_many(actor: Actor, jobs: Sequence[Job], message: str) -> int:
 def forget_answers(older_than: dt.datetime) -> int:
     """Remove idempotency keys from before ``older_than``; how many."""
     return IdempotencyKey.objects.filter(created_at__lt=older_than).delete()[0]
-

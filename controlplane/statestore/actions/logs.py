@@ -37,7 +37,9 @@ def parse(chunks: Any) -> list[Piece]:
         try:
             pieces.append(_piece(raw))
         except (ValueError, TypeError, KeyError, binascii.Error) as error:
-            wrong = FieldError(f"chunks.{i}", str(error)[:200] or "is malformed", "send it as wire.nodeapi.LogChunk says")
+            wrong = FieldError(
+                f"chunks.{i}", str(error)[:200] or "is malformed", "send it as wire.nodeapi.LogChunk says"
+            )
             raise Invalid("the log pieces cannot be read", [wrong]) from None
     return pieces
 

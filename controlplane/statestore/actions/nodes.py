@@ -62,7 +62,9 @@ def check(r: Register) -> None:
     """``Invalid`` with every field that is wrong."""
     bounds = [("memory_mib", 1, 2**31 - 1), ("vcores_milli", 1, 2**31 - 1), ("gpus", 0, 63)]
     wrong = [
-        FieldError(name, f"{getattr(r, name)!r} is not a whole number from {low} to {high}", "correct the node's settings")
+        FieldError(
+            name, f"{getattr(r, name)!r} is not a whole number from {low} to {high}", "correct the node's settings"
+        )
         for name, low, high in bounds
         if type(getattr(r, name)) is not int or not low <= getattr(r, name) <= high
     ]
@@ -71,7 +73,9 @@ def check(r: Register) -> None:
             wrong.append(FieldError(name, "is not a name", "use up to 63 letters, digits, '-', '_' and '.'"))
     if not _texts(r.labels, 64, 255):
         wrong.append(FieldError("labels", "is not a mapping of short texts", "use at most 64 labels of 255 characters"))
-    if not isinstance(r.extended, dict) or not all(isinstance(k, str) and type(v) is int for k, v in r.extended.items()):
+    if not isinstance(r.extended, dict) or not all(
+        isinstance(k, str) and type(v) is int for k, v in r.extended.items()
+    ):
         wrong.append(FieldError("extended", "is not a mapping of names to whole numbers", "correct it"))
     if not isinstance(r.enforces, list) or not all(isinstance(v, str) and len(v) < 64 for v in r.enforces):
         wrong.append(FieldError("enforces", "is not a list of names", "correct it"))
@@ -119,7 +123,10 @@ def register(r: Register, address: str | None = None) -> Session:
     secret = new_secret()
     with transaction.atomic():
         node, created = Node.objects.update_or_create(
-            sub_cluster=sub_cluster, name=r.name, defaults=_described(r), create_defaults=_described(r) | {"name": r.name}
+            sub_cluster=sub_cluster,
+            name=r.name,
+            defaults=_described(r),
+            create_defaults=_described(r) | {"name": r.name},
         )
         NodeCredential.objects.update_or_create(
             node=node, defaults={"sha256": hashed(secret), "revoked_at": None, "created_at": timezone.now()}
@@ -147,7 +154,17 @@ def bulk_register(sub_cluster: SubCluster, nodes: Sequence[Register]) -> list[Se
             [Node(sub_cluster=sub_cluster, name=r.name, **_described(r)) for r in nodes],
             update_conflicts=True,
             unique_fields=["sub_cluster", "name"],
-            update_fields=["rack", "labels", "memory_mib", "vcores_milli", "gpus", "extended", "enforces", "host", "version"],
+            update_fields=[
+                "rack",
+                "labels",
+                "memory_mib",
+                "vcores_milli",
+                "gpus",
+                "extended",
+                "enforces",
+                "host",
+                "version",
+            ],
         )
         NodeCredential.objects.bulk_create(
             [NodeCredential(node=n, sha256=hashed(s), revoked_at=None) for n, s in zip(rows, secrets, strict=True)],
@@ -155,9 +172,7 @@ def bulk_register(sub_cluster: SubCluster, nodes: Sequence[Register]) -> list[Se
             unique_fields=["node"],
             update_fields=["sha256", "revoked_at"],
         )
-        Intent.objects.bulk_create(
-            [Intent(sub_cluster=sub_cluster, kind=Intent.Kind.NODE, node_id=n.pk) for n in rows]
-        )
+        Intent.objects.bulk_create([Intent(sub_cluster=sub_cluster, kind=Intent.Kind.NODE, node_id=n.pk) for n in rows])
         record(SYSTEM, "node.register", f"sub-cluster/{sub_cluster.name}", after={"nodes": len(rows)})
         transaction.on_commit(lambda: _after_change(sub_cluster.pk))
     grant_redis(sub_cluster.pk, [(n.pk, hashed(s)) for n, s in zip(rows, secrets, strict=True)])
@@ -230,7 +245,9 @@ def grant_redis(sub_cluster_id: int, nodes: Sequence[tuple[int, str]]) -> bool:
             pipe.execute()
         _save_acl(r)
     except redis.RedisError as error:
-        log.warning("Redis users of %d nodes not set: %s; set again when a node asks for its session", len(nodes), error)
+        log.warning(
+            "Redis users of %d nodes not set: %s; set again when a node asks for its session", len(nodes), error
+        )
         return False
     return True
 
@@ -258,7 +275,9 @@ def ensure_redis_user(node: Node, sha256: str) -> None:
 
 def restore_acl(sub_cluster_id: int) -> int:
     """Make Redis' users those of the StateStore: valid nodes have theirs, revoked ones have none. How many are valid."""
-    rows = NodeCredential.objects.filter(node__sub_cluster_id=sub_cluster_id).values_list("node_id", "sha256", "revoked_at")
+    rows = NodeCredential.objects.filter(node__sub_cluster_id=sub_cluster_id).values_list(
+        "node_id", "sha256", "revoked_at"
+    )
     valid = [(node_id, sha256) for node_id, sha256, revoked_at in rows if revoked_at is None]
     revoked = [keys.acl_user(node_id) for node_id, _, revoked_at in rows if revoked_at is not None]
     if revoked:

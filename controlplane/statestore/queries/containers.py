@@ -74,4 +74,3 @@ def _container(
         "peak_memory_mib": r["peak_memory_mib"],
         "cpu_ms": r["cpu_ms"],
     }
-

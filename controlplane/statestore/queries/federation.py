@@ -41,11 +41,11 @@ def _measures(summary: Json | None) -> dict[int, list[Any]]:
 def sub_clusters() -> list[Json]:
     """Every sub-cluster with its leader, nodes and load. Three queries."""
     rows = list(SubCluster.objects.order_by("id"))
-    leases = {
-        lease.pk: lease for lease in Lease.objects.annotate(live=Q(expires_at__gt=Now()) & ~Q(holder=""))
-    }
+    leases = {lease.pk: lease for lease in Lease.objects.annotate(live=Q(expires_at__gt=Now()) & ~Q(holder=""))}
     nodes: dict[int, Json] = defaultdict(lambda: {"states": defaultdict(int), "capacity": dict.fromkeys(AXES, 0)})
-    counted = Node.objects.values("sub_cluster_id", "state").annotate(n=Count("id"), **{f"sum_{a}": Sum(a) for a in AXES})
+    counted = Node.objects.values("sub_cluster_id", "state").annotate(
+        n=Count("id"), **{f"sum_{a}": Sum(a) for a in AXES}
+    )
     for row in counted:
         entry = nodes[row["sub_cluster_id"]]
         entry["states"][NodeState(row["state"]).name.lower()] += row["n"]
@@ -157,7 +157,9 @@ def queues(user: User) -> list[Json]:
             "policy_version": q.version_id,
             "used": {axis: use[q.path][axis] for axis in AXES} | {"containers": use[q.path]["containers"]},
             "pending": use[q.path]["pending"],
-            "may_submit": not q.stopped and q.leaf and (q.open_to_all or everything or level_in(user, q.path) is not None),
+            "may_submit": not q.stopped
+            and q.leaf
+            and (q.open_to_all or everything or level_in(user, q.path) is not None),
         }
         for q in rows
     ]

@@ -37,9 +37,9 @@ def source(user: User, container_id: int) -> Source | None:
     """The container if ``user`` may see its job; at most three queries."""
     fields = ("pk", "sub_cluster_id", "node_id", "allocated_at", "job_id")
     live = Container.objects.filter(pk=container_id).values(*fields).first()
-    found: dict[str, Any] | None = live or ContainerHistory.objects.filter(pk=container_id).values(
-        *fields, "finished_at"
-    ).first()
+    found: dict[str, Any] | None = (
+        live or ContainerHistory.objects.filter(pk=container_id).values(*fields, "finished_at").first()
+    )
     if found is None or not Job.objects.filter(visible_jobs_q(user), pk=found["job_id"]).exists():
         return None
     day = found["allocated_at"].date()

@@ -46,7 +46,9 @@ def decode(text: str, parts: int) -> Cursor:
             raise ValueError("not ours")
         return Cursor(tuple(key), bool(back))
     except (ValueError, TypeError, binascii.Error):
-        wrong = FieldError("cursor", "is not a cursor this list gave out", "follow `next` and `previous`, or leave it out")
+        wrong = FieldError(
+            "cursor", "is not a cursor this list gave out", "follow `next` and `previous`, or leave it out"
+        )
         raise Invalid("the page cannot be found", [wrong]) from None
 
 
