@@ -9,12 +9,13 @@ and whoever supervises it starts a new one.
 import os
 import threading
 import time
+from collections.abc import Callable
 
 import structlog
-from celery import Task
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import DatabaseError, close_old_connections
 from kombu.exceptions import KombuError
+from redis.exceptions import RedisError
 
 from controlplane import duties, liveness, shutdown
 from controlplane.celery import app
@@ -32,44 +33,47 @@ EX_TEMPFAIL = 75
 class Pulse:
     """The messages a worker sends itself, and what follows when they stop coming; beside them, a look at free posts."""
 
-    def __init__(self, name: str, queues: list[str]) -> None:
+    def __init__(
+        self, name: str, queues: list[str], every_s: float = PULSE_EVERY_S, deaf_s: float = DEAF_S,
+        end: Callable[[int], None] = os._exit,
+    ) -> None:  # fmt: skip
         self.queue = f"pulse.{name}"
         self.queues = queues
+        self.every_s, self.deaf_s, self.end = every_s, deaf_s, end
         self.heard_at = time.monotonic()
         self.answered_s = 0.0  # for how long the broker has answered without our hearing anything
-        self.task = app.task(self.hear, name=self.queue, ignore_result=True)
 
-    def hear(self) -> None:
-        self.heard_at = time.monotonic()
-        self.answered_s = 0.0
+        @app.task(name=self.queue, ignore_result=True)
+        def pulse() -> None:
+            self.heard_at = time.monotonic()
+            self.answered_s = 0.0
+
+        self.task = pulse
 
     def start(self) -> None:
         threading.Thread(target=self.watch, name="pulse", daemon=True).start()
 
     def watch(self) -> None:
-        while not shutdown.requested.wait(PULSE_EVERY_S):
-            if not send(self.task, self.queue):
+        while not shutdown.requested.wait(self.every_s):
+            if not self.send():
                 continue
             offer_own(self.queues)
-            if time.monotonic() - self.heard_at > PULSE_EVERY_S * 1.5:
-                self.answered_s += PULSE_EVERY_S
-            if self.answered_s >= DEAF_S:
+            if time.monotonic() - self.heard_at > self.every_s * 1.5:
+                self.answered_s += self.every_s
+            if self.answered_s >= self.deaf_s:
                 log.error("the broker answers but nothing arrives; ending so that a new worker takes over")
                 shutdown.requested.set()
                 time.sleep(RESIGN_S)
-                os._exit(EX_TEMPFAIL)
+                self.end(EX_TEMPFAIL)
 
-
-def send(task: Task, queue: str) -> bool:
-    """Whether the broker took the message; bounded to a few seconds."""
-    try:
-        with app.connection_for_write(connect_timeout=2, transport_options={"socket_timeout": 2}) as connection:
-            task.apply_async(
-                queue=queue, expires=PULSE_EVERY_S * 2, retry=False, connection=connection, ignore_result=True
-            )
-    except Exception:  # whatever the broker's client raises means the same: it does not answer
-        return False
-    return True
+    def send(self) -> bool:
+        """Whether the broker took the message; bounded to a few seconds."""
+        try:
+            with app.connection_for_write(connect_timeout=2, transport_options={"socket_timeout": 2}) as connection:
+                self.task.apply_async(queue=self.queue, expires=2 * self.every_s, retry=False, connection=connection)
+        except (KombuError, RedisError, OSError):
+            return False
+        return True
 
 
 def offer_own(queues: list[str]) -> None:
@@ -79,7 +83,7 @@ def offer_own(queues: list[str]) -> None:
         for sub_cluster_id, name in posts.free():
             if f"rm.{name}" in queues:
                 app.send_task(duties.LEAD, args=[sub_cluster_id], queue=f"rm.{name}", expires=duties.OFFER_EXPIRES_S)
-    except (DatabaseError, KombuError, OSError) as problem:
+    except (DatabaseError, KombuError, RedisError, OSError) as problem:
         log.warning("could not look for free posts", problem=str(problem))
 
 

@@ -103,10 +103,14 @@ def hydractl(words: list[str], environ: dict[str, str]) -> int:
 
 
 def tell_next(console: Console, url: str, job_id: int) -> None:
-    python = os.path.relpath(sys.executable)
+    python = Path(sys.executable)
+    with suppress(ValueError):  # somewhere else: then in full
+        python = python.relative_to(Path.cwd())
     console.print("\nWhere to look next", highlight=False)
     console.print(f"  the job in a browser    {url}/jobs/{job_id}", highlight=False)
-    console.print(f"  log in from a shell     {python} -m client login {url} -u tenant", highlight=False)
+    console.print(
+        f"  log in from a shell     {python} -m client login {url} -u tenant", highlight=False, soft_wrap=True
+    )
     console.print(f"  the job's tasks         {python} -m client tasks {job_id}", highlight=False)
     console.print("  what runs here          python3 manage.py status", highlight=False)
     console.print("  jobs to copy from       examples/", highlight=False)
