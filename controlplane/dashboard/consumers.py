@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -33,7 +32,6 @@ IDLE_S = 3600.0
 
 reader = Reader()
 hints = Hints()
-_sessions = ThreadPoolExecutor(1, thread_name_prefix="session-check")
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -152,11 +150,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _watch_session(self) -> None:
         """End the socket soon after signing out elsewhere, a changed password or a disabled account."""
-        loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(SESSION_CHECK_S)
             try:
-                valid = await loop.run_in_executor(_sessions, still_valid, self.scope, self.user_id)
+                valid = await reader.run(still_valid, self.scope, self.user_id)
             except StoreError:
                 continue  # nothing can be said while the store is away, and nothing can be read either
             if not valid:

@@ -161,6 +161,14 @@ class Reader:
         except TimeoutError:
             return Refusal(503, f"The StateStore has not answered for {READ_TIMEOUT_S:.0f} s.")
 
+    async def run(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Run something else that reads the store in one of these threads."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *values)
+
+    def close(self) -> None:
+        """End the threads and with them their connections."""
+        self._pool.shutdown(wait=True)
+
     def _forget(self, key: tuple[int, str], done: "asyncio.Future[Snapshot | Refusal]") -> None:
         if self._running.get(key) is done:
             del self._running[key]

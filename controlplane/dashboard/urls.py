@@ -10,6 +10,5 @@ urlpatterns = [
     path("jobs", views.page, name="jobs"),
     path("jobs/<int:job_id>", views.page, name="job"),
     path("submit", views.page, name="submit"),
-    path("hydra.svg", views.icon),
     re_path(r"^(?!api/|node/|static/|ws/|healthz|metrics).+", views.unknown),
 ]

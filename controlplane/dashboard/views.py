@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-BUNDLE = Path(settings.BASE_DIR) / "frontend" / "dist"
+INDEX = Path(settings.BASE_DIR) / "frontend" / "dist" / "index.html"
 NONCE = "__CSP_NONCE__"  # in index.html, where the number of this answer belongs
 
 # Scripts come from this site only and never from within the page. Style elements need this answer's number.
@@ -25,11 +25,10 @@ def _file(path: Path, modified_ns: int) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def bundled(name: str) -> str:
-    """Text of a file of the bundle, read once per change of it."""
-    path = BUNDLE / name
+def _index() -> str:
+    """The bundle's page, read once per change of it."""
     try:
-        return _file(path, path.stat().st_mtime_ns)
+        return _file(INDEX, INDEX.stat().st_mtime_ns)
     except FileNotFoundError:
         raise Http404("The front end's bundle is missing: run `npm ci && npm run build` in frontend/") from None
 
@@ -39,7 +38,7 @@ def bundled(name: str) -> str:
 def page(request: HttpRequest, **_: object) -> HttpResponse:
     """The front end. Never cached: it names the current bundle and carries the nonce of its policy."""
     nonce = secrets.token_urlsafe(16)
-    response = HttpResponse(bundled("index.html").replace(NONCE, nonce), content_type="text/html; charset=utf-8")
+    response = HttpResponse(_index().replace(NONCE, nonce), content_type="text/html; charset=utf-8")
     response["Content-Security-Policy"] = POLICY.format(nonce=nonce)
     response["Cache-Control"] = "no-store"
     response["Cross-Origin-Opener-Policy"] = "same-origin"
@@ -51,12 +50,4 @@ def unknown(request: HttpRequest) -> HttpResponse:
     """An address the front end does not have: its page says so, and so does the status."""
     response = page(request)
     response.status_code = 404
-    return response
-
-
-@require_safe
-def icon(request: HttpRequest) -> HttpResponse:
-    """The site's mark; small and rarely changed."""
-    response = HttpResponse(bundled("hydra.svg"), content_type="image/svg+xml")
-    response["Cache-Control"] = "public, max-age=86400"
     return response

@@ -6,6 +6,7 @@ import type { Me } from "../api/types";
 import { coarse } from "../format/units";
 import { useLiveness } from "../live/hooks";
 import { Auto, Gauge, Leave, ListIcon, Moon, Plus, Sun } from "../ui/icons";
+import { MARK } from "../ui/mark";
 import { useNow } from "../ui/parts";
 import { useSignOut } from "./session";
 
@@ -56,7 +57,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
     <div className="shell">
       <a className="skip" href="#main">Skip to the page</a>
       <header className="topbar">
-        <Link href="/" className="brand" aria-label="Hydra, overview"><img src="/hydra.svg" alt="" /><span>Hydra</span></Link>
+        <Link href="/" className="brand" aria-label="Hydra, overview"><img src={MARK} alt="" /><span>Hydra</span></Link>
         <nav className="nav" aria-label="Pages">
           {PAGES.filter((p) => p.to !== "/submit" || me.role !== "viewer").map((p) => (
             <Link key={p.to} href={p.to} aria-current={here(path, p.to) ? "page" : undefined}>{p.icon}{p.name}</Link>

@@ -48,15 +48,9 @@ export function duration(ms: number): string {
   if (s < 1) return `${Math.round(s * 1000)} ms`;
   if (s < 10) return `${s.toFixed(1)} s`;
   if (s < 60) return `${Math.floor(s)} s`;
-  const steps: [number, string, number, string][] = [
-    [3600, "min", 60, "s"],
-    [86_400, "h", 3600, "min"],
-    [Infinity, "d", 86_400, "h"],
-  ];
-  const [, big, size, small] = steps.find(([below]) => s < below) ?? steps[2]!;
-  const bigSize = big === "min" ? 60 : big === "h" ? 3600 : 86_400;
-  const rest = Math.floor((s % bigSize) / (big === "min" ? 1 : size));
-  return rest ? `${Math.floor(s / bigSize)} ${big} ${rest} ${small}` : `${Math.floor(s / bigSize)} ${big}`;
+  const [big, bigS, small, smallS] = s < 3600 ? ["min", 60, "s", 1] as const : s < 86_400 ? ["h", 3600, "min", 60] as const : ["d", 86_400, "h", 3600] as const;
+  const rest = Math.floor((s % bigS) / smallS);
+  return `${Math.floor(s / bigS)} ${big}${rest ? ` ${rest} ${small}` : ""}`;
 }
 
 export function ago(iso: string | null, now: number): string {

@@ -4,6 +4,7 @@ import { useState, type FormEvent } from "react";
 import { useLocation } from "wouter";
 import { ApiError } from "../../api/client";
 import { nextPath, signIn } from "../../app/session";
+import { MARK } from "../../ui/mark";
 import { Failed } from "../../ui/parts";
 
 export function LoginPage() {
@@ -30,7 +31,7 @@ export function LoginPage() {
   return (
     <main className="login">
       <form onSubmit={(e) => void submit(e)} aria-label="Sign in">
-        <div className="row"><img src="/hydra.svg" alt="" /><div><h1>Hydra</h1><p className="muted small">One view over all your sub-clusters</p></div></div>
+        <div className="row"><img src={MARK} alt="" /><div><h1>Hydra</h1><p className="muted small">One view over all your sub-clusters</p></div></div>
         {error && <Failed error={error} />}
         <TextInput size="sm" name="username" label="User name" autoComplete="username" autoFocus required withAsterisk={false} />
         <PasswordInput size="sm" name="password" label="Password" autoComplete="current-password" required withAsterisk={false} />

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { Group, Job } from "../../api/types";
+import { CARD, dag, depths } from "./dag";
+import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
+import { place, ticks, timeline } from "./timeline";
+
+const piece = (data: string, offset: number, more = {}) => ({ data, offset, next_offset: offset + data.length, skipped: 0, complete: false, ...more });
+
+describe("a log", () => {
+  it("joins lines that were cut between pieces", () => {
+    const log = append(append(EMPTY, piece("one\ntw", 0)), piece("o\nthree\n", 6));
+    expect(log.lines).toEqual(["one", "two", "three"]);
+    expect(log.offset).toBe(14);
+  });
+  it("takes the same piece in once", () => {
+    const once = append(EMPTY, piece("one\n", 0));
+    expect(append(once, piece("one\n", 0))).toBe(once);
+  });
+  it("ends without changing its lines", () => {
+    const log = append(append(EMPTY, piece("one\n", 0)), piece("", 4, { complete: true }));
+    expect(log).toMatchObject({ lines: ["one"], complete: true });
+  });
+  it("says what was not kept", () => {
+    const log = append(append(EMPTY, piece("a\n", 0)), { data: "z\n", offset: 2, next_offset: 1004, skipped: 1000, complete: false });
+    expect(log.lines).toEqual(["a", "··· 1,000 bytes were not kept ···", "z"]);
+    expect(log.skipped).toBe(1000);
+  });
+  it("is bounded", () => {
+    const log = append(EMPTY, piece("x\n".repeat(KEEP_LINES + 10), 0));
+    expect([log.lines.length, log.trimmed]).toEqual([KEEP_LINES, 10]);
+  });
+  it("drops what would steer a terminal", () => expect(append(EMPTY, piece("\u001b[31mred\u001b[0m\r\n", 0)).lines).toEqual(["red"]));
+  it("finds text", () => {
+    expect(matches(["Alpha", "beta", "ALPHABET"], "alpha")).toEqual([0, 2]);
+    expect(cut("xAyAz", "a")).toEqual(["x", "A", "y", "A", "z"]);
+  });
+});
+
+const group = (name: string, after: string[] = [], more: Partial<Group> = {}) => ({ no: name.charCodeAt(0), name, after, started_at: null, finished_at: null, ...more }) as Group;
+
+describe("the graph", () => {
+  it("puts a group after the last of those it waits for", () => {
+    const d = depths([group("a"), group("b", ["a"]), group("c", ["a", "b"]), group("d", ["gone"])]);
+    expect([...d.values()]).toEqual([0, 1, 2, 0]);
+  });
+  it("ends on a cycle", () => expect(depths([group("a", ["b"]), group("b", ["a"])]).size).toBe(2));
+  it("overlaps no cards", () => {
+    const d = dag([group("a"), group("b"), group("c", ["a", "b"])]);
+    expect(d.edges).toHaveLength(2);
+    expect(d.cards.map((c) => c.x)).toEqual([0, 0, CARD.width + CARD.gapX]);
+    expect(Math.abs(d.cards[0]!.y - d.cards[1]!.y)).toBeGreaterThanOrEqual(CARD.height);
+  });
+});
+
+describe("the timeline", () => {
+  const at = (s: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, s)).toISOString();
+  const job = { submitted_at: at(0), admitted_at: at(1), started_at: at(2), finished_at: null, groups: [group("a", [], { started_at: at(2), finished_at: at(6) }), group("b", ["a"])] } as unknown as Job;
+
+  it("runs to now while the job does", () => {
+    const t = timeline(job, Date.parse(at(10)));
+    expect(t.to - t.from).toBe(10_000);
+    expect(t.marks.map((m) => m.name)).toEqual(["submitted", "admitted", "first start"]);
+    expect(t.lanes[0]!.spans.map((s) => [place(t, s.from), place(t, s.to), s.kind])).toEqual([[0, 20, "waited"], [20, 60, "ran"]]);
+    expect(t.lanes[1]!.spans).toMatchObject([{ kind: "waited", open: true }]);
+  });
+  it("never leaves its frame when clocks differ", () => {
+    const t = timeline(job, Date.parse(at(0)) - 5_000);
+    expect(t.to).toBeGreaterThan(t.from);
+    expect(place(t, t.from - 999)).toBe(0);
+  });
+  it("marks round times, few of them", () => {
+    expect(ticks(10_000)).toEqual([0, 2_000, 4_000, 6_000, 8_000, 10_000]);
+    for (const span of [1, 500, 61_000, 5e6, 4e8, 4e9]) expect(ticks(span).length).toBeLessThanOrEqual(8);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { cookie, problemFrom } from "../api/client";
+import type { NodeBrief, Queue, SubCluster } from "../api/types";
+import { nextPath } from "../app/session";
+import { command, fromSearch, quote, topic, toQuery } from "./jobs/filters";
+import { absolute, aged, dominantShare, health, stale } from "./overview/fleet";
+import { cellAt, layout, moved, origin } from "./overview/heat";
+import { fieldPath, localFiles, parse, withUploads } from "./submit/source";
+
+describe("refusals", () => {
+  it("keep the fields of a problem document", () => {
+    const e = problemFrom(422, { title: "T", detail: "D", errors: [{ field: "queue", message: "m" }] }, null);
+    expect([e.title, e.detail, e.errors.length]).toEqual(["T", "D", 1]);
+  });
+  it("make sense of anything else", () => expect(problemFrom(502, "<html>", "3")).toMatchObject({ title: "The server could not answer", retryAfterS: 3 }));
+  it("cookies", () => expect(cookie("csrftoken", "a=1; csrftoken=x%3D; b=2")).toBe("x="));
+});
+
+it("follows only addresses of this site after signing in", () => {
+  expect(["?next=%2Fjobs%2F1", "?next=//evil", "?next=https://evil", "?next=/\\evil", ""].map(nextPath)).toEqual(["/jobs/1", "/", "/", "/", "/"]);
+});
+
+describe("job filters", () => {
+  it("make one topic whatever their order", () => {
+    expect(topic(fromSearch("?queue=root.a&state=FAILED&evil=1"))).toBe("jobs?state=FAILED&queue=root.a");
+    expect(topic({})).toBe("jobs");
+    expect(toQuery({ name: "a b&c" })).toBe("name=a+b%26c");
+  });
+  it("are safe to paste into a shell", () => {
+    expect(command({ name: "it's; rm -rf /" })).toBe(`hydractl jobs --name 'it'\\''s; rm -rf /'`);
+    expect(quote("root.prod")).toBe("root.prod");
+  });
+});
+
+const node = (more: Partial<NodeBrief>) => ({ sub_cluster: "west", state: "UP", last_seen_s: 1, ...more }) as NodeBrief;
+const sub = (more: Partial<SubCluster>) => ({ name: "west", lease_ok: true, nodes: { up: 2 }, summary_age_s: 0.5, ...more }) as SubCluster;
+
+describe("the fleet", () => {
+  it("calls a node stale when it is silent or lost", () =>
+    expect([node({}), node({ last_seen_s: 20 }), node({ last_seen_s: null }), node({ state: "LOST" })].map(stale)).toEqual([false, true, true, true]));
+  it("lets nodes age with a silent RM", () => expect(aged([node({})], [sub({ summary_age_s: 30 })])[0]?.last_seen_s).toBe(31));
+  it("tells the worst first", () =>
+    expect([sub({}), sub({ lease_ok: false }), sub({ frozen: true, lease_ok: false }), sub({ summary_age_s: null }), sub({ nodes: { up: 1, lost: 1 } }), sub({ nodes: { up: 0 } })].map((s) => health(s).word))
+      .toEqual(["Healthy", "No leader", "Frozen", "Stale", "Degraded", "No nodes up"]));
+  it("multiplies shares down the queue tree", () => {
+    const q = (path: string, guaranteed: number, maximum: number) => ({ path, guaranteed, maximum }) as Queue;
+    const found = absolute([q("root.a.b", 0.5, 0.5), q("root", 1, 1), q("root.a", 0.4, 0.8)]);
+    expect(found.get("root.a.b")).toEqual({ guaranteed: 0.2, maximum: 0.4 });
+  });
+  it("uses the largest share", () =>
+    expect(dominantShare({ used: { memory_mib: 10, vcores_milli: 500, gpus: 0, containers: 1 } } as Queue, { memory_mib: 100, vcores_milli: 1000, gpus: 0 })).toBe(0.5));
+});
+
+describe("the heat map", () => {
+  it("finds the cell it drew, for any number of nodes", () => {
+    for (const n of [1, 7, 400, 50_000]) {
+      const l = layout(n, 1200);
+      for (const i of [0, Math.floor(n / 2), n - 1]) {
+        const { x, y } = origin(l, i);
+        expect(cellAt(l, n, x + 1, y + 1)).toBe(i);
+      }
+    }
+  });
+  it("has nothing outside", () => expect(cellAt(layout(3, 100), 3, 99, 99)).toBeNull());
+  it("stays inside with the arrow keys", () => {
+    const l = layout(10, 110); // five columns
+    expect([moved(l, 10, 0, "ArrowLeft"), moved(l, 10, 0, "ArrowDown"), moved(l, 10, 7, "ArrowDown"), moved(l, 10, 3, "End")]).toEqual([0, 5, 7, 9]);
+  });
+});
+
+describe("a job file", () => {
+  const text = "name: x\ngroups:\n  - name: a\n    files:\n      - {path: m.py, source: ./m.py}\n    resources: {memory_mib: 1}\n";
+  it("tells the line of a field, or of the nearest thing around it", () => {
+    const { lineOf } = parse(text);
+    expect([lineOf("name"), lineOf("groups.0.resources.memory_mib"), lineOf("groups[0].command"), lineOf("nowhere")]).toEqual([1, 6, 3, null]);
+  });
+  it("tells where it cannot be read", () => {
+    expect(parse("a: [1,\nb: 2").problems[0]?.line).toBeGreaterThan(0);
+    expect(parse("- 1").problems).toHaveLength(1);
+    expect(parse('{"name": "json"}').value).toEqual({ name: "json" });
+  });
+  it("does not swell", () => expect(parse(`a: &a [x]\n${"b: &b [*a, *a]\n"}`).problems.length).toBeGreaterThanOrEqual(0));
+  it("wants local files and replaces them by what was uploaded", () => {
+    const value = parse(text).value!;
+    expect(localFiles(value)).toEqual([{ source: "./m.py", path: "m.py" }]);
+    const sent = withUploads(value, new Map([["./m.py", { digest: "d", size: 3 }]])) as { groups: { files: unknown[] }[] };
+    expect(sent.groups[0]!.files).toEqual([{ path: "m.py", digest: "d", size: 3 }]);
+    expect(localFiles(value)).toHaveLength(1);
+  });
+  it("paths", () => expect(fieldPath("groups[0]/files.1.path")).toEqual(["groups", 0, "files", 1, "path"]));
+});

@@ -1,0 +1,120 @@
+"""Pictures of every page in light and dark, to be looked at: ``python tests/browser/screenshots.py --out FOLDER``.
+
+Wants a running stack (``manage.py up``), whose folder it reads the logins from,
+and submits a few jobs to it so that there is something to see.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from client import Client  # noqa: E402 - the project's folder comes first
+from tests.browser.chromium import ARGUMENTS, chromium  # noqa: E402
+
+SIZES = {"desk": (1280, 820), "phone": (390, 844)}
+FIT = """for i in $(seq 12); do
+  echo "task $HYDRA_TASK_INDEX: epoch $i of 12, loss 0.$((900 / i + HYDRA_TASK_INDEX))"
+  sleep 0.5
+done
+exit $((HYDRA_TASK_INDEX % 23 == 7))"""
+
+
+def group(name: str, count: int, command: str, after: tuple[str, ...] = ()) -> dict[str, Any]:
+    resources = {"memory_mib": 256, "vcores_milli": 500}
+    return {
+        "name": name,
+        "count": count,
+        "shell": True,
+        "command": command,
+        "after": list(after),
+        "resources": resources,
+    }
+
+
+SWEEP = {
+    "name": "model-sweep",
+    "queue": "root.default",
+    "tags": ["nightly"],
+    "groups": [
+        group("prepare", 1, "echo reading the data set; sleep 1"),
+        group("fit", 48, FIT, ("prepare",)),
+        group("score", 6, "sleep 2", ("prepare",)),
+        group("choose", 1, "echo best", ("fit", "score")),
+    ],
+}
+
+
+def submit(client: Client) -> tuple[int, int]:
+    """The example, to its end; then a larger job that is running and waiting when the pictures are taken."""
+    done = client.submit(ROOT / "examples" / "stdlib-census" / "job.yaml").id
+    deadline = time.monotonic() + 120
+    while client.job(done).finished_at is None and time.monotonic() < deadline:
+        time.sleep(0.5)
+    busy = client.submit(SWEEP).id
+    while client.job(busy).groups[1].succeeded < 4 and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return done, busy
+
+
+def sign_in(page: Page, url: str, password: str) -> None:
+    page.goto(f"{url}/login")
+    page.get_by_label("User name").fill("tenant")
+    page.get_by_label("Password", exact=True).fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Overview").wait_for()
+
+
+def take(browser: Browser, url: str, password: str, pages: dict[str, str], out: Path) -> None:
+    for scheme in ("light", "dark"):
+        for size, (width, height) in SIZES.items():
+            context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
+            page = context.new_page()
+            page.goto(f"{url}/login")
+            page.get_by_role("button", name="Sign in").wait_for()
+            page.screenshot(path=out / f"login-{scheme}-{size}.png")
+            sign_in(page, url, password)
+            for name, path in pages.items():
+                page.goto(url + path)
+                page.get_by_role("heading", level=1).wait_for()
+                page.wait_for_timeout(1500)  # a picture of live data: let the first snapshots arrive
+                page.screenshot(path=out / f"{name}-{scheme}-{size}.png")
+            context.close()
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--home", type=Path, default=Path(os.environ.get("HYDRA_HOME", ROOT / ".hydra")))
+    words.add_argument("--url", default="http://127.0.0.1:8470")
+    words.add_argument("--out", type=Path, required=True)
+    given = words.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    password = json.loads((given.home / "secrets.json").read_text())["tenant_password"]
+    with Client(given.url) as anonymous:
+        token = anonymous.login("tenant", password).token
+    with Client(given.url, token) as client:
+        done, busy = submit(client)
+    pages = {
+        "overview": "/",
+        "jobs": "/jobs",
+        "job": f"/jobs/{busy}",
+        "result": f"/jobs/{done}?tab=files",
+        "events": f"/jobs/{done}?tab=events",
+        "submit": "/submit",
+    }
+    with sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        take(browser, given.url, password, pages, given.out)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""What a tenant does in the browser, from signing in to holding a result."""
+
+import re
+import uuid
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import sign_in
+from tests.stack import Stack
+
+JOB = """
+name: {name}
+queue: root.default
+groups:
+  - name: greet
+    count: 3
+    shell: true
+    command: |
+      for i in 1 2 3 4 5 6; do echo "line $i of task $HYDRA_TASK_INDEX"; sleep 0.3; done
+      echo "hello from $HYDRA_TASK_INDEX" > greeting.txt
+    resources: {{memory_mib: 64, vcores_milli: 100}}
+    outputs:
+      - {{name: greeting, path: greeting.txt}}
+  - name: after
+    count: 1
+    command: ["true"]
+    after: [greet]
+    resources: {{memory_mib: 64, vcores_milli: 100}}
+"""
+
+
+def submit(page: Page, text: str) -> int:
+    """Submit through the form; the number of the job whose page then opens."""
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Submit").click()
+    page.get_by_label("Job file", exact=True).and_(page.locator("textarea")).fill(text)
+    page.get_by_role("button", name="Submit", exact=True).click()
+    page.wait_for_url(re.compile(r"/jobs/\d+$"))
+    return int(page.url.rsplit("/", 1)[1])
+
+
+def test_a_wrong_password_is_refused_and_the_right_one_leads_back(page: Page, site: Stack) -> None:
+    page.goto("/jobs?state=FAILED")
+    page.get_by_label("User name").fill("tenant")
+    page.get_by_label("Password", exact=True).fill("not the password")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("wrong")
+    page.get_by_label("Password", exact=True).fill(site.home.secrets()["tenant_password"])
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/jobs?state=FAILED")
+    expect(page.get_by_label("State", exact=True)).to_have_value("FAILED")
+
+
+def test_the_overview_shows_every_sub_cluster_and_node_live(signed_in: Page) -> None:
+    for name in ("west", "east"):
+        card = signed_in.get_by_role("region", name=f"Sub-cluster {name}")
+        expect(card).to_contain_text("Healthy")
+        expect(card).to_contain_text("2 up")
+    for node in ("west-1", "west-2", "east-1", "east-2"):
+        expect(signed_in.get_by_role("button", name=re.compile(f"^{node}, Up"))).to_be_visible()
+    expect(signed_in.get_by_role("status").filter(has_text="Live")).to_be_visible()
+
+
+def test_submit_watch_to_the_end_and_fetch_a_file(signed_in: Page, tmp_path: Path) -> None:
+    name = f"journey-{uuid.uuid4().hex[:8]}"
+    submit(signed_in, JOB.format(name=name))
+    expect(signed_in.get_by_role("heading", name=name)).to_be_visible()
+    log = signed_in.get_by_test_id("log")
+    expect(log).to_contain_text("line 1 of task")  # while it runs
+    expect(signed_in.locator("h1 + [data-state]")).to_have_attribute("data-state", "SUCCEEDED")
+    expect(log).to_contain_text("line 6 of task")
+    expect(signed_in.get_by_test_id("group-after")).to_contain_text("1 of 1 done")
+    assert signed_in.get_by_role("button", name=re.compile(r"^greet \d: Succeeded")).count() == 3
+    signed_in.get_by_text("Files", exact=True).click()
+    with signed_in.expect_download() as started:
+        signed_in.get_by_role("link", name="Download greeting.txt of greet 1").click()
+    saved = tmp_path / "greeting.txt"
+    started.value.save_as(saved)
+    assert saved.read_text() == "hello from 1\n"
+
+
+def test_what_the_server_refuses_stands_at_its_line(signed_in: Page) -> None:
+    text = "name: wrong\nqueue: root.nowhere\ngroups:\n  - name: a\n    count: 0\n    command: ['true']\n"
+    signed_in.goto("/submit")
+    signed_in.locator("textarea").fill(text)
+    signed_in.get_by_role("button", name="Submit", exact=True).click()
+    problems = signed_in.get_by_role("alert", name="Problems")
+    expect(problems).to_contain_text("count, line 5")
+    signed_in.locator("textarea").fill("name: [unclosed\n")
+    expect(problems).to_contain_text("line")
+    expect(signed_in.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
+
+
+def test_a_waiting_job_says_why_and_can_be_killed(signed_in: Page) -> None:
+    text = JOB.format(name="too-large").replace("memory_mib: 64", "memory_mib: 60000")
+    job = submit(signed_in, text)
+    expect(signed_in.get_by_test_id("waiting")).to_contain_text(re.compile(r"\d"))
+    signed_in.get_by_role("button", name="Kill", exact=True).click()
+    dialog = signed_in.get_by_role("dialog", name=f"Kill job {job}?")
+    expect(dialog).to_contain_text(f"hydractl kill {job}")
+    dialog.get_by_role("button", name="Kill the job").click()
+    expect(signed_in.locator("h1 + [data-state]")).to_have_attribute("data-state", "KILLED")
+
+
+def test_the_list_filters_on_the_server_and_stays_live(signed_in: Page, site: Stack) -> None:
+    tag = f"t{uuid.uuid4().hex[:8]}"
+    signed_in.goto(f"/jobs?tag={tag}")
+    expect(signed_in.get_by_text("No job matches these filters")).to_be_visible()
+    group = {"name": "a", "count": 1, "command": ["true"], "resources": {"memory_mib": 64, "vcores_milli": 100}}
+    job = site.client().submit({"name": "listed", "queue": "root.default", "tags": [tag], "groups": [group]})
+    row = signed_in.get_by_role("row").filter(has_text="listed")
+    expect(row).to_contain_text(f"#{job.id}")
+    expect(row).to_contain_text("Succeeded")
+
+
+def test_signing_out_ends_what_the_tab_may_see(signed_in: Page) -> None:
+    signed_in.get_by_role("button", name="Sign out").click()
+    signed_in.wait_for_url("**/login")
+    signed_in.goto("/jobs")
+    signed_in.wait_for_url("**/login?next=%2Fjobs")
+
+
+def test_an_operator_sees_the_same_pages(page: Page, site: Stack) -> None:
+    sign_in(page, "operator", site.home.secrets()["operator_password"])
+    page.get_by_role("button", name=re.compile("^west-1, Up")).click()
+    expect(page.get_by_text("Enforces")).to_be_visible()
