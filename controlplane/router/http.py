@@ -9,7 +9,7 @@ people's requests cannot keep them waiting, nor they people's.
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from inspect import iscoroutinefunction
 from typing import IO, Any
 
@@ -119,12 +119,11 @@ class HttpHandler(ASGIHandler):
 
     async def send_response(self, response: HttpResponseBase, send: Send) -> None:
         if response.streaming and not response.is_async and not isinstance(response, Streamed):
-            response.streaming_content = _pieces(response)  # Django would read all of it at once
+            response.streaming_content = _pieces(iter(response.streaming_content))  # Django would read all of it at once
         await super().send_response(response, send)
 
 
-async def _pieces(response: Any) -> AsyncIterator[bytes]:
-    iterator = iter(response.streaming_content)
+async def _pieces(iterator: Iterator[bytes]) -> AsyncIterator[bytes]:
     while (piece := await asyncio.to_thread(next, iterator, None)) is not None:
         yield piece
 
