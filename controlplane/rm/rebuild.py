@@ -10,7 +10,7 @@ from controlplane.rm.jobs import JobEntry, entry
 from controlplane.rm.memory import Memory, QueueTree
 from controlplane.rm.ports import Store
 from scheduler.lifecycle import job as master
-from wire.states import GroupState, JobState, TaskState, Want
+from wire.states import GroupState, JobState, Want
 
 
 def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
@@ -80,7 +80,6 @@ def _restore_states(m: Memory, job: JobEntry) -> None:
     for group in job.groups:
         g = group.run
         g.restored()
-        g.retried = int(np.maximum(g.launches - 1, 0).sum())
         group.target = g.count + g.retried
         if not g.unfinished:
             g.state = g.outcome
@@ -88,8 +87,7 @@ def _restore_states(m: Memory, job: JobEntry) -> None:
             g.state = GroupState.RUNNING if g.running else GroupState.PENDING
     run.open_groups = sum(g.state < GroupState.SUCCEEDED for g in run.groups)
     if run.state == JobState.KILLING:
-        failed = any((g.task_state == TaskState.FAILED).any() for g in run.groups)
-        run.verdict = JobState.FAILED if failed else JobState.KILLED
+        master.resume_stop(run)
         for group in job.groups:
             for slot in group.slots:
                 m.containers.want[slot] = Want.STOP

@@ -12,6 +12,7 @@ Predicate = Callable[[Labels], bool]
 
 _TOKEN = re.compile(r"\s*(&&|\|\||==|!=|!|\(|\)|,|[A-Za-z0-9_./-]+)")
 MAX_LENGTH = 500
+MAX_DEPTH = 32  # of parentheses and negations inside one another
 
 
 class LabelError(ValueError):
@@ -25,6 +26,8 @@ def parse(text: str) -> Predicate:
     tokens = _tokens(text)
     if not tokens:
         return lambda labels: True
+    if _depth(tokens) > MAX_DEPTH:
+        raise LabelError(f"more than {MAX_DEPTH} parentheses or negations inside one another")
     predicate, rest = _either(tokens)
     if rest:
         raise LabelError(f"unexpected {rest[0]!r}")
@@ -41,6 +44,23 @@ def _tokens(text: str) -> list[str]:
         found.append(match[1])
         at = match.end()
     return found
+
+
+def _depth(tokens: list[str]) -> int:
+    """Most parentheses and negations inside one another: what reading recurses into."""
+    depth = deepest = 0
+    outer: list[int] = []  # depth before each open parenthesis
+    for t in tokens:
+        if t == "(":
+            outer.append(depth)
+        if t in ("(", "!"):
+            depth += 1
+            deepest = max(deepest, depth)
+        elif t == ")" and outer:
+            depth = outer.pop()
+        else:
+            depth = outer[-1] + 1 if outer else 0
+    return deepest
 
 
 def _either(t: list[str]) -> tuple[Predicate, list[str]]:

@@ -17,6 +17,7 @@ SERVICE_BACKOFF_S = (1.0, 300.0)  # first and longest wait before a service task
 SERVICE_STABLE_S = 300.0  # a service task that ran this long starts again without a wait
 BATCH_BACKOFF_S = (0.5, 60.0)
 FREE_ATTEMPTS = 20  # attempts lost through no fault of the task that are not counted
+ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
 
 
 @dataclass(slots=True)
@@ -102,7 +103,8 @@ class GroupRun:
         indices = np.array(repeats + list(range(self.next_fresh, self.next_fresh + fresh)), np.int32)
         self.next_fresh += fresh
         self.task_state[indices] = TaskState.RUNNING
-        self.launches[indices] += 1
+        # An attempt number that cannot rise stays; one that wraps would be refused by every node.
+        self.launches[indices] = np.minimum(self.launches[indices].astype(np.int32) + 1, ATTEMPTS_MAX)
         self.running += k
         self.become(GroupState.RUNNING)
         return indices, self.launches[indices]
@@ -128,6 +130,9 @@ class GroupRun:
         self.next_fresh = int(touched[-1]) + 1 if len(touched) else 0
         waiting = np.flatnonzero(self.task_state[: self.next_fresh] == TaskState.PENDING)
         self.again = deque(waiting.tolist())
+        # Every attempt but a task's last was tried again, and so was the last of one that waits.
+        self.retried = int(np.maximum(self.launches.astype(np.int64) - 1, 0).sum())
+        self.retried += int((self.launches[waiting] > 0).sum())
 
     def end(self, e: End, now: float, stopping: bool) -> TaskState:
         """Account one ended attempt and say what became of its task.
@@ -151,8 +156,8 @@ class GroupRun:
             return TaskState.SUCCEEDED
         if stopping:
             return TaskState.KILLED
-        if e.state == ContainerState.FAILED:
-            self.failures[e.index] = min(int(self.failures[e.index]) + 1, 32000)
+        if e.state == ContainerState.FAILED or (self.service and e.state == ContainerState.SUCCEEDED):
+            self.failures[e.index] = min(int(self.failures[e.index]) + 1, ATTEMPTS_MAX)
         if self.service:
             return TaskState.PENDING
         exhausted = self.failures[e.index] > self.retries
@@ -167,22 +172,23 @@ class GroupRun:
             self.again.append(e.index)
 
     def _backoff_s(self, e: End) -> float:
-        if self.service:
-            if e.ran_s >= SERVICE_STABLE_S:
-                self.failures[e.index] = 0
-                return 0.0
-            first, longest = SERVICE_BACKOFF_S
-            return min(longest, first * 2.0 ** min(int(self.launches[e.index]) - 1, 12))
-        if e.state != ContainerState.FAILED:
-            return 0.0  # lost or stopped: not the task's fault
-        first, longest = BATCH_BACKOFF_S
+        if e.state in (ContainerState.LOST, ContainerState.KILLED):
+            return 0.0  # not the task's fault
+        if self.service and e.ran_s >= SERVICE_STABLE_S:
+            self.failures[e.index] = 0
+            return 0.0
+        first, longest = SERVICE_BACKOFF_S if self.service else BATCH_BACKOFF_S
         return min(longest, first * 2.0 ** min(int(self.failures[e.index]) - 1, 12))
 
-    def close(self) -> None:
-        """Kill what never ran, once nothing runs any more (the job is being killed or has failed)."""
-        self.killed += self.count - self.succeeded - self.failed - self.killed
+    def halt(self) -> None:
+        """Start nothing more: the job is being killed or has failed."""
         self.next_fresh = self.count
         self.again.clear()
         self.delayed.clear()
+
+    def close(self) -> None:
+        """Kill what never ran, once nothing runs any more."""
+        self.halt()
+        self.killed += self.unfinished
         if not terminal(self.state):
             self.become(self.outcome)

@@ -97,7 +97,7 @@ def kill(job: JobRun, message: str) -> list[Instruction]:
     """Somebody wants the job stopped. Asking twice changes nothing."""
     if job.stopping or terminal(job.state):
         return []
-    job.verdict, job.message = JobState.KILLED, message
+    _halt(job, JobState.KILLED, message)
     if job.state != JobState.SUBMITTED:
         job.become(JobState.KILLING)
     return [StopAll(), *_finish(job)]
@@ -105,14 +105,26 @@ def kill(job: JobRun, message: str) -> list[Instruction]:
 
 def reject(job: JobRun, message: str) -> list[Instruction]:
     """The job can never run here; it fails with the reason."""
-    job.verdict, job.message = JobState.FAILED, message
+    _halt(job, JobState.FAILED, message)
     return _finish(job)
 
 
 def _fail(job: JobRun, message: str) -> list[Instruction]:
-    job.verdict, job.message = JobState.FAILED, message
+    _halt(job, JobState.FAILED, message)
     job.become(JobState.KILLING)
     return [Tell("failed", message), StopAll()]
+
+
+def resume_stop(job: JobRun) -> None:
+    """A new leader's rebuild found the job ``KILLING``: nothing starts again, and it ends as it would have."""
+    failed = any(group.failed for group in job.groups)
+    _halt(job, JobState.FAILED if failed else JobState.KILLED, job.message)
+
+
+def _halt(job: JobRun, verdict: JobState, message: str) -> None:
+    job.verdict, job.message = verdict, message
+    for group in job.groups:
+        group.halt()
 
 
 def _finish(job: JobRun) -> list[Instruction]:
