@@ -127,8 +127,8 @@ def wait_ready(url: str) -> None:
 
 
 def measure(url: str, token: str, seconds: float) -> dict[str, float]:
-    single, latencies = load(url, token, seconds, CLIENTS, "/api/v1/jobs", lambda i: spec(i))
-    alone, alone_latencies = load(url, token, seconds / 2, 1, "/api/v1/jobs", lambda i: spec(i))
+    single, latencies = load(url, token, seconds, CLIENTS, "/api/v1/jobs", spec)
+    alone, alone_latencies = load(url, token, seconds / 2, 1, "/api/v1/jobs", spec)
     bulk, _ = load(url, token, seconds, 2, "/api/v1/jobs/bulk", lambda i: {"jobs": [spec(k) for k in range(BULK)]})
     latencies.sort()
     return {

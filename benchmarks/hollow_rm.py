@@ -1,0 +1,94 @@
+"""One RM and 3,000 hollow nodes: containers per second over the whole path, recounted in SQL."""
+
+import argparse
+import subprocess
+import sys
+import time
+from typing import Any
+
+import psutil
+import psycopg
+
+from benchmarks.stack import REPO, BenchStack, cpu_s, job, stack
+
+SUB_CLUSTER = "hollow"
+JOB_TASKS = 1_000_000  # as many as one job may have
+RAMP_S = 15.0
+
+
+def main(argv: list[str]) -> dict[str, Any]:
+    parser = argparse.ArgumentParser(prog="bench hollow-rm")
+    parser.add_argument("--nodes", type=int, default=3000)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--run-s", type=float, default=5.0, help="how long each container pretends to run")
+    options = parser.parse_args(argv)
+    with stack("--sub-clusters", SUB_CLUSTER, "--nodes", "0") as running, running.client() as client:
+        hollow = start_hollow(running, options.nodes, options.run_s)
+        try:
+            shape = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}, "estimated_duration_s": options.run_s}
+            for number in range(3):
+                client.submit(job(f"hollow-{number}", ["true"], JOB_TASKS, **shape))
+            time.sleep(RAMP_S)
+            return measure(running, hollow, options.seconds)
+        finally:
+            hollow.terminate()
+            hollow.wait(30)
+
+
+def start_hollow(running: BenchStack, nodes: int, run_s: float) -> subprocess.Popen[bytes]:
+    command = [sys.executable, str(REPO / "manage.py"), "hollow", "--sub-cluster", SUB_CLUSTER]
+    command += ["--nodes", str(nodes), "--run-s", str(run_s), "--memory-mib", "65536", "--vcores-milli", "32000"]
+    return subprocess.Popen(command, env=running.environ, stdout=subprocess.DEVNULL)
+
+
+def measure(running: BenchStack, hollow: subprocess.Popen[bytes], seconds: float) -> dict[str, Any]:
+    groups = running.processes() | {"hollow nodes": [psutil.Process(hollow.pid)]}
+    with psycopg.connect(running.database_url(), autocommit=True) as db:
+        before = {name: cpu_s(found) for name, found in groups.items()}
+        start = now(db)
+        time.sleep(seconds)
+        end = now(db)
+        cpu = {name: cpu_s(found) - before[name] for name, found in groups.items()}
+        ended = count(db, "finished_at", start, end)
+        per_s = buckets(db, start, end)
+        rounds = db.execute(
+            "SELECT count(*), avg(plan_us), avg(commit_us) FROM statestore_round WHERE at BETWEEN %s AND %s",
+            (start, end),
+        ).fetchone()
+    elapsed_s = (end - start).total_seconds()
+    assert rounds is not None
+    return {
+        "containers_per_s": round(ended / elapsed_s),
+        "slowest_5_s_per_s": round(min(per_s)),
+        "containers_recounted": ended,
+        "seconds": round(elapsed_s, 1),
+        "rounds_per_s": round(rounds[0] / elapsed_s, 1),
+        "plan_ms": round(float(rounds[1] or 0) / 1000, 1),
+        "commit_ms": round(float(rounds[2] or 0) / 1000, 1),
+        "cpu_us_per_container": {
+            name: round(1e6 * used / ended, 1) for name, used in sorted(cpu.items()) if used / ended > 1e-7
+        },
+    }
+
+
+def now(db: psycopg.Connection[Any]) -> Any:
+    return db.execute("SELECT clock_timestamp()").fetchone()[0]  # type: ignore[index]
+
+
+def count(db: psycopg.Connection[Any], column: str, start: Any, end: Any) -> int:
+    sql = f"SELECT count(*) FROM statestore_container_history WHERE state = 10 AND {column} BETWEEN %s AND %s"
+    row = db.execute(sql, (start, end)).fetchone()  # type: ignore[arg-type]
+    assert row is not None
+    return int(row[0])
+
+
+def buckets(db: psycopg.Connection[Any], start: Any, end: Any) -> list[float]:
+    """Containers ended per second in each whole five seconds."""
+    rows = db.execute(
+        "SELECT floor(extract(epoch FROM finished_at - %s) / 5)::int AS b, count(*) FROM statestore_container_history"
+        " WHERE state = 10 AND finished_at BETWEEN %s AND %s GROUP BY b",
+        (start, start, end),
+    ).fetchall()
+    whole = int((end - start).total_seconds() // 5)
+    found = dict(rows)
+    return [found.get(b, 0) / 5 for b in range(whole)]
