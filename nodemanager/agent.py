@@ -371,7 +371,7 @@ class Agent:
 
     def ask(self) -> None:
         """Read the desired document; a hint that comes meanwhile is not lost."""
-        if not self.link.ready or not self.listed:
+        if not self.link.ready or not self.listed or self.finish:
             return
         if self.asking:
             self.ask_again = True
@@ -382,6 +382,8 @@ class Agent:
 
     def _document(self, answer: Any) -> None:
         self.asking = False
+        if self.finish:
+            return  # nothing new is started on the way out
         if self.ask_again:
             self.ask_again = False
             self.ask()

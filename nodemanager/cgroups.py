@@ -91,6 +91,7 @@ class Cgroups:
                 _write(at("memory.oom.group"), "1")
             else:
                 _write(at("memory.limit_in_bytes"), str(memory_bytes))
+                _write(at("memory.memsw.limit_in_bytes"), str(memory_bytes))  # absent without swap accounting
         elif controller == "cpu" and cpu_milli:
             # Weight only: idle cores may be used, a busy node divides by what was asked for.
             if self.v2:

@@ -20,6 +20,7 @@ from wire.status import MAX_ENTRIES, NodeStatus
 from wire.template import Template
 
 TEMPLATE_WAIT_S = 30.0  # how long a missing template may stay missing
+OMITTED_GRACE_S = 0.5  # what the control plane has given up may already run elsewhere
 
 
 @dataclass(slots=True)
@@ -77,7 +78,10 @@ class Core:
             self.stop(known, State.KILLED, Reason.STOPPED, event.at)
 
     def omit(self, container: Container, at: float) -> None:
-        container.omitted = True
+        first, container.omitted = not container.omitted, True
+        container.grace_s = min(container.grace_s, OMITTED_GRACE_S)
+        if first and container.phase is Phase.STOPPING:
+            self.out.append(ev.Stop(container.container_id, container.grace_s))  # no longer than this
         self.stop(container, State.KILLED, Reason.STOPPED, at)
         self.forget_if_done(container)
 

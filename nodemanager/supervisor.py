@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from nodemanager.cgroups import Cgroups, find
 from nodemanager.task import Task, load
 
 MAX_LINE = 4 << 20
+MAX_FAILURES = 100
 
 
 class Supervisor:
@@ -243,11 +245,24 @@ class Supervisor:
         return max(0.001, min(due) - now) if due else None
 
     def run(self) -> None:
+        """Until told to quit and nothing runs. A failure in one task's handling must not cost the others."""
+        failures = 0
         while not self.quitting or any(t.exit is None for t in self.tasks.values()):
             for key, mask in self.selector.select(self.timeout()):
                 callback: Callable[[int], object] = key.data
-                callback(mask)
-            self.check(time.monotonic())
+                failures += self._survive(callback, mask)
+            failures += self._survive(self.check, time.monotonic())
+            if failures > MAX_FAILURES:
+                sys.exit("too many failures; the next supervisor takes over")
+
+    def _survive(self, call: Callable[[Any], object], argument: Any) -> int:
+        """0, or 1 when the call failed; the reason goes to the log."""
+        try:
+            call(argument)
+        except Exception:
+            traceback.print_exc()
+            return 1
+        return 0
 
 
 OPERATIONS: dict[str, Callable[[Supervisor, dict[str, Any]], None]] = {

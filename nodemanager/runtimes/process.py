@@ -13,6 +13,7 @@ from typing import Any
 
 from nodemanager.events import Adopted
 from nodemanager.launch import Order
+from nodemanager.log import note
 from nodemanager.runtimes import Happened, exit_from
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
@@ -57,7 +58,10 @@ class ProcessRuntime:
         command = [sys.executable, "-I", "-S", "-c", code, "--dir", str(self.root)]
         command += ["--containers", str(self.containers)]
         command += ["--cgroup", self.cgroup, "--max-disconnect-s", str(self.max_disconnect_s)]
-        log = os.open(self.root / "run" / "supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        path = self.root / "run" / "supervisor.log"
+        if path.exists() and path.stat().st_size:
+            note("error", "the last supervisor left words", words=path.read_text(errors="replace")[-2000:])
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             self.child = subprocess.Popen(
                 command,

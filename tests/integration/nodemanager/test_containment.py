@@ -1,6 +1,7 @@
 """What a hostile or careless command cannot do."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -246,9 +247,9 @@ def test_a_readonly_work_folder_is_unhealthy_until_it_is_writable(plane: Plane, 
         node.start()
         cid = plane.add(["sleep", "60"])
         plane.in_state(cid, ContainerState.RUNNING)
-        subprocess.run(["mount", "-o", "remount,ro", folder], check=True, capture_output=True)
+        subprocess.run(["chattr", "+i", folder], check=True)  # as for root nothing else makes a folder read-only
         wait_for(lambda: plane.status().health == NodeHealth.WORK_FOLDER_READONLY, "it is reported", 10.0)
-        subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+        subprocess.run(["chattr", "-i", folder], check=True)
         wait_for(lambda: plane.status().health == NodeHealth.OK, "it recovers", 10.0)
         (folder / "filler").write_bytes(bytes(58 << 20))
         wait_for(lambda: plane.status().health == NodeHealth.DISK_FULL, "a full disk is told", 10.0)
@@ -258,4 +259,5 @@ def test_a_readonly_work_folder_is_unhealthy_until_it_is_writable(plane: Plane, 
         assert plane.ended(plane.add(["true"])).state == ContainerState.SUCCEEDED
     finally:
         node.close()
+        subprocess.run(["chattr", "-i", folder], check=False)
         subprocess.run(["umount", "-l", folder], check=False)

@@ -4,6 +4,9 @@ import os
 import signal
 import time
 from pathlib import Path
+from random import Random
+
+import pytest
 
 from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
 from wire.states import ContainerReason, ContainerState, NodeHealth
@@ -30,6 +33,24 @@ def test_a_killed_agent_adopts_the_same_processes_ten_times(plane: Plane, node: 
     assert plane.ended(cid).exit_code == 7
     wait_for(lambda: plane.log(cid) == b"started\n", "its output arrives")
     assert len(plane.registrations) == 1
+
+
+@pytest.mark.skipif("HYDRA_SOAK" not in os.environ, reason="the long variant; set HYDRA_SOAK=1")
+@pytest.mark.timeout(420)
+def test_an_agent_killed_at_random_for_five_minutes_loses_nothing(plane: Plane, node: NodeProcess) -> None:
+    random = Random(3)
+    stays = plane.add(["sleep", "600"])
+    plane.in_state(stays, ContainerState.RUNNING)
+    pid, codes, until = node.pid_of(stays), {}, time.monotonic() + 300
+    while time.monotonic() < until:
+        code = random.randrange(1, 100)
+        codes[plane.add(["sh", "-c", f"sleep {random.uniform(0, 4):.2f}; exit {code}"])] = code
+        time.sleep(random.uniform(1.5, 7.5))
+        node.kill()
+        node.start()
+    assert node.pid_of(stays) == pid
+    for cid, code in codes.items():
+        assert plane.ended(cid).exit_code == code
 
 
 def test_a_task_that_ends_without_an_agent_keeps_its_true_exit_code(plane: Plane, node: NodeProcess) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodemanager import events as ev
-from nodemanager.core import TEMPLATE_WAIT_S, Core, Node
+from nodemanager.core import OMITTED_GRACE_S, TEMPLATE_WAIT_S, Core, Node
 from nodemanager.lifecycle import TRANSITIONS, Phase, lease_to_json
 from nodemanager.state import container_from_json, container_to_json
 from wire.desired import Desired, Lease
@@ -119,9 +119,17 @@ def test_stop_gives_grace_and_the_verdict_stands_whatever_the_exit() -> None:
 def test_an_omitted_container_is_stopped_then_forgotten_without_a_word() -> None:
     world = World()
     world.run()
-    assert world.want({}) == [ev.Stop(1, 3.0)]
+    assert world.want({}) == [ev.Stop(1, OMITTED_GRACE_S)]
     assert world.ends(ev.Exit(signal=15)) == [ev.Forget(1)]
     assert not world.core.containers
+
+
+def test_omission_shortens_a_grace_that_already_runs_once() -> None:
+    world = World()
+    world.run()
+    assert world.want({1: Want.STOP}) == [ev.Stop(1, 3.0)]
+    assert world.want({}) == [ev.Stop(1, OMITTED_GRACE_S)]
+    assert world.want({}) == []
 
 
 @pytest.mark.parametrize("phase", ["fetching", "localizing"])
@@ -145,7 +153,7 @@ def test_only_newer_documents_of_this_writer_and_sub_cluster_are_obeyed() -> Non
     assert world.want({}, sub_cluster=2, generation=50) == []
     assert (world.core.epoch, world.core.generation) == (3, 6)
     assert world.core.containers[1].live
-    assert world.want({}, epoch=4, generation=0) == [ev.Stop(1, 3.0)]  # a new leader starts over
+    assert world.want({}, epoch=4, generation=0) == [ev.Stop(1, OMITTED_GRACE_S)]  # a new leader starts over
 
 
 def test_an_unknown_container_without_a_lease_is_ignored() -> None:
@@ -221,7 +229,7 @@ def test_the_runtimes_list_is_the_truth_about_processes() -> None:
     assert done == [ev.Localise(4)]  # never arrived there: begins again
     assert world.core.containers[9].phase is Phase.RUNNING
     assert world.core.containers[9].lease == lease(9)
-    assert world.want({1: 1, 2: 1, 3: 1, 4: 1}) == [ev.Stop(9, 1.5)]  # now a document proves it stale
+    assert world.want({1: 1, 2: 1, 3: 1, 4: 1}) == [ev.Stop(9, OMITTED_GRACE_S)]  # now a document proves it stale
 
 
 def test_state_alone_kills_nothing() -> None:
