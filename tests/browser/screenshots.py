@@ -25,7 +25,7 @@ FIT = """for i in $(seq 12); do
   echo "task $HYDRA_TASK_INDEX: epoch $i of 12, loss 0.$((900 / i + HYDRA_TASK_INDEX))"
   sleep 0.5
 done
-exit $((HYDRA_TASK_INDEX % 23 == 7))"""
+exit $((HYDRA_TASK_INDEX % 23 == 7 && HYDRA_ATTEMPT == 1))"""
 
 
 def group(name: str, count: int, command: str, after: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -37,6 +37,7 @@ def group(name: str, count: int, command: str, after: tuple[str, ...] = ()) -> d
         "command": command,
         "after": list(after),
         "resources": resources,
+        "retries": 2,
     }
 
 
@@ -46,7 +47,7 @@ SWEEP = {
     "tags": ["nightly"],
     "groups": [
         group("prepare", 1, "echo reading the data set; sleep 1"),
-        group("fit", 48, FIT, ("prepare",)),
+        group("fit", 240, FIT, ("prepare",)),
         group("score", 6, "sleep 2", ("prepare",)),
         group("choose", 1, "echo best", ("fit", "score")),
     ],

@@ -28,10 +28,12 @@ describe("why a group waits", () => {
 
   it("keeps the server's sentence when it has numbers", () =>
     expect(sentence({ code: "no_room", text: "2 GiB asked, 1 GiB free.", asked })).toBe("2 GiB asked, 1 GiB free."));
-  it("adds the numbers the sentence lacks", () =>
-    expect(sentence({ code: "no_room", asked, largest_free: { memory_mib: 512 } })).toBe(
-      "No node has enough room free at the moment: each task asks for 2 GiB and 1 core; the most any node has free is 512 MiB.",
+  it("puts asked beside free when there is no room", () =>
+    expect(sentence({ code: "no_room", text: "whatever", asked, largest_free: { memory_mib: 512, vcores_milli: 0 } })).toBe(
+      "Each asks for 2 GiB and 1 core; the node with most room has 512 MiB and 0 cores free. They start when there is room.",
     ));
+  it("adds the numbers the sentence lacks", () =>
+    expect(sentence({ code: "no_node_matches", asked })).toBe("No node matches its labels or locality: each task asks for 2 GiB and 1 core."));
   it("says an unknown code rather than nothing", () => expect(sentence({ code: "moon" })).toBe("It waits (moon)."));
   it("lists amounts", () => expect(amounts({ memory_mib: 64, vcores_milli: 500, gpus: 2 })).toBe("64 MiB, 0.5 cores and 2 GPUs"));
   it("counts who waits", () => {

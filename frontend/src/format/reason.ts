@@ -22,6 +22,9 @@ const WITHOUT_TEXT: Record<string, (r: WaitReason) => string> = {
 
 /** The server's sentence where it gave one, followed by asked and free amounts if it does not name them itself. */
 export function sentence(reason: WaitReason): string {
+  if (reason.code === "no_room" && reason.asked && reason.largest_free) {
+    return `Each asks for ${amounts(reason.asked)}; the node with most room has ${amounts(reason.largest_free)} free. They start when there is room.`;
+  }
   const text = (reason.text ?? WITHOUT_TEXT[reason.code]?.(reason) ?? `It waits (${reason.code})`).replace(/\.$/, "");
   const asked = amounts(reason.asked);
   const free = amounts(reason.largest_free);

@@ -14,9 +14,11 @@ function rows<T>(data: Page<T> | T[] | undefined): T[] | undefined {
 
 export function Files({ job, signature }: { job: Job; signature: string }) {
   const read = useRead<Page<Output> | Output[]>(`/jobs/${job.id}/outputs`, signature);
-  const files = rows(read.data);
+  // What a job is for comes from its last groups, so those stand first.
+  const order = new Map(job.groups.map((g) => [g.name, g.no]));
+  const files = rows(read.data)?.toSorted((a, b) => (order.get(b.group) ?? 0) - (order.get(a.group) ?? 0) || a.index - b.index);
   return (
-    <Card title="Result files" flush aside={<Command text={`hydractl artifacts get ${job.id}`} />}>
+    <Card title="Result files" flush aside={<Command text={`hydractl fetch ${job.id}`} />}>
       {read.error ? <div className="body"><Failed error={read.error} retry={() => void read.refetch()} /></div> : !files ? <Loading label="Loading files" />
         : files.length === 0 ? <Empty title={ended(job.state) ? "It left no files" : "No files yet"}>A group's <span className="mono">outputs</span> appear here as its tasks succeed.</Empty>
         : (
@@ -37,7 +39,7 @@ export function Events({ job, signature }: { job: Job; signature: string }) {
   const read = useRead<Page<JobEvent> | JobEvent[]>(`/jobs/${job.id}/events`, signature);
   const events = rows(read.data);
   return (
-    <Card title="Events" flush>
+    <Card title="Events" flush aside={<Command text={`hydractl events ${job.id}`} />}>
       {read.error ? <div className="body"><Failed error={read.error} retry={() => void read.refetch()} /></div> : !events ? <Loading label="Loading events" />
         : events.length === 0 ? <Empty title="Nothing out of the ordinary happened" />
         : <div className="table-wrap"><table className="grid"><thead><tr><th>When</th><th>What</th><th>Details</th></tr></thead>

@@ -62,7 +62,7 @@ function FilterBar({ filters, set, clear }: { filters: Filters; set: (name: Filt
   return (
     <div className="filters" role="search" aria-label="Filter jobs">
       <NativeSelect aria-label="State" value={filters.state ?? ""} onChange={(e) => set("state", e.currentTarget.value)}
-        data={[{ value: "", label: "Any state" }, ...JOB_STATES.map((s) => ({ value: s, label: word(s) }))]} />
+        data={[{ value: "", label: "Any state" }, { value: "live", label: "Not ended" }, { value: "ended", label: "Ended" }, ...JOB_STATES.map((s) => ({ value: s, label: word(s) }))]} />
       <NativeSelect aria-label="Kind" value={filters.kind ?? ""} onChange={(e) => set("kind", e.currentTarget.value)}
         data={[{ value: "", label: "Any kind" }, { value: "batch", label: "Batch" }, { value: "service", label: "Service" }]} />
       {(["name", "queue", "owner", "tag"] as const).map((name) => <TextFilter key={name} name={name} value={filters[name] ?? ""} set={set} />)}
