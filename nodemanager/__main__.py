@@ -89,6 +89,7 @@ def main() -> None:
     )
     agent.stop_containers = args.stop_containers
     agent.run()
+    folders.leave(settings.dir, containers)
     os.close(held)
 
 

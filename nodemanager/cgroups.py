@@ -136,11 +136,19 @@ class Cgroups:
                 _write(os.path.join(folder, "cgroup.kill"), "1")
 
     def remove(self, cid: int) -> None:
-        for folder in self.folders(cid):
-            try:
-                os.rmdir(folder)
-            except OSError:
-                pass  # swept at the next start
+        _remove(self.folders(cid))
+
+    def close(self) -> None:
+        """Remove the parents, too, once nothing is in them."""
+        _remove(sorted(set(self.parents.values())))
+
+
+def _remove(folders: list[str]) -> None:
+    for folder in folders:
+        try:
+            os.rmdir(folder)
+        except OSError:
+            pass  # in use, or gone: an empty group costs nothing
 
 
 def _try_parent(parent: str, probe_file: str) -> bool:
@@ -153,10 +161,7 @@ def _try_parent(parent: str, probe_file: str) -> bool:
     works = os.access(os.path.join(probe, probe_file), os.W_OK) and os.access(
         os.path.join(probe, "cgroup.procs"), os.W_OK
     )
-    try:
-        os.rmdir(probe)
-    except OSError:
-        pass  # swept at the next start
+    _remove([probe])
     return works
 
 
@@ -190,9 +195,6 @@ def _find_v2(mount: str, own: str, name: str) -> Cgroups:
         _write(os.path.join(parent, "cgroup.subtree_control"), f"+{controller}")
     usable = set(_read(os.path.join(parent, "cgroup.subtree_control")).split()) & set(V1_CONTROLLERS)
     if not usable or not _try_parent(parent, "cgroup.procs"):
-        try:
-            os.rmdir(parent)
-        except OSError:
-            pass
+        _remove([parent])
         return Cgroups()
     return Cgroups(dict.fromkeys(usable, parent), v2=True)

@@ -41,6 +41,16 @@ def prepare(root: Path, separates_users: bool) -> Path:
     return containers
 
 
+def leave(root: Path, containers: Path) -> None:
+    """Remove the containers' folder outside the node's own when nothing is left in it."""
+    if containers.parent != root:
+        try:
+            containers.rmdir()
+            containers.parent.rmdir()
+        except OSError:
+            pass  # containers not yet acknowledged: the next agent finds them
+
+
 def _passable(folder: Path) -> bool:
     return bool(folder.stat().st_mode & stat.S_IXOTH)
 

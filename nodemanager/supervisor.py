@@ -298,6 +298,7 @@ def main() -> None:
     supervisor = Supervisor(args.dir, args.containers, args.cgroup, args.max_disconnect_s)
     supervisor.prepare()
     supervisor.run()
+    supervisor.groups.close()
     os.close(held)
 
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -363,3 +364,9 @@ class NodeProcess:
                 with contextlib.suppress(OSError, ValueError, KeyError):
                     os.killpg(json.loads(path.read_text())["pid"], signal.SIGKILL)
             os.kill(self.supervisor_pid, signal.SIGKILL)
+        if self.containers().parent != self.folder:
+            shutil.rmtree(self.containers().parent, ignore_errors=True)
+        group = f"hydra-node-1-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:8]}"
+        for path in sorted(Path("/sys/fs/cgroup").glob(f"**/{group}/**/"), reverse=True):
+            with contextlib.suppress(OSError):
+                path.rmdir()
