@@ -6,7 +6,7 @@ by the policy's filler. Identical asks are tested once: after a shape has found
 no room on the nodes of its mask, later asks of that kind are refused unread.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def plan_round(
     free = snapshot.nodes.free.copy()
     ceilings = Ceilings(snapshot.queues)
     tally = _Tally([], [], [])
-    rejected = _take_proposals(snapshot, proposals, free, ceilings, tally)
+    snapshot, rejected = _take_proposals(snapshot, proposals, free, ceilings, tally)
     cursor = _place_asks(snapshot, memo.cursor, policy, free, ceilings, tally)
     return Plan(_join(tally), _refusal(tally), tuple(rejected)), Memo(cursor)
 
@@ -63,21 +63,38 @@ def service_order(asks: Asks) -> np.ndarray:
 
 def _take_proposals(
     s: Snapshot, proposals: tuple[Place, ...], free: np.ndarray, ceilings: Ceilings, tally: _Tally
-) -> list[str]:
+) -> tuple[Snapshot, list[str]]:
+    """(the snapshot with what is still wanted, why the rest was rejected)."""
     rejected = []
+    wanted = s.asks.count.copy()
     for p in proposals:
+        given = np.bincount(p.ask, minlength=len(wanted))
         shapes = s.asks.shapes[s.asks.shape[p.ask]]
-        after = free.copy()
+        after, room = free.copy(), ceilings.room.copy()
         np.subtract.at(after, p.node, shapes)
-        if (after[p.node] < 0).any() or not s.nodes.open[p.node].all():
-            rejected.append(f"a proposal of {len(p.ask)} containers no longer fits its nodes")
-            continue
-        free[:] = after
         for ask, shape in zip(p.ask.tolist(), shapes, strict=True):
             ceilings.take(int(s.asks.queue[ask]), shape)
+        short = (after < 0) & (after < free)
+        if why := _conflict(s, p, short, given > wanted, (ceilings.room < 0) & (ceilings.room < room)):
+            ceilings.room = room
+            rejected.append(f"a proposal of {len(p.ask)} containers {why}")
+            continue
+        free[:] = after
+        wanted -= given
         tally.ask.append(p.ask)
         tally.node.append(p.node)
-    return rejected
+    return replace(s, asks=replace(s.asks, count=wanted)), rejected
+
+
+def _conflict(s: Snapshot, p: Place, short: np.ndarray, unwanted: np.ndarray, over: np.ndarray) -> str:
+    """Why the proposal cannot be taken, or nothing: nodes ``short`` of room, asks given more, queues over."""
+    if short.any() or not s.nodes.open[p.node].all():
+        return "no longer fits its nodes"
+    if not s.asks.masks[s.asks.mask[p.ask], p.node].all():
+        return "uses nodes its labels exclude"
+    if unwanted.any():
+        return "gives an ask more than it wants"
+    return "takes a queue over its maximum" if over.any() else ""
 
 
 def _place_asks(

@@ -1,0 +1,53 @@
+"""Who is lost, and when nobody is."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controlplane.rm.liveness import AnsweredClock, judge
+from wire.states import NodeState
+
+LOST_S, CERTAIN_S = 8.0, 608.0
+nodes = st.lists(st.tuples(st.sampled_from(list(NodeState)), st.floats(0, 1000)), max_size=30)
+
+
+@given(nodes, st.floats(0, 1000))
+@settings(max_examples=300, deadline=None)
+def test_judge_against_its_meaning(nodes: list[tuple[NodeState, float]], now: float) -> None:
+    state, seen = np.array([s for s, _ in nodes], np.int8), np.array([t for _, t in nodes], float)
+    lost, frozen = judge(state, seen, now, LOST_S, CERTAIN_S)
+    watched = [i for i, (s, _) in enumerate(nodes) if s in (NodeState.UP, NodeState.UNHEALTHY)]
+    silent = [i for i in watched if now - seen[i] >= LOST_S]
+    assert frozen is (len(silent) * 2 > len(watched))
+    expected = [i for i in silent if now - seen[i] >= CERTAIN_S] if frozen else silent
+    assert lost.tolist() == expected
+
+
+def test_half_the_nodes_may_be_lost_and_over_half_may_not() -> None:
+    state = np.full(4, NodeState.UP, np.int8)
+    assert judge(state, np.array([0.0, 0, 9, 9]), 10, LOST_S, CERTAIN_S)[0].tolist() == [0, 1]
+    lost, frozen = judge(state, np.array([0.0, 0, 0, 9]), 10, LOST_S, CERTAIN_S)
+    assert (lost.tolist(), frozen) == ([], True)
+    assert judge(state, np.array([0.0, 0, 0, 699]), 700, LOST_S, CERTAIN_S)[0].tolist() == [0, 1, 2]
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))
+@settings(max_examples=100, deadline=None)
+def test_the_answered_clock_never_goes_back_nor_jumps(times: list[float]) -> None:
+    clock = AnsweredClock()
+    before = clock.answered(times[0])
+    for previous, at in pairwise(times):
+        now = clock.answered(at)
+        assert 0 <= now - before <= min(max(0.0, at - previous), 2.0) + 1e-6
+        before = now
+
+
+def test_a_pause_of_an_hour_makes_nobody_lost() -> None:
+    clock = AnsweredClock()
+    for at in (0.0, 1.0, 2.0):
+        now = clock.answered(at)
+    seen = np.array([now] * 3)
+    now = clock.answered(3602.0)
+    assert judge(np.full(3, NodeState.UP, np.int8), seen, now, LOST_S, CERTAIN_S)[0].size == 0
