@@ -81,7 +81,7 @@ def _candidate(s: federation.Json) -> Candidate:
         led=s["lease_ok"],
         nodes_up=s["nodes"]["up"],
         capacity=tuple(s["capacity"][a] for a in federation.AXES),  # type: ignore[arg-type]
-        demand=[s["allocated"][a] + federation._int(s["pending"].get(a)) for a in federation.AXES],
+        demand=[s["allocated"][a] + federation.whole(s["pending"].get(a)) for a in federation.AXES],
     )
 
 

@@ -114,12 +114,14 @@ class HttpHandler(ASGIHandler):
                 break
             patience = LOOK_AGAIN_S
         metrics.REFUSED.labels("store").inc()
-        detail = "the StateStore does not answer; what this request asked for may or may not happen, so repeat it"
+        detail = "the StateStore does not answer; what was asked for may or may not happen: repeat it"
         return problems.plain(503, detail, RETRY_AFTER_S)
 
     async def send_response(self, response: HttpResponseBase, send: Send) -> None:
         if response.streaming and not response.is_async and not isinstance(response, Streamed):
-            response.streaming_content = _pieces(iter(response.streaming_content))  # Django would read all of it at once
+            response.streaming_content = _pieces(
+                iter(response.streaming_content)
+            )  # Django would read all of it at once
         await super().send_response(response, send)
 
 
@@ -143,7 +145,7 @@ def _body_limit(scope: MutableMapping[str, Any]) -> int:
 
 async def _read_body(receive: Receive, limit: int) -> IO[bytes]:
     """The body in a file that leaves memory when it grows; ``BodyTooLarge`` as soon as it is."""
-    body = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)
+    body = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - whoever reads it closes it
     size, more = 0, True
     try:
         while more:

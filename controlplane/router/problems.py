@@ -89,6 +89,14 @@ def _unavailable(error: Exception) -> Response:
     return _response(body, {"Retry-After": str(RETRY_AFTER_S)})
 
 
+_PLAIN: list[tuple[type[Exception] | tuple[type[Exception], ...], int, str]] = [
+    (Http404, 404, "there is no such thing, or it is not yours to see"),
+    (PermissionDenied, 403, "your account may not do this"),
+    (RequestDataTooBig, 413, "the body is larger than this address takes; send less at once"),
+    ((SuspiciousOperation, BadRequest, DataError), 400, "the request holds a value that cannot be used"),
+]
+
+
 def problem_response(error: Exception, context: dict[str, Any]) -> Response:
     """REST framework's ``EXCEPTION_HANDLER``. An error nobody foresaw is logged and answered without its text."""
     if isinstance(error, Refused):
@@ -96,16 +104,11 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response:
         return _response(document(error.status, error.detail, error.errors, error.slug, error.title), headers)
     if isinstance(error, exceptions.APIException):
         return _from_framework(error)
-    if isinstance(error, Http404):
-        return _response(document(404, "there is no such thing, or it is not yours to see"), {})
-    if isinstance(error, PermissionDenied):
-        return _response(document(403, "your account may not do this"), {})
     if isinstance(error, OperationalError | InterfaceError):
         return _unavailable(error)
-    if isinstance(error, RequestDataTooBig):
-        return _response(document(413, "the body is larger than this address takes; send less at once"), {})
-    if isinstance(error, SuspiciousOperation | BadRequest | DataError):
-        return _response(document(400, "the request holds a value that cannot be used"), {})
+    for kinds, status, detail in _PLAIN:
+        if isinstance(error, kinds):
+            return _response(document(status, detail), {})
     log.error("unforeseen error in %s", context.get("view"), exc_info=error)
     return _response(document(500, "the request failed for a reason that is now in the log of the web process"), {})
 

@@ -1,6 +1,7 @@
 """Artifacts: put there by their digest, fetched by whoever may."""
 
 import re
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from django.conf import settings
@@ -32,10 +33,20 @@ class RawBody(BaseParser):
         return stream
 
 
+class _Once:
+    """A body that is read once, from the connection."""
+
+    def __init__(self, request: Request) -> None:
+        self.read = request._request.read
+
+    def seekable(self) -> bool:
+        return False
+
+
 def body_of(request: Request) -> IO[bytes]:
     """The raw body; where the server has put it into a file, that file, which can be read twice."""
-    stream: IO[bytes] = getattr(request._request, "_stream", request._request)
-    return stream if hasattr(stream, "seek") else request._request  # type: ignore[return-value]
+    stream: Any = getattr(request._request, "_stream", None)
+    return stream if isinstance(stream, SpooledTemporaryFile) else _Once(request)  # type: ignore[return-value]
 
 
 def check_digest(digest: str) -> str:

@@ -33,7 +33,7 @@ def _verified(body: IO[bytes], digest: str) -> Iterator[tuple[IO[bytes], int]]:
 
     A body that can be read twice is its own copy; another one is copied aside while its digest is taken.
     """
-    twice = hasattr(body, "seek")
+    twice = body.seekable()
     with SpooledTemporaryFile(max_size=PIECE_BYTES) as copy:
         sha, size = hashlib.sha256(), 0
         while piece := body.read(PIECE_BYTES):

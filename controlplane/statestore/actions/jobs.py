@@ -7,6 +7,7 @@ rows; everything later is asked of it with an ``Intent``.
 """
 
 import datetime as dt
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,25 +60,24 @@ class Once:
 
 Respond = Callable[[list[int], dt.datetime], dict[str, Any]]
 
+# The rows travel as JSON texts: arrays of a thousand specs would be quoted element by element in Python.
 _INSERT = """
 WITH new AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
-      FROM unnest(%(name)s::text[], %(kind)s::text[], %(queue)s::text[], %(priority)s::smallint[], %(tags)s::text[],
-                  %(spec)s::text[], %(home)s::smallint[])
-           WITH ORDINALITY AS n(name, kind, queue, priority, tags, spec, home, ord)
+      FROM json_to_recordset(%(jobs)s::json)
+           AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, home smallint)
 ), job AS (
     INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, home_id, submitted_at, state,
                                 message, epoch)
-    SELECT id, name, kind, queue, %(owner)s, priority, tags::jsonb, spec::jsonb, home, now(), %(submitted)s, '', 0
+    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, home, now(), %(submitted)s, '', 0
       FROM new
 ), task_group AS (
     INSERT INTO statestore_taskgroup (job_id, no, name, count, memory_mib, vcores_milli, gpus, execution_type, state,
                                       running, succeeded, failed, killed, retried)
     SELECT new.id, g.no, g.name, g.count, g.memory_mib, g.vcores_milli, g.gpus, g.execution_type, g.state, 0, 0, 0, 0, 0
-      FROM unnest(%(g_ord)s::bigint[], %(g_no)s::smallint[], %(g_name)s::text[], %(g_count)s::int[],
-                  %(g_memory)s::bigint[], %(g_vcores)s::bigint[], %(g_gpus)s::smallint[], %(g_type)s::smallint[],
-                  %(g_state)s::smallint[])
-           AS g(ord, no, name, count, memory_mib, vcores_milli, gpus, execution_type, state)
+      FROM json_to_recordset(%(groups)s::json)
+           AS g(ord int, no smallint, name text, count int, memory_mib bigint, vcores_milli bigint, gpus smallint,
+                execution_type smallint, state smallint)
       JOIN new USING (ord)
 ), intent AS (
     INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)
@@ -93,35 +93,47 @@ SELECT id, now() FROM new ORDER BY ord
 """
 
 
-def _columns(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
-    """The statement's parameters: one list per column."""
-    groups = [(ord_, no, g) for ord_, job in enumerate(jobs, 1) for no, g in enumerate(job.groups)]
+def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
+    """The statement's parameters. ``spec`` and ``tags`` are JSON already and go in as they are."""
+    rows = []
+    groups = []
+    for ord_, job in enumerate(jobs):
+        head = {
+            "ord": ord_,
+            "name": job.name,
+            "kind": job.kind,
+            "queue": job.queue,
+            "priority": job.priority,
+            "home": job.home_id,
+        }
+        rows.append(f'{json.dumps(head)[:-1]}, "tags": {job.tags}, "spec": {job.spec}}}')
+        groups += [_group_row(ord_, no, group) for no, group in enumerate(job.groups)]
     return {
         "owner": actor.user_id,
         "address": actor.address,
         "submitted": int(JobState.SUBMITTED),
-        "name": [j.name for j in jobs],
-        "kind": [j.kind for j in jobs],
-        "queue": [j.queue for j in jobs],
-        "priority": [j.priority for j in jobs],
-        "tags": [j.tags for j in jobs],
-        "spec": [j.spec for j in jobs],
-        "home": [j.home_id for j in jobs],
-        "g_ord": [o for o, _, _ in groups],
-        "g_no": [no for _, no, _ in groups],
-        "g_name": [g.name for _, _, g in groups],
-        "g_count": [g.count for _, _, g in groups],
-        "g_memory": [g.memory_mib for _, _, g in groups],
-        "g_vcores": [g.vcores_milli for _, _, g in groups],
-        "g_gpus": [g.gpus for _, _, g in groups],
-        "g_type": [int(ExecutionType.OPPORTUNISTIC if g.opportunistic else 0) for _, _, g in groups],
-        "g_state": [int(GroupState.WAITING if g.waits else GroupState.PENDING) for _, _, g in groups],
+        "jobs": f"[{','.join(rows)}]",
+        "groups": json.dumps(groups),
+    }
+
+
+def _group_row(ord_: int, no: int, group: NewGroup) -> dict[str, Any]:
+    return {
+        "ord": ord_,
+        "no": no,
+        "name": group.name,
+        "count": group.count,
+        "memory_mib": group.memory_mib,
+        "vcores_milli": group.vcores_milli,
+        "gpus": group.gpus,
+        "execution_type": int(ExecutionType.OPPORTUNISTIC if group.opportunistic else ExecutionType.GUARANTEED),
+        "state": int(GroupState.WAITING if group.waits else GroupState.PENDING),
     }
 
 
 def _insert(actor: Actor, jobs: Sequence[NewJob]) -> tuple[list[int], dt.datetime]:
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, _columns(actor, jobs))
+        cursor.execute(_INSERT, _values(actor, jobs))
         rows = cursor.fetchall()
     homes = {j.home_id for j in jobs}
     ids = [row[0] for row in rows]

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import redis
 from django.conf import settings
@@ -186,13 +187,21 @@ def lease_keys(node_id: int) -> dict[str, str]:
     return {str(k): desired.node_key(master, k, node_id).hex() for k in (current, current - 1) if k > 0}
 
 
+def bare_url(url: str) -> str:
+    """The address without user and password, which are web's own; options in the query stay, but not those two."""
+    parts = urlsplit(url)
+    query = [(k, v) for k, v in parse_qsl(parts.query) if k not in {"username", "password"}]
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], query=urlencode(query)).geturl()
+    return bare.replace("unix:/", "unix:///", 1) if bare.startswith("unix:/") and bare[6:7] != "/" else bare
+
+
 def session(node: Node, sub_cluster: SubCluster, credential: str = "") -> Session:
     """What the node needs to work: where, as whom, and how often."""
     return Session(
         node_id=node.pk,
         sub_cluster_id=sub_cluster.pk,
         sub_cluster=sub_cluster.name,
-        redis_url=settings.NODE_REDIS_URL,
+        redis_url=bare_url(settings.NODE_REDIS_URL),
         redis_user=keys.acl_user(node.pk),
         lease_keys=lease_keys(node.pk),
         heartbeat_s=settings.HYDRA["heartbeat_s"],
@@ -274,7 +283,7 @@ def ensure_redis_user(node: Node, sha256: str) -> None:
 
 
 def restore_acl(sub_cluster_id: int) -> int:
-    """Make Redis' users those of the StateStore: valid nodes have theirs, revoked ones have none. How many are valid."""
+    """Make Redis' users those of the StateStore: valid nodes have theirs, revoked ones none. How many are valid."""
     rows = NodeCredential.objects.filter(node__sub_cluster_id=sub_cluster_id).values_list(
         "node_id", "sha256", "revoked_at"
     )

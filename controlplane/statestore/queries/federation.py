@@ -23,12 +23,24 @@ from .paging import Cursor, Page, page
 Json = dict[str, Any]
 AXES = ("memory_mib", "vcores_milli", "gpus")
 _NODE_FIELDS = (
-    "id", "name", "sub_cluster_id", "sub_cluster__name", "rack", "labels", "memory_mib", "vcores_milli", "gpus", "enforces",
-    "host", "version", "state", "health",
-)  # fmt: skip
+    "id",
+    "name",
+    "sub_cluster_id",
+    "sub_cluster__name",
+    "rack",
+    "labels",
+    "memory_mib",
+    "vcores_milli",
+    "gpus",
+    "enforces",
+    "host",
+    "version",
+    "state",
+    "health",
+)
 
 
-def _int(value: Any) -> int:
+def whole(value: Any) -> int:
     return value if type(value) is int else 0
 
 
@@ -68,14 +80,14 @@ def _sub_cluster(row: SubCluster, lease: Any, nodes: Json, summary: Json | None)
         "lease_ok": bool(lease and lease.live),
         "nodes": {state.name.lower(): nodes["states"].get(state.name.lower(), 0) for state in NodeState},
         "capacity": nodes["capacity"],
-        "allocated": {axis: sum(_int(m[3 + i]) for m in measured) for i, axis in enumerate(AXES)},
-        "used": {"memory_mib": sum(_int(m[6]) for m in measured), "cpu_milli": sum(_int(m[7]) for m in measured)},
+        "allocated": {axis: sum(whole(m[3 + i]) for m in measured) for i, axis in enumerate(AXES)},
+        "used": {"memory_mib": sum(whole(m[6]) for m in measured), "cpu_milli": sum(whole(m[7]) for m in measured)},
         "pending": s.get("pending") or {"containers": 0, "memory_mib": 0, "vcores_milli": 0, "gpus": 0},
-        "live_containers": _int(s.get("live")),
+        "live_containers": whole(s.get("live")),
         "frozen": bool(s.get("frozen")),
-        "rounds": _int(s.get("rounds")),
-        "placed": _int(s.get("placed")),
-        "ended": _int(s.get("ended")),
+        "rounds": whole(s.get("rounds")),
+        "placed": whole(s.get("placed")),
+        "ended": whole(s.get("ended")),
         "round_ms": s.get("round_ms"),
         "rounds_per_s": s.get("rounds_per_s"),
         "placed_per_s": s.get("placed_per_s"),
@@ -114,7 +126,7 @@ def nodes_json(user: User, rows: Iterable[Json]) -> list[Json]:
 def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
     """Node JSON. Tenants do not see where a node is or how it is built."""
     state = m[1] if m and m[1] in NodeState.__members__.values() else row["state"]
-    health = NodeHealth(_int(m[2]) & 7 if m else row["health"] & 7)
+    health = NodeHealth(whole(m[2]) & 7 if m else row["health"] & 7)
     return {
         "id": row["id"],
         "name": row["name"],
@@ -124,9 +136,9 @@ def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
         "health": [fault.name for fault in health],
         "labels": row["labels"],
         "capacity": {axis: row[axis] for axis in AXES},
-        "allocated": {axis: _int(m[3 + i]) if m else 0 for i, axis in enumerate(AXES)},
-        "used": {"memory_mib": _int(m[6]) if m else 0, "cpu_milli": _int(m[7]) if m else 0},
-        "containers": _int(m[8]) if m else 0,
+        "allocated": {axis: whole(m[3 + i]) if m else 0 for i, axis in enumerate(AXES)},
+        "used": {"memory_mib": whole(m[6]) if m else 0, "cpu_milli": whole(m[7]) if m else 0},
+        "containers": whole(m[8]) if m else 0,
         "last_seen_s": round(m[9] / 1000, 1) if m and isinstance(m[9], int | float) else None,
         "enforces": row["enforces"],
         "host": row["host"] if everything else "",
@@ -142,7 +154,7 @@ def queues(user: User) -> list[Json]:
     for summary in bus.summaries(ids).values():
         for path, entry in (summary.get("queues") or {}).items():
             for key, value in entry.items():
-                use[path][key] += _int(value)
+                use[path][key] += whole(value)
     everything = sees_everything(user)
     return [
         {
@@ -186,7 +198,7 @@ def overview(user: User) -> Json:
 
 
 def _total(subs: list[Json], what: str, axes: Iterable[str]) -> dict[str, int]:
-    return {axis: sum(_int(sub[what].get(axis)) for sub in subs) for axis in axes}
+    return {axis: sum(whole(sub[what].get(axis)) for sub in subs) for axis in axes}
 
 
 def _live_jobs(user: User) -> dict[str, int]:

@@ -86,9 +86,9 @@ def _join(pieces: list[tuple[int, bytes, int]], offset: int, limit: int) -> tupl
             if data:
                 break  # a gap is shown at the beginning of an answer, so that ``skipped`` has one meaning
             skipped, at = begin - at, begin
-        piece = bytes(piece)[at - begin :][: limit - len(data)]
-        data += piece
-        at += len(piece)
+        part = bytes(piece)[at - begin :][: limit - len(data)]
+        data += part
+        at += len(part)
     return bytes(data), at, skipped
 
 

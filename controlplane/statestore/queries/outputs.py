@@ -9,7 +9,8 @@ from wire.states import TaskState
 from .paging import Cursor, Page, page
 from .sql import rows_as_dicts
 
-_WON = f"""SELECT o.id, g.name AS "group", o.group_no, o.task_index AS index, o.name, o.path, o.digest, o.size, o.container_id
+_WON = f"""SELECT o.id, g.name AS "group", o.group_no, o.task_index AS index, o.name, o.path, o.digest, o.size,
+           o.container_id
     FROM statestore_taskoutput o
     JOIN statestore_taskgroup g ON g.job_id = o.job_id AND g.no = o.group_no
     JOIN statestore_task t ON t.submitted_on = %(day)s AND t.job_id = o.job_id AND t.group_no = o.group_no

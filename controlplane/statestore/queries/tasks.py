@@ -1,4 +1,4 @@
-"""Tasks of a job. Most exist only as their group's count, so a page of numbers comes first, then what is known of them."""
+"""Tasks of a job. Most exist only as their group's count: a page of numbers comes first, then what is known of them."""
 
 from typing import Any
 
@@ -37,10 +37,8 @@ def list_page(job: Job, at: Cursor, size: int, group: str | None = None, state: 
         .values_list("no", "name", "count", "state")
     }
     chosen = {no: count for no, (name, count, _) in groups.items() if group in (None, name)}
-    if state is None:
-        pairs = _numbers(chosen, at, size + 1)
-    else:
-        pairs = _in_state(job, chosen, at, size + 1, state)
+    limit = size + 1
+    pairs = _numbers(chosen, at, limit) if state is None else _in_state(job, chosen, at, limit, state)
     known = _known(job, pairs)
     rows = [_task(pair, groups[pair[0]], known.get(pair, {})) for pair in pairs]
     return page(rows, pairs, size, at)

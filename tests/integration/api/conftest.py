@@ -1,0 +1,32 @@
+"""Fixtures of the API's tests."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+from django.db import connections
+
+from controlplane.router import cluster
+from controlplane.statestore import bus
+from tests.integration.api.world import World, build_world
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    return build_world()
+
+
+@pytest.fixture(autouse=True)
+def threads_keep_nothing(django_db_setup: None) -> None:
+    """Threads of the views give their connections back, or the test database could not be removed."""
+    connections.settings["default"]["CONN_MAX_AGE"] = 0
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """What a process remembers between requests does not pass from test to test."""
+    cluster.forget()
+    cache.clear()
+    bus.breaker = bus.Breaker()
+    yield
+    cluster.forget()

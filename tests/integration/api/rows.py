@@ -1,0 +1,70 @@
+"""Rows that only RMs write, put there by hand."""
+
+import datetime as dt
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from controlplane.statestore.models import Container, ContainerHistory, Job, JobEvent, Task
+from wire.ids import container_id
+from wire.states import ContainerState, JobState, TaskState
+
+_counter = iter(range(1, 1_000_000))
+
+
+def container(job: Job, node_id: int, group: int = 0, index: int = 0, attempt: int = 1, **fields: Any) -> Container:
+    """A live container on a node."""
+    values = {
+        "sub_cluster_id": job.home_id,
+        "job_id": job.pk,
+        "group_no": group,
+        "task_index": index,
+        "attempt": attempt,
+        "node_id": node_id,
+        "state": ContainerState.RUNNING,
+        "epoch": 1,
+        "memory_mib": 256,
+        "vcores_milli": 1000,
+        "gpus": 0,
+        "allocated_at": timezone.now(),
+        "started_at": timezone.now(),
+    }
+    return Container.objects.create(id=container_id(job.home_id, 1, next(_counter)), **(values | fields))
+
+
+def end(live: Container, state: TaskState = TaskState.SUCCEEDED, exit_code: int = 0, ago_s: float = 0) -> None:
+    """Move a live container to history as the attempt that decided its task."""
+    at = timezone.now() - dt.timedelta(seconds=ago_s)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH gone AS (DELETE FROM statestore_container WHERE id = %s RETURNING *)
+               INSERT INTO statestore_container_history
+               SELECT id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, %s, epoch, memory_mib,
+                      vcores_milli, gpus, allocated_at, started_at, %s, %s, 0, 12, 345 FROM gone""",
+            [live.pk, int(state), at, exit_code],
+        )
+    job = Job.objects.get(pk=live.job_id)
+    Task.objects.update_or_create(
+        submitted_on=job.submitted_at.date(),
+        job_id=job.pk,
+        group_no=live.group_no,
+        index=live.task_index,
+        defaults={
+            "state": state,
+            "attempts": live.attempt,
+            "failures": int(state == TaskState.FAILED),
+            "container_id": live.pk,
+            "exit_code": exit_code,
+            "finished_at": at,
+        },
+    )
+    assert ContainerHistory.objects.filter(pk=live.pk).exists()
+
+
+def finish(job_id: int, state: JobState) -> None:
+    Job.objects.filter(pk=job_id).update(state=state, finished_at=timezone.now())
+
+
+def tell(job_id: int, kind: str, message: str) -> None:
+    JobEvent.objects.create(job_id=job_id, at=timezone.now(), kind=kind, message=message)

@@ -1,0 +1,236 @@
+"""Submit, look at and change jobs over the API."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from controlplane.router import shapes
+from controlplane.statestore.models import AuditEntry, Intent, Job, TaskGroup
+from tests.integration.api import rows
+from tests.integration.api.world import World, job
+from wire.states import JobState, TaskState
+
+
+def submitted(world: World, who: str = "tenant", **fields: object) -> Job:
+    answer = world[who].post("jobs", job(**fields))
+    assert answer.status_code == 201, answer.content
+    return Job.objects.get(pk=answer.json()["id"])
+
+
+def test_a_submit_stores_the_job_its_groups_an_intent_and_who_did_it(world: World) -> None:
+    answer = world["tenant"].post("jobs", job(tags=["x"], priority=7))
+    assert answer.status_code == 201
+    shapes.JobInfo.model_validate(answer.json())
+    row = Job.objects.get(pk=answer.json()["id"])
+    assert (row.owner, row.priority, row.tags, row.state) == (world.users["tenant"], 7, ["x"], JobState.SUBMITTED)
+    assert row.spec["groups"][0]["resources"] == {"memory_mib": 256, "vcores_milli": 1000, "gpus": 0}
+    assert row.spec["groups"][0]["retries"] == 0
+    assert TaskGroup.objects.get(job=row).count == 3
+    intent = Intent.objects.get(job=row)
+    assert (intent.kind, intent.sub_cluster_id) == ("submit", row.home_id)
+    entry = AuditEntry.objects.get(action="job.submit")
+    assert (entry.actor, entry.target, entry.address) == (world.users["tenant"], f"job/{row.pk}", "127.0.0.1")
+
+
+def test_the_answer_to_a_submit_is_what_the_list_shows(world: World) -> None:
+    answer = world["tenant"].post("jobs", job()).json()
+    assert world["tenant"].get("jobs").json()["results"] == [answer]
+    detail = world["tenant"].get(f"jobs/{answer['id']}").json()
+    shapes.JobDetail.model_validate(detail)
+    assert {k: v for k, v in detail.items() if k != "spec"} == answer
+    assert "taken it in yet" in answer["waiting"]
+
+
+def test_a_submit_costs_few_queries_however_many_jobs(world: World) -> None:
+    world["tenant"].post("jobs", job())  # fills what is cached
+    with CaptureQueriesContext(connection) as one:
+        world["tenant"].post("jobs", job())
+    with CaptureQueriesContext(connection) as many:
+        answer = world["tenant"].post("jobs/bulk", {"jobs": [job()] * 300})
+    assert answer.status_code == 201 and len(answer.json()["ids"]) == 300
+    assert len(one) == len(many) == 2, [q["sql"][:80] for q in many]  # the token, the statement
+
+
+def test_bulk_is_all_or_nothing_and_keeps_the_order(world: World) -> None:
+    bad = world["tenant"].post("jobs/bulk", {"jobs": [job(), job(name="Not A Name")]})
+    assert bad.status_code == 422 and bad.json()["errors"][0]["field"] == "jobs.1.name"
+    assert not Job.objects.exists()
+    ids = world["tenant"].post("jobs/bulk", {"jobs": [job(name=f"j{i}") for i in range(5)]}).json()["ids"]
+    assert [Job.objects.get(pk=i).name for i in ids] == [f"j{i}" for i in range(5)]
+    for wrong in ({}, {"jobs": []}, {"jobs": [job()] * 1001}, {"jobs": [job()], "more": 1}, []):
+        assert world["tenant"].post("jobs/bulk", wrong).status_code == 422
+
+
+def test_a_repeated_key_gets_the_first_answer_and_stores_nothing(world: World) -> None:
+    first = world["tenant"].post("jobs", job(), **{"Idempotency-Key": "k1"})
+    again = world["tenant"].post("jobs", job(), **{"Idempotency-Key": "k1"})
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json() == again.json()
+    assert Job.objects.count() == 1
+    other = world["tenant"].post("jobs", job(name="another"), **{"Idempotency-Key": "k1"})
+    assert other.status_code == 422
+    assert world["other"].post("jobs", job(), **{"Idempotency-Key": "k1"}).json()["id"] != first.json()["id"]
+    bulk = [world["tenant"].post("jobs/bulk", {"jobs": [job()]}, **{"Idempotency-Key": "k2"}) for _ in range(2)]
+    assert bulk[0].json() == bulk[1].json()
+    assert world["tenant"].post("jobs", job(), **{"Idempotency-Key": "x" * 129}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"queue": "root.nowhere"}, "queue"),
+        ({"queue": "root.prod"}, "queue"),
+        ({"queue": "root.prod.etl"}, "queue"),
+        ({"queue": "root.closed"}, "queue"),
+        ({"owner": "operator"}, "owner"),
+        ({"state": "RUNNING"}, "state"),
+        ({"home": "east"}, "home"),
+        ({"groups": []}, "groups"),
+        (
+            {"groups": [{"name": "a", "command": ["x"], "files": [{"path": "f", "digest": "0" * 64}]}]},
+            "groups.0.files.0",
+        ),
+    ],
+)
+def test_what_a_tenant_may_not_say(world: World, fields: dict, field: str) -> None:
+    answer = world["tenant"].post("jobs", job(**fields))
+    assert answer.status_code == 422
+    assert answer["Content-Type"] == "application/problem+json"
+    problem = shapes.Problem.model_validate(answer.json())
+    assert problem.errors[0].field.startswith(field) and problem.errors[0].remedy
+    assert not Job.objects.exists()
+
+
+def test_kill_and_priority_are_asked_of_the_home(world: World) -> None:
+    row = submitted(world)
+    answer = world["tenant"].post(f"jobs/{row.pk}/kill", {"message": "enough"})
+    assert answer.status_code == 202 and answer.json()["id"] == row.pk
+    assert Intent.objects.get(kind="kill").payload == {"message": "enough"}
+    assert world["tenant"].post(f"jobs/{row.pk}/priority", {"priority": 5}).status_code == 202
+    assert Intent.objects.get(kind="priority").payload == {"priority": 5}
+    assert world["tenant"].post(f"jobs/{row.pk}/priority", {"priority": 500}).status_code == 422
+    assert world["tenant"].post(f"jobs/{row.pk}/retry").status_code == 409
+    rows.finish(row.pk, JobState.FAILED)
+    assert world["tenant"].post(f"jobs/{row.pk}/retry").status_code == 202
+    assert Intent.objects.filter(kind="retry", job=row).count() == 1
+    killed = world["tenant"].post(f"jobs/{row.pk}/kill")
+    assert killed.status_code == 409 and "FAILED" in killed.json()["detail"]
+
+
+def test_who_sees_and_who_changes_a_job_of_a_shared_queue(world: World) -> None:
+    row = submitted(world, "submitter", queue="root.prod.etl")
+    assert world["admin"].post(f"jobs/{row.pk}/kill").status_code == 202
+    assert world["viewer"].post(f"jobs/{row.pk}/kill").status_code == 403
+    assert world["tenant"].post(f"jobs/{row.pk}/kill").status_code == 404
+    mine = submitted(world, "admin", queue="root.prod.etl")
+    assert world["submitter"].get(f"jobs/{mine.pk}").status_code == 200
+    assert world["submitter"].post(f"jobs/{mine.pk}/kill").status_code == 403
+    for who, n in {"submitter": 2, "admin": 2, "operator": 2, "viewer": 2, "tenant": 0}.items():
+        assert len(world[who].get("jobs").json()["results"]) == n, who
+
+
+def test_pages_go_forward_and_back_without_gaps(world: World) -> None:
+    world["tenant"].post("jobs/bulk", {"jobs": [job(name=f"j{i}") for i in range(7)]})
+    seen, address, pages = [], "jobs?page_size=3", []
+    while address:
+        page = world["tenant"].get(address.replace("http://testserver", "")).json()
+        pages.append([r["name"] for r in page["results"]])
+        seen += pages[-1]
+        back, address = page["previous"], page["next"]
+    assert seen == [f"j{i}" for i in reversed(range(7))]
+    previous = world["tenant"].get(back.replace("http://testserver", "")).json()
+    assert [r["name"] for r in previous["results"]] == pages[-2]
+    for wrong in ("cursor=!!", "cursor=" + "a" * 600, "page_size=0", "page_size=x", "state=NOPE", "queue=%00"):
+        assert world["tenant"].get(f"jobs?{wrong}").status_code == 422, wrong
+
+
+def test_filters(world: World) -> None:
+    submitted(world, name="one", tags=["a", "b"])
+    submitted(world, "other", name="two", kind="service")
+    ended = submitted(world, name="three")
+    rows.finish(ended.pk, JobState.SUCCEEDED)
+
+    def names(query: str) -> list[str]:
+        return [r["name"] for r in world["operator"].get(f"jobs?{query}").json()["results"]]
+
+    assert names("tag=a") == ["one"]
+    assert names("kind=service") == ["two"]
+    assert names("owner=other") == ["two"]
+    assert names("state=SUCCEEDED") == ["three"]
+    assert names("state=live") == ["two", "one"]
+    assert names("name=t") == ["three", "two"]
+    assert names("queue=root.default&state=ended") == ["three"]
+
+
+def test_a_list_costs_the_same_however_long_it_is(world: World) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as found:
+            assert world["submitter"].get("jobs").status_code == 200
+        return len(found)
+
+    world["submitter"].post("jobs", job())
+    few = queries()
+    world["submitter"].post("jobs/bulk", {"jobs": [job()] * 60})
+    assert queries() == few <= 5
+
+
+def test_tasks_without_rows_are_pending_and_pages_cross_groups(world: World) -> None:
+    groups = [{"name": "map", "count": 3, "command": ["x"]}, {"name": "red", "count": 2, "command": ["x"]}]
+    row = submitted(world, groups=groups)
+    node = world.nodes[0].session.node_id
+    rows.end(rows.container(row, node, 0, 1), TaskState.FAILED, 3)
+    rows.container(row, node, 1, 0)
+
+    def tasks(query: str = "") -> list[tuple[str, int, str]]:
+        found = world["tenant"].get(f"jobs/{row.pk}/tasks?{query}").json()["results"]
+        shapes.TaskPage.model_validate({"results": found, "next": None, "previous": None})
+        return [(t["group"], t["index"], t["state"]) for t in found]
+
+    everything = [
+        ("map", 0, "PENDING"), ("map", 1, "FAILED"), ("map", 2, "PENDING"), ("red", 0, "RUNNING"), ("red", 1, "PENDING"),
+    ]  # fmt: skip
+    assert tasks() == everything
+    assert tasks("state=PENDING") == [t for t in everything if t[2] == "PENDING"]
+    assert tasks("state=RUNNING&group=red") == [("red", 0, "RUNNING")]
+    assert tasks("state=FAILED") == [("map", 1, "FAILED")]
+    first = world["tenant"].get(f"jobs/{row.pk}/tasks?page_size=2").json()
+    second = world["tenant"].get(first["next"].replace("http://testserver", "")).json()
+    assert [t["index"] for t in second["results"]] == [2, 0]
+    back = world["tenant"].get(second["previous"].replace("http://testserver", "")).json()
+    assert back["results"] == first["results"]
+    failed = world["tenant"].get(f"jobs/{row.pk}/tasks?state=FAILED").json()["results"][0]
+    assert (failed["exit_code"], failed["node"]) == (3, "west-1")
+
+
+def test_containers_of_both_tables_in_one_order(world: World) -> None:
+    row = submitted(world)
+    node = world.nodes[0].session.node_id
+    first = rows.container(row, node, 0, 0)
+    rows.end(first, TaskState.FAILED, 1)
+    rows.container(row, node, 0, 0, attempt=2)
+    rows.container(row, node, 0, 1, gpus=5)
+    found = world["tenant"].get(f"jobs/{row.pk}/containers").json()
+    shapes.ContainerPage.model_validate(found)
+    assert [(c["index"], c["attempt"], c["state"]) for c in found["results"]] == [
+        (0, 1, "FAILED"), (0, 2, "RUNNING"), (1, 1, "RUNNING"),
+    ]  # fmt: skip
+    assert found["results"][2]["gpus"] == [0, 2]
+    assert len(world["tenant"].get(f"jobs/{row.pk}/containers?task=map/0").json()["results"]) == 2
+    assert world["tenant"].get(f"jobs/{row.pk}/containers?task=map/x").status_code == 422
+
+
+def test_events_oldest_first(world: World) -> None:
+    row = submitted(world)
+    rows.tell(row.pk, "retry", "one")
+    rows.tell(row.pk, "retry", "two")
+    found = world["tenant"].get(f"jobs/{row.pk}/events").json()
+    shapes.EventPage.model_validate(found)
+    assert [e["message"] for e in found["results"]] == ["one", "two"]
+
+
+def test_too_many_live_jobs_are_refused(world: World, settings) -> None:
+    settings.HYDRA = settings.HYDRA | {"max_live_jobs_per_user": 3}
+    assert world["tenant"].post("jobs/bulk", {"jobs": [job()] * 3}).status_code == 201
+    answer = world["tenant"].post("jobs", job())
+    assert answer.status_code == 429 and int(answer["Retry-After"]) > 0
+    assert world["other"].post("jobs", job()).status_code == 201

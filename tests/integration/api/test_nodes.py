@@ -1,0 +1,268 @@
+"""The nodes' API: registration, credentials in HTTP and Redis, logs, files."""
+
+import base64
+import hashlib
+from typing import Any
+
+import pytest
+import redis
+from django.utils import timezone
+
+from controlplane.statestore import bus
+from controlplane.statestore.actions import nodes
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.models import AuditEntry, Intent, Job, LogChunk, Node, NodeCredential, TaskOutput
+from tests.integration.api import rows
+from tests.integration.api.world import NodeApi, World, job
+from wire import keys
+from wire.ids import format_container
+from wire.nodeapi import Register, Session
+from wire.states import TaskState
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def registration(token: str, **fields: Any) -> dict[str, Any]:
+    return {"join_token": token, "name": "n1", "rack": "r1", "memory_mib": 1024, "vcores_milli": 2000} | fields
+
+
+def register(world: World, token: str, **fields: Any) -> Any:
+    return world["anonymous"]("POST", "/node/v1/register", registration(token, **fields))
+
+
+@pytest.fixture
+def token(world: World) -> str:
+    answer = world["operator"].post("sub-clusters/west/join-tokens", {"note": "rack 1", "valid_s": 60})
+    assert answer.status_code == 201
+    return str(answer.json()["token"])
+
+
+def as_node(session: Session) -> "redis.Redis[bytes]":
+    """Redis as this node sees it."""
+    return redis.Redis.from_url(session.redis_url, username=session.redis_user, password=session.credential)
+
+
+def test_registration_gives_number_credential_keys_and_a_redis_user(world: World, token: str) -> None:
+    answer = register(world, token, labels={"zone": "a"}, enforces=["memory"])
+    assert answer.status_code == 201, answer.content
+    session = Session(**answer.json())
+    node = Node.objects.get(pk=session.node_id)
+    assert (node.name, node.labels, session.sub_cluster) == ("n1", {"zone": "a"}, "west")
+    assert Intent.objects.filter(kind="node", node_id=node.pk).count() == 1
+    assert session.credential not in str(NodeCredential.objects.values().get(node=node))
+    assert set(session.lease_keys) == {"1"} and len(bytes.fromhex(session.lease_keys["1"])) == 32
+    as_node(session).set(keys.status(world.west.pk, node.pk), b"x")
+
+
+def test_the_same_name_again_is_the_same_node_with_a_new_credential(world: World, token: str) -> None:
+    first = Session(**register(world, token).json())
+    second = Session(**register(world, token, memory_mib=2048).json())
+    assert second.node_id == first.node_id and second.credential != first.credential
+    assert Node.objects.get(pk=first.node_id).memory_mib == 2048
+    assert NodeApi(first)("GET", "session").status_code == 401
+    assert NodeApi(second)("GET", "session").status_code == 200
+    with pytest.raises(redis.AuthenticationError):
+        as_node(first).ping()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"memory_mib": 0}, {"gpus": 64}, {"name": "../x"}, {"name": "a b"}, {"labels": {"a": 1}}, {"memory_mib": "1"},
+     {"rack": ""}, {"host": "\0"}, {"unknown": 1}, {"extended": []}],
+)  # fmt: skip
+def test_a_node_that_describes_itself_badly_is_refused(world: World, token: str, wrong: dict) -> None:
+    assert register(world, token, **wrong).status_code == 422
+    assert not Node.objects.filter(name="n1").exists()
+
+
+def test_join_tokens_expire_and_are_revoked(world: World, token: str) -> None:
+    assert register(world, "nonsense").status_code == 403
+    assert register(world, "\0").status_code == 403
+    row, secret = nodes.new_join_token(SYSTEM, world.west, expires_at=timezone.now())
+    assert register(world, secret).status_code == 403
+    row, secret = nodes.new_join_token(SYSTEM, world.west)
+    nodes.revoke_join_token(SYSTEM, row)
+    assert register(world, secret).status_code == 403
+
+
+def test_a_node_reaches_its_own_keys_in_redis_and_nothing_else(world: World) -> None:
+    west, east = world.nodes
+    mine, s = as_node(west.session), world.west.pk
+    mine.get(keys.desired(s, west.session.node_id))
+    mine.set(keys.status(s, west.session.node_id), b"x")
+    mine.zadd(keys.dirty(s), {str(west.session.node_id): 0})
+    for forbidden in (
+        lambda: mine.get(keys.desired(world.east.pk, east.session.node_id)),
+        lambda: mine.set(keys.desired(s, west.session.node_id), b"x"),
+        lambda: mine.set(keys.status(world.east.pk, east.session.node_id), b"x"),
+        lambda: mine.get(keys.status(s, west.session.node_id)),
+        lambda: mine.flushall(),
+        lambda: mine.config_get("*"),
+        lambda: mine.keys("*"),
+        lambda: mine.publish(keys.wake_channel(s, west.session.node_id), b"x"),
+    ):
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            forbidden()
+
+
+def test_a_revoked_node_is_out_at_once(world: World) -> None:
+    west = world.nodes[0]
+    connection = as_node(west.session)
+    connection.ping()
+    nodes.revoke(SYSTEM, Node.objects.get(pk=west.session.node_id))
+    assert west("GET", "session").status_code == 401
+    with pytest.raises(redis.RedisError):
+        connection.ping()
+    assert nodes.restore_acl(world.west.pk) == 0
+
+
+def test_users_that_redis_lost_come_back_with_a_session_or_all_at_once(world: World) -> None:
+    west = world.nodes[0]
+    admin = bus.client()
+    admin.execute_command("ACL DELUSER", keys.acl_user(west.session.node_id))
+    with pytest.raises(redis.AuthenticationError):
+        as_node(west.session).ping()
+    answer = west("GET", "session")
+    assert answer.status_code == 200 and answer.json()["credential"] == ""
+    as_node(west.session).ping()
+    admin.execute_command("ACL DELUSER", keys.acl_user(west.session.node_id))
+    assert nodes.restore_acl(world.west.pk) == 1
+    as_node(west.session).ping()
+
+
+def chunk(container: str, offset: int, data: bytes, stream: str = "stdout", skipped: int = 0) -> dict[str, Any]:
+    text = base64.b64encode(data).decode()
+    return {"container": container, "stream": stream, "offset": offset, "data": text, "skipped": skipped}
+
+
+def job_with_container(world: World, spec: dict[str, Any]) -> tuple[Job, Any, str]:
+    answer = world["tenant"].post("jobs", spec)
+    assert answer.status_code == 201, answer.content
+    row = Job.objects.get(pk=answer.json()["id"])
+    live = rows.container(row, world.nodes[0].session.node_id)
+    return row, live, format_container(live.pk)
+
+
+@pytest.mark.django_db(transaction=True)  # logs are read on threads of their own
+def test_logs_are_idempotent_and_read_by_offset(world: World) -> None:
+    _, live, cid = job_with_container(world, job())
+    west = world.nodes[0]
+    pieces = [chunk(cid, 0, b"hello "), chunk(cid, 6, "wörld".encode()), chunk(cid, 100, b"late", skipped=88)]
+    for _ in range(2):
+        assert west("POST", "logs", {"chunks": pieces}).status_code == 204
+    assert LogChunk.objects.count() == 3
+
+    def read(query: str) -> dict[str, Any]:
+        answer = world["tenant"].get(f"containers/{cid}/logs?{query}")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    assert read("") == {"data": "hello wörld", "offset": 0, "next_offset": 12, "skipped": 0, "complete": False}
+    assert read("offset=3")["data"] == "lo wörld"
+    cut = read("limit=8")
+    assert (cut["data"], cut["next_offset"]) == ("hello w", 7)  # a character is never cut in two
+    assert read("offset=12") == {"data": "late", "offset": 12, "next_offset": 104, "skipped": 88, "complete": False}
+    assert read("offset=104")["data"] == "" and read("stream=stderr")["data"] == ""
+    assert world["other"].get(f"containers/{cid}/logs").status_code == 404
+    assert world["tenant"].get("containers/c-1-1-99999/logs").status_code == 404
+    assert world["tenant"].get("containers/nonsense/logs").status_code == 404
+    rows.end(live, ago_s=60)
+    assert read("offset=104")["complete"] is True
+
+
+def test_logs_of_foreign_containers_are_refused_and_audited(world: World) -> None:
+    _, _, cid = job_with_container(world, job())
+    east = world.nodes[1]
+    assert east("POST", "logs", {"chunks": [chunk(cid, 0, b"forged")]}).status_code == 403
+    assert AuditEntry.objects.filter(action="node.refused", target=f"node/{east.session.node_id}").count() == 1
+    assert not LogChunk.objects.exists()
+    for wrong in ({}, {"chunks": [1]}, {"chunks": [chunk(cid, -1, b"")]}, {"chunks": [chunk("x", 0, b"")]}, []):
+        assert east("POST", "logs", wrong).status_code == 422
+
+
+def census(digest: str) -> dict[str, Any]:
+    return job(
+        groups=[
+            {
+                "name": "map",
+                "count": 2,
+                "command": ["python3", "map.py"],
+                "files": [{"path": "map.py", "digest": digest}],
+                "outputs": [{"name": "part", "path": "part.json"}],
+            },
+            {
+                "name": "reduce",
+                "command": ["cat"],
+                "after": ["map"],
+                "inputs": [{"group": "map", "name": "part", "path": "parts/{index}.json"}],
+            },
+        ]
+    )
+
+
+def test_outputs_inputs_and_artifacts_of_the_winning_attempt(world: World) -> None:
+    code, part, stale = b"print(1)", b'{"n": 1}', b'{"n": "stale"}'
+    assert world["tenant"].put(f"artifacts/{sha(code)}", code).status_code == 201
+    row, live, cid = job_with_container(world, census(sha(code)))
+    west, east = world.nodes
+    assert row.spec["groups"][0]["files"][0]["size"] == len(code)
+
+    got = west("GET", f"artifacts/{sha(code)}?container={cid}")
+    assert got.status_code == 200 and b"".join(got) == code
+    ranged = west("GET", f"artifacts/{sha(code)}?container={cid}", Range="bytes=2-4")
+    assert ranged.status_code == 206 and b"".join(ranged) == code[2:5]
+    assert east("GET", f"artifacts/{sha(code)}?container={cid}").status_code == 403
+
+    def publish(who: NodeApi, container: str, data: bytes, name: str = "part", path: str = "part.json") -> int:
+        return who("PUT", f"containers/{container}/outputs/{name}?path={path}&sha256={sha(data)}", data).status_code
+
+    assert publish(east, cid, part) == 403
+    assert publish(west, cid, part, name="other") == 403
+    assert publish(west, cid, part, path="../etc") == 403
+    assert west("PUT", f"containers/{cid}/outputs/part?path=part.json&sha256={sha(part)}", b"x").status_code == 422
+    assert publish(west, cid, stale) == 201
+    rows.end(live, TaskState.FAILED, 1)  # the first attempt failed: what it left does not count
+    assert publish(west, cid, part) == 409
+
+    second = rows.container(row, west.session.node_id, attempt=2)
+    assert publish(west, format_container(second.pk), part) == 201
+    assert publish(west, format_container(second.pk), part) == 201  # a repeat changes nothing
+    assert publish(west, format_container(second.pk), stale) == 409
+    reduce = rows.container(row, west.session.node_id, group=1)
+    assert west("GET", f"containers/{format_container(reduce.pk)}/inputs").json() == {"inputs": []}
+    rows.end(second)
+    inputs = west("GET", f"containers/{format_container(reduce.pk)}/inputs").json()["inputs"]
+    assert inputs == [{"path": "parts/0.json", "digest": sha(part), "size": len(part)}]
+    got = west("GET", f"artifacts/{sha(part)}?container={format_container(reduce.pk)}")
+    assert b"".join(got) == part
+    assert west("GET", f"artifacts/{sha(stale)}?container={format_container(reduce.pk)}").status_code == 403
+
+    shown = world["tenant"].get(f"jobs/{row.pk}/outputs").json()["results"]
+    assert [(o["group"], o["index"], o["name"], o["digest"]) for o in shown] == [("map", 0, "part", sha(part))]
+    assert b"".join(world["tenant"].get(f"artifacts/{sha(part)}")) == part
+    assert world["other"].get(f"artifacts/{sha(part)}").status_code == 404
+    assert TaskOutput.objects.count() == 2
+
+
+def test_credentials_of_people_and_nodes_do_not_mix(world: World) -> None:
+    assert world["operator"]("GET", "/node/v1/session").status_code == 401
+    assert world.nodes[0]("GET", "/../../api/v1/me").status_code in {401, 404}
+    bad = Session(**{**vars_of(world.nodes[0].session), "credential": "wrong"})
+    assert NodeApi(bad)("GET", "session").status_code == 401
+    foreign = Session(**{**vars_of(world.nodes[0].session), "node_id": world.nodes[1].session.node_id})
+    assert NodeApi(foreign)("GET", "session").status_code == 401
+
+
+def vars_of(session: Session) -> dict[str, Any]:
+    return {name: getattr(session, name) for name in session.__dataclass_fields__}
+
+
+def test_many_nodes_at_once(world: World) -> None:
+    wanted = [Register("", f"h{i}", f"r{i % 4}", 1024, 1000) for i in range(50)]
+    sessions = nodes.bulk_register(world.west, wanted)
+    assert len({s.node_id for s in sessions}) == 50
+    as_node(sessions[49]).ping()
+    again = nodes.bulk_register(world.west, wanted)
+    assert [s.node_id for s in again] == [s.node_id for s in sessions]
