@@ -7,6 +7,7 @@ report it; only the processes are missing. A container runs for its template's
 
 import heapq
 import itertools
+import random
 import struct
 import time
 import zlib
@@ -23,6 +24,7 @@ _ENTRY = status.ENTRY
 _HEADER = status.HEADER
 _CRC = struct.Struct("<I")
 _OBEYED, _OBEYED_AT = struct.Struct("<II"), 20  # epoch and generation in a document's header
+SILENCE_S = 5.0  # shorter gaps between two reports of a node are not worth noting
 
 
 @dataclass(slots=True)
@@ -37,23 +39,46 @@ class HollowNode:
     policy_version: int = 0
     containers: dict[int, tuple[int, float, float]] = field(default_factory=dict)
     silent_until: float = 0.0
+    heard_at: float = 0.0  # its last report, monotonic; 0 before the first
 
 
 @dataclass(slots=True)
 class Tally:
+    """``repeated``: starts of a container that had been started before; counted with ``remember`` only.
+
+    ``withheld``: statuses that were lost on purpose. ``silences``: node id -> lengths (s) of its long gaps.
+    """
+
     started: int = 0
     finished: int = 0
     refused: int = 0
     documents: int = 0
     statuses: int = 0
+    repeated: int = 0
+    withheld: int = 0
+    silences: dict[int, list[float]] = field(default_factory=dict)
 
 
 class HollowNodes:
-    """``nodes``: node id -> its lease keys by key id."""
+    """``nodes``: node id -> its lease keys by key id. ``loss``: share of statuses that never leave their node.
 
-    def __init__(self, url: str, sub_cluster_id: int, nodes: dict[int, dict[int, bytes]], default_s: float = 1.0):
+    ``remember``: keep the id of every container, to count those started twice.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        sub_cluster_id: int,
+        nodes: dict[int, dict[int, bytes]],
+        default_s: float = 1.0,
+        loss: float = 0.0,
+        remember: bool = False,
+    ):
         self.s = sub_cluster_id
         self.default_s = default_s
+        self.loss = loss
+        self._rng = random.Random(sub_cluster_id)
+        self._launched: set[int] | None = set() if remember else None
         now = time.time_ns() // 1000
         self.nodes = {n: HollowNode(n, k, now) for n, k in nodes.items()}
         self.tally = Tally()
@@ -135,8 +160,14 @@ class HollowNodes:
                 held[cid] = (ContainerState.RUNNING, now, run_s)
                 heapq.heappush(self._ends, (now + run_s, node.node_id, cid))
                 self.tally.started += 1
+                self._remember(cid)
             elif known is None and want == Want.STOP:
                 held[cid] = (ContainerState.KILLED, now, 0.0)
+
+    def _remember(self, cid: int) -> None:
+        if self._launched is not None:
+            self.tally.repeated += cid in self._launched
+            self._launched.add(cid)
 
     def _finish(self, now: float) -> set[int]:
         changed = set()
@@ -157,23 +188,32 @@ class HollowNodes:
 
     def _report(self, changed: set[int], beating: set[int]) -> None:
         now = time.monotonic()
-        writes = {
-            keys.status(self.s, n): self._status(self.nodes[n], now)
-            for n in changed | beating
-            if self.nodes[n].silent_until <= now
-        }
-        if not writes:
+        heard = [n for n in changed | beating if self.nodes[n].silent_until <= now and not self._lost()]
+        if not heard:
             return
         pipe = self._redis.pipeline(transaction=False)
+        writes = {keys.status(self.s, n): self._status(self.nodes[n], now) for n in heard}
         pipe.mset(writes)
-        news = {str(n): 0 for n in changed if self.nodes[n].silent_until <= now}
+        news = {str(n): 0 for n in heard if n in changed}
         if news:
             pipe.zadd(keys.dirty(self.s), news)
         pipe.execute()
         self.tally.statuses += len(writes)
 
+    def _lost(self) -> bool:
+        if not self.loss or self._rng.random() >= self.loss:
+            return False
+        self.tally.withheld += 1
+        return True
+
+    def _note_silence(self, node: HollowNode, now: float) -> None:
+        if node.heard_at and now - node.heard_at >= SILENCE_S:
+            self.tally.silences.setdefault(node.node_id, []).append(round(now - node.heard_at, 3))
+        node.heard_at = now
+
     def _status(self, node: HollowNode, now: float) -> bytes:
         node.seq += 1
+        self._note_silence(node, now)
         pack = _ENTRY.pack
         body = b"".join(
             pack(
