@@ -121,6 +121,10 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
     return plain(403, "your account may not do this")
 
 
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return plain(403, f"{reason or 'the CSRF token is missing'}; GET /api/v1/auth/csrf and repeat it in X-CSRFToken")
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return plain(404, f"there is nothing at {request.path[:200]}")
 

@@ -19,9 +19,10 @@ from controlplane.statestore.actions import artifacts
 from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound, TooLarge
 from controlplane.statestore.models import Artifact, ArtifactOwner, TaskOutput
 
-from .common import View, account, actor, answers, require
+from .common import View, account, actor, answers, require, text_parameter
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
+ADDRESS = text_parameter("digest", "SHA-256, in hex", OpenApiParameter.PATH, pattern="^[0-9a-f]{64}$")
 
 
 class RawBody(BaseParser):
@@ -80,6 +81,7 @@ class ArtifactDetail(View):
 
     @extend_schema(
         operation_id="artifacts_put",
+        parameters=[ADDRESS],
         request={"application/octet-stream": OpenApiTypes.BINARY},
         responses=answers({200: shapes.ArtifactInfo, 201: shapes.ArtifactInfo}, 413),
     )
@@ -92,7 +94,7 @@ class ArtifactDetail(View):
 
     @extend_schema(
         operation_id="artifacts_get",
-        parameters=[OpenApiParameter("Range", str, OpenApiParameter.HEADER)],
+        parameters=[ADDRESS, text_parameter("Range", "Such as `bytes=0-99`", OpenApiParameter.HEADER)],
         responses=answers({}, 416)
         | {
             (200, "application/octet-stream"): OpenApiTypes.BINARY,

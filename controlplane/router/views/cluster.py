@@ -3,7 +3,7 @@
 import datetime as dt
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,7 +13,7 @@ from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.models import SubCluster
 from controlplane.statestore.queries import audit, federation
 
-from .common import PAGING, View, account, actor, answers, body, paged, require, text, whole
+from .common import PAGING, View, account, actor, answers, body, paged, require, text, text_parameter, whole
 
 
 class Queues(View):
@@ -52,7 +52,7 @@ class JoinTokens(View):
 class Nodes(View):
     @extend_schema(
         operation_id="nodes_list",
-        parameters=[OpenApiParameter("sub_cluster", str), *PAGING],
+        parameters=[text_parameter("sub_cluster"), *PAGING],
         responses=answers({200: shapes.NodePage}),
     )
     def get(self, request: Request) -> Response:

@@ -24,8 +24,25 @@ from controlplane.statestore.queries.paging import PAGE_SIZE, PAGE_SIZE_MAX, Cur
 
 B = TypeVar("B", bound=BaseModel)
 PROBLEM = OpenApiResponse(shapes.Problem, description="A problem document: what was wrong, and the remedy")
-CURSOR = OpenApiParameter("cursor", str, description="From `next` or `previous` of another page")
-SIZE = OpenApiParameter("page_size", int, description=f"1 to {PAGE_SIZE_MAX}, {PAGE_SIZE} by default")
+
+
+def number_parameter(name: str, low: int, high: int, description: str) -> OpenApiParameter:
+    """A documented whole number in the query string; ``integer`` reads it."""
+    return OpenApiParameter(name, {"type": "integer", "minimum": low, "maximum": high}, description=description)
+
+
+def text_parameter(
+    name: str, description: str = "", where: Any = OpenApiParameter.QUERY, **rules: Any
+) -> OpenApiParameter:
+    """A documented short text; ``text`` reads it from the query string."""
+    plain = {"maxLength": 255, "pattern": r"^[^\x00]*$"}
+    return OpenApiParameter(name, {"type": "string", **plain, **rules}, where, description=description)
+
+
+CURSOR = text_parameter(
+    "cursor", "From `next` or `previous` of another page", maxLength=512, pattern=r"^[A-Za-z0-9_-]*$"
+)
+SIZE = number_parameter("page_size", 1, PAGE_SIZE_MAX, f"{PAGE_SIZE} by default")
 PAGING = [CURSOR, SIZE]
 _COMMON = (400, 401, 403, 404, 405, 406, 422, 429, 500, 503)
 
@@ -70,8 +87,8 @@ def changeable_job(request: Request, job_id: int) -> Job:
 
 def integer(request: Request, name: str, default: int, low: int, high: int) -> int:
     """A whole number from the query string, ``default`` when absent."""
-    text = request.query_params.get(name, "")
-    if not text:
+    text = request.query_params.get(name)
+    if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 20 and low <= int(text) <= high):
         raise _wrong(name, f"{text[:30]!r} is not a whole number from {low} to {high}", "correct it or leave it out")
@@ -80,8 +97,8 @@ def integer(request: Request, name: str, default: int, low: int, high: int) -> i
 
 def choice(request: Request, name: str, values: Mapping[str, Any]) -> Any:
     """One of several words from the query string; ``None`` when absent."""
-    text = request.query_params.get(name, "")
-    if not text:
+    text = request.query_params.get(name)
+    if text is None:
         return None
     if text not in values:
         raise _wrong(name, f"{text[:30]!r} is not known", f"use one of {', '.join(values)}")

@@ -20,7 +20,7 @@ from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.queries import logs
 from wire.ids import parse_container
 
-from .common import View, account, answers, choice, integer
+from .common import View, account, answers, choice, integer, number_parameter
 
 FOLLOW_S = 25.0
 LOOK_EVERY_S = 0.25
@@ -33,9 +33,9 @@ class ContainerLogs(View):
         operation_id="containers_logs",
         parameters=[
             OpenApiParameter("stream", str, enum=list(STREAMS), description="stdout by default"),
-            OpenApiParameter("offset", int, description="Bytes of the stream to leave out"),
-            OpenApiParameter("limit", int, description=f"Bytes, {logs.LIMIT_BYTES} by default"),
-            OpenApiParameter("follow", int, enum=[0, 1], description="Wait up to 25 s for something to show"),
+            number_parameter("offset", 0, 2**62, "Bytes of the stream to leave out"),
+            number_parameter("limit", 4, logs.LIMIT_BYTES_MAX, f"Bytes, {logs.LIMIT_BYTES} by default"),
+            number_parameter("follow", 0, 1, "Wait up to 25 s for something to show"),
         ],
         responses=answers({200: shapes.LogPart}),
     )

@@ -17,13 +17,29 @@ from controlplane.statestore.models import TaskGroup
 from controlplane.statestore.queries import containers, jobs, outputs, tasks
 from wire.states import JobState, TaskState
 
-from .common import PAGING, View, account, actor, answers, body, changeable_job, choice, job_of, paged, require, text
+from .common import (
+    PAGING,
+    View,
+    account,
+    actor,
+    answers,
+    body,
+    changeable_job,
+    choice,
+    job_of,
+    paged,
+    require,
+    text,
+    text_parameter,
+)
 
-KEY = OpenApiParameter(
+KEY = text_parameter(
     "Idempotency-Key",
-    str,
+    "Repeating a request with its key returns the first answer",
     OpenApiParameter.HEADER,
-    description="Repeating a request with its key returns the first answer",
+    minLength=1,
+    maxLength=128,
+    pattern="^[!-~]+$",
 )
 STATES = {state.name: (int(state),) for state in JobState} | {
     "live": tuple(int(s) for s in JobState if s < JobState.SUCCEEDED),
@@ -48,8 +64,8 @@ def once(request: Request) -> Once | None:
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
-    if not (0 < len(key) <= 128 and key.isascii() and key.isprintable()):
-        wrong = FieldError("Idempotency-Key", "is not a key", "use 1 to 128 printable ASCII characters")
+    if not (0 < len(key) <= 128 and key.isascii() and key.isprintable() and " " not in key):
+        wrong = FieldError("Idempotency-Key", "is not a key", "use 1 to 128 printable ASCII characters without spaces")
         raise Invalid("a header has an error", [wrong])
     asked = request.path.encode() + b"\n" + request._request.body
     return Once(key, hashlib.sha256(asked).hexdigest())
@@ -60,10 +76,10 @@ class Jobs(View):
         operation_id="jobs_list",
         parameters=[
             OpenApiParameter("state", str, enum=list(STATES)),
-            OpenApiParameter("queue", str),
-            OpenApiParameter("owner", str),
-            OpenApiParameter("tag", str),
-            OpenApiParameter("name", str, description="The beginning of the name"),
+            text_parameter("queue"),
+            text_parameter("owner"),
+            text_parameter("tag"),
+            text_parameter("name", "The beginning of the name"),
             OpenApiParameter("kind", str, enum=["batch", "service"]),
             *PAGING,
         ],
@@ -141,11 +157,18 @@ class JobKill(View):
 
 
 class JobRetry(View):
-    @extend_schema(operation_id="jobs_retry", request=None, responses=answers({202: shapes.JobDetail}, 409, 415))
+    @extend_schema(
+        operation_id="jobs_retry",
+        request=None,
+        parameters=[KEY],
+        responses=answers({201: shapes.JobInfo}, 409, 415),
+    )
     def post(self, request: Request, job_id: int) -> Response:
-        """Run the failed and killed tasks of an ended job again."""
-        actions.retry(actor(request), changeable_job(request, job_id))
-        return Response(jobs.detail(account(request), job_id), status=202)
+        """Submit a failed or killed job again, as a new job that names it in ``retry_of``."""
+        key = once(request)
+        job = changeable_job(request, job_id)
+        answer = submission.retry(account(request), actor(request), job, key)
+        return Response(answer, status=201, headers={"Location": f"/api/v1/jobs/{answer['id']}"})
 
 
 class JobPriority(View):
@@ -165,7 +188,7 @@ class JobTasks(View):
     @extend_schema(
         operation_id="jobs_tasks",
         parameters=[
-            OpenApiParameter("group", str),
+            text_parameter("group"),
             OpenApiParameter("state", str, enum=list(TASK_STATES)),
             *PAGING,
         ],
@@ -181,7 +204,7 @@ class JobTasks(View):
 class JobContainers(View):
     @extend_schema(
         operation_id="jobs_containers",
-        parameters=[OpenApiParameter("task", str, description="`group/index`"), *PAGING],
+        parameters=[text_parameter("task", "`group/index`", pattern="^[-a-z0-9]{1,63}/[0-9]{1,9}$"), *PAGING],
         responses=answers({200: shapes.ContainerPage}),
     )
     def get(self, request: Request, job_id: int) -> Response:

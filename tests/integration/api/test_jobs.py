@@ -11,6 +11,9 @@ from tests.integration.api.world import World, job
 from wire.states import JobState, TaskState
 
 
+MISSING = {"path": "f", "digest": "0" * 64}
+
+
 def submitted(world: World, who: str = "tenant", **fields: object) -> Job:
     answer = world[who].post("jobs", job(**fields))
     assert answer.status_code == 201, answer.content
@@ -111,8 +114,9 @@ def test_kill_and_priority_are_asked_of_the_home(world: World) -> None:
     assert world["tenant"].post(f"jobs/{row.pk}/priority", {"priority": 500}).status_code == 422
     assert world["tenant"].post(f"jobs/{row.pk}/retry").status_code == 409
     rows.finish(row.pk, JobState.FAILED)
-    assert world["tenant"].post(f"jobs/{row.pk}/retry").status_code == 202
-    assert Intent.objects.filter(kind="retry", job=row).count() == 1
+    again = world["tenant"].post(f"jobs/{row.pk}/retry")
+    assert again.status_code == 201 and again.json()["retry_of"] == row.pk
+    assert Intent.objects.filter(kind="submit", job=again.json()["id"]).count() == 1
     killed = world["tenant"].post(f"jobs/{row.pk}/kill")
     assert killed.status_code == 409 and "FAILED" in killed.json()["detail"]
 

@@ -98,7 +98,7 @@ def test_a_node_reaches_its_own_keys_in_redis_and_nothing_else(world: World) -> 
         lambda: mine.set(keys.desired(s, west.session.node_id), b"x"),
         lambda: mine.set(keys.status(world.east.pk, east.session.node_id), b"x"),
         lambda: mine.get(keys.status(s, west.session.node_id)),
-        lambda: mine.flushall(),
+        mine.flushall,
         lambda: mine.config_get("*"),
         lambda: mine.keys("*"),
         lambda: mine.publish(keys.wake_channel(s, west.session.node_id), b"x"),

@@ -83,7 +83,7 @@ def job(**fields: Any) -> dict[str, Any]:
 
 
 def build_world() -> World:
-    """Two sub-clusters with a node each; operator, viewer, two tenants, one with a queue and one that administers it."""
+    """Two sub-clusters with a node each; accounts of every role, two of them with rights in a queue."""
     documents.publish(SYSTEM, POLICY, "for tests")
     west, east = subclusters.create(SYSTEM, "west"), subclusters.create(SYSTEM, "east")
     roles = {
