@@ -63,6 +63,7 @@ class Job:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     groups: list[Group] = field(default_factory=list)
+    retry_of: int | None = None  # the ended job this one repeats
     waiting: str | None = None  # why it waits, in one line
     spec: dict[str, Any] | None = None  # in a job's detail only
 

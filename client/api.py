@@ -143,19 +143,11 @@ class Client:
         """Ask for a job's end; ``wait`` for it. A repeat changes nothing."""
         self._post(f"/jobs/{job_id}/kill", {"message": message} if message else {}, repeatable=True)
 
-    def retry(self, job_id: int, *, timeout_s: float = 15.0) -> Job:
-        """Run the failed tasks of an ended job again; returns once its home has taken it up.
-
-        ``TimeoutError`` when that takes longer than ``timeout_s``; it will still be done then.
-        """
-        before = self.job(job_id)
-        self._post(f"/jobs/{job_id}/retry", {}, repeatable=False)
-        end = time.monotonic() + timeout_s
-        while (job := self.job(job_id)).finished_at == before.finished_at and job.ended:
-            if time.monotonic() >= end:
-                raise TimeoutError(f"job {job_id} was asked to run again, but is still {job.state} after {timeout_s} s")
-            time.sleep(_POLL_MIN_S)
-        return job
+    def retry(self, job_id: int) -> Job:
+        """Submit a failed or killed job again; the new job, which names the old one in ``retry_of``."""
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        path = f"{PREFIX}/jobs/{job_id}/retry"
+        return answers.read(Job, self._transport.request("POST", path, json={}, headers=headers, repeatable=True).json())
 
     def priority(self, job_id: int, priority: int) -> None:
         """Ask for another priority, -500 to 499; higher goes first."""

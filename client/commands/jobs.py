@@ -257,13 +257,13 @@ def kill(
 
 
 def retry(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
-    """Run the failed and killed tasks of an ended job again."""
+    """Submit a failed or killed job again, as a new job."""
     with connected(ctx) as client:
         answer = client.retry(job)
     if output is Format.json:
         print_json(answer)
     else:
-        print(f"job {job}: {answer.state}, its failed tasks run again")
+        print(f"job {answer.id} ({answer.name}) submitted, as job {job} was")
 
 
 def priority(

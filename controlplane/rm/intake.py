@@ -99,7 +99,9 @@ def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], answe
 
 def _policy_changed(m: Memory, store: Store) -> None:
     version, rows = store.queues()
-    old, m.queues = m.queues, QueueTree(version, rows)
-    for path, used in zip(old.paths, old.used, strict=True):
-        m.queues.used[m.queues.at(path)] += used
+    m.queues = QueueTree(version, rows)
+    # Counted anew from the jobs: a queue that comes back takes its containers back from its ancestor.
+    for job in m.jobs.values():
+        for group in job.groups:
+            m.queues.used[m.queues.at(job.queue)] += group.shape * len(group.slots)
     m.dirty_nodes.update(range(len(m.nodes)))

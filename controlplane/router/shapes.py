@@ -69,6 +69,7 @@ class JobInfo(Shape):
     admitted_at: dt.datetime | None
     started_at: dt.datetime | None
     finished_at: dt.datetime | None
+    retry_of: int | None
     groups: list[GroupInfo]
     waiting: str | None
 

@@ -6,6 +6,7 @@ live-job count (every other second), the storing statement.
 
 import datetime as dt
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -18,9 +19,9 @@ from controlplane.router.jobspec import JobSpec
 from controlplane.router.routing import Ask
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid
 from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
-from controlplane.statestore.models import Artifact, TaskOutput
+from controlplane.statestore.models import Artifact, Job, TaskOutput
 from controlplane.statestore.queries.jobs import waiting
 from wire.states import GroupState, JobState
 
@@ -28,16 +29,26 @@ Json = dict[str, Any]
 MAX_ERRORS = 50
 
 
-def submit_one(user: User, actor: Actor, data: Any, once: Once | None) -> Json:
+def submit_one(user: User, actor: Actor, data: Any, once: Once | None, retry_of: int | None = None) -> Json:
     """Store one job; Job JSON."""
     if once and (earlier := jobs.earlier_answer(user.pk, once)):
         return earlier
     (spec,), (new,), (home,) = _prepare(user, [data], "")
 
+    new = replace(new, retry_of=retry_of)
+
     def respond(ids: list[int], at: dt.datetime) -> Json:
-        return _as_json(ids[0], at, spec, home, user.username)
+        return _as_json(ids[0], at, spec, home, user.username) | {"retry_of": retry_of}
 
     return jobs.submit(actor, [new], respond, once)
+
+
+def retry(user: User, actor: Actor, job: Job, once: Once | None) -> Json:
+    """Submit an ended job's specification again, as a new job that names it; Job JSON."""
+    if job.state not in (JobState.FAILED, JobState.KILLED):
+        state = JobState(job.state).name
+        raise Conflict(f"job {job.pk} is {state}; only a FAILED or KILLED job can be retried")
+    return submit_one(user, actor, job.spec, once, retry_of=job.pk)
 
 
 def submit_many(user: User, actor: Actor, data: list[Any], once: Once | None) -> Json:

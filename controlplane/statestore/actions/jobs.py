@@ -1,4 +1,4 @@
-"""Submit, kill, retry and reprioritise jobs.
+"""Submit, kill and reprioritise jobs.
 
 A submit is one statement however many jobs it carries: jobs, task groups,
 intents and the audit row go in together, so that one job costs one round trip
@@ -48,6 +48,7 @@ class NewJob:
     spec: str
     home_id: int
     groups: tuple[NewGroup, ...]
+    retry_of: int | None = None  # the ended job it repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,12 @@ _INSERT = """
 WITH new AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
       FROM json_to_recordset(%(jobs)s::json)
-           AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, home smallint)
+           AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, home smallint,
+                retry_of bigint)
 ), job AS (
     INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, home_id, submitted_at, state,
-                                message, epoch)
-    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, home, now(), %(submitted)s, '', 0
+                                message, epoch, retry_of_id)
+    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, home, now(), %(submitted)s, '', 0, retry_of
       FROM new
 ), task_group AS (
     INSERT INTO statestore_taskgroup (job_id, no, name, count, memory_mib, vcores_milli, gpus, execution_type, state,
@@ -105,6 +107,7 @@ def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
             "queue": job.queue,
             "priority": job.priority,
             "home": job.home_id,
+            "retry_of": job.retry_of,
         }
         rows.append(f'{json.dumps(head)[:-1]}, "tags": {job.tags}, "spec": {job.spec}}}')
         groups += [_group_row(ord_, no, group) for no, group in enumerate(job.groups)]
@@ -190,14 +193,6 @@ def kill(actor: Actor, job: Job, message: str) -> None:
     if terminal(job.state):
         raise Conflict(f"job {job.pk} has ended already: {JobState(job.state).name}")
     _ask(actor, job, Intent.Kind.KILL, {"message": message})
-
-
-def retry(actor: Actor, job: Job) -> None:
-    """Ask the home RM to run the failed and killed tasks of an ended job again."""
-    if job.state not in (JobState.FAILED, JobState.KILLED):
-        state = JobState(job.state).name
-        raise Conflict(f"job {job.pk} is {state}; only a FAILED or KILLED job can be retried")
-    _ask(actor, job, Intent.Kind.RETRY, {})
 
 
 def set_priority(actor: Actor, job: Job, priority: int) -> None:

@@ -26,6 +26,7 @@ class Job(models.Model):
     spec = models.JSONField()  # the submission, validated and with defaults filled in
     home = models.ForeignKey("statestore.SubCluster", on_delete=models.PROTECT, related_name="homed_jobs")
     submitted_at = models.DateTimeField()
+    retry_of = models.ForeignKey("self", on_delete=models.SET_NULL, null=True)  # the ended job this one repeats
     state = models.SmallIntegerField(choices=[(s.value, s.name) for s in JobState], default=JobState.SUBMITTED)
     message = models.TextField(blank=True)  # why it ended as it did
     epoch = models.IntegerField(default=0)  # of the home RM's last write
@@ -130,7 +131,6 @@ class Intent(models.Model):
         SUBMIT = "submit", "Take this job"
         KILL = "kill", "Stop this job"
         PRIORITY = "priority", "Change this job's priority"
-        RETRY = "retry", "Run the failed tasks of this ended job again"
         NODE = "node", "A node was registered, changed or revoked"
         POLICY = "policy", "A policy version is in force"
 

@@ -29,6 +29,7 @@ COLUMNS = (
     "admitted_at",
     "started_at",
     "finished_at",
+    "retry_of_id",
     "afters",
 )
 GROUP_COLUMNS = (
@@ -130,6 +131,7 @@ def _job(row: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:
         "admitted_at": row["admitted_at"],
         "started_at": row["started_at"],
         "finished_at": row["finished_at"],
+        "retry_of": row["retry_of_id"],
         "groups": shown,
         "waiting": waiting(row["state"], row["home_name"], shown),
     }

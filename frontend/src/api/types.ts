@@ -66,6 +66,7 @@ export interface Job {
   admitted_at: string | null;
   started_at: string | null;
   finished_at: string | null;
+  retry_of: number | null;
   groups: Group[];
   waiting: string | null;
   spec?: Record<string, unknown>;

@@ -94,13 +94,12 @@ def test_a_failure_is_explained_followed_over_attempts_and_retried(hydra: Client
     assert hydractl("wait", str(failed.id)).returncode == 1
 
 
-@pytest.mark.xfail(strict=True, raises=TimeoutError, reason="no RM carries out the wish to run an ended job again yet")
-def test_an_ended_job_runs_its_failed_tasks_again(hydra: Client) -> None:
+def test_a_retry_is_a_new_job_and_the_old_one_stays_as_it_ended(hydra: Client) -> None:
     failed = hydra.wait(hydra.submit(job(command="exit 3")).id, timeout_s=60)
-    hydra.retry(failed.id, timeout_s=5)
-    again = hydra.wait(failed.id, timeout_s=60)
-    assert again.state == "FAILED"
-    assert len(list(hydra.containers(failed.id))) == 2
+    again = hydra.wait(hydra.retry(failed.id).id, timeout_s=60)
+    assert (again.retry_of, again.state, again.name) == (failed.id, "FAILED", failed.name)
+    assert again.id != failed.id
+    assert hydra.job(failed.id) == failed
 
 
 def test_refusals_of_the_server_name_field_and_remedy(hydra: Client, hydractl: Any, tmp_path: Path) -> None:

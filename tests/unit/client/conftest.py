@@ -11,7 +11,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -194,7 +194,7 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
     if what == "kill":
         found["state"] = "KILLING"
     if what == "retry":
-        found["state"] = "RUNNING"
+        return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
     return 202, headers, {"id": found["id"], "asked": what}
 
 

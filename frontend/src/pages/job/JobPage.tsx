@@ -78,6 +78,7 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
         <div><dt>Home</dt><dd>{job.home}</dd></div>
         <div><dt>Priority</dt><dd>{job.priority}</dd></div>
         <div><dt>Kind</dt><dd>{job.kind}</dd></div>
+        {job.retry_of !== null && <div><dt>Repeats</dt><dd><Link href={`/jobs/${job.retry_of}`}>#{job.retry_of}</Link></dd></div>}
         <div><dt>Submitted</dt><dd title={moment(job.submitted_at)}>{ago(job.submitted_at, now)}</dd></div>
         <div><dt>{job.finished_at ? "Took" : "Age"}</dt><dd>{job.finished_at ? duration(Date.parse(job.finished_at) - from) : coarse(now - from)}</dd></div>
         {job.tags.length > 0 && <div><dt>Tags</dt><dd className="row">{job.tags.map((t) => <span className="tag clip" key={t}>{t}</span>)}</dd></div>}
@@ -109,9 +110,13 @@ export function mayAct(job: Job, me: Me): boolean {
 
 function Actions({ job, me }: { job: Job; me: Me }) {
   const [asking, setAsking] = useState<"kill" | "retry" | null>(null);
-  const act = useMutation<unknown, ApiError, "kill" | "retry">({
-    mutationFn: (what) => post(`/jobs/${job.id}/${what}`),
-    onSuccess: () => setAsking(null),
+  const [, go] = useLocation();
+  const act = useMutation<Job, ApiError, "kill" | "retry">({
+    mutationFn: (what) => post<Job>(`/jobs/${job.id}/${what}`),
+    onSuccess: (answer) => {
+      setAsking(null);
+      if (answer.id !== job.id) go(`/jobs/${answer.id}`);
+    },
   });
   const over = ended(job.state);
   const actions = over ? (["retry"] as const).filter(() => job.state !== "SUCCEEDED") : (["kill"] as const);
@@ -120,15 +125,15 @@ function Actions({ job, me }: { job: Job; me: Me }) {
       <Command text={`hydractl job ${job.id}`} />
       {mayAct(job, me) && actions.map((what) => (
         <Button key={what} variant="default" disabled={job.state === "KILLING"} onClick={() => { act.reset(); setAsking(what); }}>
-          {what === "kill" ? "Kill" : "Retry failed tasks"}
+          {what === "kill" ? "Kill" : "Run again"}
         </Button>
       ))}
       {asking && (
-        <Confirm title={asking === "kill" ? `Kill job ${job.id}?` : `Run job ${job.id} again?`} action={asking === "kill" ? "Kill the job" : "Retry"}
+        <Confirm title={asking === "kill" ? `Kill job ${job.id}?` : `Run job ${job.id} again?`} action={asking === "kill" ? "Kill the job" : "Run again"}
           busy={act.isPending} error={act.error} onClose={() => setAsking(null)} onConfirm={() => act.mutate(asking)}>
           <p>{asking === "kill"
             ? `Its running tasks get SIGTERM, and SIGKILL after their grace time. What has succeeded stays.`
-            : `Tasks that failed or were killed run again; what has succeeded stays.`}</p>
+            : `It is submitted again as a new job, with the same specification and files. This one stays as it ended.`}</p>
           <Command text={`hydractl ${asking} ${job.id}`} />
         </Confirm>
       )}

@@ -1,0 +1,227 @@
+"""Every address x every role x whose object: who gets what. The routes come from the URL list, so none can be left out.
+
+``RULES`` names each route's verdict per role for its own object (``mine``) and
+a stranger's (``foreign``). A route without a rule fails the test.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from controlplane.statestore.models import AuditEntry, Intent, Job, TaskOutput
+from tests.integration.api import rows
+from tests.integration.api.world import PASSWORD, Api, NodeApi, World, job
+from wire.ids import format_container
+from wire.states import JobState
+
+ROLES = ("anonymous", "tenant", "other", "viewer", "operator")
+PUBLIC = {"tenant": 200, "other": 200, "viewer": 200, "operator": 200, "anonymous": 200}
+SEEN = {"anonymous": 401, "tenant": 200, "other": 404, "viewer": 200, "operator": 200}
+LISTED = {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 200, "operator": 200}
+CHANGED = {"anonymous": 401, "tenant": 202, "other": 404, "viewer": 403, "operator": 202}
+OPERATORS = {"anonymous": 401, "tenant": 403, "other": 403, "viewer": 403, "operator": 200}
+NODES_ONLY = dict.fromkeys(ROLES, 401)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What each role is answered; with the body to send, and the job's state it needs."""
+
+    verdicts: dict[str, int]
+    body: Any = None
+    needs: JobState = JobState.RUNNING
+
+
+LOGIN = {"username": "tenant", "password": PASSWORD}
+DATA = b"what the tenant has uploaded"
+DIGEST = hashlib.sha256(DATA).hexdigest()
+SUBMITTED = {"anonymous": 401, "tenant": 201, "other": 201, "viewer": 403, "operator": 201}
+
+RULES: dict[tuple[str, str], Rule] = {
+    ("POST", "api/v1/auth/login"): Rule(PUBLIC, LOGIN),
+    ("POST", "api/v1/auth/logout"): Rule({r: 401 if r == "anonymous" else 204 for r in ROLES}),
+    ("POST", "api/v1/auth/session"): Rule(PUBLIC, LOGIN),
+    ("DELETE", "api/v1/auth/session"): Rule(dict.fromkeys(ROLES, 204)),
+    ("GET", "api/v1/auth/csrf"): Rule(PUBLIC),
+    ("GET", "api/v1/me"): Rule(LISTED),
+    ("GET", "api/v1/jobs"): Rule(LISTED),
+    ("POST", "api/v1/jobs"): Rule(SUBMITTED, job()),
+    ("POST", "api/v1/jobs/bulk"): Rule(SUBMITTED, {"jobs": [job()]}),
+    ("GET", "api/v1/jobs/<int:job_id>"): Rule(SEEN),
+    ("POST", "api/v1/jobs/<int:job_id>/kill"): Rule(CHANGED, {}),
+    ("POST", "api/v1/jobs/<int:job_id>/retry"): Rule(
+        CHANGED | {"tenant": 201, "operator": 201}, {}, needs=JobState.FAILED
+    ),
+    ("POST", "api/v1/jobs/<int:job_id>/priority"): Rule(CHANGED, {"priority": 1}),
+    ("GET", "api/v1/jobs/<int:job_id>/tasks"): Rule(SEEN),
+    ("GET", "api/v1/jobs/<int:job_id>/containers"): Rule(SEEN),
+    ("GET", "api/v1/jobs/<int:job_id>/events"): Rule(SEEN),
+    ("GET", "api/v1/jobs/<int:job_id>/outputs"): Rule(SEEN),
+    ("GET", "api/v1/containers/<str:container>/logs"): Rule(SEEN),
+    ("GET", "api/v1/artifacts/<str:digest>"): Rule(SEEN),
+    ("PUT", "api/v1/artifacts/<str:digest>"): Rule(
+        {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 403, "operator": 200}, DATA
+    ),
+    ("GET", "api/v1/queues"): Rule(LISTED),
+    ("GET", "api/v1/sub-clusters"): Rule(LISTED),
+    ("POST", "api/v1/sub-clusters/<str:name>/join-tokens"): Rule(OPERATORS | {"operator": 201}, {}),
+    ("GET", "api/v1/nodes"): Rule(LISTED),
+    ("GET", "api/v1/nodes/<int:node_id>"): Rule(LISTED),
+    ("GET", "api/v1/overview"): Rule(LISTED),
+    ("GET", "api/v1/audit"): Rule(OPERATORS),
+    ("GET", "api/v1/healthz"): Rule(PUBLIC),
+    ("GET", "api/v1/metrics"): Rule(OPERATORS | {"viewer": 200}),
+    ("GET", "api/v1/schema"): Rule(PUBLIC),
+    ("GET", "api/v1/docs"): Rule(PUBLIC),
+    ("GET", "healthz"): Rule(PUBLIC),
+    ("GET", "metrics"): Rule(OPERATORS | {"viewer": 200}),
+    ("POST", "node/v1/register"): Rule(dict.fromkeys(ROLES, 422), {}),
+    ("GET", "node/v1/session"): Rule(NODES_ONLY),
+    ("POST", "node/v1/logs"): Rule(NODES_ONLY, {"chunks": []}),
+    ("GET", "node/v1/containers/<str:container>/inputs"): Rule(NODES_ONLY),
+    ("PUT", "node/v1/containers/<str:container>/outputs/<str:name>"): Rule(NODES_ONLY, DATA),
+    ("GET", "node/v1/artifacts/<str:digest>"): Rule(NODES_ONLY),
+}
+
+
+def routes() -> list[tuple[str, str]]:
+    """(method, route) of everything under ``api/``, ``node/`` and the two monitors' addresses."""
+
+    def walk(resolver: URLResolver, prefix: str) -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        for entry in resolver.url_patterns:
+            at = prefix + str(entry.pattern)
+            found += walk(entry, at) if isinstance(entry, URLResolver) else [(at, entry)]
+        return found
+
+    def methods(pattern: URLPattern) -> list[str]:
+        view = getattr(pattern.callback, "cls", None)
+        return [m.upper() for m in ("get", "post", "put", "patch", "delete") if hasattr(view, m)]
+
+    mine = ("api/", "node/", "healthz", "metrics")
+    return [(m, at) for at, pattern in walk(get_resolver(), "") if at.startswith(mine) for m in methods(pattern)]
+
+
+@dataclass
+class Objects:
+    """Everything of the tenant's that an address can name."""
+
+    job_id: int
+    container: str
+    node_id: int
+    digest: str = DIGEST
+    name: str = "west"
+
+    def address(self, route: str) -> str:
+        for converter in ("int:job_id", "str:container", "int:node_id", "str:digest", "str:name"):
+            route = route.replace(f"<{converter}>", str(getattr(self, converter.split(":")[1])))
+        return "/" + route
+
+
+def objects_of(world: World, state: JobState) -> Objects:
+    assert world["tenant"].put(f"artifacts/{DIGEST}", DATA).status_code in {200, 201}
+    row = Job.objects.get(pk=world["tenant"].post("jobs", job(name="secret-name")).json()["id"])
+    live = rows.container(row, world.nodes[0].session.node_id)
+    rows.tell(row.pk, "retry", "secret-name failed")
+    Job.objects.filter(pk=row.pk).update(state=state)
+    return Objects(row.pk, format_container(live.pk), world.nodes[0].session.node_id)
+
+
+def test_every_route_has_a_rule_and_every_rule_a_route() -> None:
+    assert set(routes()) == set(RULES)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_matrix(world: World) -> None:
+    wrong = []
+    for (method, route), rule in RULES.items():
+        for role in ROLES:
+            found = objects_of(world, rule.needs)
+            before = Intent.objects.count(), Job.objects.count()
+            answer = ask(world[role], method, found.address(route), rule.body)
+            if answer.status_code != rule.verdicts[role]:
+                wrong.append((role, method, route, answer.status_code, rule.verdicts[role]))
+            if answer.status_code in {401, 403, 404}:
+                assert (Intent.objects.count(), Job.objects.count()) == before, (role, method, route)
+                assert "secret-name" not in answer.content.decode(), (role, method, route)
+            if (method, route) == ("POST", "api/v1/auth/logout") and answer.status_code == 204:
+                relogin(world, role)
+    assert not wrong
+
+
+def ask(api: Api, method: str, address: str, body: Any) -> Any:
+    api.http.cookies.clear()
+    return api(method, address, body)
+
+
+def relogin(world: World, role: str) -> None:
+    answer = Api().post("auth/login", {"username": role, "password": PASSWORD})
+    world[role].token = answer.json()["token"]
+
+
+def test_lists_show_strangers_nothing(world: World) -> None:
+    found = objects_of(world, JobState.RUNNING)
+    for address in ("jobs", "overview", "queues", "nodes", "sub-clusters", f"nodes/{found.node_id}"):
+        text = world["other"].get(address).content.decode()
+        assert "secret-name" not in text and f'"id":{found.job_id},"name"' not in text, address
+        assert "10.0.0.1" not in text, address
+    assert world["other"].get("overview").json()["jobs"]["RUNNING"] == 0
+    assert world["tenant"].get("overview").json()["jobs"]["RUNNING"] == 1
+    assert world["viewer"].get(f"nodes/{found.node_id}").json()["host"] == "10.0.0.1"
+
+
+def test_what_only_the_system_writes_is_not_taken_from_a_body(world: World) -> None:
+    for name, value in {
+        "id": 7, "owner": "other", "owner_id": 1, "state": "SUCCEEDED", "home": "east", "message": "x",
+        "submitted_at": "2020-01-01T00:00:00Z", "epoch": 9, "spec": {}, "retry_of": 1,
+    }.items():  # fmt: skip
+        answer = world["tenant"].post("jobs", job(**{name: value}))
+        assert answer.status_code == 422 and answer.json()["errors"][0]["field"] == name
+
+
+def test_a_closed_account_and_a_forged_token_get_nothing(world: World) -> None:
+    for token in ("0" * 64, world["tenant"].token[:-1] + "x", "\xff", "a" * 5000, ""):
+        answer = Api()("GET", "me", authorization=f"Token {token}")
+        assert answer.status_code == 401, token[:10]
+        assert answer["WWW-Authenticate"] == "Token"
+    world.users["tenant"].is_active = False
+    world.users["tenant"].save()
+    assert world["tenant"].get("me").status_code == 401
+    assert Api().post("auth/login", LOGIN).status_code == 401
+
+
+def test_a_browser_needs_the_csrf_token_for_every_change(world: World) -> None:
+    from django.test import Client
+
+    browser = Client(enforce_csrf_checks=True)
+    body = json.dumps(LOGIN)
+    assert browser.post("/api/v1/auth/session", body, "application/json").status_code == 403
+    token = browser.get("/api/v1/auth/csrf").json()["csrf_token"]
+    logged_in = browser.post("/api/v1/auth/session", body, "application/json", headers={"X-CSRFToken": token})
+    assert logged_in.status_code == 200 and logged_in.json()["username"] == "tenant"
+    refused = browser.post("/api/v1/jobs", json.dumps(job()), "application/json")
+    assert refused.status_code == 403 and refused["Content-Type"] == "application/problem+json"
+    token = browser.cookies["csrftoken"].value
+    taken = browser.post("/api/v1/jobs", json.dumps(job()), "application/json", headers={"X-CSRFToken": token})
+    assert taken.status_code == 201
+    assert browser.delete("/api/v1/auth/session", headers={"X-CSRFToken": token}).status_code == 204
+    assert browser.get("/api/v1/me").status_code == 401
+
+
+def test_a_node_reaches_only_what_is_its_own(world: World) -> None:
+    found = objects_of(world, JobState.RUNNING)
+    stranger: NodeApi = world.nodes[1]
+    asked = {
+        ("GET", f"containers/{found.container}/inputs"): None,
+        ("PUT", f"containers/{found.container}/outputs/part?path=p&sha256={DIGEST}"): DATA,
+        ("GET", f"artifacts/{DIGEST}?container={found.container}"): None,
+        ("POST", "logs"): {"chunks": [{"container": found.container, "stream": "stdout", "offset": 0, "data": ""}]},
+    }
+    for (method, path), body in asked.items():
+        assert stranger(method, path, body).status_code == 403, path
+    assert AuditEntry.objects.filter(action="node.refused").count() == len(asked)
+    assert not TaskOutput.objects.exists()
