@@ -10,7 +10,6 @@ from tests.integration.api import rows
 from tests.integration.api.world import World, job
 from wire.states import JobState, TaskState
 
-
 MISSING = {"path": "f", "digest": "0" * 64}
 
 
