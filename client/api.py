@@ -147,7 +147,8 @@ class Client:
         """Submit a failed or killed job again; the new job, which names the old one in ``retry_of``."""
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         path = f"{PREFIX}/jobs/{job_id}/retry"
-        return answers.read(Job, self._transport.request("POST", path, json={}, headers=headers, repeatable=True).json())
+        answer = self._transport.request("POST", path, json={}, headers=headers, repeatable=True)
+        return answers.read(Job, answer.json())
 
     def priority(self, job_id: int, priority: int) -> None:
         """Ask for another priority, -500 to 499; higher goes first."""

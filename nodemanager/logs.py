@@ -31,7 +31,12 @@ class Watched:
     folder: str  # the container's own; logs/ is in it
     sent: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, 0))
     ended: bool = False
+    closed: set[str] = field(default_factory=set)  # streams whose end has been told
     then: Callable[[], None] | None = None  # when ended and all is sent
+
+    def tells_end(self, stream: str) -> bool:
+        """Whether readers should hear now that nothing follows; a task that printed nothing needs no word."""
+        return self.ended and stream not in self.closed and any(self.sent.values())
 
 
 class LogPusher:
@@ -136,6 +141,9 @@ class LogPusher:
                         }
                     )
                     moved.append((item, stream, offset + len(data)))
+                elif item.tells_end(stream):
+                    chunks.append({"container": item.container, "stream": stream, "offset": offset, "data": ""})
+                    moved.append((item, stream, offset))
         self._rotate(items)
         return chunks, moved
 
@@ -177,6 +185,8 @@ class LogPusher:
     def _moved(self, moved: list[tuple[Watched, str, int]]) -> None:
         touched = {}
         for item, stream, offset in moved:
+            if item.sent[stream] == offset:
+                item.closed.add(stream)
             item.sent[stream] = offset
             touched[item.container] = item
         for item in touched.values():
@@ -192,7 +202,7 @@ class LogPusher:
         done = []
         with self.condition:
             for item in list(self.watched.values()):
-                if item.ended and not any(self._read(item, s, 1)[0] for s in STREAMS):
+                if item.ended and not any(item.tells_end(s) or self._read(item, s, 1)[0] for s in STREAMS):
                     del self.watched[item.container]
                     done.append(item)
         for item in done:

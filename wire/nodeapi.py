@@ -47,7 +47,8 @@ class Session:
 class LogChunk:
     """One piece of ``POST /node/v1/logs`` ``{"chunks": [...]}``; repeating one changes nothing.
 
-    ``offset``: bytes of the stream before this piece, counting skipped ones.
+    ``offset``: bytes of the stream before this piece, counting skipped ones. A
+    piece without data says that the stream has ended there.
     ``skipped``: bytes dropped just before this piece because of the cap.
     """
 

@@ -61,7 +61,8 @@ def read(src: Source, stream: int, offset: int, limit: int) -> dict[str, Any]:
         pieces = cursor.fetchall()
     data, at, skipped = _join(pieces, offset, limit)
     end = max((begin + len(piece) for begin, piece, _ in pieces), default=0)
-    complete = src.settled and len(pieces) < PIECES and at >= end
+    told = any(not piece and begin <= at for begin, piece, _ in pieces)  # the node said that nothing follows
+    complete = (told or src.settled) and len(pieces) < PIECES and at >= end
     if not complete:
         data, at = _whole_characters(data, at)
     return {
@@ -108,9 +109,10 @@ def _whole_characters(data: bytes, at: int) -> tuple[bytes, int]:
 def anything_after(src: Source, stream: int, offset: int) -> bool:
     """Whether a piece reaches beyond ``offset``, or none will ever. Three queries at most."""
     sql = """SELECT 1 FROM statestore_log_chunk WHERE day = %s AND container_id = %s AND stream = %s
-        AND "offset" + length(data) > %s AND "offset" >= %s - 1048576 LIMIT 1"""
+        AND ("offset" + length(data) > %s OR ("offset" = %s AND length(data) = 0)) AND "offset" >= %s - 1048576
+        LIMIT 1"""
     with connection.cursor() as cursor:
-        cursor.execute(sql, [src.day, src.container_id, stream, offset, offset])
+        cursor.execute(sql, [src.day, src.container_id, stream, offset, offset, offset])
         if cursor.fetchone():
             return True
     if src.ended_at is None and not Container.objects.filter(pk=src.container_id).exists():
