@@ -13,6 +13,7 @@ from . import spawn
 LOG_MAX_BYTES = 20 * 2**20
 BACKOFF_FIRST_S = 0.1
 BACKOFF_MAX_S = 15.0
+BACKOFF_SERVED_MAX_S = 1.0  # for one that served: a node that stays away is lost, without a standby nobody leads
 SETTLED_S = 10.0  # a process that lived this long starts again without delay when it ends
 
 
@@ -106,7 +107,8 @@ class Child:
             self.failures = 0
         self.failures += 1
         self.restarts += 1
-        self.next_start = time.monotonic() + min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (self.failures - 1))
+        longest = BACKOFF_SERVED_MAX_S if self.state == "ready" else BACKOFF_MAX_S
+        self.next_start = time.monotonic() + min(longest, BACKOFF_FIRST_S * 2 ** (self.failures - 1))
         self.change("backoff")
 
     def signal(self, sig: int) -> None:
