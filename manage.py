@@ -12,7 +12,7 @@ import sys
 if sys.version_info < (3, 11):
     sys.exit("Hydra needs Python 3.11 or newer; this is %s. Run: python3.11 manage.py ..." % sys.version.split()[0])
 
-from pathlib import Path  # noqa: E402
+from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 

@@ -1,6 +1,7 @@
 """A whole stack as a user starts it, for tests that break it."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,8 @@ class Stack:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+        if self.home.sockets != self.home.run:
+            shutil.rmtree(self.home.sockets, ignore_errors=True)
 
     def manage(self, *words: str, check: bool = True, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
         """Run a manage.py command against this stack."""

@@ -23,6 +23,7 @@ from .supervisor import Supervisor, say
 
 FREE_MIB_FRESH = 256  # a new database with its write-ahead log
 FREE_MIB_AGAIN = 64
+POSTGRES_PATIENCE_S = 5.0  # for its fast shutdown, which its parent's death has asked for
 
 
 def main() -> int:
@@ -106,7 +107,7 @@ def guard(home: Home, supervise: Callable[[], int], lock: TextIO) -> int:
         signal.signal(sig, lambda *_: spawn.send([child], signal.SIGTERM))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     code = wait_for(child)
-    spawn.kill_tree(me, polite_s=3)
+    spawn.kill_tree(me, stores.postmaster(home), POSTGRES_PATIENCE_S)
     if code < 0:
         note_death(home, code)
     lock.close()

@@ -85,7 +85,7 @@ class Home:
                 raise HomeError(f"cannot make {folder}: {error.strerror}. Set HYDRA_HOME to a folder you own") from None
         if self.sockets.stat().st_uid != os.geteuid():
             raise HomeError(f"{self.sockets} belongs to somebody else. Remove it or set XDG_RUNTIME_DIR")
-        os.chmod(self.sockets, 0o700)
+        self.sockets.chmod(0o700)
 
     def secrets(self, create: bool = False) -> dict[str, str]:
         """What was generated for this folder; ``{}`` when nothing was and ``create`` is off."""
@@ -245,7 +245,7 @@ def write_json(path: Path, value: dict, mode: int = 0o644) -> None:
             json.dump(value, out, indent=1)
             out.flush()
             os.fsync(out.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise HomeError(f"cannot write {path}: {error.strerror}") from None

@@ -3,6 +3,7 @@
 import os
 import socket
 import struct
+from pathlib import Path
 
 CREDENTIALS = struct.Struct("3i")  # pid, uid, gid of the sender, as the kernel says
 
@@ -23,8 +24,7 @@ def ready() -> None:
 
 
 def listen(path: str) -> socket.socket:
-    if os.path.exists(path):
-        os.unlink(path)
+    Path(path).unlink(missing_ok=True)
     inbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     inbox.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     inbox.bind(path)

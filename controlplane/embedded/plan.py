@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 
 from . import stores
@@ -15,6 +16,15 @@ REPO = Path(__file__).resolve().parents[2]
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NODE_MEMORY_MIB = (512, 8192)  # least and most that one of several nodes on this host offers
 NODE_VCORES_MILLI = 2000  # at least; nodes of one host share its cores
+
+
+class Stop(IntEnum):
+    """Who stops last to first: leaders before nodes, so that nothing is placed again; nodes before web, which they tell."""
+
+    STORES = 0
+    WEB = 1
+    NODES = 2
+    DUTIES = 3
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ def programs(home: Home, shape: Shape, environ: dict[str, str]) -> list[Program]
     needs = stores_up
     if not stores.is_prepared(home, list(shape.sub_clusters), env):
         prepare = [*manage("prepare"), "--sub-clusters", ",".join(shape.sub_clusters)]
-        found.append(Program("prepare", prepare, env, stores_up, oneshot=True, silent=True, stop_rank=2))
+        found.append(Program("prepare", prepare, env, stores_up, oneshot=True, silent=True, stop_rank=Stop.DUTIES))
         needs = ("prepare",)
     found += role_programs(shape, env, needs)
     found += node_programs(home, shape, env)
@@ -76,7 +86,7 @@ def postgres_program(home: Home, env: dict[str, str]) -> Program:
         ready=lambda pid: stores.postgres_ready(home, pid),
         essential=True,
         as_nobody=os.geteuid() == 0,
-        stop_rank=0,
+        stop_rank=Stop.STORES,
         stop_signal=signal.SIGINT,  # Postgres' fast shutdown
         death_signal=signal.SIGINT,
         grace_s=15,
@@ -91,7 +101,7 @@ def valkey_program(home: Home, env: dict[str, str], name: str, port: int, passwo
         {"PATH": env.get("PATH", ""), "LC_ALL": "C"},
         ready=lambda _: stores.valkey_ready(port, password),
         essential=True,
-        stop_rank=0,
+        stop_rank=Stop.STORES,
         death_signal=signal.SIGKILL,  # it keeps nothing
         before=lambda: stores.prepare_valkey(home, name, password),
     )
@@ -99,11 +109,11 @@ def valkey_program(home: Home, env: dict[str, str], name: str, port: int, passwo
 
 def role_programs(shape: Shape, env: dict[str, str], needs: tuple[str, ...]) -> list[Program]:
     queues = ",".join([f"rm.{name}" for name in shape.sub_clusters] + ["control"])
-    found = [Program("web", manage("web"), env, needs, stop_rank=2)]
+    found = [Program("web", manage("web"), env, needs, stop_rank=Stop.WEB)]
     for name in ("worker-a", "worker-b"):
         argv = [*manage("worker"), "--name", name, "--queues", queues]
-        found.append(Program(name, argv, env, needs, stop_rank=2, grace_s=4))
-    found.append(Program("beat", manage("beat"), env, needs, stop_rank=2))
+        found.append(Program(name, argv, env, needs, stop_rank=Stop.DUTIES, grace_s=4))
+    found.append(Program("beat", manage("beat"), env, needs, stop_rank=Stop.DUTIES))
     return found
 
 
@@ -118,8 +128,9 @@ def node_programs(home: Home, shape: Shape, env: dict[str, str]) -> list[Program
             name = f"{sub_cluster}-{number}"
             write_node_config(home, shape, env, sub_cluster, name)
             argv = [sys.executable, "-m", "nodemanager", "--config", str(home.nodes / name / "node.json")]
+            argv.append("--stop-containers")  # its tasks end with it, reported as stopped: their jobs start them again
             environ = bare | {"PYTHONPATH": str(REPO)}
-            found.append(Program(name, argv, environ, ("web",), silent=True, stop_rank=3, grace_s=5))
+            found.append(Program(name, argv, environ, ("web",), silent=True, stop_rank=Stop.NODES, grace_s=8))
     return found
 
 

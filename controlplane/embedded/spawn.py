@@ -105,13 +105,17 @@ def reap() -> list[tuple[int, int]]:
         ended.append((pid, status))
 
 
-def kill_tree(root: int, polite_s: float) -> None:
-    """End everything below ``root``: SIGTERM, after ``polite_s`` SIGKILL until nothing is left."""
-    deadline = time.monotonic() + polite_s
-    send(descendants(root), signal.SIGTERM)
+def kill_tree(root: int, spared: int, patience_s: float) -> None:
+    """End everything below ``root``, parents first, so that nobody is left to report how a child ended.
+
+    ``spared`` and what is below it (a Postgres that is shutting down) may take ``patience_s``.
+    """
+    deadline = time.monotonic() + patience_s
     while left := descendants(root):
+        if time.monotonic() < deadline:
+            kept = {spared, *descendants(spared)} if spared else set()
+            left = [pid for pid in left if pid not in kept]
+        send(left, signal.SIGKILL)
         reap()
-        if time.monotonic() > deadline:
-            send(left, signal.SIGKILL)
         time.sleep(0.02)
     reap()

@@ -118,6 +118,15 @@ def before_postgres(home: Home) -> None:
         path.unlink(missing_ok=True)
 
 
+def postmaster(home: Home) -> int:
+    """Process id of the Postgres that runs in this folder, 0 without one."""
+    try:
+        pid = int((home.root / "pg" / "postmaster.pid").read_text().split()[0])
+        return pid if os.fsencode(home.root / "pg") in Path(f"/proc/{pid}/cmdline").read_bytes() else 0
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 def postgres_command(home: Home) -> list[str]:
     settings = POSTGRES_SETTINGS | {"unix_socket_directories": str(home.sockets)}
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
