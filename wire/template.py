@@ -6,7 +6,8 @@ lease names it by SHA-256. Paths are relative to the work folder.
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,12 @@ class Template:
 
 def encode(template: Template) -> bytes:
     """Canonical JSON, so that equal templates have equal digests."""
-    return json.dumps(asdict(template), sort_keys=True, separators=(",", ":")).encode()
+    return json.dumps(template, default=_fields, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    """A part's fields as they are; ``dataclasses.asdict`` would copy every value of every job."""
+    return {name: getattr(part, name) for name in part.__slots__}
 
 
 def decode(data: bytes, digest: bytes) -> Template:

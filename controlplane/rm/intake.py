@@ -14,7 +14,7 @@ from scheduler.core.labels import LabelError
 from scheduler.lifecycle import job as master
 from wire.states import JobState, NodeState
 
-BATCH = 2000
+BATCH = 1000
 
 
 def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answered: float) -> int:
