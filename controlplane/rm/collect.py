@@ -9,6 +9,8 @@ from controlplane.rm.memory import Memory
 from controlplane.rm.outcome import Ending, end, end_lost, move
 from wire.states import ContainerReason, ContainerState, NodeState
 
+_COLUMN_MAX = 2**31 - 1  # a node may say more than the column holds
+
 
 def take_statuses(m: Memory, c: Changes, positions: list[int], payloads: list[bytes | None], answered: float) -> int:
     """Take these nodes' statuses in; how many were malformed."""
@@ -22,6 +24,8 @@ def take_statuses(m: Memory, c: Changes, positions: list[int], payloads: list[by
 
 def _heads(m: Memory, c: Changes, box: Inbox, answered: float) -> None:
     n, at, h = m.nodes, box.at, box.heads
+    # Of a lost node the first status this leader reads may be one from before it fell silent.
+    old_news = (n.seq[at] == 0) & (n.state[at] == NodeState.LOST)
     n.seq[at], n.seen[at] = h[:, 0], answered
     n.echo_epoch[at], n.echo_generation[at] = h[:, 1], h[:, 2]
     n.policy_version[at] = h[:, 3]
@@ -29,6 +33,7 @@ def _heads(m: Memory, c: Changes, box: Inbox, answered: float) -> None:
     health = h[:, 4].astype(np.int16)
     state = np.where(health == 0, NodeState.UP, NodeState.UNHEALTHY).astype(np.int8)
     changed = ((n.state[at] != state) | (n.health[at] != health)) & (n.state[at] != NodeState.DECOMMISSIONED)
+    changed &= ~old_news
     for i in np.flatnonzero(changed).tolist():
         position = int(at[i])
         if n.state[position] in (NodeState.LOST, NodeState.REGISTERED):
@@ -46,9 +51,10 @@ def _entries(m: Memory, c: Changes, box: Inbox) -> None:
     slots, e = slots[mine], e[mine]
     t.seen_round[slots] = m.round_number
     t.echoed[slots] = True
-    t.memory[slots], t.cpu_ms[slots], t.ran_ms[slots] = e["memory_mib"], e["cpu_ms"], e["ran_ms"]
+    memory_mib = np.minimum(e["memory_mib"], _COLUMN_MAX)
+    t.memory[slots], t.cpu_ms[slots], t.ran_ms[slots] = memory_mib, e["cpu_ms"], e["ran_ms"]
     news = np.flatnonzero(e["state"] > t.state[slots])
-    columns = (slots, e["state"], e["reason"], e["exit_code"], e["ran_ms"], e["memory_mib"], e["cpu_ms"])
+    columns = (slots, e["state"], e["reason"], e["exit_code"], e["ran_ms"], memory_mib, e["cpu_ms"])
     endings: dict[int, Ending] = {}  # by slot: a status may list a container twice
     for ending in zip(*(x[news].tolist() for x in columns), strict=True):
         slot, state = ending[:2]

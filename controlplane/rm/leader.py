@@ -98,7 +98,7 @@ class Leader:
             time.sleep(earliest - now)
         due = self.round.next_due_s()
         wake = min(self.timers.sweep + self.pace.heartbeat_s - self.clock.monotonic(), 0.5, 1e9 if due is None else due)
-        if self.memory.placeable or wake <= 0:
+        if self.memory.placeable or self.round.more_intents or wake <= 0:
             wake = 0.001
         try:
             return self.bus.wait(wake)
@@ -109,7 +109,7 @@ class Leader:
 
     def _duties(self, woken: set[str]) -> Duties:
         now = self.clock.monotonic()
-        duties = Duties(intents=keys.INTENTS in woken)
+        duties = Duties(intents=keys.INTENTS in woken or self.round.more_intents)
         index = self.memory.nodes.index
         duties.statuses = [
             at for at in (index.get(int(w)) for w in woken if w.isdecimal() and len(w) < 19) if at is not None

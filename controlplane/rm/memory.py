@@ -10,6 +10,8 @@ from controlplane.rm.nodes import NodeTable, R
 from scheduler.core import labels
 from scheduler.core.snapshot import AXIS, Asks, Memo, Queues, Snapshot
 
+_ROUNDING = 1e-6  # of a unit: 0.29 of 100 is 29, not 28
+
 
 class QueueTree:
     """The queue tree of one policy version; ``used``: (q, R) int64, without what lies below."""
@@ -36,8 +38,8 @@ class QueueTree:
         used = self.used.copy()
         for q, parent in enumerate(self.parent.tolist()):
             above = (capacity, capacity) if parent < 0 else (guaranteed[parent], maximum[parent])
-            guaranteed[q] = np.floor(above[0] * self.guaranteed[q])
-            maximum[q] = np.floor(above[1] * self.maximum[q])
+            guaranteed[q] = np.floor(above[0] * self.guaranteed[q] + _ROUNDING)
+            maximum[q] = np.floor(above[1] * self.maximum[q] + _ROUNDING)
         for q in range(len(self.paths) - 1, 0, -1):
             used[self.parent[q]] += used[q]
         return Queues(self.paths, self.parent, guaranteed, maximum, used)

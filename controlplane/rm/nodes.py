@@ -78,7 +78,7 @@ class NodeTable:
         elif row["gpus"] != self.rows[at]["gpus"]:
             held = ((1 << self.rows[at]["gpus"]) - 1) & ~int(self.gpu_free[at])
             self.gpu_free[at] = ((1 << row["gpus"]) - 1) & ~held
-        if row["state"] == NodeState.DECOMMISSIONED or row["revoked"]:
+        if row["revoked"]:
             self.state[at] = NodeState.DECOMMISSIONED
         elif self.state[at] == NodeState.DECOMMISSIONED:
             self.state[at] = NodeState.REGISTERED

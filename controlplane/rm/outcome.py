@@ -68,7 +68,7 @@ def move(m: Memory, c: Changes, slot: int, state: int, ran_ms: int) -> None:
     old, cid, started_us = int(t.state[slot]), int(t.id[slot]), 0
     t.state[slot] = state
     if state == ContainerState.RUNNING:
-        t.started_us[slot] = started_us = c.at_us - ran_ms * 1000
+        t.started_us[slot] = started_us = max(int(t.allocated_us[slot]), c.at_us - ran_ms * 1000)
     c.moved.append((cid, state, started_us))
     node = int(m.nodes.id[t.node[slot]])
     c.steps.append((cid, job.id, int(t.task[slot]), 0, group.run.no, old, state, node))
@@ -102,7 +102,7 @@ def end(m: Memory, c: Changes, endings: list[Ending]) -> None:
         assert job is not None and group is not None
         shapes[i], queues[i] = group.shape, m.queues.at(job.queue)
         ran = ran_ms or state == ContainerState.SUCCEEDED
-        began_us = started_us or (at_us - ran_ms * 1000 if ran else 0)
+        began_us = started_us or (max(allocated_us, at_us - ran_ms * 1000) if ran else 0)
         c.steps.append((cid, job.id, task, exit_code, group.run.no, old, state, node_id))
         c.ended.append((cid, state, began_us, at_us, exit_code, reason, memory_mib, cpu_ms))
         c.use(at_us // _HOUR_US, job.queue, job.owner, max(0, at_us - allocated_us), group.amounts)

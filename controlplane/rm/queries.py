@@ -87,19 +87,19 @@ UPDATE statestore_job j SET state = v.state, epoch = %s, message = v.message, pr
 UPDATE_GROUPS = """
 UPDATE statestore_taskgroup g SET state = v.state, running = v.running, succeeded = v.succeeded, failed = v.failed,
        killed = v.killed, retried = v.retried, reason = v.reason,
-       started_at = to_timestamp(nullif(v.started, 0) / 1e6),
-       finished_at = to_timestamp(nullif(v.finished, 0) / 1e6)
+       started_at = coalesce(g.started_at, to_timestamp(nullif(v.started, 0) / 1e6)),
+       finished_at = CASE WHEN v.state >= 10 THEN coalesce(g.finished_at, to_timestamp(nullif(v.finished, 0) / 1e6)) END
   FROM unnest(%s::bigint[], %s::smallint[], %s::smallint[], %s::int[], %s::int[], %s::int[], %s::int[], %s::int[],
               %s::jsonb[], %s::bigint[], %s::bigint[])
     AS v(job, no, state, running, succeeded, failed, killed, retried, reason, started, finished)
  WHERE g.job_id = v.job AND g.no = v.no
 """
 PUT_ASKS = """
-INSERT INTO statestore_ask (job_id, group_no, sub_cluster_id, target, version, acknowledged)
+INSERT INTO statestore_ask AS a (job_id, group_no, sub_cluster_id, target, version, acknowledged)
 SELECT job, no, %s, target, version, version FROM unnest(%s::bigint[], %s::smallint[], %s::bigint[], %s::int[])
     AS v(job, no, target, version)
 ON CONFLICT (job_id, group_no, sub_cluster_id) DO UPDATE
-   SET target = EXCLUDED.target, version = EXCLUDED.version, acknowledged = EXCLUDED.acknowledged
+   SET target = EXCLUDED.target, version = a.version + 1, acknowledged = a.version + 1
 """
 DROP_ASKS = "DELETE FROM statestore_ask WHERE job_id = ANY(%s) AND sub_cluster_id = %s"
 ADD_EVENTS = """

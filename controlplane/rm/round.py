@@ -8,6 +8,7 @@ import numpy as np
 
 from controlplane.rm import collect, reasons
 from controlplane.rm.changes import TRANSITION, Changes
+from controlplane.rm.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.intake import take_intents
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory import Memory
@@ -60,6 +61,7 @@ class Round:
         self.sub, self.m, self.store, self.bus, self.clock = sub, m, store, bus, clock
         self.signer, self.settings = signer, s
         self.rng = np.random.default_rng(m.epoch)
+        self.more_intents = False  # the last round took as many as it may
         self._pending_groups: dict[tuple[int, int], GroupEntry] = {}
 
     def run(self, duties: Duties, answered: float) -> Report:
@@ -72,7 +74,8 @@ class Round:
         self._collect(duties, c, answered, report)
         # 2. admit new and changed jobs
         if duties.intents:
-            take_intents(m, self.store, c, self.settings.log_max_bytes, answered)
+            taken = take_intents(m, self.store, c, self.settings.log_max_bytes, answered)
+            self.more_intents = taken >= INTENTS_PER_ROUND
         self._wake_delayed(c)
         # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
         began = time.perf_counter()
@@ -96,8 +99,8 @@ class Round:
         if duties.statuses:
             payloads = self.bus.statuses(self.m.nodes.id[duties.statuses].tolist())
             report.rejected = collect.take_statuses(self.m, c, duties.statuses, payloads, answered)
-        if len(duties.lost):
-            collect.lose(self.m, c, duties.lost)
+        silent = duties.lost[self.m.nodes.seen[duties.lost] < answered]  # and did not report just now
+        collect.lose(self.m, c, silent)
 
     def _wake_delayed(self, c: Changes) -> None:
         now = c.at_us / 1e6

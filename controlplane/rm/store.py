@@ -15,6 +15,8 @@ from controlplane.rm.changes import ENDED, MOVED, TASK, TRANSITION, Changes
 from controlplane.rm.ports import Fenced, StoreDown
 from controlplane.statestore.membership import FENCED, Leadership
 
+_TRANSACTION_GONE = "25"  # class of SQLSTATEs; one of them ends a session that was stopped inside a transaction
+
 
 @contextmanager
 def _translated() -> Iterator[None]:
@@ -24,7 +26,8 @@ def _translated() -> Iterator[None]:
     except psycopg.Error as error:
         if error.sqlstate == FENCED:
             raise Fenced(str(error)) from error
-        if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        gone = (error.sqlstate or "").startswith(_TRANSACTION_GONE)
+        if gone or isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
             raise StoreDown(str(error)) from error
         raise
 
