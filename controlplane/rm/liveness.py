@@ -3,8 +3,8 @@
 A node is lost when its sequence has stood still for ``lost_s`` of *answered
 time*: a clock that advances only while this leader runs and Redis answers, so
 that neither a paused leader nor a paused Redis makes a node look silent. When
-over half of the live nodes fall silent together, nobody is lost: the fault
-is more likely ours. After ``certain_s`` even then, since a cut-off node has
+over half of the live nodes have been silent for half that time, nobody is
+lost: the fault is more likely ours. After ``certain_s`` even then, since a cut-off node has
 stopped its containers by itself by that time.
 """
 
@@ -38,7 +38,9 @@ def judge(state: np.ndarray, seen: np.ndarray, now: float, lost_s: float, certai
     """
     watched = (state == NodeState.UP) | (state == NodeState.UNHEALTHY)
     silent = watched & (now - seen >= lost_s)
-    frozen = bool(silent.sum() * 2 > watched.sum())
+    # Those that fell silent together reach ``lost_s`` one after the other: half of it shows that they have.
+    quiet = watched & (now - seen >= lost_s / 2)
+    frozen = bool(quiet.sum() * 2 > watched.sum())
     if frozen:
         silent &= now - seen >= certain_s
     return np.flatnonzero(silent), frozen

@@ -20,7 +20,7 @@ def test_judge_against_its_meaning(nodes: list[tuple[NodeState, float]], now: fl
     lost, frozen = judge(state, seen, now, LOST_S, CERTAIN_S)
     watched = [i for i, (s, _) in enumerate(nodes) if s in (NodeState.UP, NodeState.UNHEALTHY)]
     silent = [i for i in watched if now - seen[i] >= LOST_S]
-    assert frozen is (len(silent) * 2 > len(watched))
+    assert frozen is (len([i for i in watched if now - seen[i] >= LOST_S / 2]) * 2 > len(watched))
     expected = [i for i in silent if now - seen[i] >= CERTAIN_S] if frozen else silent
     assert lost.tolist() == expected
 
@@ -51,3 +51,14 @@ def test_a_pause_of_an_hour_makes_nobody_lost() -> None:
     seen = np.array([now] * 3)
     now = clock.answered(3602.0)
     assert judge(np.full(3, NodeState.UP, np.int8), seen, now, LOST_S, CERTAIN_S)[0].size == 0
+
+
+@given(st.integers(1, 50), st.floats(0.001, 1.0), st.floats(0, 1.0))
+@settings(max_examples=100, deadline=None)
+def test_nodes_that_fall_silent_at_once_are_not_lost_one_by_one(n: int, heartbeat_s: float, phase: float) -> None:
+    """Their last heartbeats lie up to a heartbeat apart, and so do the moments at which they would be lost."""
+    state, seen = np.full(n, NodeState.UP, np.int8), np.arange(n) / n * heartbeat_s
+    for sweep in range(60):
+        now = heartbeat_s + (sweep + phase) * heartbeat_s / 2 + LOST_S / 2
+        lost, _ = judge(state, seen, now, LOST_S, CERTAIN_S)
+        assert not len(lost)

@@ -1,0 +1,155 @@
+"""The leader's loop with nodes that play by themselves: quick, watchful, and out of office at once."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.conf import settings
+from django.db import connections
+
+from controlplane import shutdown
+from controlplane.rm.leader import Leader, Pace
+from controlplane.rm.liveness import AnsweredClock
+from controlplane.rm.tasks import lead
+from controlplane.statestore import bus
+from controlplane.statestore.models import Lease, Node
+from simulator.hollow import HollowNodes
+from tests import invariants
+from tests.integration.rm.cluster import Cluster
+from tests.stack import wait_until
+from wire.states import JobState, NodeState
+
+QUICK = Pace(heartbeat_s=0.1, interval_s=0.02, renew_s=0.1, node_lost_s=0.8, max_disconnect_s=60.0)
+
+
+@contextmanager
+def thread(run: Callable[[], object]) -> Iterator[threading.Thread]:
+    def guarded() -> None:
+        try:
+            run()
+        finally:
+            connections.close_all()
+
+    t = threading.Thread(target=guarded, daemon=True)
+    t.start()
+    yield t
+    t.join(10)
+    assert not t.is_alive()
+
+
+@contextmanager
+def serving(cluster: Cluster, run_s: float, pace: Pace = QUICK) -> Iterator[HollowNodes]:
+    """A leader and its nodes at work; containers run for ``run_s``."""
+    stop, it = threading.Event(), cluster.lead()
+    loop = Leader(
+        it.rounds, it.memory, it.store, it.bus, it.clock, "test", pace, lambda jobs: None, AnsweredClock()
+    )  # fmt: skip
+    nodes = {n: node.keys for n, node in cluster.nodes.nodes.items()}
+    played = HollowNodes(settings.REDIS_URL, cluster.sub.pk, nodes, run_s)
+    with thread(lambda: loop.run(stop)) as t, thread(lambda: played.run(stop, heartbeat_s=0.1, tick_s=0.01)):
+        try:
+            yield played
+        finally:
+            asked = time.monotonic()
+            stop.set()
+            t.join(5)
+            assert time.monotonic() - asked < 1.0, "a leader told to stop stops"
+
+
+def ended(cluster: Cluster, *jobs: int) -> Callable[[], bool]:
+    return lambda: all(cluster.job(j).state >= JobState.SUCCEEDED for j in jobs)
+
+
+def state(node: int) -> int:
+    return int(Node.objects.get(pk=node).state)
+
+
+def test_jobs_run_through_by_themselves_and_the_summary_tells_it(cluster: Cluster) -> None:
+    with serving(cluster, run_s=0.02):
+        jobs = [cluster.submit({"count": 60}, {"name": "sum", "after": ["g0"]}) for _ in range(3)]
+        bus.wake([cluster.sub.pk])
+        wait_until(ended(cluster, *jobs), 30, "three jobs")
+
+        def told() -> bool:
+            told = bus.summaries([cluster.sub.pk]).get(cluster.sub.pk, {})
+            return told.get("ended") == 183 and told["live"] == 0
+
+        wait_until(told, 5, "the summary of a quiet cluster")
+        summary = bus.summaries([cluster.sub.pk])[cluster.sub.pk]
+        assert (summary["placed"], summary["pending"]["containers"], summary["frozen"]) == (183, 0, False)
+        assert invariants.queue_usage(cluster.rows, cluster.sub.pk, summary["queues"]) == []
+    assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1") == [(10, 183)]
+
+
+def test_a_silent_node_is_lost_its_work_goes_on_elsewhere_and_it_returns(cluster: Cluster) -> None:
+    cluster.add_node("n2")
+    with serving(cluster, run_s=1.5) as played:
+        wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "three nodes up")
+        job = cluster.submit({"count": 9})
+        bus.wake([cluster.sub.pk])
+        wait_until(lambda: cluster.one("SELECT count(*) FROM statestore_container WHERE state = 2") == 9, 10, "9 run")
+        cut = cluster.ids[0]
+        began = time.monotonic()
+        played.silence([cut], time.monotonic() + 2.5)
+        wait_until(lambda: state(cut) == NodeState.LOST, 10, "lost")
+        assert time.monotonic() - began >= QUICK.node_lost_s - 2 * QUICK.heartbeat_s, "not before its time"
+        wait_until(ended(cluster, job), 20, "the job")
+        wait_until(lambda: state(cut) == NodeState.UP, 20, "back")
+    assert cluster.job(job).state == JobState.SUCCEEDED
+    assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1 ORDER BY 1") == [
+        (10, 9),
+        (13, 3),
+    ]
+
+
+def test_when_all_fall_silent_nothing_is_lost(cluster: Cluster) -> None:
+    def frozen() -> bool:
+        return bool(bus.summaries([cluster.sub.pk]).get(cluster.sub.pk, {}).get("frozen"))
+
+    with serving(cluster, run_s=2.0) as played:
+        wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "nodes up")
+        job = cluster.submit({"count": 4})
+        bus.wake([cluster.sub.pk])
+        wait_until(lambda: cluster.one("SELECT count(*) FROM statestore_container WHERE state = 2") == 4, 10, "4 run")
+        played.silence(list(played.nodes), time.monotonic() + 2.0)
+        wait_until(frozen, 10, "frozen")
+        wait_until(lambda: not frozen(), 10, "the nodes answer again")
+        wait_until(ended(cluster, job), 10, "the job")
+        assert {state(n) for n in played.nodes} == {NodeState.UP}
+    assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1") == [(10, 4)]
+
+
+@pytest.fixture
+def post(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(settings.HYDRA, "lease_s", 1.0)
+    shutdown.requested.clear()
+    yield
+    shutdown.requested.clear()
+
+
+@pytest.mark.usefixtures("post")
+def test_the_post_offered_twice_is_taken_once_and_again_when_it_is_lost(cluster: Cluster) -> None:
+    def led(epoch: int) -> bool:
+        return Lease.objects.get().epoch == epoch
+
+    try:
+        with thread(lambda: lead(cluster.sub.pk)) as first:
+            wait_until(lambda: led(1), 10, "the first leads")
+            for _ in range(3):
+                lead(cluster.sub.pk)  # doubled and late: comes back at once
+            assert (first.is_alive(), Lease.objects.get().epoch) == (True, 1)
+            cluster.rows("SELECT pg_terminate_backend(backend_pid) FROM statestore_lease")
+            first.join(10)
+            assert not first.is_alive(), "it gives up once its session is gone"
+        with thread(lambda: [lead(cluster.sub.pk) or time.sleep(0.05) for _ in range(100) if not led(2)]) as second:
+            wait_until(lambda: led(2), 10, "the second leads")
+            job = cluster.submit({})
+            wait_until(lambda: cluster.job(job).state == JobState.ADMITTED, 10, "it works")
+            shutdown.requested.set()
+            second.join(3)
+            assert not second.is_alive()
+    finally:
+        shutdown.requested.set()
+    assert cluster.one("SELECT expires_at <= clock_timestamp() FROM statestore_lease"), "the post is free at once"
