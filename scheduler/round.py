@@ -24,7 +24,7 @@ class RoundPolicy:
     """The part of the policy document a round reads."""
 
     placement: str = "spread"
-    batch: int = 20_000  # containers placed in one round at most
+    batch: int = 5_000  # containers placed in one round at most
 
 
 @dataclass(slots=True)

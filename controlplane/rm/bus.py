@@ -27,6 +27,7 @@ return 1
 _BATCH = 500  # documents per script call, so that no call holds Redis for long
 TEMPLATE_TTL_S = 2 * 86400
 _SUMMARY_TTL_S = 15
+WOKEN_MAX = 1000  # nodes with news that one round takes; the rest wait for the next
 
 
 @contextmanager
@@ -52,7 +53,7 @@ class RedisBus:
     def wait(self, timeout_s: float) -> set[str]:
         """Members of the dirty set, at once when there are any, else after at most ``timeout_s``."""
         with _translated():
-            found = self._redis.bzmpop(max(0.001, timeout_s), 1, [keys.dirty(self.s)], min=True, count=100_000)
+            found = self._redis.bzmpop(max(0.001, timeout_s), 1, [keys.dirty(self.s)], min=True, count=WOKEN_MAX)
         return {member.decode(errors="replace") for member, _ in found[1]} if found else set()
 
     def statuses(self, node_ids: Sequence[int]) -> list[bytes | None]:

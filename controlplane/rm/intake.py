@@ -3,18 +3,23 @@
 from typing import Any
 
 import numpy as np
+import structlog
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.collect import lose
-from controlplane.rm.jobs import JobEntry, entry
+from controlplane.rm.jobs import GroupEntry, JobEntry, entry
 from controlplane.rm.memory import Memory, QueueTree
+from controlplane.rm.nodes import R
 from controlplane.rm.outcome import carry_out, tell
 from controlplane.rm.ports import Store
 from scheduler.core.labels import LabelError
 from scheduler.lifecycle import job as master
+from scheduler.lifecycle.group import GroupRun
+from scheduler.lifecycle.job import JobRun
 from wire.states import JobState, NodeState
 
 BATCH = 1000
+log = structlog.get_logger("rm")
 
 
 def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answered: float) -> int:
@@ -61,6 +66,10 @@ def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> N
     except LabelError as error:
         _refuse(c, row, f"node_labels cannot be read: {error}")
         return
+    except (KeyError, TypeError, ValueError) as error:  # one job must not stop the sub-cluster
+        log.exception("a job cannot be read", job=row["id"])
+        _refuse(c, row, f"the stored specification cannot be read: {error!r}; submit it again")
+        return
     m.watch(job)
     job.admitted_us = c.at_us
     c.jobs[job.id] = job
@@ -70,16 +79,20 @@ def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> N
 
 
 def _refuse(c: Changes, row: dict[str, Any], message: str) -> None:
-    """End a job that can never run, without keeping it."""
-    for group in row["spec"]["groups"]:
-        group["node_labels"] = ""
-    job: JobEntry = entry(row, 0)
-    master.reject(job.run, message)
+    """End a job that can never run, without keeping it or believing its specification."""
+    groups = [_unread(no) for no in range(len(row["spec"].get("groups", ())))]
+    run = JobRun(row["id"], [g.run for g in groups])
+    job = JobEntry(run, groups, row["owner_id"], row["queue"], row["priority"], row["submitted_at"].date())
+    master.reject(run, message)
     job.finished_us = c.at_us
     c.jobs[job.id] = job
     for group_entry in job.groups:
         group_entry.finished_us = c.at_us
         c.groups[job.id, group_entry.run.no] = group_entry
+
+
+def _unread(no: int) -> GroupEntry:
+    return GroupEntry(GroupRun(no, f"{no}", 1, 0, ()), np.zeros(R, np.int64), b"", b"", 0, "")
 
 
 def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], answered: float) -> None:

@@ -16,6 +16,7 @@ from controlplane.rm.round import Duties, Report, Round
 from wire import keys
 
 log = structlog.get_logger("rm")
+SWEEP_NODES = 500  # a bound on what one round reads, and so on how long it takes
 _SUMMARY_S = 0.25
 _SUMMARY_IDLE_S = 4.0
 
@@ -77,6 +78,7 @@ class Leader:
     frozen: bool = False
     news: bool = True  # something happened since the last summary
     told: set[int] = field(default_factory=set)
+    swept: int = 0  # position of the first node of the next slice
 
     def run(self, stop: Event) -> None:
         """Lead until ``stop``; raises ``Fenced`` or ``StoreDown`` when it cannot go on."""
@@ -97,7 +99,7 @@ class Leader:
         if earliest > now:
             time.sleep(earliest - now)
         due = self.round.next_due_s()
-        wake = min(self.timers.sweep + self.pace.heartbeat_s - self.clock.monotonic(), 0.5, 1e9 if due is None else due)
+        wake = min(self.timers.sweep + self._sweep_every_s() - self.clock.monotonic(), 0.5, 1e9 if due is None else due)
         if self.memory.placeable or self.round.more_intents or wake <= 0:
             wake = 0.001
         try:
@@ -114,16 +116,28 @@ class Leader:
         duties.statuses = [
             at for at in (index.get(int(w)) for w in woken if w.isdecimal() and len(w) < 19) if at is not None
         ]
-        if now - self.timers.sweep >= self.pace.heartbeat_s:
+        if now - self.timers.sweep >= self._sweep_every_s():
             self._sweep(duties, now)
         return duties
 
+    def _sweep_every_s(self) -> float:
+        """Between two slices of the nodes, so that all are looked at once a heartbeat."""
+        return self.pace.heartbeat_s / max(1.0, len(self.memory.nodes) / SWEEP_NODES)
+
     def _sweep(self, duties: Duties, now: float) -> None:
-        """Once a heartbeat: look at every node and at the intents, whether or not a hint came."""
+        """Look at the next slice of nodes, whether or not a hint came; after the last one at everything else."""
         self.timers.sweep = now
-        n = self.memory.nodes
-        duties.statuses, duties.intents = list(range(len(n))), True
-        size = len(n)
+        first, size = self.swept, len(self.memory.nodes)
+        duties.statuses = sorted({*duties.statuses, *range(first, min(first + SWEEP_NODES, size))})
+        self.swept = first + SWEEP_NODES
+        if self.swept >= size:
+            self.swept, duties.intents = 0, True
+            self._put_again(now)
+            self._judge(duties)
+
+    def _put_again(self, now: float) -> None:
+        """Documents that have not been echoed within two heartbeats."""
+        n, size = self.memory.nodes, len(self.memory.nodes)
         unheard = (n.echo_epoch[:size] != self.memory.epoch) | (n.echo_generation[:size] != n.generation[:size])
         unheard &= (n.state[:size] <= 2) & (now - n.published[:size] > 2 * self.pace.heartbeat_s)
         self.memory.republish.update(np.flatnonzero(unheard).tolist())
@@ -138,10 +152,7 @@ class Leader:
 
     def _round(self, duties: Duties) -> None:
         began = self.timers.round_began = self.clock.monotonic()
-        swept = len(duties.statuses) == len(self.memory.nodes)
         try:
-            if swept:
-                self._judge(duties, began)
             report = self.round.run(duties, self.answered.now)
             if duties.statuses:
                 self.answered.answered(self.clock.monotonic())
@@ -157,7 +168,8 @@ class Leader:
         self.counters.rejected += 0 if report.committed else report.rejected
         self.told |= report.jobs
 
-    def _judge(self, duties: Duties, now: float) -> None:
+    def _judge(self, duties: Duties) -> None:
+        """Which nodes are lost; those that report in this very round are not."""
         n, size = self.memory.nodes, len(self.memory.nodes)
         pace = self.pace
         certain_s = pace.max_disconnect_s + pace.node_lost_s

@@ -295,7 +295,7 @@ def test_a_large_round_in_one_go() -> None:
         np.ones((1, n), bool),
     )
     s = Snapshot(AXIS, nodes, queues, asks)
-    found, _ = plan(s, RoundPolicy())
+    found, _ = plan(s, RoundPolicy(batch=20_000))
     check_plan(s, found)
     assert len(found.place.ask) > 8_000
     for row, ask in enumerate([] if found.refused is None else found.refused.ask.tolist()):
