@@ -8,7 +8,16 @@ names. Unknown fields are refused, and no value is converted from another type.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from controlplane.router import jobrules
@@ -48,7 +57,11 @@ def _script_as_list(value: Any) -> Any:
 
 
 def _whole(value: Any) -> Any:
+    """JSON makes no difference between 5 and 5.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 GroupName = Annotated[str, StringConstraints(pattern=DNS, max_length=63)]
@@ -61,6 +74,10 @@ OutputName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 PlaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
 RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
+Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
+_TEXT = {"type": "string", "pattern": NO_NUL}
+_ARGV = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 4096}
+Command = Annotated[Argv, BeforeValidator(_script_as_list), WithJsonSchema({"anyOf": [_ARGV, _TEXT]})]
 LabelExpression = Annotated[str, StringConstraints(max_length=1024), AfterValidator(_label_expression)]
 
 
@@ -71,9 +88,9 @@ class Strict(BaseModel):
 class Resources(Strict):
     """What one container gets. 1000 ``vcores_milli`` are one core."""
 
-    memory_mib: Annotated[int, Field(ge=1, le=2**24)] = 256
-    vcores_milli: Annotated[int, Field(ge=1, le=2**20)] = 1000
-    gpus: Annotated[int, Field(ge=0, le=63)] = 0
+    memory_mib: Annotated[Whole, Field(ge=1, le=2**24)] = 256
+    vcores_milli: Annotated[Whole, Field(ge=1, le=2**20)] = 1000
+    gpus: Annotated[Whole, Field(ge=0, le=63)] = 0
 
 
 class FileSpec(Strict):
@@ -81,8 +98,8 @@ class FileSpec(Strict):
 
     path: RelativePath
     digest: Digest
-    size: Annotated[int, Field(ge=0)] = 0
-    mode: Annotated[int, Field(ge=0, le=0o777)] = 0o644
+    size: Annotated[Whole, Field(ge=0)] = 0
+    mode: Annotated[Whole, Field(ge=0, le=0o777)] = 0o644
 
 
 class InputSpec(Strict):
@@ -113,8 +130,8 @@ class GroupSpec(Strict):
     """Tasks of one command and shape."""
 
     name: GroupName
-    count: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    command: Annotated[list[Text], BeforeValidator(_script_as_list), Field(min_length=1, max_length=4096)]
+    count: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1
+    command: Command
     shell: bool = False
     resources: Resources = Resources()
     env: Annotated[dict[EnvName, Text], Field(max_length=512)] = {}
@@ -122,8 +139,8 @@ class GroupSpec(Strict):
     inputs: Annotated[list[InputSpec], Field(max_length=256)] = []
     outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
     after: Annotated[list[GroupName], Field(max_length=256)] = []
-    retries: Annotated[int, Field(ge=0, le=100)] = 0
-    timeout_s: Annotated[int, BeforeValidator(_whole), Field(ge=0, le=DAYS_30_S)] = 0
+    retries: Annotated[Whole, Field(ge=0, le=100)] = 0
+    timeout_s: Annotated[Whole, Field(ge=0, le=DAYS_30_S)] = 0
     grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
     execution_type: Literal["guaranteed", "opportunistic"] = "guaranteed"
     locality: Locality = Locality()
@@ -137,7 +154,7 @@ class JobSpec(Strict):
     name: JobName
     kind: Literal["batch", "service"] = "batch"
     queue: QueuePath = "root.default"
-    priority: Annotated[int, Field(ge=-500, le=499)] = 0
+    priority: Annotated[Whole, Field(ge=-500, le=499)] = 0
     tags: Annotated[list[Tag], Field(max_length=32)] = []
     files: Annotated[list[FileSpec], Field(max_length=1000)] = []
     groups: Annotated[list[GroupSpec], Field(min_length=1, max_length=256)]

@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from controlplane.router.jobspec import Whole
+
 
 class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -327,11 +329,11 @@ class KillRequest(Shape):
 class PriorityRequest(Shape):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    priority: int = Field(ge=-500, le=499)
+    priority: Whole = Field(ge=-500, le=499)
 
 
 class JoinTokenRequest(Shape):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     note: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
-    valid_s: int | None = Field(default=None, ge=1, le=10 * 365 * 86400)
+    valid_s: Whole | None = Field(default=None, ge=1, le=10 * 365 * 86400)

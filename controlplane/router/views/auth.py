@@ -3,6 +3,8 @@
 from typing import Any
 
 from django.contrib.auth import authenticate, login, logout
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect, ensure_csrf_cookie
@@ -69,11 +71,15 @@ class TokenLogout(View):
         return Response(status=204)
 
 
-@method_decorator(csrf_protect, name="dispatch")
 class Session(View):
     """A browser's session. Making one is protected against cross-site requests as well."""
 
     permission_classes = [AllowAny]
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        known = request.method in {"POST", "DELETE"}
+        answer = csrf_protect(super().dispatch) if known else super().dispatch
+        return answer(request, *args, **kwargs)
 
     def get_throttles(self) -> list[Any]:
         return [Login()] if self.request.method == "POST" else [ByAccount()]

@@ -107,10 +107,10 @@ def choice(request: Request, name: str, values: Mapping[str, Any]) -> Any:
 
 def text(request: Request, name: str) -> str | None:
     """A short text from the query string; ``None`` when absent."""
-    value = request.query_params.get(name, "")
-    if "\0" in value or len(value) > 255:
+    value = request.query_params.get(name)
+    if value is not None and ("\0" in value or len(value) > 255):
         raise _wrong(name, "is not a short text", "use at most 255 characters and no NUL")
-    return value or None
+    return value
 
 
 def _wrong(name: str, message: str, remedy: str) -> Invalid:

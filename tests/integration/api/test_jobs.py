@@ -190,7 +190,8 @@ def test_tasks_without_rows_are_pending_and_pages_cross_groups(world: World) -> 
         return [(t["group"], t["index"], t["state"]) for t in found]
 
     everything = [
-        ("map", 0, "PENDING"), ("map", 1, "FAILED"), ("map", 2, "PENDING"), ("red", 0, "RUNNING"), ("red", 1, "PENDING"),
+        ("map", 0, "PENDING"), ("map", 1, "FAILED"), ("map", 2, "PENDING"),
+        ("red", 0, "RUNNING"), ("red", 1, "PENDING"),
     ]  # fmt: skip
     assert tasks() == everything
     assert tasks("state=PENDING") == [t for t in everything if t[2] == "PENDING"]

@@ -1,0 +1,55 @@
+"""A real web process over the test database, for what only a server shows."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import httpx
+from django.db import connection
+
+from controlplane.embedded.home import free_ports
+from tests.stores import ROOT
+
+RATES = {
+    "HYDRA_RATE_USER": "100000/s",
+    "HYDRA_RATE_ANONYMOUS": "100000/s",
+    "HYDRA_RATE_LOGIN": "100000/s",
+}
+
+
+@contextmanager
+def web(**environ: str) -> Iterator[str]:
+    """Its address; the process is gone afterwards."""
+    port = free_ports(1)[0]
+    database = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"]).geturl()
+    known = os.environ | RATES | {"DATABASE_URL": database, "HYDRA_HTTP_PORT": str(port)} | environ
+    arguments = ["--port", str(port), "--loop", "uvloop", "--http", "httptools", "--lifespan", "off"]
+    command = [sys.executable, "-m", "uvicorn", "controlplane.asgi:application", "--log-level", "warning", *arguments]
+    process = subprocess.Popen(command, env=known, cwd=ROOT)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait(url, process)
+        yield url
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait(url: str, process: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        assert process.poll() is None, "the web process ended"
+        try:
+            if httpx.get(f"{url}/healthz", timeout=2).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.1)
+    raise AssertionError("the web process did not answer")

@@ -1,0 +1,170 @@
+"""What a job may say, and how it is told what is wrong."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controlplane.router.jobspec import merge_files, parse
+
+DIGEST = "ab" * 32
+
+
+def group(**fields: Any) -> dict[str, Any]:
+    return {"name": "map", "command": ["true"]} | fields
+
+
+def job(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"name": "a-job", "groups": list(groups) or [group()]} | fields
+
+
+def file(path: str) -> dict[str, Any]:
+    return {"path": path, "digest": DIGEST}
+
+
+def test_defaults_are_filled_in() -> None:
+    spec, errors = parse(job())
+    assert not errors and spec is not None
+    assert spec.model_dump() == {
+        "name": "a-job",
+        "kind": "batch",
+        "queue": "root.default",
+        "priority": 0,
+        "tags": [],
+        "files": [],
+        "groups": [
+            {
+                "name": "map",
+                "count": 1,
+                "command": ["true"],
+                "shell": False,
+                "resources": {"memory_mib": 256, "vcores_milli": 1000, "gpus": 0},
+                "env": {},
+                "files": [],
+                "inputs": [],
+                "outputs": [],
+                "after": [],
+                "retries": 0,
+                "timeout_s": 0,
+                "grace_s": 5.0,
+                "execution_type": "guaranteed",
+                "locality": {"nodes": [], "racks": [], "relax": True},
+                "node_labels": "",
+                "estimated_duration_s": 0.0,
+            }
+        ],
+    }
+
+
+def test_files_of_the_job_become_those_of_each_group() -> None:
+    spec, _ = parse(job(group(files=[file("b")]), group(name="red"), files=[file("a")]))
+    assert spec is not None
+    merge_files(spec)
+    assert [[f.path for f in g.files] for g in spec.groups] == [["a", "b"], ["a"]]
+    again, errors = parse(spec.model_dump())
+    assert again == spec and not errors  # what is stored can be submitted again
+
+
+MAP = group(count=2, outputs=[{"name": "part", "path": "p"}])
+
+
+def reading(path: str = "in/{index}", **fields: Any) -> dict[str, Any]:
+    item = {"group": "map", "name": "part", "path": path} | fields
+    return group(name="red", after=["map"], inputs=[item])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({}, "name"),
+        ([], "job"),
+        (None, "job"),
+        (job(name="A"), "name"),
+        (job(name="a\n"), "name"),
+        (job(name="a" * 129), "name"),
+        (job(queue="root..x"), "queue"),
+        (job(priority=500), "priority"),
+        (job(priority="1"), "priority"),
+        (job(priority=True), "priority"),
+        (job(tags=["a b"]), "tags.0"),
+        (job(more=1), "more"),
+        (job(group(count=0)), "groups.0.count"),
+        (job(group(count=1_000_001)), "groups.0.count"),
+        (job(group(command=[])), "groups.0.command"),
+        (job(group(command=[""])), "groups.0.command.0"),
+        (job(group(command=["a\0b"])), "groups.0.command.0"),
+        (job(group(command=["\ud800"])), "groups.0.command.0"),
+        (job(group(command=["a", "b"], shell=True)), "groups.0.command"),
+        (job(group(command=["x" * 200_000])), "groups.0.command"),
+        (job(group(env={"1A": "x"})), "groups.0.env.1A"),
+        (job(group(env={"A=B": "x"})), "groups.0.env.A=B"),
+        (job(group(env={"HYDRA_JOB_ID": "7"})), "groups.0.env.HYDRA_JOB_ID"),
+        (job(group(env={"A": "x\0"})), "groups.0.env.A"),
+        (job(group(env={f"A{i}": "x" * 50_000 for i in range(3)})), "groups.0.env"),
+        (job(group(resources={"memory_mib": 0})), "groups.0.resources.memory_mib"),
+        (job(group(resources={"gpus": 64})), "groups.0.resources.gpus"),
+        (job(group(timeout_s=-1)), "groups.0.timeout_s"),
+        (job(group(timeout_s=1.5)), "groups.0.timeout_s"),
+        (job(group(grace_s=float("nan"))), "groups.0.grace_s"),
+        (job(group(node_labels="gpu &&")), "groups.0.node_labels"),
+        (job(group(node_labels="(" * 400)), "groups.0.node_labels"),
+        (job(group(files=[file("a"), file("a")])), "groups.0.files"),
+        (job(group(files=[file("a")]), files=[file("a")]), "groups.0.files"),
+        (job(group(files=[{"path": "a", "digest": "x"}])), "groups.0.files.0.digest"),
+        (job(group(files=[file("a") | {"mode": 0o4755}])), "groups.0.files.0.mode"),
+        (job(group(after=["map"])), "groups.0.after"),
+        (job(group(after=["nowhere"])), "groups.0.after.0"),
+        (job(group(), group()), "groups.1.name"),
+        (job(group(after=["b"]), group(name="b", after=["map"])), "groups.0.after"),
+        (job(group(), group(name="b", after=["map"]), kind="service"), "groups.1.after.0"),
+        (job(MAP, group(name="red", inputs=reading()["inputs"])), "groups.1.inputs.0.group"),
+        (job(MAP, reading(name="other")), "groups.1.inputs.0.name"),
+        (job(MAP, reading(path="one-for-all")), "groups.1.inputs.0.path"),
+        (job(group(count=600_000), group(name="b", count=600_000)), "groups"),
+    ],
+)
+def test_what_is_wrong_is_named_with_a_remedy(wrong: Any, field: str) -> None:
+    spec, errors = parse(wrong)
+    assert spec is None
+    assert errors[0].field == field, errors
+    assert errors[0].message and errors[0].remedy
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "..", "a/../b", "a//b", "./a", "a/", "", "a\0", "a\nb", "x" * 256, "é" * 128]
+)
+def test_no_path_leaves_the_work_folder(path: str) -> None:
+    for place in ("files", "outputs"):
+        entry = file(path) if place == "files" else {"name": "o", "path": path}
+        spec, errors = parse(job(group(**{place: [entry]})))
+        assert spec is None and errors[0].field == f"groups.0.{place}.0.path"
+
+
+def test_a_graph_of_groups_is_taken() -> None:
+    spec, errors = parse(job(MAP, reading(), group(name="end", after=["red", "map"], inputs=reading()["inputs"])))
+    assert not errors and spec is not None
+
+
+def test_a_script_may_be_one_text() -> None:
+    spec, _ = parse(job(group(command="echo $HOME", shell=True)))
+    assert spec is not None and spec.groups[0].command == ["echo $HOME"]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=1, max_size=5))
+def test_argv_arrives_as_it_was_sent(argv: list[str]) -> None:
+    spec, errors = parse(job(group(command=argv)))
+    if argv[0]:
+        assert spec is not None and spec.groups[0].command == argv, errors
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda c: st.lists(c) | st.dictionaries(st.text(), c),
+    )
+)
+def test_nothing_that_json_can_say_is_an_error_of_ours(data: Any) -> None:
+    for candidate in (data, {"name": data, "groups": data}, job(group(command=data, env=data, files=data))):
+        spec, errors = parse(candidate)
+        assert (spec is None) == bool(errors)
