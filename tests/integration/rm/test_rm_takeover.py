@@ -428,5 +428,6 @@ def test_the_checker_finds_planted_violations(cluster: Cluster) -> None:
             connection.rollback()
             assert any(rule in text for text in found), (sql, found)
     cluster.play(leader, job)
+    invariants.check(conninfo("test"))
     before = invariants.terminal(cluster.rows)
     assert invariants.changed(before, before | {("job", job): (11,)})
