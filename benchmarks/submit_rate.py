@@ -3,25 +3,20 @@
 import argparse
 import http.client
 import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from urllib.parse import urlsplit
 
-from controlplane.embedded import stack
-from controlplane.embedded.home import Home
+from benchmarks.stack import BenchStack, stack
+from controlplane.embedded.home import read_json
 
-REPO = Path(__file__).resolve().parent.parent
 BULK = 1000
 CLIENTS = 4
+UNLIMITED = {"HYDRA_RATE_USER": "1000000/s", "HYDRA_MAX_LIVE_JOBS_PER_USER": "10000000"}
 READY_S = 30
+STORES = ("postgres", "valkey", "broker")
 
 
 def spec(i: int) -> dict[str, object]:
@@ -42,57 +37,30 @@ def main(argv: list[str]) -> dict[str, float]:
     parser = argparse.ArgumentParser(prog="bench submit-rate")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--url")
-    parser.add_argument("--token")
+    parser.add_argument("--token", default="")
     options = parser.parse_args(argv)
     if options.url:
         return measure(options.url, options.token, options.seconds)
-    with tempfile.TemporaryDirectory(prefix="hydra-submit-rate-") as folder:
-        return on_own_stores(Path(folder), options.seconds)
+    with stack(**UNLIMITED) as running:
+        hold_all_but_web(running)
+        login = {"username": "tenant", "password": running.home.secrets()["tenant_password"]}
+        token = Connection(running.url, "").post("/api/v1/auth/login", login)["token"]
+        return measure(running.url, str(token), options.seconds)
 
 
-def on_own_stores(folder: Path, seconds: float) -> dict[str, float]:
-    """Embedded stores and one web process in ``folder``, measured and stopped."""
-    home = Home(folder / "home")
-    home.create()
-    environ = os.environ | home.environment(home.secrets(create=True), home.ports(create=True))
-    environ |= {
-        "HYDRA_HOME": str(home.root),
-        "HYDRA_RATE_USER": "1000000/s",
-        "HYDRA_MAX_LIVE_JOBS_PER_USER": "10000000",
-    }
-    stack.start(home, [], 0, detach=False, show=lambda _: None, stores=True)
-    web = None
-    try:
-        subprocess.run([sys.executable, "-c", PREPARE], env=environ, cwd=REPO, check=True)
-        web = subprocess.Popen([sys.executable, "manage.py", "web"], env=environ, cwd=REPO)
-        url = f"http://127.0.0.1:{home.ports()['http']}"
-        wait_ready(url)
-        answer = Connection(url, "").post("/api/v1/auth/login", {"username": "bench", "password": PASSWORD})
-        return measure(url, answer["token"], seconds)
-    finally:
-        if web:
-            web.send_signal(signal.SIGTERM)
-            web.wait(10)
-        stack.stop(home, lambda _: None)
-
-
-PASSWORD = "only-for-this-measurement"
-PREPARE = f"""
-import os
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
-import django
-django.setup()
-from django.core.management import call_command
-from controlplane.accounts.models import Role
-from controlplane.policy import documents
-from controlplane.statestore.actions import accounts, subclusters
-from controlplane.statestore.actions.audit import SYSTEM
-call_command("migrate", verbosity=0)
-documents.publish(SYSTEM, documents.DEFAULT, "for the measurement")
-for name in ("west", "east"):
-    subclusters.create(SYSTEM, name)
-accounts.create(SYSTEM, "bench", {PASSWORD!r}, Role.TENANT)
-"""
+def hold_all_but_web(running: BenchStack) -> None:
+    """Stop workers, beat and nodes: what is measured is the taking in, and the machine is small."""
+    names = [p["name"] for p in read_json(running.home.state)["processes"]]
+    others = [name for name in names if name != "web" and not name.startswith(STORES)]
+    for name in others:
+        (running.home.held / name).touch()
+    until = time.monotonic() + READY_S
+    while time.monotonic() < until:
+        states = {p["name"]: p["state"] for p in read_json(running.home.state)["processes"]}
+        if all(states[name] == "held" for name in others):
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"not stopped within {READY_S} s: {states}")
 
 
 class Connection:
@@ -111,19 +79,6 @@ class Connection:
             raise RuntimeError(f"{path}: {response.status} {data[:500]!r}")
         answer: dict[str, object] = json.loads(data)
         return answer
-
-
-def wait_ready(url: str) -> None:
-    """Until the web process answers; ``RuntimeError`` when it does not in time."""
-    until = time.monotonic() + READY_S
-    while time.monotonic() < until:
-        try:
-            Connection(url, "").post("/api/v1/auth/login", {})
-        except RuntimeError:
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError(f"web did not answer within {READY_S} s")
 
 
 def measure(url: str, token: str, seconds: float) -> dict[str, float]:

@@ -77,10 +77,18 @@ def _from_framework(error: exceptions.APIException) -> Response:
     return _response(document(status, detail, errors), headers)
 
 
+class ProblemResponse(Response):
+    """A problem document; in the browsable pages, the page that shows it."""
+
+    @property
+    def rendered_content(self) -> Any:
+        if self.accepted_renderer.format == "json":
+            self.content_type = CONTENT_TYPE
+        return super().rendered_content
+
+
 def _response(body: dict, headers: dict[str, str]) -> Response:
-    response = Response(body, status=body["status"], headers=headers)
-    response.content_type = CONTENT_TYPE
-    return response
+    return ProblemResponse(body, status=body["status"], headers=headers)
 
 
 def _unavailable(error: Exception) -> Response:

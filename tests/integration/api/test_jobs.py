@@ -238,3 +238,11 @@ def test_too_many_live_jobs_are_refused(world: World, settings) -> None:
     answer = world["tenant"].post("jobs", job())
     assert answer.status_code == 429 and int(answer["Retry-After"]) > 0
     assert world["other"].post("jobs", job()).status_code == 201
+
+
+def test_the_api_can_be_browsed(world: World) -> None:
+    made = world["tenant"].post("jobs", job()).json()["id"]
+    for address in ("jobs", f"jobs/{made}", f"jobs/{made}/tasks", "overview", "nodes/9999", "jobs?page_size=0"):
+        page = world["tenant"].get(address, accept="text/html")
+        assert page["Content-Type"].startswith("text/html"), address
+        assert b"<html" in page.content
