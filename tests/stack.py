@@ -39,7 +39,7 @@ class Stack:
         self.sub_clusters, self.nodes = sub_clusters, nodes
         self.port = free_ports(1)[0]
         self.environ = bare_environment() | {"HYDRA_HOME": str(self.home.root), "HYDRA_HTTP_PORT": str(self.port)}
-        self.environ |= environ or {}
+        self.environ |= {"HYDRA_TIED_TO": str(os.getpid())} | (environ or {})  # killed tests leave no stack behind
         self.url = f"http://127.0.0.1:{self.port}"
         self._clients: list[Client] = []
 

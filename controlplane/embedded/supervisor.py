@@ -33,6 +33,7 @@ class Supervisor:
         self.next_log_check = time.monotonic() + LOG_CHECK_S
         self.inbox = notify.listen(str(home.sockets / "notify.sock"))
         self.wake_read, self.wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.tied_to = tie()
 
     def run(self) -> int:
         """Until SIGTERM, SIGINT, or an essential program cannot be started. Returns the exit status."""
@@ -108,7 +109,11 @@ class Supervisor:
 
     def wait(self) -> None:
         busy = any(c.state in {"starting", "backoff"} for c in self.children) or self.phase == "starting"
-        select.select([self.inbox, self.wake_read], [], [], TICK_BUSY_S if busy else TICK_IDLE_S)
+        watched = [self.inbox, self.wake_read, *self.tied_to]
+        readable, _, _ = select.select(watched, [], [], TICK_BUSY_S if busy else TICK_IDLE_S)
+        if any(fd in readable for fd in self.tied_to):
+            say("the process this stack is tied to has ended")
+            self.stopping = True
         try:
             os.read(self.wake_read, 4096)
         except BlockingIOError:
@@ -181,6 +186,17 @@ class Supervisor:
             if self.phase == "starting":
                 raise
             say(str(problem))  # a full disk must not end what runs
+
+
+def tie() -> list[int]:
+    """A descriptor that becomes readable when the process HYDRA_TIED_TO ends; none without that setting."""
+    pid = os.environ.get("HYDRA_TIED_TO", "")
+    if not pid:
+        return []
+    try:
+        return [os.pidfd_open(int(pid))]
+    except (ValueError, OSError) as error:
+        raise HomeError(f"HYDRA_TIED_TO is {pid!r}; use the number of a running process") from error
 
 
 def say(text: str) -> None:
