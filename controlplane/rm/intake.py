@@ -66,7 +66,13 @@ def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> N
     except LabelError as error:
         _refuse(c, row, f"node_labels cannot be read: {error}")
         return
-    except (KeyError, TypeError, ValueError) as error:  # one job must not stop the sub-cluster
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:  # one job must not stop the sub-cluster
         log.exception("a job cannot be read", job=row["id"])
         _refuse(c, row, f"the stored specification cannot be read: {error!r}; submit it again")
         return
@@ -80,7 +86,7 @@ def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> N
 
 def _refuse(c: Changes, row: dict[str, Any], message: str) -> None:
     """End a job that can never run, without keeping it or believing its specification."""
-    groups = [_unread(no) for no in range(len(row["spec"].get("groups", ())))]
+    groups = [_unread(no, g) for no, g in enumerate(row["spec"].get("groups", ()))]
     run = JobRun(row["id"], [g.run for g in groups])
     job = JobEntry(run, groups, row["owner_id"], row["queue"], row["priority"], row["submitted_at"].date())
     master.reject(run, message)
@@ -91,8 +97,10 @@ def _refuse(c: Changes, row: dict[str, Any], message: str) -> None:
         c.groups[job.id, group_entry.run.no] = group_entry
 
 
-def _unread(no: int) -> GroupEntry:
-    return GroupEntry(GroupRun(no, f"{no}", 1, 0, ()), np.zeros(R, np.int64), b"", b"", 0, "")
+def _unread(no: int, spec: Any) -> GroupEntry:
+    count = spec.get("count") if isinstance(spec, dict) else None
+    run = GroupRun(no, f"{no}", count if isinstance(count, int) and count > 0 else 1, 0, ())
+    return GroupEntry(run, np.zeros(R, np.int64), b"", b"", 0, "")
 
 
 def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], answered: float) -> None:

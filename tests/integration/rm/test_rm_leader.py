@@ -83,7 +83,11 @@ def test_jobs_run_through_by_themselves_and_the_summary_tells_it(cluster: Cluste
     assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1") == [(10, 183)]
 
 
-def test_a_silent_node_is_lost_its_work_goes_on_elsewhere_and_it_returns(cluster: Cluster) -> None:
+@pytest.mark.parametrize("slice_", [1, 500])
+def test_a_silent_node_is_lost_its_work_goes_on_elsewhere_and_it_returns(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, slice_: int
+) -> None:
+    monkeypatch.setattr("controlplane.rm.leader.SWEEP_NODES", slice_)  # however many nodes a round looks at
     cluster.add_node("n2")
     with serving(cluster, run_s=1.5) as played:
         wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "three nodes up")

@@ -144,15 +144,25 @@ def test_a_kill_stops_what_runs_and_starts_nothing_that_waits(cluster: Cluster) 
     assert set(TaskGroup.objects.values_list("state", "killed")) == {(GroupState.KILLED, 20), (GroupState.KILLED, 1)}
 
 
-def test_a_job_whose_labels_cannot_be_read_fails_with_the_reason(cluster: Cluster) -> None:
-    job = cluster.submit({})
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"node_labels": "(" * 400}, "node_labels cannot be read: more than"),
+        ({"resources": 7}, "the stored specification cannot be read"),
+        ({"after": ["nobody"]}, "the stored specification cannot be read"),
+    ],
+)
+def test_a_job_that_cannot_be_read_fails_with_the_reason_and_stops_nobody(cluster: Cluster, change, told) -> None:
+    leader = cluster.lead()
+    cluster.nodes.step()
+    job, fine = cluster.submit({"count": 6}), cluster.submit({})
     spec = cluster.job(job).spec
-    spec["groups"][0]["node_labels"] = "(" * 400
-    cluster.rows(f"UPDATE statestore_job SET spec = '{json.dumps(spec)}' RETURNING 1")
-    cluster.lead().round()
-    told = cluster.job(job)
-    assert told.state == JobState.FAILED
-    assert told.message.startswith("node_labels cannot be read: more than")
+    spec["groups"][0] |= change
+    cluster.rows(f"UPDATE statestore_job SET spec = '{json.dumps(spec)}' WHERE id = {job} RETURNING 1")
+    cluster.play(leader, job, fine)
+    assert cluster.job(job).state == JobState.FAILED
+    assert cluster.job(job).message.startswith(told)
+    assert cluster.job(fine).state == JobState.SUCCEEDED
 
 
 def test_intents_doubled_late_and_about_nothing_change_nothing(cluster: Cluster) -> None:
