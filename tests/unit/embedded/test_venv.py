@@ -1,0 +1,68 @@
+"""The environment beside manage.py: when it counts as installed, and how an interrupted install is seen."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from controlplane.embedded import venv
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "requirements.txt").write_text("# nothing\n")
+    return tmp_path
+
+
+def filled(project: Path) -> tuple[Path, list[Path], dict[str, str]]:
+    where, files = project / ".venv", [project / "requirements.txt"]
+    stamp = venv.fingerprint(files)
+    venv.fill(where, files, stamp)
+    return where, files, stamp
+
+
+def test_it_is_made_once_and_again_when_the_requirements_change(project: Path):
+    where, files, stamp = filled(project)
+    assert venv.installed(where, files, stamp)
+    assert (
+        subprocess.run(
+            [where / "bin" / "python", "-c", "import sys; sys.exit(sys.prefix == sys.base_prefix)"], check=False
+        ).returncode
+        == 0
+    )
+    files[0].write_text("# something else\n")
+    assert not venv.installed(where, files, venv.fingerprint(files))
+
+
+def test_an_interrupted_install_is_started_afresh(project: Path, capsys: pytest.CaptureFixture[str]):
+    where, files, stamp = filled(project)
+    (where / venv.INSTALLING).touch()
+    (where / "half").write_text("left behind")
+    assert not venv.installed(where, files, stamp)
+    venv.fill(where, files, stamp)
+    assert venv.installed(where, files, stamp)
+    assert not (where / "half").exists()
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_what_cannot_be_installed_is_said_with_pips_reason(project: Path):
+    (project / "requirements.txt").write_text("./no-such-folder\n")
+    files = [project / "requirements.txt"]
+    with pytest.raises(venv.InstallError, match="no-such-folder"):
+        venv.fill(project / ".venv", files, venv.fingerprint(files))
+    assert not venv.installed(project / ".venv", files, venv.fingerprint(files))
+
+
+def test_an_incomplete_clone_is_said(tmp_path: Path):
+    with pytest.raises(venv.InstallError, match="complete clone"):
+        venv.fingerprint([tmp_path / "requirements.txt"])
+
+
+def test_an_old_python_is_told_what_is_needed():
+    """The first lines must be readable for any Python 3, so that they can say it."""
+    source = (Path(__file__).resolve().parents[3] / "manage.py").read_text()
+    head = source.partition("from pathlib")[0].replace("sys.version_info <", "(3, 8) <")
+    done = subprocess.run([sys.executable, "-c", head], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "3.11" in done.stderr
