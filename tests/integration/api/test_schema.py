@@ -18,7 +18,7 @@ OPTIONS = [
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.timeout(180)
-def test_every_answer_is_documented(world: World) -> None:
+def test_every_answer_is_documented(world: World, tmp_path: Path) -> None:
     for role in ("tenant", "viewer", "operator"):
         if role != "viewer":
             world[role].post("jobs", job())
@@ -26,5 +26,5 @@ def test_every_answer_is_documented(world: World) -> None:
             command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"]
             command += [f"--config-file={CONFIG}", "run", f"{url}/api/v1/schema", *OPTIONS]
             command += ["-H", f"Authorization: Token {world[role].token}"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False, cwd=tmp_path)
         assert done.returncode == 0, f"{role}:\n{done.stdout[-8000:]}\n{done.stderr[-2000:]}"
