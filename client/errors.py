@@ -58,7 +58,7 @@ class HydraError(Exception):
         return " ".join(self.lines())
 
 
-class Unreachable(HydraError):  # noqa: N818 - as HydraError says, they are one kind
+class Unreachable(HydraError):
     """No answer came; ``sent`` says whether the server may have received the request."""
 
     def __init__(self, problem: Problem, *, sent: bool) -> None:
@@ -66,7 +66,7 @@ class Unreachable(HydraError):  # noqa: N818 - as HydraError says, they are one 
         self.sent = sent
 
 
-class InvalidJob(HydraError):  # noqa: N818
+class InvalidJob(HydraError):
     """A job file is wrong, found before anything was sent."""
 
     def __init__(self, errors: list[FieldError]) -> None:

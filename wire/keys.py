@@ -27,7 +27,6 @@ def dirty(s: int) -> str:
 
 
 INTENTS = "@"  # member of ``dirty`` that says: read the intent table
-RESIGN = "!"  # member of ``dirty`` that says: the leader should look at its lease now
 
 
 def leader_epoch(s: int) -> str:
@@ -50,11 +49,6 @@ def usage(s: int) -> str:
     return f"us:{s}"
 
 
-def follow(s: int, n: int) -> str:
-    """Set with expiry: containers of this node whose logs somebody watches. Writer: web."""
-    return f"fl:{s}:{n}"
-
-
 def component(kind: str, name: str) -> str:
     """Hash with expiry: liveness report of one process (``web``, ``rm``, ``worker``, ``beat``)."""
     return f"cp:{kind}:{name}"
@@ -71,7 +65,6 @@ def acl_rules(s: int, n: int, password_sha256_hex: str) -> list[str]:
         "on",
         f"#{password_sha256_hex}",
         f"%R~{desired(s, n)}",
-        f"%R~{follow(s, n)}",
         f"%R~{template(s, '*')}",
         f"%W~{status(s, n)}",
         f"%W~{dirty(s)}",
@@ -81,7 +74,6 @@ def acl_rules(s: int, n: int, password_sha256_hex: str) -> list[str]:
         "+mget",
         "+set",
         "+zadd",
-        "+smembers",
         "+subscribe",
         "+unsubscribe",
         "+ping",

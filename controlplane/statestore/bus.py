@@ -112,13 +112,3 @@ def usage(sub_cluster: int, container_ids: list[int]) -> dict[int, tuple[int, in
         if len(parts) == 3 and all(p.isdigit() for p in parts):
             samples[cid] = (int(parts[0]), int(parts[1]), int(parts[2]))
     return samples
-
-
-def mark_followed(sub_cluster: int, node_id: int, container_id: int, seconds: int = 30) -> None:
-    """Ask a node to send this container's log pieces at once while somebody watches."""
-    key = keys.follow(sub_cluster, node_id)
-
-    def send(r: "redis.Redis[bytes]") -> None:
-        r.pipeline(transaction=False).sadd(key, str(container_id)).expire(key, seconds).execute()
-
-    attempt(send, None)

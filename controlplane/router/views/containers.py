@@ -14,7 +14,6 @@ from rest_framework.response import Response
 
 from controlplane.router import shapes
 from controlplane.router.threads import Threads
-from controlplane.statestore import bus
 from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.queries import logs
@@ -24,7 +23,6 @@ from .common import View, account, answers, choice, integer, number_parameter
 
 FOLLOW_S = 25.0
 LOOK_EVERY_S = 0.25
-MARK_EVERY_S = 10.0
 threads = Threads("logs", 2)
 
 
@@ -85,11 +83,7 @@ def _render(view: Callable[..., Any], request: HttpRequest, args: Any, kwargs: A
 async def _something_new(source: logs.Source, stream: int, offset: int) -> bool:
     """Look every quarter of a second; False when nothing came in time."""
     until = time.monotonic() + FOLLOW_S
-    mark_at = 0.0
     while time.monotonic() < until:
-        if source.ended_at is None and time.monotonic() >= mark_at:
-            mark_at = time.monotonic() + MARK_EVERY_S
-            await threads.start(bus.mark_followed, source.sub_cluster_id, source.node_id, source.container_id)
         if await threads.start(logs.anything_after, source, stream, offset):
             return True
         await asyncio.sleep(LOOK_EVERY_S)

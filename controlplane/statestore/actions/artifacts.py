@@ -103,17 +103,3 @@ def touch(digests: Iterable[str]) -> None:
     """Say that these are in use, at most hourly each, so that retention keeps them."""
     now = timezone.now()
     Artifact.objects.filter(digest__in=list(digests), last_used_at__lt=now - TOUCH_AFTER).update(last_used_at=now)
-
-
-def remove_unused(before: dt.datetime, limit: int = 1000) -> int:
-    """Remove artifacts that nobody has used since ``before``; how many. Rows go first, so none points to nothing."""
-    with transaction.atomic():
-        rows = Artifact.objects.select_for_update(skip_locked=True).filter(last_used_at__lt=before)[:limit]
-        digests = [row.digest for row in rows]
-        TaskOutput.objects.filter(digest__in=digests).delete()
-        Artifact.objects.filter(digest__in=digests).delete()
-        if digests:
-            record(Actor(), "artifact.expire", "artifacts", after={"count": len(digests)})
-    for digest in digests:
-        default_storage.delete(name_of(digest))
-    return len(digests)

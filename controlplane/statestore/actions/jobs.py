@@ -212,8 +212,3 @@ def kill_many(actor: Actor, jobs: Sequence[Job], message: str) -> int:
         record(actor, "job.kill", "jobs", after={"jobs": [j.pk for j in live][:1000], "message": message})
         transaction.on_commit(lambda: _tell({j.home_id for j in live}, [j.pk for j in live]))
     return len(live)
-
-
-def forget_answers(older_than: dt.datetime) -> int:
-    """Remove idempotency keys from before ``older_than``; how many."""
-    return IdempotencyKey.objects.filter(created_at__lt=older_than).delete()[0]

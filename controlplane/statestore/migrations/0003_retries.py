@@ -5,20 +5,28 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('statestore', '0002_partitions_and_fence'),
+        ("statestore", "0002_partitions_and_fence"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='job',
-            name='retry_of',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='statestore.job'),
+            model_name="job",
+            name="retry_of",
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to="statestore.job"),
         ),
         migrations.AlterField(
-            model_name='intent',
-            name='kind',
-            field=models.CharField(choices=[('submit', 'Take this job'), ('kill', 'Stop this job'), ('priority', "Change this job's priority"), ('node', 'A node was registered, changed or revoked'), ('policy', 'A policy version is in force')], max_length=12),
+            model_name="intent",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("submit", "Take this job"),
+                    ("kill", "Stop this job"),
+                    ("priority", "Change this job's priority"),
+                    ("node", "A node was registered, changed or revoked"),
+                    ("policy", "A policy version is in force"),
+                ],
+                max_length=12,
+            ),
         ),
     ]

@@ -41,7 +41,9 @@ class TaskOutput(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["job", "group_no", "task_index", "container_id", "name"], name="output_once")
+            models.UniqueConstraint(
+                fields=["job", "group_no", "task_index", "container_id", "name"], name="output_once"
+            )
         ]
 
 

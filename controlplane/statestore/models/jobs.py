@@ -39,9 +39,7 @@ class Job(models.Model):
             models.Index(fields=["owner", "-id"], name="job_by_owner"),
             models.Index(fields=["queue", "-id"], name="job_by_queue"),
             models.Index(fields=["state", "-id"], name="job_by_state"),
-            models.Index(
-                fields=["home"], condition=models.Q(state__lt=JobState.SUCCEEDED), name="job_live_by_home"
-            ),
+            models.Index(fields=["home"], condition=models.Q(state__lt=JobState.SUCCEEDED), name="job_live_by_home"),
             models.Index(fields=["finished_at"], name="job_by_end"),
         ]
 
