@@ -33,7 +33,7 @@ class Inbox:
     at: (k,) int64 node positions. heads: (k, 9) int64 of seq, epoch,
     generation, policy_version, health, disk_free_mib, cpu_milli, memory_mib,
     entries. owner: (e,) int64 position of each entry's node. entries: (e,) ``ENTRY``.
-    rejected: how many statuses were malformed.
+    rejected: how many statuses were malformed or older than what was known.
     """
 
     at: np.ndarray
@@ -54,6 +54,8 @@ def read(
         head = _head(payload, node_id)
         if head is None:
             rejected += 1
+        elif head[0] < int(known_seq[position]):
+            rejected += 1  # a node never counts backwards: somebody has put an old status back
         elif head[0] > int(known_seq[position]):
             at.append(position)
             heads.append(head)
