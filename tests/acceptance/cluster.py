@@ -1,0 +1,341 @@
+"""A stack under test, with what its rows, its Redis and its processes say."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import redis
+
+from client import Client
+from client.answers import Job
+from controlplane.embedded.home import Home
+from tests.acceptance.relay import Relay
+from tests.stack import Stack, wait_until
+from tests.stores import ROOT
+from wire import keys
+from wire.ids import parse_container
+from wire.states import NodeState
+
+SUB_CLUSTER = 1
+SMALL = {"memory_mib": 64, "vcores_milli": 100}
+# What every task of these tests does first: say which process it is. One short line, appended at once.
+SAY = 'echo "$HYDRA_CONTAINER_ID $HYDRA_TASK_INDEX $HYDRA_ATTEMPT $$ $HYDRA_NODE" >> "$EVIDENCE/starts"; '
+DECOMMISSION = (
+    "from controlplane.statestore.actions import nodes; from controlplane.statestore.actions.audit import SYSTEM; "
+    "from controlplane.statestore.models import Node"
+)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A process that a task has started, as it says itself."""
+
+    container: str
+    index: int
+    attempt: int
+    pid: int
+    node: str
+
+    @property
+    def number(self) -> int:
+        return parse_container(self.container)
+
+    @property
+    def alive(self) -> bool:
+        return alive(self.pid)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process exists and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except OSError:
+        return False
+
+
+class Cluster:
+    """One sub-cluster, ``east``, with real nodes that reach it over relays. Use it in ``with``."""
+
+    def __init__(self, home: Path, nodes: int = 3, environ: dict[str, str] | None = None, relayed: bool = True) -> None:
+        self.stack = Stack(home, sub_clusters=1, nodes=nodes)
+        self.evidence = Path(tempfile.mkdtemp(prefix="hydra-evidence-"))
+        self.evidence.chmod(0o1777)  # tasks run as their tenant's user
+        self.acknowledged: set[int] = set()  # jobs whose submit was answered
+        self.ended: dict[tuple[Any, ...], Any] = {}  # what had ended when the invariants were last checked
+        self.relays: list[Relay] = []
+        self.stack.environ |= {"HYDRA_CHECK_INVARIANTS": "1", "HYDRA_RATE_LOGIN": "1000/min"}
+        self.stack.home.create()
+        self.stack.home.join_token("east")  # known before the start, so that it is good for further nodes
+        if relayed:
+            self._relay()
+        self.stack.environ |= environ or {}
+        self._others: list[subprocess.Popen[str]] = []
+
+    def _relay(self) -> None:
+        """Ports are chosen before the first start, so that the settings can name the relays'."""
+        home: Home = self.stack.home
+        self.relays = [Relay(home.ports(create=True)["valkey"]), Relay(self.stack.port)]
+        self.stack.environ["HYDRA_NODE_REDIS_URL"] = f"redis://127.0.0.1:{self.relays[0].port}/0"
+        self.stack.environ["HYDRA_PUBLIC_URL"] = f"http://127.0.0.1:{self.relays[1].port}"
+
+    def __enter__(self) -> "Cluster":
+        self.stack.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._others:
+            self.end(process)
+        try:
+            self.stack.stop()
+        finally:
+            for relay in self.relays:
+                relay.close()
+            shutil.rmtree(self.evidence, ignore_errors=True)
+
+    # --- processes beside the stack's own
+
+    def run(self, *words: str, environ: dict[str, str] | None = None) -> "subprocess.Popen[str]":
+        """A further manage.py process with the stack's settings; ended with the cluster."""
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "manage.py"), *words],
+            env=self.stack.environ | (environ or {}),
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._others.append(process)
+        return process
+
+    def end(self, process: "subprocess.Popen[str]") -> str:
+        """Ask a further process to end; what it has printed."""
+        process.terminate()
+        try:
+            return process.communicate(timeout=20)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.communicate()[0]
+        except ValueError:  # asked before
+            return ""
+
+    @contextlib.contextmanager
+    def node(self, name: str, prefix: tuple[str, ...] = (), **config: Any) -> Iterator[str]:
+        """A further node manager with a configuration of its own, gone for good afterwards; its name."""
+        folder = Path(tempfile.mkdtemp(prefix="hydra-node-"))
+        settings = {
+            "name": name,
+            "control_plane": self.stack.environ.get("HYDRA_PUBLIC_URL", self.stack.url),
+            "join_token": self.stack.home.join_token("east"),
+            "dir": str(folder / "node"),
+            "memory_mib": 1024,
+            "vcores_milli": 2000,
+        } | config
+        (folder / "node.json").write_text(json.dumps(settings))
+        command = [*prefix, sys.executable, "-m", "nodemanager", "--config", str(folder / "node.json")]
+        environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+        with open(folder / "log", "w") as log:
+            process = subprocess.Popen([*command, "--stop-containers"], env=environ, cwd=folder, stderr=log, stdout=log)
+        try:
+            wait_until(lambda: self._is_up(name), 20, f"{name} is up")
+            yield name
+        except BaseException:
+            print((folder / "log").read_text())
+            raise
+        finally:
+            process.terminate()
+            process.wait(20)
+            self.decommission(name)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _is_up(self, name: str) -> bool:
+        return bool(self.sql("SELECT 1 FROM statestore_node WHERE name = %s AND state = 1", name))
+
+    def decommission(self, name: str) -> None:
+        """Take a node out for good; nothing when it never joined."""
+        if not self.sql("SELECT 1 FROM statestore_node WHERE name = %s", name):
+            return
+        code = DECOMMISSION + f"; nodes.decommission(SYSTEM, Node.objects.get(name={name!r}))"
+        self.stack.manage("shell", "-c", code)
+        wait_until(lambda: self.node_state(name) == NodeState.DECOMMISSIONED, 10, f"{name} is decommissioned")
+
+    # --- the API
+
+    @cached_property
+    def tenant(self) -> Client:
+        return self.stack.client("tenant")
+
+    @cached_property
+    def operator(self) -> Client:
+        return self.stack.client("operator")
+
+    def spec(self, job_name: str, script: str, /, **group: Any) -> dict[str, Any]:
+        """A job of one group whose tasks say that they started and then run ``script``."""
+        env = {"EVIDENCE": str(self.evidence)}
+        base = {"name": "main", "shell": True, "command": SAY + script, "resources": SMALL, "env": env, "grace_s": 1}
+        return {"name": job_name or "job", "groups": [base | group]}
+
+    def submit(self, spec: dict[str, Any], **options: Any) -> Job:
+        job = self.tenant.submit(spec, **options)
+        self.acknowledged.add(job.id)
+        return job
+
+    def task_job(self, job_name: str, script: str, /, **group: Any) -> Job:
+        return self.submit(self.spec(job_name, script, **group))
+
+    def wait(self, job: Job | int, timeout_s: float = 60) -> Job:
+        number = job if isinstance(job, int) else job.id
+        return self.tenant.wait(number, timeout_s=timeout_s)
+
+    def settled(self, job: Job, timeout_s: float = 60, state: str = "SUCCEEDED") -> Job:
+        ended = self.wait(job, timeout_s)
+        assert ended.state == state, f"{ended.state}: {ended.message}"
+        return ended
+
+    # --- what tasks say
+
+    def starts(self, *wanted: Job) -> list[Start]:
+        """Every process tasks have started, or those of some jobs; in order."""
+        path = self.evidence / "starts"
+        lines = path.read_text().splitlines() if path.exists() else []
+        found = [Start(c, int(i), int(a), int(p), n) for c, i, a, p, n in (line.split() for line in lines)]
+        if not wanted:
+            return found
+        containers = {c.id for job in wanted for c in self.tenant.containers(job.id)}
+        return [start for start in found if start.container in containers]
+
+    def started(self, job: Job, count: int, timeout_s: float = 30) -> list[Start]:
+        return wait_until(
+            lambda: s if len(s := self.starts(job)) >= count else [], timeout_s, f"{count} tasks of {job.name} started"
+        )
+
+    def gate(self, name: str) -> str:
+        """A shell line that waits until ``open_gate`` is called with the same name; closed from now on."""
+        (self.evidence / name).unlink(missing_ok=True)
+        return f'while [ ! -e "$EVIDENCE/{name}" ]; do sleep 0.1; done; '
+
+    def open_gate(self, name: str) -> None:
+        (self.evidence / name).touch()
+
+    # --- rows and keys
+
+    def sql(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self.connect() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def connect(self) -> psycopg.Connection:
+        return psycopg.connect(self.stack.database_url(), autocommit=True)
+
+    @cached_property
+    def redis(self) -> "redis.Redis[bytes]":
+        """As the control plane's own user, past the relays."""
+        return redis.Redis.from_url(self.stack.redis_url(), socket_timeout=10)
+
+    @cached_property
+    def broker(self) -> "redis.Redis[bytes]":
+        return redis.Redis.from_url(self.stack.broker_url(), socket_timeout=10)
+
+    def summary(self) -> dict[str, Any]:
+        """The RM's last word to the screens; empty without one."""
+        raw = self.redis.get(keys.summary(SUB_CLUSTER))
+        return json.loads(raw) if raw else {}
+
+    def leader(self) -> tuple[int, str]:
+        """(epoch, holder) of a live lease; (0, "") when nobody leads."""
+        rows = self.sql("SELECT epoch, holder FROM statestore_lease WHERE expires_at > clock_timestamp()")
+        return rows[0] if rows else (0, "")
+
+    def led(self, above: int = 0, timeout_s: float = 15) -> tuple[int, str]:
+        """Wait for a leader with an epoch above ``above``."""
+        return wait_until(
+            lambda: found if (found := self.leader())[0] > above else None, timeout_s, f"a leader above epoch {above}"
+        )
+
+    def node_id(self, name: str) -> int:
+        return int(self.sql("SELECT id FROM statestore_node WHERE name = %s", name)[0][0])
+
+    def node_state(self, name: str) -> int:
+        return int(self.sql("SELECT state FROM statestore_node WHERE name = %s", name)[0][0])
+
+    def live(self, job: Job) -> list[tuple[Any, ...]]:
+        """(id, node name, task, attempt, state) of the job's live containers."""
+        return self.sql(
+            "SELECT c.id, n.name, c.task_index, c.attempt, c.state FROM statestore_container c"
+            " JOIN statestore_node n ON n.id = c.node_id WHERE c.job_id = %s ORDER BY c.task_index",
+            job.id,
+        )
+
+    def worker_logs(self) -> str:
+        return "".join(p.read_text(errors="replace") for p in sorted(self.stack.home.logs.glob("worker-*.log")))
+
+    def lease_master(self) -> bytes:
+        """The master from which lease keys are derived, as the control plane does."""
+        import hashlib
+        import hmac
+
+        secret = self.stack.home.secrets()["secret_key"].encode()
+        return hmac.digest(secret, b"container leases", hashlib.sha256)
+
+    # --- faults
+
+    @staticmethod
+    def signal(pid: int, sig: int = signal.SIGKILL) -> None:
+        """Signal one process of a task, as somebody outside might."""
+        os.kill(pid, sig)
+
+    @contextlib.contextmanager
+    def cut_off(self, name: str) -> Iterator[int]:
+        """Nothing passes between this node and the control plane; its number."""
+        node = self.node_id(name)
+        for relay in self.relays:
+            relay.cut.add(node)
+        try:
+            yield node
+        finally:
+            for relay in self.relays:
+                relay.cut.discard(node)
+
+    @contextlib.contextmanager
+    def frozen(self, name: str) -> Iterator[int]:
+        """A process of the stack, stopped by signal; its process id."""
+        pid = self.stack.kill(name, signal.SIGSTOP)
+        try:
+            yield pid
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def calm(self) -> None:
+        """Everything runs, somebody leads, every real node is up and obeys the current leader."""
+        for process in self.stack.state()["processes"]:
+            if process["state"] != "done":
+                wait_until(lambda name=process["name"]: self.stack.ready(name), 40, f"{process['name']} runs")
+        self.led()
+        wait_until(self._nodes_up, 40, "every node is up")
+
+    def _nodes_up(self) -> bool:
+        rows = self.sql("SELECT state FROM statestore_node WHERE name LIKE 'east-%%' OR name LIKE 'hollow-%%'")
+        return bool(rows) and all(state == 1 for (state,) in rows)
+
+
+def seconds(since: float) -> float:
+    return round(time.monotonic() - since, 2)
+
+
+def within(limit_s: float, condition: Callable[[], Any], what: str, every_s: float = 0.02) -> float:
+    """Wait for a condition; how many seconds it took, which must be at most ``limit_s``."""
+    began = time.monotonic()
+    wait_until(condition, limit_s, what, every_s)
+    took = seconds(began)
+    print(f"measured: {what}: {took} s (limit {limit_s:g} s)")
+    return took

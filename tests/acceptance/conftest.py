@@ -1,0 +1,51 @@
+"""One cluster for most fault tests: whatever they do to it, it must come back by itself."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.acceptance import afterwards
+from tests.acceptance.cluster import Cluster
+
+
+class Kept:
+    """The cluster of this session; replaced by a new one when a test has left it broken."""
+
+    def __init__(self, make: Callable[[], Cluster]) -> None:
+        self.make = make
+        self.cluster: Cluster | None = None
+
+    def ready(self) -> Cluster:
+        if self.cluster is not None:
+            try:
+                self.cluster.calm()
+            except Exception:
+                self.drop()
+        if self.cluster is None:
+            self.cluster = self.make()
+            self.cluster.__enter__()
+            self.cluster.calm()
+        return self.cluster
+
+    def drop(self) -> None:
+        broken, self.cluster = self.cluster, None
+        if broken is not None:
+            broken.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    held = Kept(lambda: Cluster(tmp_path_factory.mktemp("cluster") / "home"))
+    yield held
+    held.drop()
+
+
+@pytest.fixture
+def cluster(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A calm cluster of three nodes; after the test the invariants are checked, and its jobs are killed."""
+    calm = kept.ready()
+    yield calm
+    for (job,) in calm.sql("SELECT id FROM statestore_job WHERE state < 10"):
+        calm.tenant.kill(job, "the test is over")
+        calm.wait(job, 30)
+    afterwards.holds(calm)

@@ -1,0 +1,67 @@
+"""Nodes whose heartbeats get lost: a node is lost when it has been silent for long, and for no other reason."""
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.acceptance import afterwards
+from tests.acceptance.cluster import Cluster
+from tests.stack import wait_until
+
+NODES = 200
+LOST_S = 8.0
+SOAK_S = 600
+
+
+@pytest.fixture(scope="module")
+def flapping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("flap") / "home", nodes=0, relayed=False) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize(("loss", "usual_s"), [(0.2, 8), (0.5, 25)])
+def test_at_most_one_lost_for_each_real_silence(flapping: Cluster, soak: bool, loss: float, usual_s: float):
+    """A silence is what the hollow nodes themselves have measured between two reports that arrived."""
+    told = told_lost(flapping)
+    words = ["--sub-cluster", "east", "--nodes", str(NODES), "--loss", str(loss), "--remember"]
+    hollow = flapping.run("hollow", *words)
+    wait_until(lambda: up(flapping) == NODES, 60, "every node was heard of")
+    jobs = []
+    ends = time.monotonic() + (SOAK_S if soak else usual_s)
+    while time.monotonic() < ends:
+        jobs.append(flapping.task_job("flapped", "true", count=50))
+        time.sleep(0.5)  # the pace of the load
+    for job in jobs:
+        flapping.settled(job, 60)
+    afterwards.holds(flapping)
+    lost = told_lost(flapping) - told
+    tally = json.loads(flapping.end(hollow))
+    silences = {int(node): gaps for node, gaps in tally["silences"].items()}
+    outages = Counter({node: sum(gap >= LOST_S - 0.5 for gap in gaps) for node, gaps in silences.items()})
+    withheld = tally["withheld"] / (tally["withheld"] + tally["statuses"])
+    print(f"measured: {withheld:.0%} lost: {lost.total()} times LOST, {outages.total()} silences of 8 s")
+    assert tally["repeated"] == 0
+    assert abs(withheld - loss) < 0.1
+    assert all(count <= outages[node] for node, count in lost.items()), f"{lost} but {outages}"
+    if loss < 0.3 and not soak:  # in ten minutes of 200 nodes eight losses in a row may happen
+        assert lost.total() == outages.total() == 0
+
+
+def up(cluster: Cluster) -> int:
+    return int(cluster.sql("SELECT count(*) FROM statestore_node WHERE state <> 0")[0][0])
+
+
+def told_lost(cluster: Cluster) -> Counter[int]:
+    """How often the RM said of each node that it is lost, by node id."""
+    names = [
+        n
+        for line in cluster.worker_logs().splitlines()
+        if "nodes lost" in line
+        for n in re.findall(r"hollow-\d+", line)
+    ]
+    ids = dict(cluster.sql("SELECT name, id FROM statestore_node"))
+    return Counter(ids[name] for name in names)

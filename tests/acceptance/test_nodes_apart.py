@@ -1,0 +1,136 @@
+"""A node that shares neither network nor files with the control plane: all it needs travels over HTTP and Redis."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance import afterwards
+from tests.acceptance.cluster import Cluster
+from tests.acceptance.relay import Relay
+from tests.stack import wait_until
+from tests.stores import ROOT
+
+CENSUS = ROOT / "examples" / "stdlib-census" / "job.yaml"
+OURS, THEIRS = "10.231.77.1", "10.231.77.2"
+# Mounts an empty folder over the control plane's, then becomes the node manager.
+HIDE = 'mount -t tmpfs -o size=4k none "$0" && exec "$@"'
+
+
+@dataclass
+class Space:
+    """A network namespace joined to ours by one cable. ``cable``: our end."""
+
+    name: str
+    cable: str
+
+    def enter(self, hidden: Path) -> tuple[str, ...]:
+        return ("ip", "netns", "exec", self.name, "unshare", "--mount", "sh", "-c", HIDE, str(hidden))
+
+    def plug(self, state: str) -> None:
+        ip("link", "set", self.cable, state)
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def space() -> Iterator[Space]:
+    mark = f"hy{os.getpid()}"
+    made = Space(mark, f"{mark}a")
+    far = f"{mark}b"
+    try:
+        ip("netns", "add", mark)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no network namespace may be made here: {getattr(error, 'stderr', b'') or error}")
+    try:
+        ip("link", "add", made.cable, "type", "veth", "peer", "name", far)
+        ip("link", "set", far, "netns", mark)
+        ip("addr", "add", f"{OURS}/30", "dev", made.cable)
+        made.plug("up")
+        ip("-n", mark, "addr", "add", f"{THEIRS}/30", "dev", far)
+        ip("-n", mark, "link", "set", far, "up")
+        yield made
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no network between namespaces may be made here: {error.stderr.decode()}")
+    finally:
+        subprocess.run(["ip", "link", "del", made.cable], check=False, capture_output=True)
+        subprocess.run(["ip", "netns", "del", mark], check=False)
+
+
+@pytest.fixture(scope="module")
+def apart(space: Space, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Web listens on our end of the cable alone, Redis is reached over it, and the one node is at the other end."""
+    cluster = Cluster(tmp_path_factory.mktemp("apart") / "home", nodes=0, relayed=False)
+    stack = cluster.stack
+    redis = Relay(stack.home.ports(create=True)["valkey"], OURS)
+    cluster.relays.append(redis)
+    stack.url = f"http://{OURS}:{stack.port}"
+    stack.environ |= {
+        "HYDRA_HTTP_HOST": OURS,
+        "HYDRA_PUBLIC_URL": stack.url,
+        "HYDRA_ALLOWED_HOSTS": OURS,
+        "HYDRA_NODE_REDIS_URL": f"redis://{OURS}:{redis.port}/0",
+    }
+    with cluster, cluster.node("far", prefix=space.enter(stack.home.root), vcores_milli=4000, memory_mib=4096):
+        yield cluster
+
+
+def agent(cluster: Cluster) -> int:
+    """Process id of the far node's agent."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        words = path.read_bytes().split(b"\0") if path.exists() else []
+        if b"nodemanager" in words and any(b"hydra-node-" in w for w in words):
+            return int(path.parent.name)
+    raise AssertionError("the agent does not run")
+
+
+def test_it_sees_neither_our_files_nor_our_network(apart: Cluster, space: Space):
+    pid = agent(apart)
+    assert Path(f"/proc/{pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
+    assert list(Path(f"/proc/{pid}/root{apart.stack.home.root}").iterdir()) == []
+    job = apart.task_job("look", "cat /proc/net/dev")
+    apart.settled(job)
+    (container,) = apart.tenant.containers(job.id)
+    text = "".join(piece.data for piece in apart.tenant.logs(container.id, follow=True))
+    assert f"{space.name}b:" in text and f"{space.cable}:" not in text
+
+
+def test_the_census_runs_there_and_its_results_come_back(apart: Cluster, tmp_path: Path):
+    job = apart.tenant.submit(CENSUS)
+    apart.acknowledged.add(job.id)
+    apart.settled(job, 120)
+    outputs = {(o.group, o.name): o for o in apart.tenant.outputs(job.id)}
+    report = apart.tenant.download(outputs["reduce", "report"].digest, tmp_path / "report.txt").read_text()
+    assert len(report.splitlines()) > 10
+    assert sum(group == "map" for group, _ in outputs) >= 1
+    assert {c.node for c in apart.tenant.containers(job.id)} == {"far"}
+    assert len([c for c in apart.tenant.containers(job.id) if c.group == "map"]) == 8
+    afterwards.holds(apart)
+
+
+def test_a_pulled_cable_delays_logs_and_outputs_and_loses_none(apart: Cluster, space: Space, tmp_path: Path):
+    """Shorter than what makes a node lost; the task ends while nobody can hear of it."""
+    script = apart.gate("pulled") + "seq 1 2000; echo far > out; echo done >> $EVIDENCE/ended"
+    job = apart.task_job("pulled", script, outputs=[{"name": "out", "path": "out"}])
+    start = apart.started(job, 1)[0]
+    space.plug("down")
+    began = time.monotonic()
+    apart.open_gate("pulled")
+    wait_until(lambda: (apart.evidence / "ended").exists() and not start.alive, 10, "it has ended unheard")
+    wait_until(lambda: time.monotonic() - began > 4, 10, "the outage has lasted for four heartbeats")
+    assert not apart.tenant.job(job.id).ended
+    space.plug("up")
+    apart.settled(job, 30)
+    (container,) = apart.tenant.containers(job.id)
+    text = "".join(piece.data for piece in apart.tenant.logs(container.id, follow=True))
+    assert text.split() == [str(n) for n in range(1, 2001)]
+    (output,) = apart.tenant.outputs(job.id)
+    assert apart.tenant.download(output.digest, tmp_path / "out").read_text() == "far\n"
+    assert len(apart.starts(job)) == 1
+    afterwards.holds(apart)

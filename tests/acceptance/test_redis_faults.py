@@ -1,0 +1,99 @@
+"""Redis killed, emptied, full, paused: everything in it is a hint that comes again."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.acceptance.cluster import Cluster, seconds, within
+from tests.stack import wait_until
+from wire.states import NodeState
+
+ACTIVE_S = 30
+ACCEPT_S = 3
+
+
+@contextmanager
+def outage(cluster: Cluster, fault: str, soak: bool) -> Iterator[None]:
+    """Inject the fault; it is over when the block is left. A kill and a loss are over at once."""
+    r = cluster.redis
+    if fault == "killed":
+        cluster.stack.kill("valkey")
+        yield
+    elif fault == "emptied":
+        r.flushall()
+        yield
+    elif fault == "replaced by an empty one":
+        (cluster.stack.home.root / "valkey" / "users.acl").unlink()
+        cluster.stack.kill("valkey")
+        yield
+    elif fault == "full":
+        used = r.config_get("maxmemory")["maxmemory"]
+        r.config_set("maxmemory", "1")
+        yield
+        time.sleep(60 if soak else 6)  # the outage itself
+        r.config_set("maxmemory", used)
+    else:
+        with cluster.frozen("valkey"):
+            yield
+            time.sleep(60 if soak else 12)  # the outage itself
+
+
+@pytest.mark.parametrize("fault", ["killed", "emptied", "replaced by an empty one", "full", "paused"])
+def test_nothing_is_lost_and_all_is_active_again(cluster: Cluster, fault: str, soak: bool):
+    name = fault.split(maxsplit=1)[0]
+    job = cluster.task_job(name, cluster.gate(name) + "exit 0", count=4)
+    starts = cluster.started(job, 4)
+    with outage(cluster, fault, soak):
+        began = time.monotonic()
+        during = [cluster.task_job(f"{name}-during-{i}", "true") for i in range(5)]
+        took = seconds(began)
+        print(f"measured: five submits while Redis is {fault}: {took} s")
+        assert took < 5 * ACCEPT_S
+    over = time.monotonic()
+    for submitted in during:
+        cluster.settled(submitted, ACTIVE_S)
+    after = cluster.settled(cluster.task_job(f"{name}-after", "true"), ACTIVE_S)
+    print(f"measured: Redis {fault}: from its return to everything submitted done: {seconds(over)} s (limit 30 s)")
+    assert seconds(over) <= ACTIVE_S
+    assert after.succeeded
+    within(ACTIVE_S, lambda: active(cluster), f"Redis {fault}: leader, summary and nodes are active")
+    assert all(start.alive for start in starts), "a container was stopped"
+    assert cluster.starts(job) == starts
+    cluster.open_gate(name)
+    cluster.settled(job)
+
+
+def active(cluster: Cluster) -> bool:
+    """Somebody leads, shows fresh sums, and hears every node."""
+    summary = cluster.summary()
+    fresh = bool(summary) and abs(time.time() - summary["at"]) < 6 and summary["epoch"] == cluster.leader()[0]
+    heard = fresh and all(node[1] == NodeState.UP and node[9] < 4000 for node in summary["nodes"] if node[1] < 4)
+    return heard and not summary["frozen"]
+
+
+def test_credentials_of_nodes_are_restored(cluster: Cluster):
+    names = [f"node-{cluster.node_id(f'east-{i}')}" for i in (1, 2, 3)]
+    assert set(names) <= set(cluster.redis.acl_users())
+    cluster.redis.acl_deluser(*names)
+    cluster.redis.flushall()
+    within(ACTIVE_S, lambda: set(names) <= set(cluster.redis.acl_users()), "Redis users are restored")
+    within(ACTIVE_S, lambda: active(cluster), "users lost: everything is active")
+
+
+@pytest.mark.parametrize("fault", ["emptied", "full"])
+def test_the_post_is_taken_although_the_broker_was(cluster: Cluster, fault: str):
+    if fault == "emptied":
+        cluster.broker.flushall()
+    else:
+        cluster.broker.config_set("maxmemory", "1")
+    job = cluster.settled(cluster.task_job(f"broker-{fault}", "true"))
+    assert job.succeeded
+    if fault == "full":
+        cluster.broker.config_set("maxmemory", str(512 << 20))
+    epoch, holder = cluster.led()
+    cluster.stack.kill(holder, signal.SIGKILL)
+    within(ACTIVE_S, lambda: cluster.leader()[0] > epoch, f"broker {fault}, leader killed: another leads")
+    wait_until(lambda: cluster.stack.ready(holder), 20, "the killed worker is back")
