@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from controlplane.rm.ports import BusDown, Fenced
 from wire import keys
@@ -27,6 +29,7 @@ return 1
 _BATCH = 500  # documents per script call, so that no call holds Redis for long
 TEMPLATE_TTL_S = 2 * 86400
 _SUMMARY_TTL_S = 15
+TIMEOUT_S = 1.0
 WOKEN_MAX = 1000  # nodes with news that one round takes; the rest wait for the next
 
 
@@ -44,7 +47,10 @@ class RedisBus:
     def __init__(self, url: str, sub_cluster_id: int, epoch: int, restore_acl: Callable[[], object]):
         self.s, self.epoch = sub_cluster_id, epoch
         self._restore_acl = restore_acl
-        self._redis = redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=2)
+        # Short and without retries: a paused Redis must not keep the leader from renewing its lease.
+        self._redis = redis.Redis.from_url(
+            url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=Retry(NoBackoff(), 0)
+        )
         self._publish = self._redis.register_script(_PUBLISH)
 
     def close(self) -> None:

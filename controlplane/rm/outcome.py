@@ -22,6 +22,7 @@ def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, 
     k = len(nodes)
     tasks, attempts = group.run.take(k)
     master.allocated(job.run, k)
+    ids.container_id(sub, m.epoch, m.counter + k)  # past the last number a new epoch is needed
     first = ids.container_id(sub, m.epoch, m.counter + 1)
     m.counter += k
     numbers = np.arange(first, first + k, dtype=np.int64)

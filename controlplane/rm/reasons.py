@@ -9,7 +9,7 @@ from controlplane.rm.memory import Memory
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import AXIS, Snapshot
 
-_UNITS = {"memory_mib": "MiB of memory", "vcores_milli": "thousandths of a core", "gpus": "GPUs"}
+_UNITS = ("MiB of memory", "cores", "GPUs")  # along AXIS
 
 
 def explain(m: Memory, s: Snapshot, group: GroupEntry, missing: int, why: int, queue: int) -> dict[str, Any]:
@@ -42,8 +42,14 @@ def _no_match(m: Memory, s: Snapshot, group: GroupEntry) -> str:
     over = np.flatnonzero(group.shape > largest)
     if not len(over):
         return "No single node is large enough in every resource."
-    name = AXIS[over[0]]
-    return f"Asked {group.shape[over[0]]:,} {_UNITS[name]} per container; the largest node has {largest[over[0]]:,}."
+    i = int(over[0])
+    asked, most = _number(i, group.shape[i]), _number(i, largest[i])
+    return f"Asked {asked} {_UNITS[i]} per container; the largest node has {most}."
+
+
+def _number(axis: int, amount: int) -> str:
+    """An amount as people say it: cores, not thousandths."""
+    return f"{amount / 1000:g}" if AXIS[axis] == "vcores_milli" else f"{amount:,}"
 
 
 def _largest_free(m: Memory, s: Snapshot, group: GroupEntry) -> dict[str, Any]:
@@ -56,8 +62,8 @@ def _largest_free(m: Memory, s: Snapshot, group: GroupEntry) -> dict[str, Any]:
     over = np.flatnonzero(group.shape > largest)
     if not len(over):
         return numbers | {"text": "No single node has room in every resource at once; it starts when one has."}
-    i = over[0]
-    text = (
-        f"Largest free piece {largest[i]:,} {_UNITS[AXIS[i]]}, asked {group.shape[i]:,}; it starts when room is free."
-    )
-    return numbers | {"text": text}
+    i = int(over[0])
+    free_piece, asked = _number(i, largest[i]), _number(i, group.shape[i])
+    return numbers | {
+        "text": f"Largest free piece {free_piece} {_UNITS[i]}, asked {asked}; it starts when room is free."
+    }

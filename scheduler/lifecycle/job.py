@@ -82,7 +82,8 @@ def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, 
     if task == TaskState.PENDING:
         out.append(Tell("retry", f"{group.name}[{e.index}] {describe(e)}; it will be tried again"))
     elif task == TaskState.FAILED and not job.stopping:
-        out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {group.launches[e.index]} attempts")
+        attempts = int(group.launches[e.index])
+        out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {attempts} attempt{'s' * (attempts > 1)}")
     if not group.unfinished and not terminal(group.state):
         job.open_groups -= 1
         group.become(group.outcome)

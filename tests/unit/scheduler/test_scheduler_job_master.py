@@ -134,7 +134,7 @@ def test_one_exhausted_task_fails_the_job_fast() -> None:
     task, out = end(job, 1, C.FAILED, reason=R.SIGNAL, exit_code=-9)
     assert task == T.FAILED
     assert [type(i) for i in out] == [Tell, StopAll]
-    assert out[0].message == "g0[1] was ended by signal 9 after 1 attempts"
+    assert out[0].message == "g0[1] was ended by signal 9 after 1 attempt"
     assert (job.state, job.stopping) == (J.KILLING, True)
     assert first.wanted == 0, "nothing new starts once the job is stopping"
     assert end(job, 0, C.SUCCEEDED) == (T.SUCCEEDED, [])  # it was faster than the order to stop
