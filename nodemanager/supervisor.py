@@ -20,9 +20,9 @@ from typing import Any
 
 from nodemanager import launch
 from nodemanager.cgroups import Cgroups, find
+from nodemanager.lines import Lines
 from nodemanager.task import Task, load
 
-MAX_LINE = 4 << 20
 MAX_FAILURES = 100
 
 
@@ -36,9 +36,7 @@ class Supervisor:
         self.groups: Cgroups = find(name) if name else Cgroups()
         self.tasks: dict[int, Task] = {}
         self.by_pid: dict[int, Task] = {}
-        self.agent: socket.socket | None = None
-        self.inbox = bytearray()
-        self.outbox = bytearray()
+        self.agent: Lines | None = None
         self.agent_gone_at = time.monotonic()
         self.quitting = False
         self.next_check = 0.0
@@ -87,71 +85,28 @@ class Supervisor:
         except OSError:
             return
         self._drop_agent()  # the newest agent is the agent: an older one is gone or going
-        connection.setblocking(False)
-        self.agent = connection
-        self.selector.register(connection, selectors.EVENT_READ, self._talk)
+        self.agent = Lines(self.selector, connection, self._told, self._agent_left)
 
     def _drop_agent(self) -> None:
         if self.agent is not None:
-            self.selector.unregister(self.agent)
             self.agent.close()
-            self.agent = None
-        self.inbox.clear()
-        self.outbox.clear()
+        self._agent_left()
+
+    def _agent_left(self) -> None:
+        self.agent = None
         self.agent_gone_at = time.monotonic()
 
-    def _talk(self, mask: int) -> None:
-        if self.agent is None:
-            return
+    def _told(self, line: bytes) -> None:
         try:
-            if mask & selectors.EVENT_READ:
-                data = self.agent.recv(1 << 16)
-                if not data:
-                    self._drop_agent()
-                    return
-                self.inbox += data
-            self._flush()
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._drop_agent()
-            return
-        self._lines()
-
-    def _lines(self) -> None:
-        while (end := self.inbox.find(b"\n")) >= 0:
-            line = bytes(self.inbox[:end])
-            del self.inbox[: end + 1]
-            try:
-                message = json.loads(line)
-                OPERATIONS[message["op"]](self, message)
-            except (ValueError, KeyError, TypeError) as error:
-                self.say({"ev": "refused", "error": f"{type(error).__name__}: {error}"})
-        if len(self.inbox) > MAX_LINE:
-            self._drop_agent()
+            message = json.loads(line)
+            OPERATIONS[message["op"]](self, message)
+        except (ValueError, KeyError, TypeError) as error:
+            self.say({"ev": "refused", "error": f"{type(error).__name__}: {error}"})
 
     def say(self, message: dict[str, Any]) -> None:
         """Send to the agent when there is one; what it misses it learns from the list."""
-        if self.agent is None:
-            return
-        self.outbox += json.dumps(message, separators=(",", ":")).encode() + b"\n"
-        try:
-            self._flush()
-        except OSError:
-            self._drop_agent()
-
-    def _flush(self) -> None:
-        if self.agent is None:
-            return
-        try:
-            while self.outbox:
-                sent = self.agent.send(self.outbox)
-                del self.outbox[:sent]
-        except BlockingIOError:
-            pass
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outbox else 0)
-        if self.selector.get_key(self.agent).events != events:
-            self.selector.modify(self.agent, events, self._talk)
+        if self.agent is not None:
+            self.agent.say(message)
 
     # --- what the agent may ask for
 

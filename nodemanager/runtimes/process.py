@@ -13,6 +13,7 @@ from typing import Any
 
 from nodemanager.events import Adopted
 from nodemanager.launch import Order
+from nodemanager.lines import Lines
 from nodemanager.log import note
 from nodemanager.runtimes import Happened, exit_from
 
@@ -37,10 +38,9 @@ class ProcessRuntime:
         self.cgroup, self.max_disconnect_s = cgroup, max_disconnect_s
         self.selector, self.tell = selector, tell
         self.enforces: list[str] = []
-        self.connection: socket.socket | None = None
+        self.connection: Lines | None = None
         self.child: subprocess.Popen[bytes] | None = None
         self.spawned_at = float("-inf")
-        self.inbox, self.outbox = bytearray(), bytearray()
         self.pid = 0
         self.listed = False  # orders wait for the list, or it would not name what they start
         self.seen = False
@@ -82,42 +82,14 @@ class ProcessRuntime:
         except OSError:
             connection.close()
             return False
-        connection.setblocking(False)
-        self.connection = connection
-        self.inbox.clear()
-        self.outbox.clear()
-        self.selector.register(connection, selectors.EVENT_READ, self._ready)
+        self.connection = Lines(self.selector, connection, lambda line: self._hear(json.loads(line)), self._lost)
         self.listed = False
-        self._say({"op": "list"})
+        self.connection.say({"op": "list"})
         return True
 
     def _lost(self) -> None:
-        if self.connection is not None:
-            self.selector.unregister(self.connection)
-            self.connection.close()
-            self.connection = None
-            self.tell(Happened("down"))
-
-    def _ready(self, mask: int) -> None:
-        if self.connection is None:
-            return
-        try:
-            if mask & selectors.EVENT_READ:
-                data = self.connection.recv(1 << 18)
-                if not data:
-                    self._lost()
-                    return
-                self.inbox += data
-            self._flush()
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._lost()
-            return
-        *lines, rest = self.inbox.split(b"\n")
-        self.inbox = bytearray(rest)
-        for line in lines:
-            self._hear(json.loads(line))
+        self.connection = None
+        self.tell(Happened("down"))
 
     def _hear(self, message: dict[str, Any]) -> None:
         kind, cid = message["ev"], message.get("id", 0)
@@ -134,25 +106,8 @@ class ProcessRuntime:
 
     def _say(self, message: dict[str, Any]) -> None:
         """A word lost with the connection is said again: the core acts on the next list."""
-        if self.connection is None:
-            return
-        self.outbox += json.dumps(message, separators=(",", ":")).encode() + b"\n"
-        try:
-            self._flush()
-        except OSError:
-            self._lost()
-
-    def _flush(self) -> None:
-        if self.connection is None:
-            return
-        try:
-            while self.outbox:
-                del self.outbox[: self.connection.send(self.outbox)]
-        except BlockingIOError:
-            pass
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outbox else 0)
-        if self.selector.get_key(self.connection).events != events:
-            self.selector.modify(self.connection, events, self._ready)
+        if self.connection is not None:
+            self.connection.say(message)
 
     def start(self, order: Order) -> None:
         if self.listed:
@@ -166,13 +121,12 @@ class ProcessRuntime:
 
     def close(self, quit_runtime: bool) -> None:
         """Let go of the supervisor; with ``quit_runtime`` it ends once nothing runs."""
-        if quit_runtime and self.connection is not None:
-            self.connection.setblocking(True)
-            self._say({"op": "quit"})
-        if self.connection is not None:
-            self.selector.unregister(self.connection)
-            self.connection.close()
-            self.connection = None
+        if self.connection is None:
+            return
+        if quit_runtime:
+            self.connection.say_and_close({"op": "quit"})
+        self.connection.close()
+        self.connection = None
 
 
 def adopted(raw: dict[str, Any]) -> Adopted:
