@@ -1,5 +1,6 @@
 """A whole stack as a user starts it, for tests that break it."""
 
+import atexit
 import os
 import shutil
 import signal
@@ -42,6 +43,8 @@ class Stack:
         self.environ |= {"HYDRA_TIED_TO": str(os.getpid())} | (environ or {})  # killed tests leave no stack behind
         self.url = f"http://127.0.0.1:{self.port}"
         self._clients: list[Client] = []
+        if self.home.sockets != self.home.run:  # outside the test's folder, because that one's path is long
+            atexit.register(shutil.rmtree, self.home.sockets, ignore_errors=True)
 
     def __enter__(self) -> "Stack":
         self.start()
@@ -49,8 +52,6 @@ class Stack:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        if self.home.sockets != self.home.run:
-            shutil.rmtree(self.home.sockets, ignore_errors=True)
 
     def manage(self, *words: str, check: bool = True, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
         """Run a manage.py command against this stack."""
