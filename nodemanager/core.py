@@ -10,7 +10,7 @@ from typing import Any
 
 from nodemanager import events as ev
 from nodemanager.events import Exit, Instruction
-from nodemanager.lifecycle import TRANSITIONS, Container, Phase, from_meta, judge, report
+from nodemanager.lifecycle import TRANSITIONS, Container, Phase, by_order, from_meta, judge, report
 from wire.desired import WRITER_RM, Desired, Lease
 from wire.ids import format_container
 from wire.states import ContainerReason as Reason
@@ -248,6 +248,8 @@ class Core:
             container = from_meta(record, at)
             self.containers[record.container_id] = container
             self.note("warning", "adopted a container local state did not know", container=record.container_id)
+        elif container.phase < Phase.STOPPING:
+            by_order(container, record)
         if container.phase is Phase.ENDED:
             if record.exit is None:  # ended for us, yet it runs: cannot be wanted
                 self.out.append(ev.Kill(record.container_id))

@@ -133,18 +133,20 @@ def report(c: Container) -> ContainerReport:
 
 def from_meta(record: Adopted, at: float) -> Container:
     """A container rebuilt from what the runtime kept about it."""
-    meta = record.meta
-    raw = meta.get("lease")
+    raw = record.meta.get("lease")
     lease = lease_from_json(raw) if isinstance(raw, dict) else None
-    grace = meta.get("grace_s", 5.0)
-    return Container(
-        record.container_id,
-        lease,
-        Phase.RUNNING,
-        at,
-        grace_s=float(grace) if isinstance(grace, (int, float)) else 5.0,
-        collects=bool(meta.get("outputs")),
-    )
+    container = Container(record.container_id, lease, Phase.RUNNING, at)
+    by_order(container, record)
+    return container
+
+
+def by_order(c: Container, record: Adopted) -> None:
+    """Take in what the start order says; local state may have been saved before the template came."""
+    grace = record.meta.get("grace_s")
+    if isinstance(grace, (int, float)):
+        c.grace_s = float(grace)
+    if "outputs" in record.meta:
+        c.collects = bool(record.meta["outputs"])
 
 
 def lease_to_json(lease: Lease) -> dict[str, Any]:

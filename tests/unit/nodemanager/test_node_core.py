@@ -232,6 +232,18 @@ def test_the_runtimes_list_is_the_truth_about_processes() -> None:
     assert world.want({1: 1, 2: 1, 3: 1, 4: 1}) == [ev.Stop(9, OMITTED_GRACE_S)]  # now a document proves it stale
 
 
+def test_a_process_that_ended_unseen_is_collected_although_state_was_saved_before_its_template() -> None:
+    world = World()
+    world.want({1: int(Want.RUN)}, lease(1))  # saved in this phase, which knows of no outputs yet
+    saved = container_from_json(container_to_json(world.core.containers[1]), world.at)
+    after = World()
+    after.core.containers[1] = saved
+    meta = {"lease": lease_to_json(lease(1)), "grace_s": 1.5, "outputs": [["o", "o", False]]}
+    assert after.hear(ev.RuntimeListed([ev.Adopted(1, meta, 9, ev.Exit(code=0))], after.at)) == [ev.Collect(1)]
+    after.hear(ev.Collected(1, "", after.at))
+    assert after.result() == (State.SUCCEEDED, Reason.NONE)
+
+
 def test_state_alone_kills_nothing() -> None:
     world = World()
     assert world.hear(ev.RuntimeListed([ev.Adopted(1, {"lease": "garbage"}, 7)], world.at)) == []
