@@ -114,9 +114,10 @@ def test_flipped_bits_and_cut_or_grown_bytes(s: status.NodeStatus, data: st.Data
 
 @given(statuses, st.integers(0, 2**63 - 1))
 @settings(max_examples=100, deadline=None)
-def test_a_replay_is_neither_taken_nor_counted(s: status.NodeStatus, known: int) -> None:
+def test_a_replay_is_counted_and_not_taken(s: status.NodeStatus, known: int) -> None:
+    """The last status is met again at every sweep; an older one has been put back by somebody."""
     box = read(status.encode(s), known)
-    assert box.rejected == 0
+    assert box.rejected == (s.seq < known)
     assert len(box.at) == (s.seq > known)
 
 
