@@ -102,6 +102,8 @@ class HollowNodes:
             changed |= self._finish(time.monotonic())
             self._report(changed, beating)
             time.sleep(max(0.0, tick_s - (time.monotonic() - began)))
+        for node in self.nodes.values():
+            self._note_silence(node, time.monotonic())
 
     def _slices(self, parts: int) -> list[list[int]]:
         ids = sorted(self.nodes)
