@@ -84,12 +84,15 @@ class Leader:
         """Lead until ``stop``; raises ``Fenced`` or ``StoreDown`` when it cannot go on."""
         self._round(Duties(intents=True))
         while not stop.is_set():
+            # Every step may wait a while for a Redis that does not answer; the lease must outlast their sum.
             woken = self._wait()
+            self._renew()
             duties = self._duties(woken)
             if self._due(duties):
                 self._round(duties)
             self._renew()
             self._show()
+            self._renew()
 
     def _wait(self) -> set[str]:
         """Sleep until there is news or a duty falls due."""

@@ -46,6 +46,7 @@ def test_nothing_is_lost_and_all_is_active_again(cluster: Cluster, fault: str, s
     name = fault.split(maxsplit=1)[0]
     job = cluster.task_job(name, cluster.gate(name) + "exit 0", count=4)
     starts = cluster.started(job, 4)
+    leader = cluster.led()
     with outage(cluster, fault, soak):
         began = time.monotonic()
         during = [cluster.task_job(f"{name}-during-{i}", "true") for i in range(5)]
@@ -60,6 +61,7 @@ def test_nothing_is_lost_and_all_is_active_again(cluster: Cluster, fault: str, s
     assert seconds(over) <= ACTIVE_S
     assert after.succeeded
     within(ACTIVE_S, lambda: active(cluster), f"Redis {fault}: leader, summary and nodes are active")
+    assert cluster.leader() == leader, "a leader that has its database leads on without Redis"
     assert all(start.alive for start in starts), "a container was stopped"
     assert cluster.starts(job) == starts
     cluster.open_gate(name)
