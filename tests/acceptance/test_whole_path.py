@@ -136,8 +136,10 @@ def test_higher_priority_goes_first_on_a_full_cluster(cluster: Cluster):
     for name, priority in (("low", -5), ("usual", 0), ("high", 7), ("usual-later", 0)):
         spec = cluster.spec(name, 'echo "$HYDRA_JOB_NAME" >> "$EVIDENCE/order"; sleep 0.2', count=3, resources=whole)
         waiting[name] = cluster.submit(spec | {"priority": priority})
-    reason = wait_until(lambda: cluster.tenant.job(waiting["low"].id).waiting, 10, "the last one says why it waits")
-    assert "asked" in reason and str(whole["vcores_milli"]) in reason.replace(",", "")
+    reason = wait_until(
+        lambda: cluster.tenant.job(waiting["low"].id).groups[0].reason, 10, "the last one says why it waits"
+    )
+    assert reason["asked"]["vcores_milli"] == whole["vcores_milli"] > reason["largest_free"]["vcores_milli"]
     cluster.open_gate("fill")
     for job in waiting.values():
         cluster.settled(job)
