@@ -19,7 +19,7 @@ NODE_VCORES_MILLI = 2000  # at least; nodes of one host share its cores
 
 
 class Stop(IntEnum):
-    """Who stops last to first: leaders before nodes, so that nothing is placed again; nodes before web, which they tell."""
+    """Highest first: leaders before nodes, so that nothing is placed again; nodes before web, which they tell."""
 
     STORES = 0
     WEB = 1

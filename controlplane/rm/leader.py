@@ -17,6 +17,7 @@ from wire import keys
 
 log = structlog.get_logger("rm")
 SWEEP_NODES = 500  # a bound on what one round reads, and so on how long it takes
+_JUDGE_S = 0.25
 _SUMMARY_S = 0.25
 _SUMMARY_IDLE_S = 4.0
 
@@ -38,6 +39,7 @@ class Timers:
 
     sweep: float = -1e9
     renew: float = -1e9
+    judged: float = -1e9
     summary: float = -1e9
     summary_took: float = 0.0
     round_began: float = -1e9
@@ -121,6 +123,9 @@ class Leader:
         ]
         if now - self.timers.sweep >= self._sweep_every_s():
             self._sweep(duties, now)
+        if now - self.timers.judged >= min(_JUDGE_S, self.pace.heartbeat_s):
+            self.timers.judged = now
+            self._judge(duties)
         return duties
 
     def _sweep_every_s(self) -> float:
@@ -136,7 +141,6 @@ class Leader:
         if self.swept >= size:
             self.swept, duties.intents = 0, True
             self._put_again(now)
-            self._judge(duties)
 
     def _put_again(self, now: float) -> None:
         """Documents that have not been echoed within two heartbeats."""
@@ -149,7 +153,7 @@ class Leader:
         m = self.memory
         due = self.round.next_due_s()
         return bool(
-            duties.statuses or duties.intents or m.placeable or m.dirty_nodes or m.republish
+            duties.statuses or duties.intents or len(duties.lost) or m.placeable or m.dirty_nodes or m.republish
             or (due is not None and due <= 0)
         )  # fmt: skip
 
