@@ -21,11 +21,16 @@ _ENDED = """SELECT id, node_id, started_at FROM statestore_container_history
     WHERE id = ANY(%(ids)s) AND finished_at >= %(since)s"""
 _WITH_STATE = f"SELECT group_no, index FROM ({_ROWS} AND state = %(state)s) t"
 _RUNNING = "SELECT DISTINCT group_no, task_index AS index FROM statestore_container WHERE job_id = %(job)s"
-_PENDING = f"""SELECT g.no AS group_no, i AS index FROM statestore_taskgroup g
-    CROSS JOIN LATERAL generate_series(0, g.count - 1) AS i WHERE g.job_id = %(job)s
+_UNDECIDED = f"""SELECT g.no AS group_no, i AS index FROM statestore_taskgroup g
+    CROSS JOIN LATERAL generate_series(0, g.count - 1) AS i WHERE g.job_id = %(job)s AND g.no = ANY(%(of)s)
     EXCEPT SELECT group_no, index FROM ({_ROWS} AND state >= 10) t
     EXCEPT SELECT group_no, index FROM ({_RUNNING}) r"""
-_BY_STATE = {TaskState.PENDING: _PENDING, TaskState.RUNNING: _RUNNING}
+# A task that no row decides waits while its group lives, and was killed with it once it has ended.
+_BY_STATE = {
+    TaskState.PENDING: _UNDECIDED,
+    TaskState.RUNNING: _RUNNING,
+    TaskState.KILLED: f"({_WITH_STATE}) UNION ({_UNDECIDED})",
+}
 
 
 def list_page(job: Job, at: Cursor, size: int, group: str | None = None, state: TaskState | None = None) -> Page:
@@ -38,7 +43,8 @@ def list_page(job: Job, at: Cursor, size: int, group: str | None = None, state: 
     }
     chosen = {no: count for no, (name, count, _) in groups.items() if group in (None, name)}
     limit = size + 1
-    pairs = _numbers(chosen, at, limit) if state is None else _in_state(job, chosen, at, limit, state)
+    of = [no for no, (_, _, st) in groups.items() if terminal(st) == (state == TaskState.KILLED)]
+    pairs = _numbers(chosen, at, limit) if state is None else _in_state(job, chosen, at, limit, state, of)
     known = _known(job, pairs)
     rows = [_task(pair, groups[pair[0]], known.get(pair, {})) for pair in pairs]
     return page(rows, pairs, size, at)
@@ -60,7 +66,8 @@ def _numbers(counts: dict[int, int], at: Cursor, limit: int) -> list[Pair]:
     return found
 
 
-def _in_state(job: Job, counts: dict[int, int], at: Cursor, limit: int, state: TaskState) -> list[Pair]:
+def _in_state(job: Job, counts: dict[int, int], at: Cursor, limit: int, state: TaskState, of: list[int]) -> list[Pair]:
+    """``of``: groups whose undecided tasks are in this state."""
     down = " DESC" if at.back else ""
     where = "group_no = ANY(%(chosen)s)"
     if at.key:
@@ -72,6 +79,7 @@ def _in_state(job: Job, counts: dict[int, int], at: Cursor, limit: int, state: T
         "day": job.submitted_at.date(),
         "state": int(state),
         "chosen": list(counts),
+        "of": of,
         "limit": limit,
     } | dict(zip(("k0", "k1"), at.key, strict=False))
     return [(r["group_no"], r["index"]) for r in rows_as_dicts(sql, values)]

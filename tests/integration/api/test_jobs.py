@@ -8,7 +8,7 @@ from controlplane.router import shapes
 from controlplane.statestore.models import AuditEntry, Intent, Job, TaskGroup
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
-from wire.states import JobState, TaskState
+from wire.states import GroupState, JobState, TaskState
 
 MISSING = {"path": "f", "digest": "0" * 64}
 
@@ -204,6 +204,20 @@ def test_tasks_without_rows_are_pending_and_pages_cross_groups(world: World) -> 
     assert back["results"] == first["results"]
     failed = world["tenant"].get(f"jobs/{row.pk}/tasks?state=FAILED").json()["results"][0]
     assert (failed["exit_code"], failed["node"]) == (3, "west-1")
+
+
+def test_tasks_that_never_ran_were_killed_with_their_group(world: World) -> None:
+    row = submitted(world, groups=[{"name": "map", "count": 3, "command": ["x"]}])
+    node = world.nodes[0].session.node_id
+    rows.end(rows.container(row, node, 0, 1), TaskState.KILLED, -9)
+    TaskGroup.objects.filter(job=row).update(state=GroupState.KILLED)
+
+    def tasks(query: str) -> list[tuple[int, str]]:
+        found = world["tenant"].get(f"jobs/{row.pk}/tasks?{query}").json()["results"]
+        return [(t["index"], t["state"]) for t in found]
+
+    assert tasks("") == tasks("state=KILLED") == [(0, "KILLED"), (1, "KILLED"), (2, "KILLED")]
+    assert tasks("state=PENDING") == []
 
 
 def test_containers_of_both_tables_in_one_order(world: World) -> None:
