@@ -37,7 +37,9 @@ class Command(BaseCommand):
         environ = os.environ | {"PYTHONPATH": str(REPO)}
         for name in ("DJANGO_SETTINGS_MODULE", *own_settings()):
             environ.pop(name, None)
-        environ["HYDRA_SOAK"] = "1" if "--soak" in options["words"] else environ.get("HYDRA_SOAK", "0")
+        soak = "--soak" in options["words"] or environ.pop("HYDRA_SOAK", "0") == "1"
+        if soak:
+            environ["HYDRA_SOAK"] = "1"
         left_out = []
         frontend_status = 0
         if not words:
@@ -46,7 +48,7 @@ class Command(BaseCommand):
             left_out += [f"front end: {reason}"] if reason else []
         if reason := browser_cannot():
             left_out.append(f"browser: {reason}")
-        if environ["HYDRA_SOAK"] != "1":
+        if not soak:
             left_out.append("soak: the long variants of the fault tests run with --soak")
         status = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=REPO, env=environ, check=False).returncode
         for line in left_out:
