@@ -49,7 +49,7 @@ class ContainerReason(IntEnum):
 
     NONE = 0
     EXIT_CODE = 1  # the command ended with a non-zero status
-    SIGNAL = 2  # the command was ended by a signal nobody here sent
+    SIGNAL = 2  # the command was ended by a signal nobody here sent; exit code 128 + signal
     TIMEOUT = 3
     MEMORY = 4  # over its memory limit
     LOCALIZATION = 5  # a file could not be fetched or failed its digest

@@ -30,6 +30,12 @@ class End:
     exit_code: int
     ran_s: float
 
+    @property
+    def blameless(self) -> bool:
+        """Whether the task cannot be held to have failed: stopped, lost, or ended while nobody could see how."""
+        gone = self.state in (ContainerState.LOST, ContainerState.KILLED)
+        return gone or self.reason == ContainerReason.EXIT_UNKNOWN
+
 
 @dataclass(slots=True)
 class GroupRun:
@@ -156,7 +162,7 @@ class GroupRun:
             return TaskState.SUCCEEDED
         if stopping:
             return TaskState.KILLED
-        if e.state == ContainerState.FAILED or (self.service and e.state == ContainerState.SUCCEEDED):
+        if not e.blameless and (self.service or e.state == ContainerState.FAILED):
             self.failures[e.index] = min(int(self.failures[e.index]) + 1, ATTEMPTS_MAX)
         if self.service:
             return TaskState.PENDING
@@ -172,8 +178,8 @@ class GroupRun:
             self.again.append(e.index)
 
     def _backoff_s(self, e: End) -> float:
-        if e.state in (ContainerState.LOST, ContainerState.KILLED):
-            return 0.0  # not the task's fault
+        if e.blameless:
+            return 0.0
         if self.service and e.ran_s >= SERVICE_STABLE_S:
             self.failures[e.index] = 0
             return 0.0

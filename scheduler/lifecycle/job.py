@@ -12,6 +12,9 @@ from scheduler.lifecycle.transitions import JOB, check
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
 
 
+SIGNAL_BASE = 128  # a command ended by signal s is reported with exit status 128 + s, as shells do
+
+
 @dataclass(frozen=True, slots=True)
 class StopAll:
     """Stop every live container of the job."""
@@ -168,5 +171,5 @@ def describe(e: End) -> str:
     if e.state == ContainerState.SUCCEEDED:
         return "ended"
     if e.reason == ContainerReason.SIGNAL:
-        return f"was ended by signal {-e.exit_code}"
+        return f"was ended by signal {e.exit_code - SIGNAL_BASE}"
     return _WHY.get(e.reason, f"ended with exit status {e.exit_code}")

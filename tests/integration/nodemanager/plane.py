@@ -337,7 +337,9 @@ class NodeProcess:
 
     @property
     def supervisor_pid(self) -> int:
-        return int((self.folder / "run" / "supervisor.lock").read_text())
+        lock = self.folder / "run" / "supervisor.lock"
+        wait_for(lock.read_text, "a supervisor that has the lock writes its number")
+        return int(lock.read_text())
 
     def log(self) -> str:
         return self.log_path.read_text()

@@ -110,7 +110,10 @@ def test_the_wait_of_a_batch_task_is_bounded() -> None:
     assert wait == BATCH_BACKOFF_S[1]
 
 
-@pytest.mark.parametrize(("state", "reason"), [(C.LOST, R.NODE_LOST), (C.LOST, R.VANISHED), (C.KILLED, R.DISCONNECTED)])
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [(C.LOST, R.NODE_LOST), (C.LOST, R.VANISHED), (C.KILLED, R.DISCONNECTED), (C.FAILED, R.EXIT_UNKNOWN)],
+)
 def test_a_lost_attempt_is_not_counted_and_starts_again_at_once(state: C, reason: R) -> None:
     g = group(retries=0)
     job = admitted(g)
@@ -131,7 +134,7 @@ def test_one_exhausted_task_fails_the_job_fast() -> None:
     first, second = group(0, count=4), group(1, after=(0,))
     job = admitted(first, second)
     start(job, k=3)
-    task, out = end(job, 1, C.FAILED, reason=R.SIGNAL, exit_code=-9)
+    task, out = end(job, 1, C.FAILED, reason=R.SIGNAL, exit_code=137)
     assert task == T.FAILED
     assert [type(i) for i in out] == [Tell, StopAll]
     assert out[0].message == "g0[1] was ended by signal 9 after 1 attempt"
@@ -245,7 +248,7 @@ def test_attempt_numbers_never_wrap() -> None:
     [
         (End(0, C.SUCCEEDED, R.NONE, 0, 1), "ended"),
         (End(0, C.FAILED, R.EXIT_CODE, 2, 1), "ended with exit status 2"),
-        (End(0, C.FAILED, R.SIGNAL, -11, 1), "was ended by signal 11"),
+        (End(0, C.FAILED, R.SIGNAL, 139, 1), "was ended by signal 11"),
         (End(0, C.LOST, R.NODE_LOST, 0, 1), "was on a node that fell silent"),
         (End(0, C.FAILED, R.TIMEOUT, 0, 1), "ran longer than its timeout"),
     ],
