@@ -11,7 +11,6 @@ from scheduler.lifecycle.group import End, GroupRun
 from scheduler.lifecycle.transitions import JOB, check
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
 
-
 SIGNAL_BASE = 128  # a command ended by signal s is reported with exit status 128 + s, as shells do
 
 
