@@ -1,6 +1,7 @@
 """Fixtures of the API's tests."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -12,7 +13,8 @@ from tests.integration.api.world import World, build_world
 
 
 @pytest.fixture
-def world(db: None) -> World:
+def world(db: None, settings: Any) -> World:
+    settings.PASSWORD_HASHERS = ["tests.integration.api.world.QuickHasher"]
     return build_world()
 
 

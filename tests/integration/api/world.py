@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.http import HttpResponse
 from django.test import Client
 from knox.models import AuthToken
@@ -16,6 +17,14 @@ from controlplane.statestore.models import SubCluster
 from wire.nodeapi import Register, Session
 
 PASSWORD = "a-long-enough-password"
+
+
+class QuickHasher(PBKDF2PasswordHasher):
+    """The real algorithm with one iteration: a world has six accounts, and every test a world."""
+
+    iterations = 1
+
+
 POLICY = {
     "queues": {
         "default": {"guaranteed": 0.5, "open_to_all": True},
