@@ -1,6 +1,7 @@
 """Fixtures for all tests. Those that touch the database get the embedded one by themselves."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,10 @@ import pytest
 
 from controlplane.embedded.home import Home
 from tests.stack import Stack
+
+# A run started in the background inherits "SIGINT is ignored", and so would everything that it starts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
