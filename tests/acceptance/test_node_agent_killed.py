@@ -62,21 +62,24 @@ def test_kills_for_five_minutes(cluster: Cluster, soak: bool):
 
 def test_what_ended_without_an_agent_keeps_its_exit_code_and_output(cluster: Cluster):
     """The agent is stopped while its tasks end, and killed before it can see that."""
-    script = cluster.gate("unseen") + 'echo "$HYDRA_TASK_INDEX" > out; echo last words; exit $((HYDRA_TASK_INDEX * 3))'
-    job = cluster.task_job("unseen", script, count=2, outputs=[{"name": "out", "path": "out"}])
-    starts = cluster.started(job, 2)
-    wait_until(lambda: all(row[4] == 2 for row in cluster.live(job)), 20, "both are known to run")
-    agents = {start.node: cluster.stack.kill(start.node, signal.SIGSTOP) for start in starts}
+    gate, outputs = cluster.gate("unseen"), [{"name": "out", "path": "out"}]
+    good = cluster.task_job("unseen-good", gate + "echo result > out; exit 0", outputs=outputs)
+    bad = cluster.task_job("unseen-bad", gate + "echo last words; exit 3", outputs=outputs)
+    starts = cluster.started(good, 1) + cluster.started(bad, 1)
+    for job in (good, bad):
+        wait_until(lambda job=job: [row[4] for row in cluster.live(job)] == [2], 20, "it is known to run")
+    agents = {node: cluster.stack.kill(node, signal.SIGSTOP) for node in {start.node for start in starts}}
     cluster.open_gate("unseen")
     wait_until(lambda: not any(start.alive for start in starts), 10, "they have ended unseen")
     for name, pid in agents.items():
         killed(cluster, name, pid)
-    ended = cluster.settled(job, 30, "FAILED")
-    assert "exit status 3" in ended.message
-    found = {c.index: c for c in cluster.tenant.containers(job.id)}
-    assert (found[0].state, found[1].state, found[1].exit_code) == ("SUCCEEDED", "FAILED", 3)
-    assert "".join(p.data for p in cluster.tenant.logs(found[1].id, follow=True)) == "last words\n"
-    assert [o.index for o in cluster.tenant.outputs(job.id)] == [0]
+    cluster.settled(good, 30)
+    assert [o.name for o in cluster.tenant.outputs(good.id)] == ["out"]
+    assert "exit status 3" in cluster.settled(bad, 30, "FAILED").message
+    (end,) = cluster.tenant.containers(bad.id)
+    assert (end.state, end.exit_code) == ("FAILED", 3)
+    assert "".join(p.data for p in cluster.tenant.logs(end.id, follow=True)) == "last words\n"
+    assert not list(cluster.tenant.outputs(bad.id))
 
 
 @pytest.mark.parametrize("damage", ["half", "empty", "garbage", "gone"])
