@@ -78,12 +78,10 @@ def job_changed(job_ids: Iterable[int]) -> None:
     hint("jobs", "overview", *(f"job:{job_id}" for job_id in job_ids))
 
 
-def publish_round(sub_cluster: str, job_ids: Iterable[int] = (), nodes_changed: bool = False) -> None:
-    """What an RM says after a committed round: the jobs it touched, and whether nodes changed state."""
+def publish_round(sub_cluster: str, job_ids: Iterable[int] = ()) -> None:
+    """What an RM says after a committed round: the jobs it touched."""
     topics = {f"job:{job_id}" for job_id in job_ids}
     topics |= {"overview", f"sub-cluster:{sub_cluster}"}
     if len(topics) > 2:
         topics.add("jobs")
-    if nodes_changed:
-        topics.add("nodes")
     hint(*topics)

@@ -19,9 +19,8 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from controlplane.accounts.models import User
 from controlplane.statestore.queries import federation, jobs, tasks
-from controlplane.statestore.queries.jobs import JobFilter
+from controlplane.statestore.queries.jobs import STATES, JobFilter
 from controlplane.statestore.queries.paging import Cursor, Page
-from wire.states import JobState, terminal
 
 from .topics import Topic
 
@@ -32,10 +31,6 @@ NODES_SIZE = 1000
 NODES_MAX = 20_000  # beyond this the map is cut off and says so
 READ_TIMEOUT_S = 5.0
 THREADS = 4
-STATES = {state.name: (int(state),) for state in JobState} | {
-    "live": tuple(int(state) for state in JobState if not terminal(state)),
-    "ended": tuple(int(state) for state in JobState if terminal(state)),
-}
 _NODE_BRIEF = (
     "id",
     "name",

@@ -57,7 +57,6 @@ class Changes:
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
     nodes: dict[int, tuple[int, int]] = field(default_factory=dict)  # node id -> (state, health)
     intents: list[int] = field(default_factory=list)  # carried out
-    messages: dict[int, str] = field(default_factory=dict)  # job -> how it ended
     at_us: int = 0
     number: int = 0
     plan_us: int = 0

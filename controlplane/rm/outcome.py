@@ -9,7 +9,7 @@ from controlplane.rm.nodes import R
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import End
 from wire import ids
-from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, Want
+from wire.states import ContainerReason, ContainerState, GroupState, TaskState, Want
 
 EVENTS_PER_JOB = 1000
 _HOUR_US = 3_600_000_000
@@ -159,8 +159,8 @@ def carry_out(m: Memory, c: Changes, job: JobEntry, instructions: list[master.In
                 _stop_all(m, job)
             case master.Tell(kind, message):
                 tell(c, job, kind, message)
-            case master.Ended(state, message):
-                _ended(m, c, job, state, message)
+            case master.Ended():
+                _ended(m, c, job)
 
 
 def tell(c: Changes, job: JobEntry, kind: str, message: str) -> None:
@@ -177,10 +177,9 @@ def _stop_all(m: Memory, job: JobEntry) -> None:
             m.dirty_nodes.add(int(m.containers.node[slot]))
 
 
-def _ended(m: Memory, c: Changes, job: JobEntry, state: JobState, message: str) -> None:
+def _ended(m: Memory, c: Changes, job: JobEntry) -> None:
     job.finished_us = c.at_us
     c.jobs[job.id] = job
-    c.messages[job.id] = message
     for group in job.groups:
         group.finished_us = group.finished_us or c.at_us
         group.reason = None

@@ -51,7 +51,6 @@ class Report:
     ended: int = 0
     rejected: int = 0
     jobs: set[int] = field(default_factory=set)
-    nodes_changed: bool = False
 
 
 class Round:
@@ -92,7 +91,6 @@ class Round:
 
         report.placed, report.ended = c.placed, len(c.ended)
         report.jobs = set(c.jobs) | {job for job, _ in c.groups}
-        report.nodes_changed = bool(c.nodes)
         return report
 
     def _collect(self, duties: Duties, c: Changes, answered: float, report: Report) -> None:
@@ -174,11 +172,6 @@ class Round:
                 group.written, group.written_at = counters, now
                 c.groups[key] = group
                 self._move_ask(c, key, group)
-
-    @property
-    def counters_waiting(self) -> bool:
-        """Whether a later round must still write counters of running groups."""
-        return bool(self._pending_groups)
 
     @staticmethod
     def _move_ask(c: Changes, key: tuple[int, int], group: GroupEntry) -> None:

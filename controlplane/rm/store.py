@@ -132,7 +132,7 @@ class PostgresStore:
             columns = [
                 [j.id for j in jobs],
                 [int(j.run.state) for j in jobs],
-                [c.messages.get(j.id, j.run.message) for j in jobs],
+                [j.run.message for j in jobs],
                 [j.priority for j in jobs],
                 [j.admitted_us for j in jobs],
                 [j.started_us for j in jobs],

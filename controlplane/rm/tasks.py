@@ -1,7 +1,5 @@
 """The Celery task that leads a sub-cluster, and the one that offers the post."""
 
-import hashlib
-import hmac
 import os
 import socket
 
@@ -20,16 +18,11 @@ from controlplane.rm.publish import Signer
 from controlplane.rm.rebuild import rebuild
 from controlplane.rm.round import Round, RoundSettings
 from controlplane.rm.store import PostgresStore
-from controlplane.statestore.actions.nodes import restore_acl
+from controlplane.statestore.actions.nodes import lease_master, restore_acl
 from controlplane.statestore.membership import Leadership, take
 from scheduler.round import RoundPolicy
 
 log = structlog.get_logger("rm")
-
-
-def lease_master() -> bytes:
-    """The secret from which every node's lease key is derived."""
-    return hmac.digest(settings.SECRET_KEY.encode(), b"container leases", hashlib.sha256)
 
 
 @shared_task(name="rm.lead", ignore_result=True)

@@ -15,7 +15,7 @@ from controlplane.statestore.actions.errors import FieldError, Invalid
 from controlplane.statestore.actions.jobs import MAX_BULK, Once
 from controlplane.statestore.models import TaskGroup
 from controlplane.statestore.queries import containers, jobs, outputs, tasks
-from wire.states import JobState, TaskState
+from wire.states import TaskState
 
 from .common import (
     PAGING,
@@ -41,10 +41,6 @@ KEY = text_parameter(
     maxLength=128,
     pattern="^[!-~]+$",
 )
-STATES = {state.name: (int(state),) for state in JobState} | {
-    "live": tuple(int(s) for s in JobState if s < JobState.SUCCEEDED),
-    "ended": tuple(int(s) for s in JobState if s >= JobState.SUCCEEDED),
-}
 TASK_STATES = {state.name: state for state in TaskState}
 
 
@@ -75,7 +71,7 @@ class Jobs(View):
     @extend_schema(
         operation_id="jobs_list",
         parameters=[
-            OpenApiParameter("state", str, enum=list(STATES)),
+            OpenApiParameter("state", str, enum=list(jobs.STATES)),
             text_parameter("queue"),
             text_parameter("owner"),
             text_parameter("tag"),
@@ -88,7 +84,7 @@ class Jobs(View):
     def get(self, request: Request) -> Response:
         """The jobs you may see, newest first."""
         where = jobs.JobFilter(
-            states=choice(request, "state", STATES),
+            states=choice(request, "state", jobs.STATES),
             queue=text(request, "queue"),
             owner=text(request, "owner"),
             tag=text(request, "tag"),

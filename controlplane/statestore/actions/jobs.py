@@ -200,15 +200,3 @@ def set_priority(actor: Actor, job: Job, priority: int) -> None:
     if terminal(job.state):
         raise Conflict(f"job {job.pk} has ended already: {JobState(job.state).name}")
     _ask(actor, job, Intent.Kind.PRIORITY, {"priority": priority}, before={"priority": job.priority})
-
-
-def kill_many(actor: Actor, jobs: Sequence[Job], message: str) -> int:
-    """Kill several jobs in one transaction; those that have ended are left alone. How many were asked for."""
-    live = [job for job in jobs if not terminal(job.state)]
-    with transaction.atomic():
-        Intent.objects.bulk_create(
-            [Intent(sub_cluster_id=j.home_id, kind=Intent.Kind.KILL, job=j, payload={"message": message}) for j in live]
-        )
-        record(actor, "job.kill", "jobs", after={"jobs": [j.pk for j in live][:1000], "message": message})
-        transaction.on_commit(lambda: _tell({j.home_id for j in live}, [j.pk for j in live]))
-    return len(live)

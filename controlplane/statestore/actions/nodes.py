@@ -180,10 +180,14 @@ def bulk_register(sub_cluster: SubCluster, nodes: Sequence[Register]) -> list[Se
     return [session(n, sub_cluster, s) for n, s in zip(rows, secrets, strict=True)]
 
 
+def lease_master() -> bytes:
+    """The secret from which every node's lease key is derived."""
+    return hmac.digest(settings.SECRET_KEY.encode(), b"container leases", hashlib.sha256)
+
+
 def lease_keys(node_id: int) -> dict[str, str]:
     """The node's signing keys, current and previous: key id -> hex."""
-    master = hmac.digest(settings.SECRET_KEY.encode(), b"container leases", hashlib.sha256)
-    current = settings.HYDRA["lease_key_id"]
+    master, current = lease_master(), settings.HYDRA["lease_key_id"]
     return {str(k): desired.node_key(master, k, node_id).hex() for k in (current, current - 1) if k > 0}
 
 

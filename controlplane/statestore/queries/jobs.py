@@ -53,6 +53,13 @@ GROUP_COLUMNS = (
 _AFTERS = RawSQL("jsonb_path_query_array(statestore_job.spec, '$.groups[*].after')", [], output_field=JSONField())
 
 
+# What a filter may name -> the states it means.
+STATES = {state.name: (int(state),) for state in JobState} | {
+    "live": tuple(int(state) for state in JobState if not terminal(state)),
+    "ended": tuple(int(state) for state in JobState if terminal(state)),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class JobFilter:
     """Filters of the job list; ``None`` leaves one out. ``name`` matches from its beginning."""

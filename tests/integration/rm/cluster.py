@@ -17,7 +17,6 @@ from controlplane.rm.publish import Signer
 from controlplane.rm.rebuild import rebuild
 from controlplane.rm.round import Duties, Report, Round, RoundSettings
 from controlplane.rm.store import PostgresStore
-from controlplane.rm.tasks import lease_master
 from controlplane.router import jobspec
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.actions import nodes as node_actions
@@ -83,7 +82,7 @@ class Leading:
         self.restored = 0
         self.bus = RedisBus(settings.REDIS_URL, sub, self.epoch, self._restore)
         self.clock = Clock(self.store.now_us())
-        signer = Signer(lease_master(), settings.HYDRA["lease_key_id"])
+        signer = Signer(node_actions.lease_master(), settings.HYDRA["lease_key_id"])
         chosen = RoundSettings(policy, 1 << 20, 7200.0, check_invariants=True)
         self.rounds = Round(sub, self.memory, self.store, self.bus, self.clock, signer, chosen)
 
