@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scheduler.core.plan import Place, Plan, Refusal, Why
-from scheduler.core.snapshot import Asks, Memo, Snapshot
+from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.fill import Filler, units_that_fit
 from scheduler.registry import PLACEMENT
 from scheduler.shares.ceilings import Ceilings
@@ -56,9 +56,9 @@ def plan_round(
     return Plan(_join(tally), _refusal(tally), tuple(rejected)), Memo(cursor)
 
 
-def service_order(asks: Asks) -> np.ndarray:
+def service_order(s: Snapshot) -> np.ndarray:
     """Asks by priority, then by submission: (a,) int64 positions."""
-    return np.lexsort((asks.order, -asks.priority))
+    return np.argsort(-s.jobs.priority[s.asks.job], kind="stable")
 
 
 def _take_proposals(
@@ -73,7 +73,7 @@ def _take_proposals(
         after, room = free.copy(), ceilings.room.copy()
         np.subtract.at(after, p.node, shapes)
         for ask, shape in zip(p.ask.tolist(), shapes, strict=True):
-            ceilings.take(int(s.asks.queue[ask]), shape)
+            ceilings.take(int(s.ask_queue[ask]), shape)
         short = (after < 0) & (after < free)
         if why := _conflict(s, p, short, given > wanted, (ceilings.room < 0) & (ceilings.room < room)):
             ceilings.room = room
@@ -103,9 +103,9 @@ def _place_asks(
     asks, filler = s.asks, PLACEMENT[policy.placement]
     full: dict[tuple[int, int], Why] = {}
     budget = policy.batch
-    order = service_order(asks)
+    order, queue = service_order(s), s.ask_queue
     run_start = 0
-    kinds = np.stack((asks.queue, asks.shape, asks.mask))[:, order] if len(order) else np.empty((3, 0), np.int32)
+    kinds = np.stack((queue, asks.shape, asks.mask))[:, order] if len(order) else np.empty((3, 0), np.int32)
     edges = np.flatnonzero((kinds[:, 1:] != kinds[:, :-1]).any(axis=0)) + 1
     for run_end in [*edges.tolist(), len(order)]:
         run = order[run_start:run_end]
@@ -130,7 +130,7 @@ def _place_run(
 ) -> tuple[int, int]:
     """Place consecutive asks of one queue, shape and mask as if they were one: (placed, cursor)."""
     asks, first = s.asks, int(run[0])
-    queue, kind = int(asks.queue[first]), (int(asks.shape[first]), int(asks.mask[first]))
+    queue, kind = int(s.ask_queue[first]), (int(asks.shape[first]), int(asks.mask[first]))
     shape, counts = asks.shapes[kind[0]], asks.count[run]
     wanted = int(counts.sum())
     why, detail, per_node = Why.NO_ROOM, -1, None

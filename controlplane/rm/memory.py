@@ -8,7 +8,7 @@ from controlplane.rm.containers import ContainerTable
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.nodes import NodeTable, R
 from scheduler.core import labels
-from scheduler.core.snapshot import AXIS, Asks, Memo, Queues, Snapshot
+from scheduler.core.snapshot import AXIS, Asks, Jobs, Memo, Ordering, Queues, Snapshot, Users
 
 _ROUNDING = 1e-6  # of a unit: 0.29 of 100 is 29, not 28
 
@@ -42,7 +42,9 @@ class QueueTree:
             maximum[q] = np.floor(above[1] * self.maximum[q] + _ROUNDING)
         for q in range(len(self.paths) - 1, 0, -1):
             used[self.parent[q]] += used[q]
-        return Queues(self.paths, self.parent, guaranteed, maximum, used)
+        count = len(self.paths)
+        ordering, preemptable = np.full(count, Ordering.PRIORITY, np.int8), np.ones(count, np.bool_)
+        return Queues(self.paths, self.parent, guaranteed, maximum, used, np.ones(count), ordering, preemptable)
 
 
 class Memory:
@@ -85,7 +87,7 @@ class Memory:
 
     def snapshot(self) -> tuple[Snapshot, list[tuple[JobEntry, GroupEntry]]]:
         """The arrays of a plan, and the owners of its asks by position."""
-        owners = [(j, g) for j, g in self.asking.values() if g.run.wanted]
+        owners = sorted(((j, g) for j, g in self.asking.values() if g.run.wanted), key=lambda o: (o[0].id, o[1].run.no))
         shapes: dict[bytes, int] = {}
         expressions: dict[str, int] = {}
         table: list[np.ndarray] = []
@@ -98,17 +100,44 @@ class Memory:
                 table.append(g.shape)
             shape[i] = shapes[key]
             mask[i] = expressions.setdefault(g.node_labels, len(expressions))
+        queues = self.queues.view(self.capacity())
+        users, jobs, job = self._people(owners, queues)
         asks = Asks(
+            key=np.array([(j.id << 8) + g.run.no for j, g in owners], np.int64),
             count=np.array([g.run.wanted for _, g in owners], np.int64),
-            queue=np.array([self.queues.at(j.queue) for j, _ in owners], np.int32),
-            priority=np.array([j.priority for j, _ in owners], np.int32),
-            order=np.array([(j.id << 8) + g.run.no for j, g in owners], np.int64),
+            job=job,
             shape=shape,
             mask=mask,
+            since=np.zeros(len(owners)),
+            gang=np.zeros(len(owners), np.bool_),
+            fill=np.full(len(owners), -1, np.int8),
+            near_from=np.zeros(len(owners) + 1, np.int32),
+            near=np.empty(0, np.int32),
+            near_rack_from=np.zeros(len(owners) + 1, np.int32),
+            near_rack=np.empty(0, np.int32),
+            duration=np.zeros(len(owners)),
             shapes=np.array(table, np.int64).reshape(-1, R),
             masks=np.array([self.mask(e) for e in expressions], np.bool_).reshape(len(expressions), len(self.nodes)),
         )
-        return Snapshot(AXIS, self.nodes.view(), self.queues.view(self.capacity()), asks), owners
+        return Snapshot(AXIS, self.nodes.view(), queues, users, jobs, asks), owners
+
+    def _people(self, owners: list[tuple[JobEntry, GroupEntry]], queues: Queues) -> tuple[Users, Jobs, np.ndarray]:
+        """Users and jobs of these asks, and the job of each ask."""
+        users: dict[tuple[int, int], int] = {}
+        jobs: dict[int, int] = {}
+        priority, user = [], []
+        for j, _ in owners:
+            if j.id not in jobs:
+                jobs[j.id] = len(jobs)
+                priority.append(j.priority)
+                user.append(users.setdefault((self.queues.at(j.queue), j.owner), len(users)))
+        leaf = np.array([q for q, _ in users], np.int32)
+        nothing = np.zeros((len(users), R), np.int64)
+        return (
+            Users(leaf, nothing, queues.maximum[leaf] if len(leaf) else nothing),
+            Jobs(np.array(user, np.int32), np.array(priority, np.int32), np.zeros((len(jobs), R), np.int64)),
+            np.array([jobs[j.id] for j, _ in owners], np.int32),
+        )
 
     def watch(self, job: JobEntry) -> None:
         """Keep the job, and its groups as possible askers."""

@@ -33,7 +33,7 @@ def check_plan(s: Snapshot, plan: Plan) -> None:
 
 def _check_queues(s: Snapshot, ask: np.ndarray, shapes: np.ndarray) -> None:
     added = np.zeros_like(s.queues.used)
-    np.add.at(added, s.asks.queue[ask], shapes)
+    np.add.at(added, s.ask_queue[ask], shapes)
     for q in range(len(s.queues.paths) - 1, 0, -1):
         added[s.queues.parent[q]] += added[q]
     over = ((s.queues.used + added > s.queues.maximum) & (added > 0)).any(axis=1)

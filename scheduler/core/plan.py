@@ -13,7 +13,13 @@ class Why(IntEnum):
     NO_NODES = 1  # no node of the sub-cluster takes containers
     NO_NODE_MATCHES = 2  # labels exclude every node, or none is large enough even when empty
     QUEUE_MAXIMUM = 3
-    NO_ROOM = 4
+    NO_ROOM = 4  # no node that matches has a free piece that large
+    USER_MAXIMUM = 5
+    LOCALITY_WAIT = 6  # there is room elsewhere; it still waits for a preferred node or rack
+    RESERVED = 7  # there is room, on nodes that are held free for others
+    GANG = 8  # some would fit, not all at once
+    QUEUE_SHARE = 9  # others are owed what is free
+    ROUND_FULL = 10  # its turn comes with the next round
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +44,46 @@ class Refusal:
     detail: np.ndarray
 
 
+def _rows() -> np.ndarray:
+    return np.empty(0, np.int32)
+
+
 def _empty() -> Place:
-    return Place(np.empty(0, np.int32), np.empty(0, np.int32))
+    return Place(_rows(), _rows())
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """Rows of ``Snapshot.running``, (k,) int32 each.
+
+    warn: will be stopped at ``Memo.warned_due`` unless what they pay for is no
+    longer owed. kill: their time is over. owed_to: (len(warn),) int32, the
+    queue each warned container is taken for. intra: (len(warn),) bool, taken
+    for a job of its own queue. spared: (m,) int64 ids of containers warned
+    earlier that may stay.
+    """
+
+    warn: np.ndarray = field(default_factory=_rows)
+    owed_to: np.ndarray = field(default_factory=_rows)
+    intra: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
+    kill: np.ndarray = field(default_factory=_rows)
+    spared: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """Nodes newly held free: ask, node: (k,) int32."""
+
+    ask: np.ndarray = field(default_factory=_rows)
+    node: np.ndarray = field(default_factory=_rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Actions of one round. Later stages add preempt, reserve, speculate, promote and resize."""
+    """Actions of one round. Later stages add speculate, promote and resize."""
 
     place: Place = field(default_factory=_empty)
     refused: Refusal | None = None
     rejected: tuple[str, ...] = ()  # proposals that conflict with what was placed, with the reason
+    preempt: Preempt = field(default_factory=Preempt)
+    reserve: Reserve = field(default_factory=Reserve)

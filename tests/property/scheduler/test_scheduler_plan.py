@@ -9,56 +9,11 @@ from hypothesis import strategies as st
 
 from scheduler.core.invariants import InvariantError, check_plan
 from scheduler.core.plan import Place, Plan, Why
-from scheduler.core.snapshot import AXIS, Asks, Memo, Nodes, Queues, Snapshot
+from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.round import RoundPolicy, plan_round, service_order
+from tests.worlds import Ask, Node, Queue, build, snapshots
 
-R = len(AXIS)
 EXAMPLES = settings(max_examples=150, deadline=None)
-
-
-def arrays(rows: list, width: int = R) -> np.ndarray:
-    return np.array(rows, np.int64).reshape(-1, width)
-
-
-@st.composite
-def snapshots(draw: st.DrawFn) -> Snapshot:
-    """Small sub-clusters in every state, overfull nodes and queues over their maximum among them."""
-    n, q, a = draw(st.integers(0, 6)), draw(st.integers(1, 6)), draw(st.integers(0, 8))
-    amounts = st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(0, 3))
-    capacity = arrays([draw(amounts) for _ in range(n)])
-    used = arrays([draw(amounts) for _ in range(n)])
-    nodes = Nodes(
-        capacity,
-        capacity - used * draw(st.booleans()),
-        np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool),
-        np.zeros(n, np.int32),
-    )
-    parent = np.array([-1, *(draw(st.integers(0, i - 1)) for i in range(1, q))], np.int32)
-    own = arrays([draw(amounts) for _ in range(q)])
-    for i in range(q - 1, 0, -1):
-        own[parent[i]] += own[i]
-    maximum = own + arrays([draw(st.tuples(*[st.integers(-2, 40)] * R)) for _ in range(q)])
-    queues = Queues([f"q{i}" for i in range(q)], parent, np.zeros_like(maximum), maximum, own)
-    shapes = arrays(
-        draw(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 1)), min_size=1, max_size=3))
-    )
-    drawn = draw(st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=1, max_size=3))
-    masks = np.array(drawn, bool).reshape(len(drawn), n)
-
-    def column(most: int, kind: type = np.int32) -> np.ndarray:
-        return np.array(draw(st.lists(st.integers(0, most), min_size=a, max_size=a)), kind)
-
-    asks = Asks(
-        column(7, np.int64),
-        column(q - 1),
-        column(2),
-        np.array(draw(st.permutations(range(a))), np.int64),
-        column(len(shapes) - 1),
-        column(len(masks) - 1),
-        shapes,
-        masks,
-    )
-    return Snapshot(AXIS, nodes, queues, asks)
 
 
 policies = st.builds(
@@ -83,9 +38,9 @@ class Reference:
     def _run(self) -> None:
         asks = self.s.asks
         runs: list[list[int]] = []
-        for a in service_order(asks).tolist():
-            kind = (asks.queue[a], asks.shape[a], asks.mask[a])
-            if runs and kind == tuple(x[runs[-1][0]] for x in (asks.queue, asks.shape, asks.mask)):
+        for a in service_order(self.s).tolist():
+            kind = (self.s.ask_queue[a], asks.shape[a], asks.mask[a])
+            if runs and kind == tuple(x[runs[-1][0]] for x in (self.s.ask_queue, asks.shape, asks.mask)):
                 runs[-1].append(a)
             else:
                 runs.append([a])
@@ -100,7 +55,7 @@ class Reference:
         return True
 
     def _place(self, run: list[int]) -> None:
-        s, asks, queue = self.s, self.s.asks, int(self.s.asks.queue[run[0]])
+        s, asks, queue = self.s, self.s.asks, int(self.s.ask_queue[run[0]])
         shape, n = asks.shapes[asks.shape[run[0]]], len(s.nodes.open)
         order = [(self.cursor + i) % n for i in range(n)]
         given = dict.fromkeys(order, 0)
@@ -163,12 +118,12 @@ def reason_holds(s: Snapshot, found: Plan, ask: int, why: Why, detail: int) -> N
     fits = nodes.open & mask & ((free >= shape) | (shape == 0)).all(axis=1)
     big_enough = mask & (nodes.capacity >= shape).all(axis=1)
     if why == Why.QUEUE_MAXIMUM:
-        path, q = [], int(asks.queue[ask])
+        path, q = [], int(s.ask_queue[ask])
         while q >= 0:
             path.append(q)
             q = int(s.queues.parent[q])
         assert detail in path
-        below = [any_above(s, int(x), detail) for x in asks.queue[found.place.ask]]
+        below = [any_above(s, int(x), detail) for x in s.ask_queue[found.place.ask]]
         used = s.queues.used[detail] + shapes[np.array(below, bool)].sum(axis=0)
         assert ((used + shape > s.queues.maximum[detail]) & (shape > 0)).any()
         return
@@ -193,7 +148,7 @@ def test_same_arguments_same_plan_and_nothing_is_changed(s: Snapshot, policy: Ro
     second, again = plan(s, policy, 0)
     np.testing.assert_array_equal(first.place.ask, second.place.ask)
     np.testing.assert_array_equal(first.place.node, second.place.node)
-    assert memo == again
+    assert memo.cursor == again.cursor
     for old, new in zip(before, (s.nodes.free, s.queues.used, s.asks.count), strict=True):
         np.testing.assert_array_equal(old, new)
 
@@ -223,28 +178,13 @@ def test_a_proposal_is_taken_whole_or_rejected_and_never_breaks_a_limit(s, polic
 
 
 def small() -> Snapshot:
-    nodes = Nodes(
-        arrays([(8, 8, 1), (8, 8, 1)]), arrays([(8, 8, 1), (8, 8, 1)]), np.array([True, False]), np.zeros(2, np.int32)
+    return build(
+        [Node((8, 8, 1)), Node((8, 8, 1), open=False)],
+        [Queue("root", (16, 16, 2)), Queue("root.a", (3, 16, 2))],
+        [Ask(0, 9), Ask(1, 9, mask=1)],
+        [(2, 2, 0)],
+        [[True, True], [False, True]],
     )
-    queues = Queues(
-        ["root", "root.a"],
-        np.array([-1, 0], np.int32),
-        arrays([(0, 0, 0)] * 2),
-        arrays([(16, 16, 2), (3, 16, 2)]),
-        arrays([(0, 0, 0)] * 2),
-    )
-    one = np.array([0, 0], np.int32)
-    asks = Asks(
-        np.array([9, 9]),
-        np.array([0, 1], np.int32),
-        one,
-        np.array([0, 1]),
-        one,
-        np.array([0, 1], np.int32),
-        arrays([(2, 2, 0)]),
-        np.array([[True, True], [False, True]]),
-    )
-    return Snapshot(AXIS, nodes, queues, asks)
 
 
 @pytest.mark.parametrize(
@@ -271,30 +211,15 @@ def test_planted_violations_are_found(change: str, ask: list[int], node: list[in
 def test_a_large_round_in_one_go() -> None:
     """Thousands of containers of 300 asks on 3,000 nodes: every limit holds, and nothing placeable is left."""
     rng = np.random.default_rng(5)
-    n, a = 3000, 300
-    capacity = np.tile(arrays([(64_000, 32_000, 0)]), (n, 1))
-    nodes = Nodes(
-        capacity, capacity - rng.integers(0, 60_000, (n, R)) * [1, 0, 0], rng.random(n) < 0.95, np.zeros(n, np.int32)
-    )
-    top = capacity.sum(axis=0)
-    queues = Queues(
-        ["root", "root.a", "root.b"],
-        np.array([-1, 0, 0], np.int32),
-        np.zeros((3, R), np.int64),
-        np.array([top, top // 2, top // 50]),
-        np.zeros((3, R), np.int64),
-    )
-    asks = Asks(
-        rng.integers(1, 130, a),
-        rng.integers(1, 3, a).astype(np.int32),
-        rng.integers(0, 3, a).astype(np.int32),
-        np.arange(a),
-        rng.integers(0, 3, a).astype(np.int32),
-        np.zeros(a, np.int32),
-        arrays([(256, 100, 0), (2048, 1000, 0), (30_000, 4000, 0)]),
-        np.ones((1, n), bool),
-    )
-    s = Snapshot(AXIS, nodes, queues, asks)
+    capacity = (64_000, 32_000, 0)
+    nodes = [Node(capacity, (int(rng.integers(60_000)), 0, 0), bool(rng.random() < 0.95)) for _ in range(3000)]
+    top = np.array(capacity) * len(nodes)
+    queues = [Queue("root", top.tolist()), Queue("root.a", (top // 2).tolist()), Queue("root.b", (top // 50).tolist())]
+    asks = [
+        Ask(*(int(rng.integers(*x)) for x in ((1, 3), (1, 130), (0, 3))), priority=int(rng.integers(3)))
+        for _ in range(300)
+    ]
+    s = build(nodes, queues, asks, [(256, 100, 0), (2048, 1000, 0), (30_000, 4000, 0)])
     found, _ = plan(s, RoundPolicy(batch=20_000))
     check_plan(s, found)
     assert len(found.place.ask) > 8_000
