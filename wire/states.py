@@ -61,6 +61,7 @@ class ContainerReason(IntEnum):
     VANISHED = 11  # the node obeyed a document naming it, yet does not hold it
     EXIT_UNKNOWN = 12  # it ended while nobody could record its status
     DISCONNECTED = 13  # the node was cut off longer than max_disconnect_s
+    DRAINED = 14  # stopped to empty its node; it starts again elsewhere
 
 
 class NodeState(IntEnum):
@@ -78,6 +79,7 @@ class NodeHealth(IntFlag):
     DISK_FULL = 1
     WORK_FOLDER_READONLY = 2
     SUPERVISOR_DOWN = 4
+    SCRIPT = 8  # the operator's health script says so, or has not said anything yet
 
 
 class Want(IntEnum):

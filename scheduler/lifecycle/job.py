@@ -162,6 +162,7 @@ _WHY = {
     ContainerReason.VANISHED: "is no longer known to its node",
     ContainerReason.EXIT_UNKNOWN: "ended while its exit status could not be recorded",
     ContainerReason.DISCONNECTED: "was stopped by a node that was cut off",
+    ContainerReason.DRAINED: "was stopped to empty its node",
 }
 
 

@@ -22,6 +22,7 @@ from .paging import Cursor, Page, page
 
 Json = dict[str, Any]
 AXES = ("memory_mib", "vcores_milli", "gpus")
+_FAULTS = sum(NodeHealth)  # a newer node may know others
 _NODE_FIELDS = (
     "id",
     "name",
@@ -126,7 +127,7 @@ def nodes_json(user: User, rows: Iterable[Json]) -> list[Json]:
 def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
     """Node JSON. Tenants do not see where a node is or how it is built."""
     state = m[1] if m and m[1] in NodeState.__members__.values() else row["state"]
-    health = NodeHealth(whole(m[2]) & 7 if m else row["health"] & 7)
+    health = NodeHealth((whole(m[2]) if m else row["health"]) & _FAULTS)
     return {
         "id": row["id"],
         "name": row["name"],
