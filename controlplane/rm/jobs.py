@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scheduler.core import labels
-from scheduler.core.snapshot import AXIS
+from scheduler.core.snapshot import AXIS, Fill
 from scheduler.lifecycle.group import GroupRun
 from scheduler.lifecycle.job import JobRun
 from wire import desired, template
@@ -15,16 +15,40 @@ from wire import desired, template
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
 
 
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Where and how a group's containers want to run, as submitted.
+
+    partition: a name, or None for the queue's. fill: ``Fill`` or -1 for the
+    policy's. near, racks: names of preferred nodes and racks; with ``strict``
+    nowhere else. duration_s: expected run time, 0 unknown.
+    """
+
+    node_labels: str = ""
+    partition: str | None = None
+    fill: int = -1
+    gang: bool = False
+    near: tuple[str, ...] = ()
+    racks: tuple[str, ...] = ()
+    strict: bool = False
+    duration_s: float = 0.0
+
+
 @dataclass(slots=True, eq=False)
 class GroupEntry:
-    """A task group and what its containers need. ``shape``: (R,) int64 over ``AXIS``."""
+    """A task group and what its containers need. ``shape``: (R,) int64 over ``AXIS``.
+
+    row: its row of the ask table. partition: its position among the memory's.
+    """
 
     run: GroupRun
     shape: np.ndarray
     template: bytes
     digest: bytes
     timeout_s: int
-    node_labels: str
+    wishes: Wishes = field(default_factory=Wishes)
+    row: int = -1
+    partition: int = 0
     target: int = 0  # the ask's absolute target, as last written
     ask_version: int = 0
     slots: set[int] = field(default_factory=set)
@@ -42,6 +66,10 @@ class GroupEntry:
         memory, vcores, gpus = self.shape[:3].tolist()
         self.amounts = (memory, vcores, gpus)
 
+    @property
+    def node_labels(self) -> str:
+        return self.wishes.node_labels
+
     def counters(self) -> tuple[Any, ...]:
         r = self.run
         return (int(r.state), r.running, r.succeeded, r.failed, r.killed, r.retried, self.reason)
@@ -49,6 +77,8 @@ class GroupEntry:
 
 @dataclass(slots=True, eq=False)
 class JobEntry:
+    """A live job. row, user_row, queue_row: its rows of the ledger."""
+
     run: JobRun
     groups: list[GroupEntry]
     owner: int
@@ -59,6 +89,10 @@ class JobEntry:
     started_us: int = 0
     finished_us: int = 0
     events: int = 0  # told so far; bounded
+    row: int = -1
+    user_row: int = -1
+    queue_row: int = 0
+    failures: dict[int, int] = field(default_factory=dict)  # node position -> attempts of this job that failed there
 
     id: int = field(init=False)
     day: int = field(init=False)  # of its submission, counted from 1970-01-01
@@ -114,4 +148,20 @@ def _group(
         service=row["kind"] == "service",
     )
     shape = np.array([g["resources"].get(name, 0) for name in AXIS], np.int64)
-    return GroupEntry(run, shape, body, desired.digest(body), int(g["timeout_s"]), g["node_labels"])
+    return GroupEntry(run, shape, body, desired.digest(body), int(g["timeout_s"]), _wishes(row["kind"], g))
+
+
+def _wishes(kind: str, g: dict[str, Any]) -> Wishes:
+    """What a stored group says; jobs stored by an older version lack the newer fields."""
+    locality = g.get("locality") or {}
+    placement = g.get("placement") or ("spread" if kind == "service" else None)
+    return Wishes(
+        node_labels=g["node_labels"],
+        partition=g.get("partition"),
+        fill=-1 if placement is None else int(Fill[placement.upper()]),
+        gang=bool(g.get("gang")),
+        near=tuple(locality.get("nodes", ())),
+        racks=tuple(locality.get("racks", ())),
+        strict=not locality.get("relax", True),
+        duration_s=float(g.get("estimated_duration_s") or 0.0),
+    )

@@ -1,0 +1,121 @@
+"""What a plan sees of one partition, gathered from the leader's memory."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from controlplane.rm.asks import Owner, compact
+from scheduler.core.snapshot import AXIS, Asks, Jobs, Nodes, Running, Snapshot, Users
+from wire.states import Want
+
+if TYPE_CHECKING:
+    from controlplane.rm.memory import Memory
+
+OVERDUE = 0.25  # a container that outlives its estimate is expected to run this share of it longer
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A snapshot and where its rows came from.
+
+    asks: (a,) rows of the ask table. nodes: (n,) positions in the node table.
+    slots: (c,) of ``snapshot.running``, empty without it.
+    """
+
+    snapshot: Snapshot
+    asks: np.ndarray
+    nodes: np.ndarray
+    slots: np.ndarray
+
+    def owner(self, m: "Memory", ask: int) -> Owner:
+        """Whose ask that is."""
+        found = m.asks.owner[self.asks[ask]]
+        assert found is not None
+        return found
+
+
+def partition_view(m: "Memory", partition: int, now: float, with_running: bool) -> View:
+    """The partition's nodes, queues, asks and, if wanted, live containers. ``now``: s, as ``since`` and ``started``."""
+    nodes, own = m.nodes_of(partition)
+    table = m.nodes.view()
+    seen = Nodes(table.capacity[nodes], table.free[nodes], table.open[nodes], table.rack[nodes])
+    rows = m.asks.wanting(partition)
+    queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
+    users, jobs, job, job_rows = _people(m, partition, rows, queues.maximum)
+    numbers, mask = compact(m.asks.mask[rows])
+    masks = np.array([m.mask(m.asks.masks[i])[nodes] for i in numbers.tolist()], np.bool_)
+    asks = m.asks.gather(rows, job, masks.reshape(len(numbers), len(nodes)), mask)
+    if len(nodes) < len(m.nodes):
+        asks = _onto(asks, nodes, len(m.nodes))
+    running, slots = None, np.empty(0, np.int64)
+    if with_running:
+        running, slots = _running(m, partition, nodes, job_rows, now)
+    return View(Snapshot(AXIS, seen, queues, users, jobs, asks, running), rows, nodes, slots)
+
+
+def _people(
+    m: "Memory", partition: int, rows: np.ndarray, maximum: np.ndarray
+) -> tuple[Users, Jobs, np.ndarray, np.ndarray]:
+    """Users and jobs of these asks, each ask's job, and the ledger rows of the jobs."""
+    ledger, of_ask = m.ledger, m.asks.job[rows]
+    first = np.ones(len(rows), np.bool_)
+    first[1:] = of_ask[1:] != of_ask[:-1]  # asks are in order of their jobs
+    job_rows = of_ask[first]
+    user_rows, user = compact(ledger.job_user[job_rows])
+    leaf = ledger.user_queue[user_rows]
+    most = np.floor(maximum[leaf] * m.queues.user_maximum[leaf, None] + 1e-6).astype(np.int64)
+    return (
+        Users(leaf, ledger.users[partition, user_rows], most),
+        Jobs(user, ledger.job_priority[job_rows], ledger.jobs[partition, job_rows]),
+        np.cumsum(first, dtype=np.int32) - np.int32(1),
+        job_rows,
+    )
+
+
+def _onto(asks: Asks, nodes: np.ndarray, total: int) -> Asks:
+    """The same asks, preferring positions among ``nodes`` instead of the whole table's."""
+    from dataclasses import replace
+
+    position = np.full(total, -1, np.int32)
+    position[nodes] = np.arange(len(nodes), dtype=np.int32)
+    near = position[asks.near]
+    kept = np.concatenate(([0], np.cumsum(near >= 0))).astype(np.int32)
+    return replace(asks, near=near[near >= 0], near_from=kept[asks.near_from])
+
+
+def _running(
+    m: "Memory", partition: int, nodes: np.ndarray, job_rows: np.ndarray, now: float
+) -> tuple[Running, np.ndarray]:
+    t, a = m.containers, m.asks
+    live = np.flatnonzero(t.live)
+    slots = live[a.partition[t.ask[live]] == partition]
+    position = np.full(max(1, len(m.nodes)), -1, np.int32)
+    position[nodes] = np.arange(len(nodes), dtype=np.int32)
+    node = position[t.node[slots]]
+    slots, node = slots[node >= 0], node[node >= 0]
+    ask = t.ask[slots]
+    job = a.job[ask]
+    of_row = np.full(len(m.ledger.job_user), -1, np.int32)
+    of_row[job_rows] = np.arange(len(job_rows), dtype=np.int32)
+    started = t.allocated_us[slots] / 1e6
+    duration = a.duration[ask]
+    ends = np.where(duration > 0, started + duration, np.inf)
+    ends = np.where(ends < now, now + OVERDUE * duration, ends)
+    stopping = t.want[slots] == Want.STOP
+    ends[stopping] = now
+    shapes = np.array(a.shapes, np.int64).reshape(-1, len(AXIS))
+    return (
+        Running(
+            t.id[slots],
+            node,
+            of_row[job],
+            m.ledger.user_queue[m.ledger.job_user[job]],
+            m.ledger.job_priority[job],
+            shapes[a.shape[ask]],
+            started,
+            ends,
+            stopping,
+        ),
+        slots,
+    )
