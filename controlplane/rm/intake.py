@@ -8,10 +8,11 @@ import structlog
 from controlplane.rm.changes import Changes
 from controlplane.rm.collect import lose
 from controlplane.rm.jobs import GroupEntry, JobEntry, entry
-from controlplane.rm.memory import Memory, QueueTree
+from controlplane.rm.memory import Memory
 from controlplane.rm.nodes import R
 from controlplane.rm.outcome import carry_out, tell
 from controlplane.rm.ports import Store
+from controlplane.rm.queues import QueueTree
 from scheduler.core.labels import LabelError
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import GroupRun
@@ -100,7 +101,7 @@ def _refuse(c: Changes, row: dict[str, Any], message: str) -> None:
 def _unread(no: int, spec: Any) -> GroupEntry:
     count = spec.get("count") if isinstance(spec, dict) else None
     run = GroupRun(no, f"{no}", count if isinstance(count, int) and count > 0 else 1, 0, ())
-    return GroupEntry(run, np.zeros(R, np.int64), b"", b"", 0, "")
+    return GroupEntry(run, np.zeros(R, np.int64), b"", b"", 0)
 
 
 def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], answered: float) -> None:
@@ -120,7 +121,7 @@ def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], answe
 
 def _policy_changed(m: Memory, store: Store) -> None:
     version, rows = store.queues()
-    m.queues = QueueTree(version, rows)
+    m.queues = QueueTree(version, rows, store.policy(version))
     # Counted anew from the jobs: a queue that comes back takes its containers back from its ancestor.
     for job in m.jobs.values():
         for group in job.groups:

@@ -7,44 +7,10 @@ import numpy as np
 from controlplane.rm.containers import ContainerTable
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.nodes import NodeTable, R
+from controlplane.rm.queues import QueueTree
+from controlplane.statestore.capacities import DEFAULT
 from scheduler.core import labels
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Memo, Ordering, Queues, Snapshot, Users
-
-_ROUNDING = 1e-6  # of a unit: 0.29 of 100 is 29, not 28
-
-
-class QueueTree:
-    """The queue tree of one policy version; ``used``: (q, R) int64, without what lies below."""
-
-    def __init__(self, version: int, rows: list[dict[str, Any]]):
-        self.version = version
-        rows = rows or [{"path": "root", "parent_path": "", "guaranteed": 1.0, "maximum": 1.0}]
-        self.paths = [row["path"] for row in rows]
-        self.index = {path: at for at, path in enumerate(self.paths)}
-        self.parent = np.array([self.index.get(row["parent_path"], -1) for row in rows], np.int32)
-        self.guaranteed = np.array([row["guaranteed"] for row in rows])
-        self.maximum = np.array([row["maximum"] for row in rows])
-        self.used = np.zeros((len(rows), R), np.int64)
-
-    def at(self, path: str) -> int:
-        """Position of ``path``, or of its nearest ancestor when the queue is gone."""
-        while path not in self.index and "." in path:
-            path = path.rpartition(".")[0]
-        return self.index.get(path, 0)
-
-    def view(self, capacity: np.ndarray) -> Queues:
-        """The arrays a plan sees, for a sub-cluster of ``capacity`` (R,)."""
-        guaranteed, maximum = np.empty((2, len(self.paths), R), np.int64)
-        used = self.used.copy()
-        for q, parent in enumerate(self.parent.tolist()):
-            above = (capacity, capacity) if parent < 0 else (guaranteed[parent], maximum[parent])
-            guaranteed[q] = np.floor(above[0] * self.guaranteed[q] + _ROUNDING)
-            maximum[q] = np.floor(above[1] * self.maximum[q] + _ROUNDING)
-        for q in range(len(self.paths) - 1, 0, -1):
-            used[self.parent[q]] += used[q]
-        count = len(self.paths)
-        ordering, preemptable = np.full(count, Ordering.PRIORITY, np.int8), np.ones(count, np.bool_)
-        return Queues(self.paths, self.parent, guaranteed, maximum, used, np.ones(count), ordering, preemptable)
+from scheduler.core.snapshot import AXIS, Asks, Jobs, Memo, Queues, Snapshot, Users
 
 
 class Memory:
@@ -100,7 +66,7 @@ class Memory:
                 table.append(g.shape)
             shape[i] = shapes[key]
             mask[i] = expressions.setdefault(g.node_labels, len(expressions))
-        queues = self.queues.view(self.capacity())
+        queues = self.queues.view(DEFAULT, self.capacity(), self.queues.used)
         users, jobs, job = self._people(owners, queues)
         asks = Asks(
             key=np.array([(j.id << 8) + g.run.no for j, g in owners], np.int64),

@@ -7,10 +7,12 @@ SELECT n.id, n.name, n.rack, n.labels, n.memory_mib, n.vcores_milli, n.gpus, n.s
  WHERE n.sub_cluster_id = %s ORDER BY n.id
 """
 QUEUES = """
-SELECT v.id AS version, q.path, q.parent_path, q.guaranteed, q.maximum
+SELECT v.id AS version, q.path, q.parent_path, q.leaf, q.capacities, q.weight, q.ordering, q.preemptable,
+       q.user_maximum, q.max_running_jobs, q.max_running_jobs_per_user, q.max_am_share, q.state, q.default_partition
   FROM statestore_policyversion v JOIN statestore_queue q ON q.version_id = v.id
  WHERE v.active ORDER BY q.path
 """
+POLICY = "SELECT document->'partitions', document->'components' FROM statestore_policyversion WHERE id = %s"
 _JOB = """
 SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, j.spec, j.submitted_at, j.state, j.message,
        j.admitted_at, j.started_at

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.jobs import JobEntry, entry
-from controlplane.rm.memory import Memory, QueueTree
+from controlplane.rm.memory import Memory
 from controlplane.rm.ports import Store
+from controlplane.rm.queues import QueueTree
 from scheduler.lifecycle import job as master
 from wire.states import GroupState, JobState, Want
 
@@ -20,7 +21,7 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     for one full silence from here on.
     """
     version, queues = store.queues()
-    m = Memory(store.epoch, QueueTree(version, queues), store.nodes())
+    m = Memory(store.epoch, QueueTree(version, queues, store.policy(version)), store.nodes())
     m.nodes.seen[:] = answered
     jobs = {}
     for row in store.live_jobs():

@@ -62,6 +62,12 @@ class PostgresStore:
         rows = self._rows(queries.QUEUES)
         return (rows[0]["version"] if rows else 0), rows
 
+    def policy(self, version: int) -> dict[str, Any]:
+        """``partitions`` and ``components`` of a version's document; empty when there is no such version."""
+        with _translated():
+            row = self.connection.execute(queries.POLICY, (version,)).fetchone()
+        return dict(zip(("partitions", "components"), row, strict=True)) if row else {}
+
     def live_jobs(self) -> list[dict[str, Any]]:
         return self._rows(queries.LIVE_JOBS, self.sub_cluster_id)
 

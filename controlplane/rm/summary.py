@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.memory import Memory
+from controlplane.statestore.capacities import DEFAULT
 
 USAGE_MAX = 20_000  # containers whose live usage is shown
 
@@ -36,7 +37,7 @@ def summary(
 
 
 def _queues(m: Memory, waiting: dict[str, int]) -> dict[str, Any]:
-    q = m.queues.view(m.capacity())
+    q = m.queues.view(DEFAULT, m.capacity(), m.queues.used)
     return {
         path: {"memory_mib": used[0], "vcores_milli": used[1], "gpus": used[2], "pending": waiting.get(path, 0)}
         for path, used in zip(q.paths, q.used.tolist(), strict=True)

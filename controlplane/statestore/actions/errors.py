@@ -42,6 +42,10 @@ class Conflict(Refused):
     status, slug, title = 409, "conflict", "The present state does not allow this"
 
 
+class Stale(Refused):
+    status, slug, title = 412, "stale", "It has changed since it was read"
+
+
 class TooMany(Refused):
     status, slug, title = 429, "too-many", "Too much at once"
 

@@ -5,7 +5,7 @@ from .audit import AuditEntry, IdempotencyKey, UsageHour
 from .containers import Container, ContainerHistory, Round
 from .federation import JoinToken, Lease, Node, NodeCredential, SubCluster
 from .jobs import Ask, Intent, Job, JobEvent, Task, TaskGroup
-from .queues import PolicyVersion, Queue
+from .queues import PolicyVersion, Queue, QueueGrant
 
 __all__ = [
     "Artifact",
@@ -25,6 +25,7 @@ __all__ = [
     "NodeCredential",
     "PolicyVersion",
     "Queue",
+    "QueueGrant",
     "Round",
     "SubCluster",
     "Task",

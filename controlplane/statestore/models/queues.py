@@ -21,22 +21,58 @@ class PolicyVersion(models.Model):
 
 
 class Queue(models.Model):
-    """One queue of one policy version.
+    """One queue of one policy version, with what it inherits written out.
 
-    ``guaranteed`` and ``maximum`` are shares of the parent (0 to 1), the
-    federation's whole being 1 at the root. Writer: web, with its version.
+    Writer: web, with its version. ``capacities``: what it may claim per
+    partition, in the normal form of ``statestore.capacities``.
     """
+
+    class State(models.TextChoices):
+        RUNNING = "running", "Takes jobs"
+        STOPPED = "stopped", "Takes no new jobs"
+
+    class Ordering(models.TextChoices):
+        FIFO = "fifo", "By submission"
+        FAIR = "fair", "Every job its share"
+        PRIORITY = "priority", "By priority, then by submission"
 
     version = models.ForeignKey(PolicyVersion, on_delete=models.CASCADE, related_name="queues")
     path = models.CharField(max_length=255)  # "root.prod.etl"
     parent_path = models.CharField(max_length=255, blank=True)
-    guaranteed = models.FloatField()
-    maximum = models.FloatField(default=1.0)
-    weight = models.FloatField(default=1.0)
-    open_to_all = models.BooleanField(default=False)  # every tenant may submit
-    stopped = models.BooleanField(default=False)  # takes no new jobs
     leaf = models.BooleanField(default=True)
+    capacities = models.JSONField(default=dict)
+    weight = models.FloatField(null=True)  # null: its guaranteed share
+    ordering = models.CharField(max_length=8, choices=Ordering.choices, default=Ordering.PRIORITY)
+    preemptable = models.BooleanField(default=True)
+    user_maximum = models.FloatField(default=1.0)  # share of the queue's maximum that one user may hold
+    max_running_jobs = models.IntegerField(null=True)  # in the queue and below it; null: no limit
+    max_running_jobs_per_user = models.IntegerField(null=True)
+    max_am_share = models.FloatField(default=1.0)
+    max_priority = models.SmallIntegerField(default=499)
+    default_priority = models.SmallIntegerField(default=0)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.RUNNING)
+    open_to_all = models.BooleanField(default=False)  # every tenant may submit
+    default_partition = models.CharField(max_length=63, blank=True, default="")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["version", "path"], name="queue_once_per_version")]
         ordering = ["path"]
+
+    @property
+    def stopped(self) -> bool:
+        return self.state == self.State.STOPPED
+
+
+class QueueGrant(models.Model):
+    """A right in a queue, and all below it, that a policy version grants. Writer: web, with its version.
+
+    ``principal``: an account's name, or a role as ``role:tenant``. ``level``: as of ``accounts.QueueAccess``.
+    """
+
+    version = models.ForeignKey(PolicyVersion, on_delete=models.CASCADE, related_name="grants")
+    queue = models.CharField(max_length=255)
+    principal = models.CharField(max_length=160)
+    level = models.CharField(max_length=8)
+
+    class Meta:
+        indexes = [models.Index(fields=["version", "principal"], name="grant_by_principal")]

@@ -161,9 +161,9 @@ def queues(user: User) -> list[Json]:
         {
             "path": q.path,
             "parent": q.parent_path or None,
-            "guaranteed": q.guaranteed,
-            "maximum": q.maximum,
-            "weight": q.weight,
+            "guaranteed": max(q.capacities[""]["guaranteed"]["share"]),
+            "maximum": max(q.capacities[""]["maximum"]["share"]),
+            "weight": q.weight or 1.0,
             "open_to_all": q.open_to_all,
             "stopped": q.stopped,
             "leaf": q.leaf,

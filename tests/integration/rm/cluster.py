@@ -134,7 +134,7 @@ class Cluster:
         return self.rows(sql)[0][0]
 
     def policy(self, queues: dict[str, Any]) -> None:
-        documents.publish(SYSTEM, {"queues": queues}, "test")
+        documents.publish(SYSTEM, {"queues": queues}, "test", force=True)
 
     def add_node(self, name: str, **more: Any) -> int:
         """Register a node (or the same again) and play it from now on; its id."""

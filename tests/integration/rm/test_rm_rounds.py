@@ -256,7 +256,7 @@ def test_a_queues_maximum_holds_and_a_new_policy_moves_it_while_jobs_run(cluster
 def test_shares_of_capacity_are_not_lost_to_rounding(cluster: Cluster) -> None:
     cluster.policy({"a": {"maximum": 0.29}, "default": {}})
     leader = cluster.lead()
-    queues = leader.memory.queues.view(np.array([100, 1000, 0]))
+    queues = leader.memory.queues.view("", np.array([100, 1000, 0]), leader.memory.queues.used)
     assert queues.maximum[queues.paths.index("root.a")].tolist() == [29, 290, 0]
 
 

@@ -1,0 +1,122 @@
+"""The policies an RM and the Router choose from, with their parameters: the one place for names, bounds and defaults.
+
+The pure code behind the names is in ``scheduler.registry`` and
+``router.routing``. Durations are seconds, shares are 0 to 1.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(ge=0, le=86400)]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class NoParameters(Part):
+    pass
+
+
+class PlacementParameters(Part):
+    batch: Annotated[int, Field(ge=1, le=1_000_000, description="containers placed in one round at most")] = 5_000
+
+
+class Placement(Part):
+    """How nodes that have room are chosen from, where a job does not say so itself."""
+
+    policy: Literal["spread", "pack", "align", "first_fit"] = "spread"
+    parameters: PlacementParameters = PlacementParameters()
+
+
+class LocalityParameters(Part):
+    node_wait_s: Annotated[Seconds, Field(description="how long an ask holds out for a preferred node")] = 3.0
+    rack_wait_s: Annotated[Seconds, Field(description="how much longer for a node in a preferred rack")] = 3.0
+    node_misses: Annotated[Count, Field(description="or this many opportunities let pass; 0: by time only")] = 0
+    rack_misses: Annotated[Count, Field(description="likewise for the rack")] = 0
+
+
+class Locality(Part):
+    """How long asks wait for the nodes and racks they prefer."""
+
+    policy: Literal["delay"] = "delay"
+    parameters: LocalityParameters = LocalityParameters()
+
+
+class ReservationParameters(Part):
+    after_s: Annotated[Seconds, Field(description="an ask too large to fit waits this long before it holds a node")] = (
+        10.0
+    )
+    max_node_share: Annotated[Share, Field(description="of the nodes that may be held at a time; 0: none")] = 0.05
+    max_s: Annotated[Seconds, Field(description="a node is held no longer than this")] = 600.0
+
+
+class Reservation(Part):
+    """Nodes kept free for asks too large to fit, so that they do not starve."""
+
+    policy: Literal["reserve"] = "reserve"
+    parameters: ReservationParameters = ReservationParameters()
+
+
+class PreemptionParameters(Part):
+    interval_s: Annotated[Seconds, Field(description="between two looks at what is owed")] = 1.0
+    dead_zone: Annotated[Share, Field(description="of its guarantee a queue may be over without losing anything")] = 0.1
+    natural_termination: Annotated[
+        float, Field(gt=0, le=1, description="of what is owed that is taken in one round; the rest may end by itself")
+    ] = 1.0
+    per_round: Annotated[Share, Field(description="of the capacity that may be taken in one round")] = 0.1
+    grace_s: Annotated[Seconds, Field(description="between the warning and the end of a container")] = 15.0
+    intra_queue: Annotated[
+        list[Literal["priority", "user_limit"]], Field(description="for what a queue's own containers give way")
+    ] = ["priority", "user_limit"]
+
+
+class Preemption(Part):
+    """Taking back what was lent; ``off``: nothing that runs ever gives way."""
+
+    policy: Literal["owed", "off"] = "owed"
+    parameters: PreemptionParameters = PreemptionParameters()
+
+
+class FailingNodesParameters(Part):
+    job_failures: Annotated[int, Field(ge=1, le=1000, description="of one job on a node, then the job avoids it")] = 2
+    max_node_share: Annotated[Share, Field(description="of the nodes that a job may avoid")] = 0.33
+
+
+class FailingNodes(Part):
+    """Nodes on which a job's containers keep failing are avoided by it."""
+
+    policy: Literal["avoid"] = "avoid"
+    parameters: FailingNodesParameters = FailingNodesParameters()
+
+
+class Routing(Part):
+    """Which sub-cluster becomes a job's home."""
+
+    policy: Literal["least_loaded", "hash", "uniform"] = "least_loaded"
+    parameters: NoParameters = NoParameters()
+
+
+class Components(Part):
+    """Every component with its policy; what the document leaves out has these defaults."""
+
+    placement: Placement = Placement()
+    locality: Locality = Locality()
+    reservation: Reservation = Reservation()
+    preemption: Preemption = Preemption()
+    failing_nodes: FailingNodes = FailingNodes()
+    routing: Routing = Routing()
+
+
+def stored(document: dict[str, Any] | None) -> Components:
+    """The components of a document that is in force. One that no longer fits this release's shape has the defaults."""
+    found: dict[str, Any] = {}
+    for name, value in (document or {}).items():
+        try:
+            found[name] = getattr(Components.model_validate({name: value}), name)
+        except (ValidationError, AttributeError):
+            continue
+    return Components(**found)

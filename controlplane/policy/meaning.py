@@ -1,0 +1,124 @@
+"""What a policy document must keep to beyond its single fields."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from controlplane.policy.amounts import Amounts
+from controlplane.statestore.actions.errors import FieldError
+from controlplane.statestore.capacities import AXES, DEFAULT
+from scheduler.core import labels
+
+if TYPE_CHECKING:
+    from controlplane.policy.documents import PartitionPolicy, PolicyDocument, QueuePolicy
+
+MAX_ERRORS = 50
+MAX_LEVELS = 16  # below root
+MAX_QUEUES = 20_000
+MAX_PATH = 255
+ROUNDING = 1e-9  # thirds do not add up exactly
+Found = Iterator[FieldError]
+
+
+def check(document: "PolicyDocument") -> Found:
+    """Everything wrong with a document whose fields are each right."""
+    if not document.queues:
+        yield FieldError("queues", "names no queue", "name at least one, such as default")
+    for name, partition in document.partitions.items():
+        yield from _partition(f"partitions.{name}", partition)
+    yield from _guarantees("queues", document.queues, None, tuple(document.partitions))
+    count = 0
+    for field, path, queue in walk(document.queues):
+        count += 1
+        yield from _queue(field, path, queue, document)
+    if count > MAX_QUEUES:
+        yield FieldError("queues", f"there are {count} queues", f"use at most {MAX_QUEUES}")
+
+
+def walk(queues: Mapping[str, "QueuePolicy"]) -> "Iterator[tuple[str, str, QueuePolicy]]":
+    """(field, path, queue) of every queue, parents first."""
+    todo = [(f"queues.{name}", f"root.{name}", queue) for name, queue in queues.items()]
+    for field, path, queue in todo:
+        yield field, path, queue
+        todo += [(f"{field}.children.{name}", f"{path}.{name}", child) for name, child in queue.children.items()]
+
+
+def _partition(field: str, partition: "PartitionPolicy") -> Found:
+    try:
+        labels.parse(partition.nodes)
+    except (ValueError, RecursionError) as error:
+        why = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        yield FieldError(f"{field}.nodes", why, "write a label expression such as gpu && !spot")
+
+
+def _queue(field: str, path: str, queue: "QueuePolicy", document: "PolicyDocument") -> Found:
+    if len(path) > MAX_PATH:
+        yield FieldError(field[:200], f"its path is longer than {MAX_PATH} characters", "use shorter names")
+    if path.count(".") > MAX_LEVELS:
+        yield FieldError(field, f"lies more than {MAX_LEVELS} levels below root", "use fewer levels")
+    if queue.stopped is not None and queue.state is not None and queue.stopped != (queue.state == "stopped"):
+        yield FieldError(f"{field}.stopped", f"contradicts state: {queue.state}", "remove stopped")
+    most, usual = queue.max_priority, queue.default_priority
+    if most is not None and usual is not None and usual > most:
+        yield FieldError(f"{field}.default_priority", f"{usual} is above max_priority, {most}", f"use {most} or less")
+    for name in queue.partitions:
+        if name not in document.partitions:
+            yield _unknown(f"{field}.partitions.{name}", name, document)
+    if queue.default_partition and queue.default_partition not in document.partitions:
+        yield _unknown(f"{field}.default_partition", queue.default_partition, document)
+    yield from _limits(field, queue.guaranteed, queue.maximum)
+    for name, capacity in queue.partitions.items():
+        yield from _limits(f"{field}.partitions.{name}", capacity.guaranteed, capacity.maximum)
+    if queue.children:
+        yield from _guarantees(f"{field}.children", queue.children, queue, tuple(document.partitions))
+
+
+def _unknown(field: str, name: str, document: "PolicyDocument") -> FieldError:
+    known = ", ".join(document.partitions) or "none"
+    return FieldError(field, f"there is no partition {name!r}", f"add it to partitions, or use one of: {known}")
+
+
+def _limits(field: str, guaranteed: Amounts | None, maximum: Amounts | None) -> Found:
+    """A guarantee above the maximum, where both are shares or both amounts."""
+    if guaranteed is None or maximum is None:
+        return
+    for axis in AXES:
+        least, most = getattr(guaranteed, axis), getattr(maximum, axis)
+        if least is None or most is None or bool(least[1]) != bool(most[1]):
+            continue
+        if least > most:
+            of = (lambda a: f"{a[1]}") if least[1] else (lambda a: f"{a[0]:g} of the parent")
+            yield FieldError(
+                f"{field}.guaranteed",
+                f"guarantees {of(least)} {axis} and allows {of(most)} at most",
+                "raise maximum, or lower guaranteed",
+            )
+            return
+
+
+def _guarantee(queue: "QueuePolicy", partition: str) -> Amounts | None:
+    if partition == DEFAULT:
+        return queue.guaranteed
+    named = queue.partitions.get(partition)
+    return named.guaranteed if named else None
+
+
+def _guarantees(
+    field: str, children: Mapping[str, "QueuePolicy"], parent: "QueuePolicy | None", partitions: tuple[str, ...]
+) -> Found:
+    """Guarantees of siblings that cannot all be kept, whatever the capacity."""
+    for partition in (DEFAULT, *partitions):
+        found = [g for g in (_guarantee(child, partition) for child in children.values()) if g is not None]
+        above = _guarantee(parent, partition) if parent else None
+        where = f" of partition {partition}" if partition else ""
+        for axis in AXES:
+            given = [a for a in (getattr(g, axis) for g in found) if a is not None]
+            shares, units = sum(a[0] for a in given), sum(a[1] for a in given)
+            if shares > 1 + ROUNDING:
+                text = f"the guaranteed shares of {axis}{where} add up to {shares:g}"
+                yield FieldError(field, text, "let them add up to 1 at most")
+                break
+            most = getattr(above, axis) if above else None
+            if most is not None and most[1] and units > most[1] * (1 - shares) + ROUNDING:
+                text = f"the guaranteed amounts of {axis}{where} add up to {units}, the parent's to {most[1]}"
+                yield FieldError(field, text, "raise the parent's guarantee, or lower theirs")
+                break

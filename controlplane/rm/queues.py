@@ -1,0 +1,142 @@
+"""The queue tree of the policy in force, as arrays."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from controlplane.policy.components import Components, stored
+from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part
+from scheduler.core.snapshot import Ordering, Queues
+
+UNLIMITED = np.iinfo(np.int64).max
+_LEAST_WEIGHT = 1e-9
+_ROOT: dict[str, Any] = {"path": "root", "parent_path": ""}
+_DEFAULTS: dict[str, Any] = {
+    "capacities": {}, "weight": None, "ordering": "priority", "preemptable": True, "user_maximum": 1.0,
+    "max_running_jobs": None, "max_running_jobs_per_user": None, "max_am_share": 1.0, "state": "running",
+    "default_partition": DEFAULT, "leaf": True,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Nodes with capacities of their own. ``nodes``: the label expression that chooses them.
+
+    A node belongs to the first partition of the tree's list whose expression it
+    satisfies. ``exclusive``: only asks that name the partition may use them;
+    otherwise what is idle there is open to the default partition's asks too.
+    """
+
+    name: str
+    nodes: str
+    exclusive: bool
+
+
+class QueueTree:
+    """The queues of one policy version, by position: parents before children.
+
+    used: (q, R) int64, what each queue itself holds, without what lies below.
+    user_maximum: (q,) float64, the share of the queue's maximum that one user
+    may hold. max_am_share: (q,) float64. max_running_jobs (of the subtree),
+    max_running_jobs_per_user (of a leaf): (q,) int64, ``UNLIMITED`` without a
+    limit. stopped: (q,) bool. default_partition: names. partitions: in the
+    order in which nodes are matched. components: the document's, complete.
+    settings: the document's ``partitions`` and ``components``.
+    """
+
+    def __init__(self, version: int, rows: list[dict[str, Any]], settings: dict[str, Any] | None = None):
+        self.version = version
+        rows = [_DEFAULTS | row for row in sorted(rows or [_ROOT], key=lambda row: row["path"].split("."))]
+        self.paths = [row["path"] for row in rows]
+        self.index = {path: at for at, path in enumerate(self.paths)}
+        self.shape = Shape.of(self.paths, [row["parent_path"] for row in rows])
+        self.parent = self.shape.parent
+        self.used = np.zeros((len(rows), R), np.int64)
+        self.leaf = _column(rows, "leaf", np.bool_)
+        self.stopped = np.array([row["state"] == "stopped" for row in rows], np.bool_)
+        self.ordering = np.array([Ordering[row["ordering"].upper()] for row in rows], np.int8)
+        self.preemptable = self.shape.lowered(_column(rows, "preemptable", np.bool_), np.logical_and)
+        self.user_maximum = _column(rows, "user_maximum", np.float64)
+        self.max_am_share = _column(rows, "max_am_share", np.float64)
+        self.max_running_jobs = _counts(rows, "max_running_jobs")
+        self.max_running_jobs_per_user = _counts(rows, "max_running_jobs_per_user")
+        self.default_partition = [row["default_partition"] for row in rows]
+        self.weight = np.array([np.nan if row["weight"] is None else row["weight"] for row in rows])
+        self._capacities = [row["capacities"] for row in rows]
+        self._limits: dict[str, Limits] = {}
+        self._views: dict[str, tuple[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
+        self.partitions = _partitions(settings or {})
+        self.components: Components = stored((settings or {}).get("components"))
+
+    def at(self, path: str) -> int:
+        """Position of ``path``, or of its nearest ancestor when the queue is gone."""
+        while path not in self.index and "." in path:
+            path = path.rpartition(".")[0]
+        return self.index.get(path, 0)
+
+    def view(
+        self,
+        partition: str,
+        capacity: np.ndarray,
+        used: np.ndarray,
+        before: np.ndarray | None = None,
+        whole: np.ndarray | None = None,
+    ) -> Queues:
+        """The arrays a plan sees of a partition whose nodes here have ``capacity`` (R,).
+
+        used: (q, R) int64, what each queue itself holds of the partition.
+        whole, before: (R,), the partition's capacity in the federation, and in
+        its sub-clusters before this one; left out, this one is the federation.
+        """
+        guaranteed, maximum, weight = self._resolved(partition, capacity, before, whole)
+        return Queues(
+            self.paths, self.parent, guaranteed, maximum, self.shape.summed(used), weight, self.ordering,
+            self.preemptable,
+        )  # fmt: skip
+
+    def _resolved(
+        self, partition: str, capacity: np.ndarray, before: np.ndarray | None, whole: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(guaranteed, maximum, weight), kept until a capacity changes; callers must not write to them."""
+        key = b"|".join(b"" if x is None else np.asarray(x, np.int64).tobytes() for x in (capacity, before, whole))
+        known = self._views.get(partition)
+        if known is None or known[0] != key:
+            limits = self._limits_of(partition)
+            if before is None or whole is None:
+                sides = resolve(self.shape, limits, capacity)
+            else:
+                sides = resolve_part(self.shape, limits, capacity, before, whole)
+            known = self._views[partition] = (key, (*sides, self._weights(limits, *sides)))
+        return known[1]
+
+    def _limits_of(self, partition: str) -> Limits:
+        if partition not in self._limits:
+            self._limits[partition] = Limits.of(self._capacities, partition)
+        return self._limits[partition]
+
+    def _weights(self, limits: Limits, guaranteed: np.ndarray, maximum: np.ndarray) -> np.ndarray:
+        """Those given; else the guaranteed share; else the smallest among the siblings', or 1."""
+        up = np.maximum(self.parent, 0)
+        of_parent = np.maximum(guaranteed[up], 1)
+        absolute = np.where(limits.guaranteed_units > 0, guaranteed / of_parent, 0.0)
+        share = np.maximum(limits.guaranteed_share, absolute).max(axis=1)
+        weight = np.where(np.isnan(self.weight), share, self.weight)
+        positive = np.where((weight > 0) & (self.parent >= 0), weight, np.inf)
+        least = np.full(len(weight), np.inf)
+        np.minimum.at(least, up, positive)
+        fallback = np.where(np.isfinite(least[up]), least[up], 1.0)
+        return np.maximum(np.where(weight > 0, weight, fallback), _LEAST_WEIGHT)
+
+
+def _column(rows: list[dict[str, Any]], name: str, kind: Any) -> np.ndarray:
+    return np.array([row[name] for row in rows], kind)
+
+
+def _counts(rows: list[dict[str, Any]], name: str) -> np.ndarray:
+    return np.array([UNLIMITED if row[name] is None else row[name] for row in rows], np.int64)
+
+
+def _partitions(settings: dict[str, Any]) -> tuple[Partition, ...]:
+    found = sorted((settings.get("partitions") or {}).items(), key=lambda item: (item[1]["rank"], item[0]))
+    return tuple(Partition(name, p["nodes"], p["exclusive"]) for name, p in found)

@@ -1,0 +1,133 @@
+"""Capacities of queues: the normal form they are stored in, and what they come to for a given capacity.
+
+A limit (``guaranteed`` or ``maximum``) is ``{"share": [...], "units": [...]}``,
+both along the axis of resources: ``share`` of the parent's same limit plus
+``units`` of the whole federation. A queue has ``{partition: {"guaranteed":
+limit, "maximum": limit}}``; partition "" holds the nodes no other one takes.
+A partition a queue does not name guarantees it nothing and denies it nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+AXES = ("memory_mib", "vcores_milli", "gpus")
+R = len(AXES)
+DEFAULT = ""  # name of the partition of the nodes that no other takes
+NOTHING: dict[str, list[float]] = {"share": [0.0] * R, "units": [0] * R}
+ALL: dict[str, list[float]] = {"share": [1.0] * R, "units": [0] * R}
+_ROUNDING = 1e-6  # of a unit: 0.29 of 100 is 29, not 28
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A tree of q queues. parent: (q,) int32, -1 at the root, parents first. levels: positions by depth."""
+
+    parent: np.ndarray
+    levels: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "Shape":
+        at = {path: i for i, path in enumerate(paths)}
+        parent = np.array([at.get(up, -1) for up in parent_paths], np.int32)
+        depth = np.array([path.count(".") for path in paths], np.int32)
+        levels = tuple(np.flatnonzero(depth == d) for d in range(int(depth.max(initial=0)) + 1))
+        return cls(parent, levels)
+
+    def summed(self, own: np.ndarray) -> np.ndarray:
+        """``own`` (q, ...) with everything below added to each queue."""
+        total = own.copy()
+        for rows in reversed(self.levels[1:]):
+            np.add.at(total, self.parent[rows], total[rows])
+        return total
+
+    def lowered(self, own: np.ndarray, combine: np.ufunc) -> np.ndarray:
+        """``own`` (q,) combined with that of every ancestor."""
+        found = own.copy()
+        for rows in self.levels[1:]:
+            found[rows] = combine(found[rows], found[self.parent[rows]])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What q queues may claim of one partition; (q, R) each, shares float64, units int64."""
+
+    guaranteed_share: np.ndarray
+    guaranteed_units: np.ndarray
+    maximum_share: np.ndarray
+    maximum_units: np.ndarray
+
+    @classmethod
+    def of(cls, capacities: Sequence[dict[str, Any]], partition: str) -> "Limits":
+        none = {"guaranteed": NOTHING, "maximum": ALL}
+        named = [c.get(partition, none) for c in capacities]
+        found = [
+            np.array([limit[side][form] for limit in named], kind).reshape(-1, R)
+            for side in ("guaranteed", "maximum")
+            for form, kind in (("share", np.float64), ("units", np.int64))
+        ]
+        found[0][0] = found[2][0] = 1.0  # the root has all there is, of every partition
+        return cls(*found)
+
+
+def resolve(
+    shape: Shape, limits: Limits, capacity: np.ndarray, whole: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(guaranteed, maximum) of each queue in units: (q, R) int64.
+
+    ``capacity`` (R,) is what there is to share out, a part of ``whole`` (R,),
+    of which units are meant; all of it when left out. A child's limits never
+    exceed its parent's, nor the guarantees of siblings together: where nodes
+    are missing, units shrink in proportion.
+    """
+    q = len(shape.parent)
+    part = np.ones(R) if whole is None else np.minimum(1.0, capacity / np.maximum(whole, 1))
+    guaranteed, maximum = np.zeros((2, q, R), np.int64)
+    guaranteed[0] = maximum[0] = capacity
+    owed, most = limits.guaranteed_units * part, limits.maximum_units * part
+    for rows in shape.levels[1:]:
+        up = shape.parent[rows]
+        m = _whole(limits.maximum_share[rows] * maximum[up] + most[rows])
+        maximum[rows] = np.minimum(m, maximum[up])
+        g = _whole(limits.guaranteed_share[rows] * guaranteed[up] + owed[rows])
+        guaranteed[rows] = np.minimum(g, maximum[rows])
+        if owed[rows].any():
+            _fit(guaranteed, rows, up)
+    return guaranteed, maximum
+
+
+def resolve_part(
+    shape: Shape, limits: Limits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """As ``resolve``, for one sub-cluster of several, so that the parts add up to the whole.
+
+    ``before`` (R,): the capacity of the sub-clusters before this one in a fixed
+    order. Each takes what the limits grow by through its capacity, so a maximum
+    of 4 GPUs over 20 sub-clusters is 4 and not 20 times 0.
+    """
+    low, high = (resolve(shape, limits, c, whole) for c in (before, before + capacity))
+    guaranteed, maximum = (np.maximum(h - lo, 0) for lo, h in zip(low, high, strict=True))
+    for rows in shape.levels[1:]:
+        up = shape.parent[rows]
+        maximum[rows] = np.minimum(maximum[rows], maximum[up])
+        guaranteed[rows] = np.minimum(guaranteed[rows], maximum[rows])
+        _fit(guaranteed, rows, up)
+    return guaranteed, maximum
+
+
+def _whole(amount: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.floor(amount + _ROUNDING).astype(np.int64)
+    return found
+
+
+def _fit(guaranteed: np.ndarray, rows: np.ndarray, up: np.ndarray) -> None:
+    """Shrink the guarantees of siblings that together exceed their parent's."""
+    total = np.zeros_like(guaranteed)
+    np.add.at(total, up, guaranteed[rows])
+    over = total[up] > guaranteed[up]
+    if over.any():
+        shrunk = _whole(guaranteed[rows] * (guaranteed[up] / np.maximum(total[up], 1)))
+        guaranteed[rows] = np.where(over, shrunk, guaranteed[rows])
