@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.core.snapshot import Asks
+from scheduler.core.snapshot import AXIS, Asks
 
 if TYPE_CHECKING:
     from controlplane.rm.jobs import GroupEntry, JobEntry
@@ -133,7 +133,7 @@ class AskTable:
             near_rack_from=rack_from,
             near_rack=racks,
             duration=self.duration[rows],
-            shapes=np.array(table, np.int64).reshape(len(table), -1),
+            shapes=np.array(table, np.int64).reshape(len(table), len(AXIS)),
             masks=masks,
         )
 

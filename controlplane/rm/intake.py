@@ -121,9 +121,5 @@ def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], answe
 
 def _policy_changed(m: Memory, store: Store) -> None:
     version, rows = store.queues()
-    m.queues = QueueTree(version, rows, store.policy(version))
-    # Counted anew from the jobs: a queue that comes back takes its containers back from its ancestor.
-    for job in m.jobs.values():
-        for group in job.groups:
-            m.queues.used[m.queues.at(job.queue)] += group.shape * len(group.slots)
+    m.take_queues(QueueTree(version, rows, store.policy(version)))
     m.dirty_nodes.update(range(len(m.nodes)))

@@ -93,6 +93,7 @@ class JobEntry:
     user_row: int = -1
     queue_row: int = 0
     failures: dict[int, int] = field(default_factory=dict)  # node position -> attempts of this job that failed there
+    avoided: tuple[int, ...] = ()  # positions of nodes on which too many failed
 
     id: int = field(init=False)
     day: int = field(init=False)  # of its submission, counted from 1970-01-01

@@ -1,119 +1,177 @@
 """The warm snapshot a leader keeps between rounds. Rebuilt from the StateStore at take-over."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from controlplane.rm.asks import AskTable, Mask
 from controlplane.rm.containers import ContainerTable
 from controlplane.rm.jobs import GroupEntry, JobEntry
-from controlplane.rm.nodes import NodeTable, R
+from controlplane.rm.ledger import Ledger
+from controlplane.rm.nodes import NodeTable
 from controlplane.rm.queues import QueueTree
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core import labels
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Memo, Queues, Snapshot, Users
+from scheduler.core.snapshot import Memo
+
+
+@dataclass(slots=True)
+class _Places:
+    """What follows from the nodes' names, racks and labels, until one of them changes."""
+
+    version: tuple[int, int] = (-1, -1)
+    masks: dict[Mask, np.ndarray] = field(default_factory=dict)
+    node: dict[str, int] = field(default_factory=dict)  # name -> position
+    partition: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))  # of each node
 
 
 class Memory:
-    """What the leader knows. ``asking``: groups that may want containers, in order of arrival."""
+    """What the leader knows. ``asking``: groups that may want containers, in order of arrival.
+
+    partitions: names, the default one last; what is idle in shared ones is
+    offered to it after their own asks were served.
+    """
 
     def __init__(self, epoch: int, queues: QueueTree, nodes: list[dict[str, Any]]):
         self.epoch = epoch
-        self.queues = queues
         self.nodes = NodeTable(nodes)
         self.containers = ContainerTable()
         self.jobs: dict[int, JobEntry] = {}
         self.asking: dict[tuple[int, int], tuple[JobEntry, GroupEntry]] = {}
         self.delayed: dict[tuple[int, int], GroupEntry] = {}  # groups with starts that wait for a back-off
-        self.memo = Memo()
+        self.asks = AskTable()
+        self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
+        self.memos: dict[str, Memo] = {}  # by partition
         self.counter = 0  # of container ids within this epoch
         self.round_number = 0
         self.dirty_nodes: set[int] = set()  # positions whose document must be published
         self.republish: set[int] = set()  # positions whose current document must be put again
         self.placeable = True  # something changed since the last plan that may let an ask be placed
-        self._masks: dict[str, np.ndarray] = {}
-        self._masks_version = -1
+        self._places = _Places()
+        self.take_queues(queues)
 
-    def mask(self, expression: str) -> np.ndarray:
-        """Nodes that match a label expression: (n,) bool, kept until a node changes."""
-        if self._masks_version != self.nodes.labels_version:
-            self._masks, self._masks_version = {}, self.nodes.labels_version
-        found = self._masks.get(expression)
+    def take_queues(self, queues: QueueTree) -> None:
+        """A policy is in force: count everything anew under its queues and partitions."""
+        self.queues = queues
+        self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
+        self.ledger = Ledger(len(self.partitions), len(queues.paths))
+        for job in self.jobs.values():
+            self.ledger.enter(job, queues.at(job.queue))
+            for group in job.groups:
+                group.partition = self._partition_of(job, group)
+                self.ledger.charge(job, group.partition, group.shape * len(group.slots))
+                self.stale.add((job.id, group.run.no))
+
+    def _partition_of(self, job: JobEntry, group: GroupEntry) -> int:
+        name = group.wishes.partition
+        if name is None:
+            name = self.queues.default_partition[job.queue_row]
+        return self.partitions.index(name) if name in self.partitions else len(self.partitions) - 1
+
+    def places(self) -> _Places:
+        """Worked out again when a node or the partitions changed."""
+        p, version = self._places, (self.nodes.labels_version, self.queues.version)
+        if p.version != version:
+            rows = self.nodes.rows
+            p = self._places = _Places(version, node={row["name"]: at for at, row in enumerate(rows)})
+            p.partition = np.full(len(rows), len(self.partitions) - 1, np.int16)
+            for number in range(len(self.partitions) - 2, -1, -1):  # the first that matches stands
+                p.partition[self.matching(self.queues.partitions[number].nodes)] = number
+            for job, group in self.asking.values():
+                self._wish(job, group)
+        return p
+
+    def matching(self, expression: str) -> np.ndarray:
+        """Nodes that match a label expression; ``node`` and ``rack`` are labels of every node: (n,) bool."""
+        test = labels.parse(expression)
+        rows = self.nodes.rows
+        found = (test({**row["labels"], "node": row["name"], "rack": row["rack"]}) for row in rows)
+        return np.fromiter(found, np.bool_, len(rows))
+
+    def mask(self, mask: Mask) -> np.ndarray:
+        """Nodes an ask may use at all: (n,) bool, kept until a node changes."""
+        known = self.places().masks
+        found = known.get(mask)
         if found is None:
-            test = labels.parse(expression)
-            found = np.array([test(row["labels"]) for row in self.nodes.rows], np.bool_)
-            self._masks[expression] = found
+            expression, nodes, racks, avoided = mask
+            found = self.matching(expression) if expression else np.ones(len(self.nodes), np.bool_)
+            if nodes or racks:
+                rows = self.nodes.rows
+                found &= np.fromiter((r["name"] in nodes or r["rack"] in racks for r in rows), np.bool_, len(rows))
+            found[[at for at in avoided if at < len(found)]] = False
+            known[mask] = found
         return found
 
-    def capacity(self) -> np.ndarray:
-        """Capacity of the nodes that are not lost: (R,) int64."""
-        view = self.nodes.view()
-        live = self.nodes.state[: len(self.nodes)] <= 2
-        total: np.ndarray = view.capacity[live].sum(axis=0)
+    def _wish(self, job: JobEntry, group: GroupEntry) -> None:
+        """Where the group may and would rather run, as positions."""
+        w, p = group.wishes, self._places
+        near = np.array([p.node[name] for name in w.near if name in p.node], np.int32)
+        racks = np.array([self.nodes.racks[name] for name in w.racks if name in self.nodes.racks], np.int32)
+        strict = (w.near, w.racks) if w.strict else ((), ())
+        self.asks.where(group, (w.node_labels, *strict, job.avoided), near, racks)
+
+    def avoid(self, job: JobEntry, node: int, failures: int, most_share: float) -> None:
+        """An attempt of the job failed at ``node``; after ``failures`` of them it goes elsewhere."""
+        job.failures[node] = job.failures.get(node, 0) + 1
+        if job.failures[node] < failures or node in job.avoided:
+            return
+        if len(job.avoided) + 1 <= most_share * len(self.nodes):
+            job.avoided = tuple(sorted({*job.avoided, node}))
+            self.places()
+            for group in job.groups:
+                self._wish(job, group)
+
+    def nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
+        """(positions a plan of the partition may use, which of them are its own).
+
+        The default partition may also use what is idle in shared ones.
+        """
+        of = self.places().partition
+        usable = of == partition
+        if partition == len(self.partitions) - 1:
+            for number, p in enumerate(self.queues.partitions):
+                if not p.exclusive:
+                    usable |= of == number
+        positions = np.flatnonzero(usable)
+        return positions, of[positions] == partition
+
+    def capacity(self, positions: np.ndarray) -> np.ndarray:
+        """Capacity of those of these nodes that are not lost: (R,) int64."""
+        live = positions[self.nodes.state[positions] <= 2]
+        total: np.ndarray = self.nodes.capacity[live].sum(axis=0)
         return total
 
-    def snapshot(self) -> tuple[Snapshot, list[tuple[JobEntry, GroupEntry]]]:
-        """The arrays of a plan, and the owners of its asks by position."""
-        owners = sorted(((j, g) for j, g in self.asking.values() if g.run.wanted), key=lambda o: (o[0].id, o[1].run.no))
-        shapes: dict[bytes, int] = {}
-        expressions: dict[str, int] = {}
-        table: list[np.ndarray] = []
-        shape = np.zeros(len(owners), np.int32)
-        mask = np.zeros(len(owners), np.int32)
-        for i, (_, g) in enumerate(owners):
-            key = g.shape.tobytes()
-            if key not in shapes:
-                shapes[key] = len(shapes)
-                table.append(g.shape)
-            shape[i] = shapes[key]
-            mask[i] = expressions.setdefault(g.node_labels, len(expressions))
-        queues = self.queues.view(DEFAULT, self.capacity(), self.queues.used)
-        users, jobs, job = self._people(owners, queues)
-        asks = Asks(
-            key=np.array([(j.id << 8) + g.run.no for j, g in owners], np.int64),
-            count=np.array([g.run.wanted for _, g in owners], np.int64),
-            job=job,
-            shape=shape,
-            mask=mask,
-            since=np.zeros(len(owners)),
-            gang=np.zeros(len(owners), np.bool_),
-            fill=np.full(len(owners), -1, np.int8),
-            near_from=np.zeros(len(owners) + 1, np.int32),
-            near=np.empty(0, np.int32),
-            near_rack_from=np.zeros(len(owners) + 1, np.int32),
-            near_rack=np.empty(0, np.int32),
-            duration=np.zeros(len(owners)),
-            shapes=np.array(table, np.int64).reshape(-1, R),
-            masks=np.array([self.mask(e) for e in expressions], np.bool_).reshape(len(expressions), len(self.nodes)),
-        )
-        return Snapshot(AXIS, self.nodes.view(), queues, users, jobs, asks), owners
-
-    def _people(self, owners: list[tuple[JobEntry, GroupEntry]], queues: Queues) -> tuple[Users, Jobs, np.ndarray]:
-        """Users and jobs of these asks, and the job of each ask."""
-        users: dict[tuple[int, int], int] = {}
-        jobs: dict[int, int] = {}
-        priority, user = [], []
-        for j, _ in owners:
-            if j.id not in jobs:
-                jobs[j.id] = len(jobs)
-                priority.append(j.priority)
-                user.append(users.setdefault((self.queues.at(j.queue), j.owner), len(users)))
-        leaf = np.array([q for q, _ in users], np.int32)
-        nothing = np.zeros((len(users), R), np.int64)
-        return (
-            Users(leaf, nothing, queues.maximum[leaf] if len(leaf) else nothing),
-            Jobs(np.array(user, np.int32), np.array(priority, np.int32), np.zeros((len(jobs), R), np.int64)),
-            np.array([jobs[j.id] for j, _ in owners], np.int32),
-        )
+    def refresh(self, touched: Iterable[tuple[int, int]], now: float) -> None:
+        """Take in what these groups, and those known to be stale, want now."""
+        self.stale.update(touched)
+        for key in self.stale:
+            found = self.asking.get(key)
+            if found is not None:
+                self.asks.refresh(*found, now)
+        self.stale.clear()
 
     def watch(self, job: JobEntry) -> None:
         """Keep the job, and its groups as possible askers."""
         self.jobs[job.id] = job
+        self.ledger.enter(job, self.queues.at(job.queue))
+        self.places()
         for group in job.groups:
-            self.asking[job.id, group.run.no] = (job, group)
+            key = job.id, group.run.no
+            self.asking[key] = (job, group)
+            group.partition = self._partition_of(job, group)
+            self.asks.enter(job, group)
+            self._wish(job, group)
+            self.stale.add(key)
 
     def forget(self, job: JobEntry) -> None:
         """The job has ended."""
-        self.jobs.pop(job.id, None)
+        if self.jobs.pop(job.id, None) is None:
+            return
+        self.ledger.leave(job)
         for group in job.groups:
-            self.asking.pop((job.id, group.run.no), None)
-            self.delayed.pop((job.id, group.run.no), None)
+            key = job.id, group.run.no
+            self.asks.leave(group)
+            self.asking.pop(key, None)
+            self.delayed.pop(key, None)

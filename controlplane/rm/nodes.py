@@ -1,7 +1,6 @@
 """The RM's nodes: what they have, what is allocated on them, and what they last said."""
 
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
@@ -23,6 +22,7 @@ class NodeTable:
         self.index: dict[int, int] = {}
         self.rows: list[dict[str, Any]] = []
         self.labels_version = 0
+        self.racks: dict[str, int] = {}  # name -> number, without gaps
         self._arrays(0)
         for row in rows:
             self.put(row)
@@ -84,7 +84,7 @@ class NodeTable:
             self.state[at] = NodeState.REGISTERED
         self.rows[at] = row
         self.capacity[at] = [row[name] for name in AXIS]
-        self.rack[at] = crc32(row["rack"].encode()) & 0x7FFFFFFF
+        self.rack[at] = self.racks.setdefault(row["rack"], len(self.racks))
         self.labels_version += 1
         return at
 

@@ -34,7 +34,7 @@ def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, 
         t.gpus[slots] = [m.nodes.take_gpus(int(n), int(group.shape[2])) for n in nodes]
     np.add.at(m.nodes.used, nodes, group.shape)
     np.add.at(m.nodes.containers, nodes, 1)
-    m.queues.used[m.queues.at(job.queue)] += group.shape * k
+    m.ledger.charge(job, group.partition, group.shape * k)
     m.dirty_nodes.update(nodes.tolist())
     _record_new(m, c, sub, job, group, slots)
     if not job.started_us:
@@ -94,14 +94,14 @@ def end(m: Memory, c: Changes, endings: list[Ending]) -> None:
     columns = (t.id, t.task, t.state, t.started_us, t.allocated_us, t.gpus)
     held = zip(*(x[slots].tolist() for x in columns), m.nodes.id[nodes].tolist(), nodes.tolist(), strict=True)
     shapes = np.empty((len(slots), R), np.int64)
-    queues = np.empty(len(slots), np.int64)
+    rows = np.empty((4, len(slots)), np.int64)
     for i, (e, (cid, task, old, started_us, allocated_us, gpus, node_id, at)) in enumerate(
         zip(endings, held, strict=True)
     ):
         slot, state, reason, exit_code, ran_ms, memory_mib, cpu_ms = e
         job, group = t.job[slot], t.group[slot]
         assert job is not None and group is not None
-        shapes[i], queues[i] = group.shape, m.queues.at(job.queue)
+        shapes[i], rows[:, i] = group.shape, (group.partition, job.queue_row, job.user_row, job.row)
         ran = ran_ms or state == ContainerState.SUCCEEDED
         began_us = started_us or (max(allocated_us, at_us - ran_ms * 1000) if ran else 0)
         c.steps.append((cid, job.id, task, exit_code, group.run.no, old, state, node_id))
@@ -113,7 +113,7 @@ def end(m: Memory, c: Changes, endings: list[Ending]) -> None:
         _tell_master(m, c, job, group, End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000), cid)
     np.subtract.at(m.nodes.used, nodes, shapes)
     np.subtract.at(m.nodes.containers, nodes, 1)
-    np.subtract.at(m.queues.used, queues, shapes)
+    m.ledger.discharge(*rows, shapes)
     m.dirty_nodes.update(nodes.tolist())
     m.placeable = True
 

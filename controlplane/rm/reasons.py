@@ -5,24 +5,24 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.jobs import GroupEntry
-from controlplane.rm.memory import Memory
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import AXIS, Snapshot
 
 _UNITS = ("MiB of memory", "cores", "GPUs")  # along AXIS
 
 
-def explain(m: Memory, s: Snapshot, group: GroupEntry, missing: int, why: int, queue: int) -> dict[str, Any]:
+def explain(s: Snapshot, group: GroupEntry, ask: int, missing: int, why: int, queue: int) -> dict[str, Any]:
     """The reason object of the API: a code, one honest sentence, and the numbers behind it."""
+    mask = s.asks.masks[s.asks.mask[ask]]
     asked = dict(zip(AXIS, group.shape.tolist(), strict=True))
     reason: dict[str, Any] = {"code": Why(why).name.lower(), "waiting": missing, "asked": asked}
     match why:
         case Why.NO_NODES:
             reason["text"] = "No node of its sub-cluster takes containers now."
         case Why.NO_NODE_MATCHES:
-            reason["text"] = _no_match(m, s, group)
+            reason["text"] = _no_match(s, group, mask)
         case Why.QUEUE_MAXIMUM:
-            path = m.queues.paths[queue]
+            path = s.queues.paths[queue]
             reason |= {
                 "queue": path,
                 "used": s.queues.used[queue].tolist(),
@@ -30,12 +30,11 @@ def explain(m: Memory, s: Snapshot, group: GroupEntry, missing: int, why: int, q
             }
             reason["text"] = f"The queue {path} is at its maximum."
         case _:
-            reason |= _largest_free(m, s, group)
+            reason |= _largest_free(s, group, mask)
     return reason
 
 
-def _no_match(m: Memory, s: Snapshot, group: GroupEntry) -> str:
-    matching = m.mask(group.node_labels)
+def _no_match(s: Snapshot, group: GroupEntry, matching: np.ndarray) -> str:
     if not matching.any():
         return f"No node matches the labels {group.node_labels!r}."
     largest = s.nodes.capacity[matching].max(axis=0)
@@ -52,9 +51,8 @@ def _number(axis: int, amount: int) -> str:
     return f"{amount / 1000:g}" if AXIS[axis] == "vcores_milli" else f"{amount:,}"
 
 
-def _largest_free(m: Memory, s: Snapshot, group: GroupEntry) -> dict[str, Any]:
-    usable = s.nodes.open & m.mask(group.node_labels)
-    free = np.maximum(m.nodes.view().free[usable], 0)
+def _largest_free(s: Snapshot, group: GroupEntry, mask: np.ndarray) -> dict[str, Any]:
+    free = np.maximum(s.nodes.free[s.nodes.open & mask], 0)
     if not len(free):
         return {"text": "No matching node takes containers now."}
     largest = free.max(axis=0)

@@ -30,10 +30,11 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
         job.admitted_us, job.started_us = _us(row["admitted_at"]), _us(row["started_at"])
         jobs[job.id] = job
     _restore_tasks(jobs, store.tasks(jobs))
+    for job in jobs.values():
+        m.watch(job)
     _adopt(m, jobs, store.containers())
     for job in jobs.values():
         _restore_states(m, job)
-        m.watch(job)
     m.dirty_nodes = set(range(len(m.nodes)))
     return m
 
@@ -73,7 +74,7 @@ def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[tuple[Any, ...]]) ->
             m.nodes.containers[at] += 1
             m.nodes.gpu_free[at] &= ~gpus
         job.run.live += len(members)
-        m.queues.used[m.queues.at(job.queue)] += group.shape * len(members)
+        m.ledger.charge(job, group.partition, group.shape * len(members))
 
 
 def _restore_states(m: Memory, job: JobEntry) -> None:

@@ -10,14 +10,15 @@ from controlplane.rm import collect, reasons
 from controlplane.rm.changes import TRANSITION, Changes
 from controlplane.rm.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.intake import take_intents
-from controlplane.rm.jobs import GroupEntry, JobEntry
+from controlplane.rm.jobs import GroupEntry
 from controlplane.rm.memory import Memory
 from controlplane.rm.outcome import allocate
 from controlplane.rm.ports import Bus, BusDown, Clock, Store
 from controlplane.rm.publish import Signer, documents
+from controlplane.rm.view import View, partition_view
 from scheduler.core.invariants import check_plan
 from scheduler.core.plan import Plan
-from scheduler.core.snapshot import Snapshot
+from scheduler.core.snapshot import Memo
 from scheduler.round import RoundPolicy, plan_round
 from wire.states import JobState, terminal
 
@@ -62,6 +63,7 @@ class Round:
         self.rng = np.random.default_rng(m.epoch)
         self.more_intents = False  # the last round took as many as it may
         self._pending_groups: dict[tuple[int, int], GroupEntry] = {}
+        self._waiting: set[tuple[int, int]] = set()  # groups that wait for room, as of the last plan
 
     def run(self, duties: Duties, answered: float) -> Report:
         """One round. Raises ``Fenced`` or ``StoreDown``; the memory is worthless after either."""
@@ -105,6 +107,7 @@ class Round:
         for key, group in list(self.m.delayed.items()):
             if group.run.wake(now):
                 self.m.placeable = True
+                self.m.stale.add(key)
             if not group.run.delayed:
                 del self.m.delayed[key]
 
@@ -114,52 +117,67 @@ class Round:
         return max(0.0, min(due) - self.clock.now_us() / 1e6) if due else None
 
     def _plan_and_apply(self, c: Changes) -> None:
-        m, settings = self.m, self.settings
+        m, now = self.m, c.at_us / 1e6
         m.placeable = False
-        snapshot, owners = m.snapshot()
-        if not owners:
-            return
-        plan, m.memo = plan_round(snapshot, m.memo, (), settings.policy, c.at_us / 1e6, self.rng)
+        m.refresh(_touched(c), now)
+        waiting: set[tuple[int, int]] = set()
+        for partition, name in enumerate(m.partitions):
+            rows = m.asks.wanting(partition)
+            if len(rows):
+                self._plan_partition(c, name, partition_view(m, partition, rows, now, False), now, waiting)
+        self._forget_reasons(c, waiting)
+
+    def _plan_partition(self, c: Changes, name: str, view: View, now: float, waiting: set[tuple[int, int]]) -> None:
+        m, settings = self.m, self.settings
+        plan, m.memos[name] = plan_round(view.snapshot, m.memos.get(name, Memo()), (), settings.policy, now, self.rng)
         if settings.check_invariants:
-            check_plan(snapshot, plan)
-        self._apply(c, plan, owners)
-        self._explain(c, snapshot, plan, owners)
+            check_plan(view.snapshot, plan)
+        self._apply(c, plan, view)
+        self._explain(plan, view, waiting)
         if len(plan.place.ask) >= settings.policy.batch:
             m.placeable = True  # the batch was full; go on in the next round
 
-    def _apply(self, c: Changes, plan: Plan, owners: list[tuple[JobEntry, GroupEntry]]) -> None:
-        ask, node = plan.place.ask, plan.place.node
+    def _apply(self, c: Changes, plan: Plan, view: View) -> None:
+        ask, node = plan.place.ask, view.nodes[plan.place.node]
         if not len(ask):
             return
         order = np.argsort(ask, kind="stable")
         ask, node = ask[order], node[order]
         starts = np.flatnonzero(np.r_[True, ask[1:] != ask[:-1]])
         for start, end in zip(starts, np.r_[starts[1:], len(ask)], strict=True):
-            job, group = owners[ask[start]]
+            job, group = view.owner(self.m, ask[start])
             if job.run.state == JobState.ADMITTED:
                 c.jobs[job.id] = job
             allocate(self.m, c, self.sub, job, group, node[start:end])
+            self.m.asks.since[group.row] = c.at_us / 1e6
 
-    def _explain(self, c: Changes, snapshot: Snapshot, plan: Plan, owners: list[tuple[JobEntry, GroupEntry]]) -> None:
+    def _explain(self, plan: Plan, view: View, waiting: set[tuple[int, int]]) -> None:
         refused = plan.refused
-        waiting: set[int] = set()
-        if refused is not None:
-            columns = (refused.ask, refused.missing, refused.why, refused.detail)
-            waiting = set(refused.ask.tolist())
-            for ask, missing, why, queue in zip(*(x[:EXPLAINED_PER_ROUND].tolist() for x in columns), strict=True):
-                job, group = owners[ask]
-                group.reason = reasons.explain(self.m, snapshot, group, missing, why, queue)
+        if refused is None:
+            return
+        columns = (refused.ask, refused.missing, refused.why, refused.detail)
+        for number, (ask, missing, why, queue) in enumerate(zip(*(x.tolist() for x in columns), strict=True)):
+            job, group = view.owner(self.m, ask)
+            waiting.add((job.id, group.run.no))
+            if number < EXPLAINED_PER_ROUND:
+                group.reason = reasons.explain(view.snapshot, group, ask, missing, why, queue)
                 self._pending_groups[job.id, group.run.no] = group
-        for position, (job, group) in enumerate(owners):
-            if group.reason is not None and position not in waiting:
-                group.reason = None
-                c.groups[job.id, group.run.no] = group
+
+    def _forget_reasons(self, c: Changes, waiting: set[tuple[int, int]]) -> None:
+        """Groups that had to say why they wait, and do not any more."""
+        for key in self._waiting - waiting:
+            found = self.m.asking.get(key)
+            if found is not None and found[1].reason is not None:
+                found[1].reason = None
+                c.groups[key] = found[1]
+        self._waiting = waiting
 
     def _gather(self, c: Changes) -> None:
         """Steps as one array, asks whose target moved, and counters that are due."""
         if c.steps:
             c.transitions.append(np.array(c.steps, TRANSITION))
         now = self.clock.monotonic()
+        self.m.stale |= _touched(c)
         self._pending_groups |= c.groups
         c.groups = {}
         for key, group in list(self._pending_groups.items()):
@@ -206,3 +224,8 @@ class Round:
         self.m.republish.update(positions)
         for _, group in self.m.asking.values():
             group.published_at = -1e9
+
+
+def _touched(c: Changes) -> set[tuple[int, int]]:
+    """Groups that may want more or less than before these changes."""
+    return set(c.groups) | {(job.id, group.run.no) for job in c.jobs.values() for group in job.groups}

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.memory import Memory
-from controlplane.statestore.capacities import DEFAULT
 
 USAGE_MAX = 20_000  # containers whose live usage is shown
 
@@ -37,10 +36,10 @@ def summary(
 
 
 def _queues(m: Memory, waiting: dict[str, int]) -> dict[str, Any]:
-    q = m.queues.view(DEFAULT, m.capacity(), m.queues.used)
+    totals = m.queues.shape.summed(m.ledger.queues.sum(axis=0))
     return {
         path: {"memory_mib": used[0], "vcores_milli": used[1], "gpus": used[2], "pending": waiting.get(path, 0)}
-        for path, used in zip(q.paths, q.used.tolist(), strict=True)
+        for path, used in zip(m.queues.paths, totals.tolist(), strict=True)
     }
 
 

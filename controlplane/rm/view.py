@@ -35,12 +35,14 @@ class View:
         return found
 
 
-def partition_view(m: "Memory", partition: int, now: float, with_running: bool) -> View:
-    """The partition's nodes, queues, asks and, if wanted, live containers. ``now``: s, as ``since`` and ``started``."""
+def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, with_running: bool) -> View:
+    """The partition's nodes, queues, these of its asks and, if wanted, its live containers.
+
+    rows: (a,) of the ask table, as ``wanting`` gives them. now: s, as ``since`` and ``started``.
+    """
     nodes, own = m.nodes_of(partition)
     table = m.nodes.view()
     seen = Nodes(table.capacity[nodes], table.free[nodes], table.open[nodes], table.rack[nodes])
-    rows = m.asks.wanting(partition)
     queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
     users, jobs, job, job_rows = _people(m, partition, rows, queues.maximum)
     numbers, mask = compact(m.asks.mask[rows])

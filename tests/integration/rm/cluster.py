@@ -220,7 +220,7 @@ def story(m: Memory) -> dict[str, Any]:
                  job.started_us, [_group(job.run.stopping, g) for g in job.groups])
         for job in m.jobs.values()
     }  # fmt: skip
-    queues = dict(zip(m.queues.paths, m.queues.used.tolist(), strict=True))
+    queues = dict(zip(m.queues.paths, m.ledger.queues[-1].tolist(), strict=True))
     return {"containers": containers, "nodes": nodes, "jobs": jobs, "queues": queues, "policy": m.queues.version}
 
 

@@ -248,15 +248,15 @@ def test_a_queues_maximum_holds_and_a_new_policy_moves_it_while_jobs_run(cluster
     cluster.nodes.finish()
     cluster.nodes.step()
     leader.round()
-    assert leader.memory.queues.used.sum(axis=0).tolist() == [0, 0, 0]
+    assert leader.memory.ledger.queues[-1].sum(axis=0).tolist() == [0, 0, 0]
     cluster.play(leader, job)
-    assert leader.memory.queues.used.tolist() == [[0, 0, 0]] * 3
+    assert leader.memory.ledger.queues[-1].tolist() == [[0, 0, 0]] * 3
 
 
 def test_shares_of_capacity_are_not_lost_to_rounding(cluster: Cluster) -> None:
     cluster.policy({"a": {"maximum": 0.29}, "default": {}})
     leader = cluster.lead()
-    queues = leader.memory.queues.view("", np.array([100, 1000, 0]), leader.memory.queues.used)
+    queues = leader.memory.queues.view("", np.array([100, 1000, 0]), leader.memory.ledger.queues[-1])
     assert queues.maximum[queues.paths.index("root.a")].tolist() == [29, 290, 0]
 
 
