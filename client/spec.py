@@ -72,6 +72,9 @@ class GroupSpec(_Part):
     execution_type: Literal["guaranteed", "opportunistic"] = "guaranteed"
     locality: Locality = Locality()
     node_labels: str = ""
+    partition: str | None = Field(default=None, max_length=63)
+    placement: Literal["spread", "pack"] | None = None
+    gang: bool = False
     estimated_duration_s: float | None = Field(default=None, ge=0)
 
 
@@ -79,7 +82,7 @@ class JobSpec(_Part):
     name: JobName
     kind: Literal["batch", "service"] = "batch"
     queue: str | None = None
-    priority: int = Field(default=0, ge=-500, le=499)
+    priority: int | None = Field(default=None, ge=-500, le=499)
     tags: list[str] = []
     files: list[FileSpec] = []
     groups: list[GroupSpec] = Field(min_length=1)

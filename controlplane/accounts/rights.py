@@ -2,7 +2,8 @@
 
 Operators may do everything and viewers see everything. A tenant sees and
 changes its own jobs; in queues it was granted (and all below them) it sees
-every job, and with level ``admin`` it may change them too.
+every job, and with level ``admin`` it may change them too. Grants are rows of
+``QueueAccess`` and the access lists of the policy in force, taken together.
 """
 
 from collections.abc import Iterable
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import rules
 from django.db.models import Q
+
+from controlplane.statestore.models import QueueGrant
 
 from .models import QueueAccess, Role, User
 
@@ -21,10 +24,18 @@ if TYPE_CHECKING:
 
 
 def access(user: User) -> dict[str, str]:
-    """Queue path -> level, as granted. Read once per user object, that is once per request."""
+    """Queue path -> level, as granted to the account or by the policy in force.
+
+    Read once per user object, that is once per request, in one query.
+    """
     cached: dict[str, str] | None = getattr(user, "_queue_levels", None)
     if cached is None:
-        cached = dict(QueueAccess.objects.filter(user_id=user.pk).values_list("queue", "level"))
+        own = QueueAccess.objects.filter(user_id=user.pk).values_list("queue", "level")
+        named = QueueGrant.objects.filter(version__active=True, principal__in=[user.username, f"role:{user.role}"])
+        cached = {}
+        for queue, level in own.union(named.values_list("queue", "level")):
+            if cached.get(queue) != QueueAccess.Level.ADMIN:
+                cached[queue] = level
         user._queue_levels = cached  # type: ignore[attr-defined]
     return cached
 

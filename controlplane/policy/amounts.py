@@ -59,8 +59,8 @@ def _amount_of(resource: str) -> Callable[[Any], Amount]:
     def parse(value: Any) -> Amount:
         if isinstance(value, str):
             found = _TEXT.fullmatch(value)
-            if found and found[2] == "%":
-                return share(value), 0
+            if found and found[2] == "%" and Decimal(found[1]) <= 100:
+                return float(Decimal(found[1]) / 100), 0
             if found and found[2] in units:
                 amount = Decimal(found[1]) * units[found[2]]
                 if amount == amount.to_integral_value() and amount <= MOST:

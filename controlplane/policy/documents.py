@@ -20,6 +20,8 @@ from controlplane.statestore.actions.errors import FieldError, Invalid
 from controlplane.statestore.actions.policy import QueueRow
 from controlplane.statestore.models import PolicyVersion
 
+MAX_FIELD = 1000
+
 
 def _whole(value: Any) -> Any:
     """JSON makes no difference between 5 and 5.0."""
@@ -138,6 +140,7 @@ REMEDIES = {
     "string_too_long": "use at most {max_length} characters",
     "too_long": "give at most {max_length}",
     "limit": "{remedy}",
+    "recursion_depth_exceeded": "use at most {levels} levels",
 }
 NAMES = {
     "submit": "name accounts, or roles as role:tenant",
@@ -154,13 +157,14 @@ def _shape(error: Exception) -> list[FieldError]:
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
-    return ".".join(str(part)[:64] for part in loc if part != "[key]") or "document"
+    return ".".join(str(part)[:64] for part in loc if part != "[key]")[:MAX_FIELD] or "document"
 
 
 def _remedy(error: Any) -> str:
     if error["type"] == "string_pattern_mismatch":
         return next((NAMES[part] for part in reversed(error["loc"]) if part in NAMES), "use letters, digits and '-'")
-    context = {"fields": ", ".join(_fields(error["loc"][:-1]))} | (error.get("ctx") or {})
+    context = {"fields": ", ".join(_fields(error["loc"][:-1])), "levels": meaning.MAX_LEVELS}
+    context |= {name: f"{v:g}" if isinstance(v, float) else v for name, v in (error.get("ctx") or {}).items()}
     return REMEDIES.get(error["type"], "see docs/operators.md for the document's shape").format_map(context)
 
 

@@ -13,8 +13,10 @@ from django.conf import settings
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator, level_in
+from controlplane.policy.components import stored
 from controlplane.router.routing import POLICIES, Ask, Candidate, choose
 from controlplane.statestore.actions.errors import FieldError, TooMany, Unavailable
+from controlplane.statestore.capacities import DEFAULT, denied
 from controlplane.statestore.models import Job, PolicyVersion, Queue, SubCluster
 from controlplane.statestore.queries import federation
 from wire.states import JobState
@@ -25,11 +27,13 @@ COUNT_FRESH_S = 2.0
 
 @dataclass(slots=True)
 class View:
-    """One reading. ``queues``: path -> row."""
+    """One reading. ``queues``: path -> row. ``partitions``: names."""
 
     read_at: float
+    version: int | None
     candidates: list[Candidate]
     queues: dict[str, Queue]
+    partitions: set[str]
     routing: str
 
 
@@ -65,12 +69,18 @@ def view() -> View:
 
 
 def _read() -> View:
-    version = PolicyVersion.objects.filter(active=True).first()
-    queues = {q.path: q for q in Queue.objects.filter(version=version)} if version else {}
-    component = (version.document.get("components") or {}).get("routing") if version else None
-    name = (component or {}).get("policy", "least_loaded")
+    version = PolicyVersion.objects.filter(active=True).values_list(
+        "pk", "document__partitions", "document__components"
+    )
+    pk, partitions, components = version.first() or (None, None, None)
+    known = _state.view
+    if known is not None and pk == known.version:  # a version never changes
+        queues, names, routing = known.queues, known.partitions, known.routing
+    else:
+        queues = {q.path: q for q in Queue.objects.filter(version_id=pk)} if pk else {}
+        names, routing = set(partitions or ()), stored(components).routing.policy
     found = [_candidate(s) for s in federation.sub_clusters()]
-    return View(time.monotonic(), found, queues, name if name in POLICIES else "least_loaded")
+    return View(time.monotonic(), pk, found, queues, names, routing)
 
 
 def _candidate(s: federation.Json) -> Candidate:
@@ -107,7 +117,47 @@ def queue_error(user: User, path: str, field_name: str = "queue") -> FieldError 
     if not queue.leaf:
         return FieldError(field_name, f"{path!r} has queues below it", "name one of those")
     if queue.stopped:
-        return FieldError(field_name, f"{path!r} takes no new jobs", "use another queue, or ask an operator")
+        return FieldError(
+            field_name, f"{path!r} is stopped and takes no new jobs", "use another queue, or ask an operator"
+        )
+    return None
+
+
+def default_priority(path: str) -> int:
+    """The priority of a job that names none."""
+    queue = view().queues.get(path)
+    return queue.default_priority if queue else 0
+
+
+def priority_error(user: User, path: str, priority: int, field_name: str = "priority") -> FieldError | None:
+    """Why this account may not give a job of the queue that priority, if so."""
+    queue = view().queues.get(path)
+    if queue is None or priority <= queue.max_priority or is_operator(user):
+        return None
+    return FieldError(
+        field_name,
+        f"{path!r} allows priorities up to {queue.max_priority}, not {priority}",
+        f"use {queue.max_priority} or less, or ask an operator",
+    )
+
+
+def partition_error(path: str, partition: str | None, field_name: str) -> FieldError | None:
+    """Why jobs of the queue cannot use that partition (``None``: the queue's own), if so."""
+    now = view()
+    if partition is None:
+        partition = now.queues[path].default_partition if path in now.queues else DEFAULT
+    if partition and partition not in now.partitions:
+        return FieldError(
+            field_name,
+            f"there is no partition {partition!r}",
+            f"use one of: {', '.join(sorted(now.partitions)) or 'none'}",
+        )
+    at = path
+    while at in now.queues:
+        if denied(now.queues[at].capacities, partition):
+            where = f"partition {partition!r}" if partition else "the default partition"
+            return FieldError(field_name, f"{at!r} may use nothing of {where}", "use another partition or queue")
+        at = now.queues[at].parent_path
     return None
 
 

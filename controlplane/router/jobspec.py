@@ -73,6 +73,7 @@ EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", 
 OutputName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]*$", max_length=63)]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 PlaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
+PartitionName = Annotated[str, StringConstraints(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", max_length=63)]
 RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
 Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
 _TEXT = {"type": "string", "pattern": NO_NUL}
@@ -127,7 +128,11 @@ class Locality(Strict):
 
 
 class GroupSpec(Strict):
-    """Tasks of one command and shape."""
+    """Tasks of one command and shape.
+
+    ``gang``: all containers it wants at once, or none. ``partition``: null is
+    the queue's own, "" the nodes of none. ``placement``: null is the cluster's.
+    """
 
     name: GroupName
     count: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1
@@ -145,16 +150,19 @@ class GroupSpec(Strict):
     execution_type: Literal["guaranteed", "opportunistic"] = "guaranteed"
     locality: Locality = Locality()
     node_labels: LabelExpression = ""
+    partition: PartitionName | None = None
+    placement: Literal["spread", "pack"] | None = None
+    gang: bool = False
     estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
 
 
 class JobSpec(Strict):
-    """A whole submission. ``files`` are placed for every group."""
+    """A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one."""
 
     name: JobName
     kind: Literal["batch", "service"] = "batch"
     queue: QueuePath = "root.default"
-    priority: Annotated[Whole, Field(ge=-500, le=499)] = 0
+    priority: Annotated[Whole, Field(ge=-500, le=499)] | None = None
     tags: Annotated[list[Tag], Field(max_length=32)] = []
     files: Annotated[list[FileSpec], Field(max_length=1000)] = []
     groups: Annotated[list[GroupSpec], Field(min_length=1, max_length=256)]
@@ -191,6 +199,7 @@ PATTERN_REMEDIES = {
 FIELD_REMEDIES = {
     "digest": "give the SHA-256 of the uploaded file, 64 lower-case hexadecimal digits",
     "queue": "give a queue's path, such as root.default",
+    "partition": "give a partition's name, in lower-case letters, digits and '-'",
     "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
     "env": "use letters, digits and '_' in environment names, not beginning with a digit",
 }

@@ -95,6 +95,20 @@ def _check_queues(user: User, specs: list[JobSpec], prefix: str) -> None:
             verdicts[spec.queue] = cluster.queue_error(user, spec.queue, prefix.format(i) + "queue")
     if wrong := [e for e in verdicts.values() if e]:
         raise Invalid("a queue cannot be used", wrong[:MAX_ERRORS])
+    for i, spec in enumerate(specs):
+        wrong += _beyond_queue(user, spec, prefix.format(i))
+    if wrong:
+        raise Invalid("the queue does not allow this", wrong[:MAX_ERRORS])
+
+
+def _beyond_queue(user: User, spec: JobSpec, prefix: str) -> list[FieldError]:
+    """What the job wants that its queue does not give. A priority left out becomes the queue's usual one."""
+    if spec.priority is None:
+        spec.priority = cluster.default_priority(spec.queue)
+    found = [cluster.priority_error(user, spec.queue, spec.priority, prefix + "priority")]
+    for no, group in enumerate(spec.groups):
+        found.append(cluster.partition_error(spec.queue, group.partition, f"{prefix}groups.{no}.partition"))
+    return [e for e in found if e]
 
 
 def _check_artifacts(user: User, specs: list[JobSpec], prefix: str) -> None:
@@ -159,7 +173,7 @@ def _new_job(spec: JobSpec, home_id: int) -> NewJob:
         for g in spec.groups
     )
     tags = json.dumps(spec.tags)
-    return NewJob(spec.name, spec.kind, spec.queue, spec.priority, tags, spec.model_dump_json(), home_id, groups)
+    return NewJob(spec.name, spec.kind, spec.queue, spec.priority or 0, tags, spec.model_dump_json(), home_id, groups)
 
 
 def _as_json(job_id: int, at: dt.datetime, spec: JobSpec, home: str, owner: str) -> Json:

@@ -73,6 +73,12 @@ class Limits:
         return cls(*found)
 
 
+def denied(capacities: dict[str, Any], partition: str) -> bool:
+    """Whether a queue's maximum leaves it no memory or no cores of a partition."""
+    limit = capacities[partition]["maximum"] if partition in capacities else ALL
+    return any(not limit["share"][i] and not limit["units"][i] for i in range(2))
+
+
 def resolve(
     shape: Shape, limits: Limits, capacity: np.ndarray, whole: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

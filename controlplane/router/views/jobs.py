@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import shapes, submission
+from controlplane.router import cluster, shapes, submission
 from controlplane.router.jobspec import JobSpec
 from controlplane.statestore.actions import jobs as actions
 from controlplane.statestore.actions.errors import FieldError, Invalid
@@ -176,7 +176,10 @@ class JobPriority(View):
     def post(self, request: Request, job_id: int) -> Response:
         """Move the job within its queue; -500 to 499, higher first."""
         job = changeable_job(request, job_id)
-        actions.set_priority(actor(request), job, body(request, shapes.PriorityRequest).priority)
+        priority = body(request, shapes.PriorityRequest).priority
+        if wrong := cluster.priority_error(account(request), job.queue, priority):
+            raise Invalid("the queue does not allow this priority", [wrong])
+        actions.set_priority(actor(request), job, priority)
         return Response(jobs.detail(account(request), job_id), status=202)
 
 

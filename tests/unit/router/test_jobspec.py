@@ -30,7 +30,7 @@ def test_defaults_are_filled_in() -> None:
         "name": "a-job",
         "kind": "batch",
         "queue": "root.default",
-        "priority": 0,
+        "priority": None,
         "tags": [],
         "files": [],
         "groups": [
@@ -51,6 +51,9 @@ def test_defaults_are_filled_in() -> None:
                 "execution_type": "guaranteed",
                 "locality": {"nodes": [], "racks": [], "relax": True},
                 "node_labels": "",
+                "partition": None,
+                "placement": None,
+                "gang": False,
                 "estimated_duration_s": 0.0,
             }
         ],
@@ -87,6 +90,9 @@ def reading(path: str = "in/{index}", **fields: Any) -> dict[str, Any]:
         (job(priority=500), "priority"),
         (job(priority="1"), "priority"),
         (job(priority=True), "priority"),
+        (job(group(gang=1)), "groups.0.gang"),
+        (job(group(partition="GPU")), "groups.0.partition"),
+        (job(group(placement="align")), "groups.0.placement"),
         (job(tags=["a b"]), "tags.0"),
         (job(more=1), "more"),
         (job(group(count=0)), "groups.0.count"),

@@ -1,0 +1,85 @@
+"""What a queue of the policy in force lets a submit do, and who may use it."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.policy import documents
+from controlplane.router import cluster
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.models import Job
+from tests.integration.api.world import World, job
+
+GROUP = {"name": "map", "command": ["true"]}
+
+
+def put(queues: dict[str, Any], **more: Any) -> None:
+    """Put a policy in force, and let the Router see it at once."""
+    documents.publish(SYSTEM, {"queues": queues, "partitions": {"gpu": {"nodes": "gpu"}}, **more}, "test", force=True)
+    cluster.forget()
+
+
+def error(world: World, role: str, **fields: Any) -> tuple[str, str]:
+    """Field and message of the refusal."""
+    answer = world[role].post("jobs", job(**fields))
+    assert answer.status_code == 422, answer.content
+    first = answer.json()["errors"][0]
+    assert first["remedy"]
+    return first["field"], first["message"]
+
+
+def test_a_stopped_queue_takes_no_job_and_neither_does_anything_below_it(world: World) -> None:
+    put({"a": {"state": "stopped", "open_to_all": True, "children": {"b": {}}}, "c": {"open_to_all": True}})
+    assert error(world, "tenant", queue="root.a.b") == ("queue", "'root.a.b' is stopped and takes no new jobs")
+    assert error(world, "operator", queue="root.a.b")[0] == "queue"
+    assert world["tenant"].post("jobs", job(queue="root.c")).status_code == 201
+
+
+def test_priorities_above_the_queues_are_the_operators(world: World) -> None:
+    put({"default": {"open_to_all": True, "max_priority": 10, "default_priority": 4}})
+    field, message = error(world, "tenant", priority=11)
+    assert field == "priority" and "10" in message
+    assert world["operator"].post("jobs", job(priority=11)).status_code == 201
+    mine = world["tenant"].post("jobs", job()).json()
+    assert mine["priority"] == 4 and Job.objects.get(pk=mine["id"]).spec["priority"] == 4
+    bulk = world["tenant"].post("jobs/bulk", {"jobs": [job(), job(priority=99)]})
+    assert bulk.json()["errors"][0]["field"] == "jobs.1.priority"
+    address = f"jobs/{mine['id']}/priority"
+    assert world["tenant"].post(address, {"priority": 10}).status_code == 202
+    assert world["tenant"].post(address, {"priority": 11}).json()["errors"][0]["field"] == "priority"
+    assert world["operator"].post(address, {"priority": 11}).status_code == 202
+
+
+def test_a_partition_must_exist_and_be_open_to_the_queue(world: World) -> None:
+    put(
+        {
+            "default": {"open_to_all": True},
+            "barred": {"partitions": {"gpu": {"maximum": 0}}, "open_to_all": True, "children": {"low": {}}},
+            "only": {"maximum": 0, "default_partition": "gpu", "open_to_all": True},
+        }
+    )
+    wanted = {"groups": [GROUP | {"partition": "gpu"}]}
+    assert error(world, "tenant", groups=[GROUP | {"partition": "tpu"}])[0] == "groups.0.partition"
+    assert "root.barred" in error(world, "tenant", queue="root.barred.low", **wanted)[1]
+    assert "default partition" in error(world, "tenant", queue="root.only", groups=[GROUP | {"partition": ""}])[1]
+    stored = world["tenant"].post("jobs", job(queue="root.only", groups=[GROUP | {"gang": True, "placement": "pack"}]))
+    assert stored.status_code == 201
+    group = Job.objects.get(pk=stored.json()["id"]).spec["groups"][0]
+    assert (group["partition"], group["gang"], group["placement"]) == (None, True, "pack")
+    assert world["tenant"].post("jobs", job(**wanted)).status_code == 201
+
+
+@pytest.mark.parametrize("names", [["other"], ["role:tenant"]])
+def test_the_documents_access_lists_reach_down_and_join_the_granted_rights(world: World, names: list[str]) -> None:
+    put({"a": {"submit": names, "children": {"b": {}}}, "prod": {"administer": ["other"], "children": {"etl": {}}}})
+    found = world["other"].post("jobs", job(queue="root.a.b"))
+    assert found.status_code == 201
+    tenants = names == ["role:tenant"]
+    assert world["tenant"].post("jobs", job(queue="root.a.b")).status_code == (201 if tenants else 422)
+    assert world["tenant"].get(f"jobs/{found.json()['id']}").status_code == (200 if tenants else 404)
+    granted = world["submitter"].post("jobs", job(queue="root.prod.etl")).json()["id"]
+    assert world["other"].post(f"jobs/{granted}/kill").status_code == 202
+    assert {"path": "root.prod", "level": "admin"} in world["other"].get("me").json()["queues"]
+    put({"a": {"children": {"b": {}}}, "prod": {"children": {"etl": {}}}})
+    assert error(world, "other", queue="root.a.b")[0] == "queue"
+    assert world["other"].get(f"jobs/{granted}").status_code == 404

@@ -1,0 +1,152 @@
+"""What a policy document may say, what it means, and what people read when it is wrong."""
+
+import time
+from typing import Any, get_args
+
+import pytest
+
+from controlplane.policy import components
+from controlplane.policy.documents import DEFAULT, json_schema, validate
+from controlplane.router.routing import POLICIES
+from controlplane.statestore.actions.errors import Invalid
+from scheduler.registry import PLACEMENT
+
+
+def queues(**fields: Any) -> dict[str, Any]:
+    """A document with one queue, ``a``."""
+    return {"queues": {"a": fields}, "partitions": {"gpu": {"nodes": "gpu"}}}
+
+
+def below(**fields: Any) -> dict[str, Any]:
+    """The same with one queue below ``a``."""
+    return queues(children={"b": fields})
+
+
+def children(**each: Any) -> dict[str, Any]:
+    return {"queues": {"a": {"guaranteed": {"gpus": 4}, "children": each}}}
+
+
+@pytest.mark.parametrize(
+    ("document", "field", "says"),
+    [
+        ({}, "queues", "add the field"),
+        ([], "document", "mapping"),
+        ({"queues": {}}, "queues", "name at least one"),
+        ({"queues": {"A": {}}}, "queues.A", "lower-case"),
+        (queues(guarantee=1), "queues.a.guarantee", "guaranteed, maximum, weight"),
+        (below(guarantee=1), "queues.a.children.b.guarantee", "guaranteed, maximum, weight"),
+        (queues(guaranteed=1.5), "queues.a.guaranteed", "40%"),
+        (queues(guaranteed={"memory_mib": "64GB"}), "queues.a.guaranteed.memory_mib", "64 GiB"),
+        (queues(guaranteed={"disk": 1}), "queues.a.guaranteed.disk", "memory_mib, vcores_milli, gpus"),
+        (queues(guaranteed=0.5, maximum=0.4), "queues.a.guaranteed", "raise maximum"),
+        (queues(guaranteed={"gpus": 5}, maximum={"gpus": 4}), "queues.a.guaranteed", "raise maximum"),
+        (queues(weight=0), "queues.a.weight", "more than 0"),
+        (queues(ordering="lifo"), "queues.a.ordering", "use 'fifo', 'fair' or 'priority'"),
+        (queues(user_maximum=0), "queues.a.user_maximum", "more than 0"),
+        (queues(max_running_jobs=-1), "queues.a.max_running_jobs", "use 0 or more"),
+        (queues(max_running_jobs=1.5), "queues.a.max_running_jobs", "whole number"),
+        (queues(max_priority=500), "queues.a.max_priority", "use 499 or less"),
+        (queues(max_priority=5, default_priority=6), "queues.a.default_priority", "use 5 or less"),
+        (queues(state="paused"), "queues.a.state", "use 'running' or 'stopped'"),
+        (queues(state="running", stopped=True), "queues.a.stopped", "remove stopped"),
+        (queues(preemptable="no"), "queues.a.preemptable", "true or false"),
+        (queues(submit=["role:king"]), "queues.a.submit.0", "role:tenant"),
+        (queues(submit="ada"), "queues.a.submit", "list"),
+        (queues(partitions={"tpu": {}}), "queues.a.partitions.tpu", "use one of: gpu"),
+        (queues(default_partition="tpu"), "queues.a.default_partition", "use one of: gpu"),
+        (queues(partitions={"gpu": {"guaranteed": 1, "maximum": 0.5}}), "queues.a.partitions.gpu.guaranteed", "raise"),
+        (children(b={"guaranteed": 0.7}, c={"guaranteed": 0.4}), "queues.a.children", "add up to 1"),
+        (children(b={"guaranteed": {"gpus": 3}}, c={"guaranteed": {"gpus": 2}}), "queues.a.children", "raise"),
+        ({"queues": {"a": {}}, "partitions": {"x": {"nodes": "a &&"}}}, "partitions.x.nodes", "label expression"),
+        ({"queues": {"a": {}}, "partitions": {"x": {}}}, "partitions.x.nodes", "add the field"),
+        ({"queues": {"a": {}}, "partitions": {"": {"nodes": "a"}}}, "partitions.", "lower-case"),
+        ({"queues": {"a": {}}, "components": {"place": {}}}, "components.place", "placement, locality"),
+        ({"queues": {"a": {}}, "components": {"placement": {"policy": "x"}}}, "components.placement.policy", "pack"),
+        (
+            {"queues": {"a": {}}, "components": {"preemption": {"parameters": {"dead_zone": 2}}}},
+            "components.preemption.parameters.dead_zone",
+            "use 1 or less",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_field_and_its_remedy(document: Any, field: str, says: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        validate(document)
+    error = raised.value.errors[0]
+    assert error.field == field and error.message and says in error.remedy, error
+
+
+def nested(levels: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(levels):
+        found = {"children": {"a": found}}
+    return {"queues": {"a": found}}
+
+
+@pytest.mark.parametrize("levels", [16, 400, 5000])
+def test_a_tree_too_deep_is_refused(levels: int) -> None:
+    with pytest.raises(Invalid) as raised:
+        validate(nested(levels))
+    assert "levels" in raised.value.errors[0].remedy
+    assert len(validate(nested(15))[1]) == 17
+
+
+def test_what_is_inherited_is_written_out() -> None:
+    document = {
+        "queues": {
+            "a": {
+                "ordering": "fair", "max_priority": 10, "default_priority": 5, "user_maximum": 0.5, "open_to_all": True,
+                "max_running_jobs": 7, "max_running_jobs_per_user": 3, "default_partition": "gpu", "preemptable": False,
+                "children": {"b": {"max_priority": 3, "open_to_all": False, "children": {"c": {"state": "stopped"}}}},
+            },
+            "d": {"stopped": True, "children": {"e": {"state": "running"}}},
+        },
+        "partitions": {"gpu": {"nodes": "gpu"}},
+    }  # fmt: skip
+    rows = {row.path: row for row in validate(document)[1]}
+    assert list(rows) == ["root", "root.a", "root.d", "root.a.b", "root.d.e", "root.a.b.c"]
+    c = rows["root.a.b.c"]
+    assert (c.ordering, c.user_maximum, c.max_running_jobs_per_user, c.default_partition) == ("fair", 0.5, 3, "gpu")
+    assert (c.max_priority, c.default_priority, c.open_to_all, c.preemptable) == (3, 3, False, False)
+    assert c.max_running_jobs is None, "the limit of a queue counts all below it, and is not theirs"
+    assert [rows[p].state for p in ("root.a.b", "root.a.b.c", "root.d.e")] == ["running", "stopped", "stopped"]
+    assert [p for p, row in rows.items() if row.leaf] == ["root.d.e", "root.a.b.c"]
+
+
+def test_the_stored_document_is_what_was_written_with_its_components_complete() -> None:
+    document = queues(guaranteed="40%", partitions={"gpu": {"maximum": {"gpus": "1 gpu"}}})
+    stored, rows = validate(document)
+    assert stored["queues"] == document["queues"]
+    assert stored["partitions"] == {"gpu": {"nodes": "gpu", "exclusive": True, "rank": 0}}
+    assert stored["components"]["reservation"]["parameters"] == {"after_s": 10, "max_node_share": 0.05, "max_s": 600}
+    assert rows[1].capacities["gpu"]["maximum"]["units"] == [0, 0, 1]
+    assert validate(stored)[1] == rows, "what is stored can be published again"
+
+
+def test_components_of_an_older_release_keep_what_still_fits() -> None:
+    found = components.stored({"placement": {"policy": "pack"}, "locality": {"policy": "gone"}, "later": {}, "x": 5})
+    assert found.placement.policy == "pack" and found.locality == components.Locality()
+    assert components.stored(None) == components.Components()
+
+
+def test_the_names_are_those_of_the_code() -> None:
+    names = get_args(components.Routing.model_fields["policy"].annotation)
+    assert set(names) == set(POLICIES)
+    assert set(PLACEMENT) <= set(get_args(components.Placement.model_fields["policy"].annotation))
+
+
+def test_the_schema_describes_the_document() -> None:
+    schema = json_schema()
+    assert set(schema["properties"]) == {"queues", "partitions", "components"}
+    assert validate(DEFAULT)[1][1].open_to_all
+
+
+def test_five_thousand_queues_are_checked_within_two_seconds() -> None:
+    def tree(levels: int) -> dict[str, Any]:
+        if not levels:
+            return {}
+        return {f"q{i}": {"guaranteed": 0.125, "maximum": 0.9, "children": tree(levels - 1)} for i in range(8)}
+
+    began = time.process_time()
+    rows = validate({"queues": tree(4), "partitions": {"gpu": {"nodes": "gpu"}}})[1]
+    assert len(rows) == 4681 and time.process_time() - began < 2
