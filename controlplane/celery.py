@@ -10,6 +10,7 @@ from django.db import close_old_connections
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 OFFER_EVERY_S = 1.0
+RETIRE_EVERY_S = 2.0
 HOUSEKEEPING_EVERY_S = 3600.0
 
 app = Celery("hydra", fixups=[], set_as_current=True)  # no Django fixup: it runs every system check at each start
@@ -39,6 +40,11 @@ app.conf.update(
             "task": "rm.offer",
             "schedule": OFFER_EVERY_S,
             "options": {"queue": "control", "expires": 2 * OFFER_EVERY_S},
+        },
+        "retire empty nodes": {
+            "task": "control.retire",
+            "schedule": RETIRE_EVERY_S,
+            "options": {"queue": "control", "expires": 2 * RETIRE_EVERY_S},
         },
         "housekeeping": {
             "task": "control.housekeeping",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from controlplane.rm import inbox
+from controlplane.rm import drain, inbox
 from controlplane.rm.changes import Changes
 from controlplane.rm.inbox import Inbox
 from controlplane.rm.memory import Memory
@@ -64,7 +64,7 @@ def _entries(m: Memory, c: Changes, box: Inbox) -> None:
             endings[slot] = ending
         else:
             move(m, c, slot, state, ending[4])
-    end(m, c, list(endings.values()))
+    end(m, c, drain.reasons(m, list(endings.values())))
     _vanished(m, c, box)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import structlog
 
+from controlplane.rm import windows
 from controlplane.rm.changes import Changes
 from controlplane.rm.collect import lose
 from controlplane.rm.jobs import GroupEntry, JobEntry, entry
@@ -36,7 +37,10 @@ def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answer
         c.intents.append(intent["id"])
     changed = {i["node_id"] for i in intents if i["kind"] == "node"}
     if changed:
-        _nodes_changed(m, store, c, changed, answered)
+        anew = {i["node_id"] for i in intents if i["kind"] == "node" and "duty" not in i["payload"]}
+        _nodes_changed(m, store, c, changed, anew, answered)
+    if any(i["kind"] == "maintenance" for i in intents):
+        windows.take(m.nodes, store.windows())
     if any(i["kind"] == "policy" for i in intents):
         _policy_changed(m, store)
     m.placeable = True
@@ -104,16 +108,17 @@ def _unread(no: int, spec: Any) -> GroupEntry:
     return GroupEntry(run, np.zeros(R, np.int64), b"", b"", 0)
 
 
-def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], answered: float) -> None:
-    """Take in what was registered or changed; what was revoked cannot be commanded, so its containers are lost."""
+def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], anew: set[int], answered: float) -> None:
+    """Take in what was registered (``anew``) or changed; of what was revoked the containers are lost."""
     gone = []
     for row in store.nodes():
         if row["id"] not in changed:
             continue
         at = m.nodes.put(row, answered)
-        m.nodes.seq[at] = 0  # it may have been installed anew
-        m.nodes.seen[at] = answered
-        m.dirty_nodes.add(at)
+        if row["id"] in anew:
+            m.nodes.seq[at] = 0  # it may have been installed anew
+            m.nodes.seen[at] = answered
+            m.dirty_nodes.add(at)
         if m.nodes.state[at] == NodeState.DECOMMISSIONED:
             gone.append(at)
     lose(m, c, np.array(gone, np.int64), NodeState.DECOMMISSIONED)

@@ -1,13 +1,18 @@
 """The RM's nodes: what they have, what is allocated on them, and what they last said."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scheduler.core.snapshot import AXIS, Nodes
 from wire.states import NodeState
 
+if TYPE_CHECKING:
+    from controlplane.rm.windows import Window
+
 R = len(AXIS)
+IN_SERVICE = "in_service"
+NEVER_US = 2**62  # later than any moment
 
 
 class NodeTable:
@@ -16,6 +21,11 @@ class NodeTable:
     capacity, used: (n, R) int64. gpu_free: bit mask of free device ids.
     seen: answered time (see ``liveness``) of the last status that moved.
     generation: of the last desired document; echo_*: the one the node obeys.
+
+    What operators want of it, as ``windows.settle`` works it out from ``duty``
+    and the maintenance windows, until ``settle_us``: closed: takes nothing new.
+    leaving: is being emptied, of everything at ``leave_us``. quiet_us: when its
+    next window begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
     """
 
     def __init__(self, rows: list[dict[str, Any]]):
@@ -23,6 +33,9 @@ class NodeTable:
         self.rows: list[dict[str, Any]] = []
         self.labels_version = 0
         self.racks: dict[str, int] = {}  # name -> number, without gaps
+        self.windows: list[Window] = []
+        self.settle_us = 0
+        self.drained_us = 0  # when it was last looked at what has to leave
         self._arrays(0)
         for row in rows:
             self.put(row)
@@ -44,10 +57,15 @@ class NodeTable:
         self.published = np.zeros(n)  # monotonic time of the last publication
         self.containers = np.zeros(n, np.int32)
         self.load = np.zeros((n, 3), np.int64)  # disk_free_mib, cpu_milli, memory_mib as last reported
+        self.closed = np.zeros(n, np.bool_)
+        self.leaving = np.zeros(n, np.bool_)
+        self.leave_us = np.zeros(n, np.int64)
+        self.quiet_us = np.zeros(n, np.int64)
 
     _COLUMNS = (
         "id", "capacity", "used", "gpu_free", "rack", "state", "health", "seq", "seen", "generation",
         "echo_epoch", "echo_generation", "policy_version", "published", "containers", "load",
+        "closed", "leaving", "leave_us", "quiet_us",
     )  # fmt: skip
 
     def __len__(self) -> int:
@@ -86,6 +104,7 @@ class NodeTable:
         self.capacity[at] = [row[name] for name in AXIS]
         self.rack[at] = self.racks.setdefault(row["rack"], len(self.racks))
         self.labels_version += 1
+        self.settle_us = 0
         return at
 
     def take_gpus(self, at: int, count: int) -> int:
@@ -105,5 +124,5 @@ class NodeTable:
     def view(self) -> Nodes:
         """The arrays a plan sees."""
         n = len(self)
-        up = (self.state[:n] == NodeState.UP) & (self.health[:n] == 0)
+        up = (self.state[:n] == NodeState.UP) & (self.health[:n] == 0) & ~self.closed[:n]
         return Nodes(self.capacity[:n], self.capacity[:n] - self.used[:n], up, self.rack[:n])

@@ -2,9 +2,16 @@
 
 NODES = """
 SELECT n.id, n.name, n.rack, n.labels, n.memory_mib, n.vcores_milli, n.gpus, n.state, n.health,
-       c.revoked_at IS NOT NULL AS revoked
+       c.revoked_at IS NOT NULL AS revoked, n.duty, n.duty_message,
+       (extract(epoch FROM n.duty_deadline) * 1e6)::bigint AS duty_deadline_us
   FROM statestore_node n JOIN statestore_nodecredential c ON c.node_id = n.id
  WHERE n.sub_cluster_id = %s ORDER BY n.id
+"""
+WINDOWS = """
+SELECT node, rack, labels, message, (extract(epoch FROM starts_at) * 1e6)::bigint AS starts_us,
+       (extract(epoch FROM ends_at) * 1e6)::bigint AS ends_us, lead_s
+  FROM statestore_maintenancewindow
+ WHERE sub_cluster_id = %s AND cancelled_at IS NULL AND ends_at > clock_timestamp() ORDER BY starts_at, id
 """
 QUEUES = """
 SELECT v.id AS version, q.path, q.parent_path, q.leaf, q.capacities, q.weight, q.ordering, q.preemptable,

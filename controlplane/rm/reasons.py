@@ -36,7 +36,8 @@ def explain(s: Snapshot, group: GroupEntry, ask: int, missing: int, why: int, qu
 
 def _no_match(s: Snapshot, group: GroupEntry, matching: np.ndarray) -> str:
     if not matching.any():
-        return f"No node matches the labels {group.node_labels!r}."
+        late = " and is free of maintenance until it would end" if group.wishes.duration_s else ""
+        return f"No node matches the labels {group.node_labels!r}{late}."
     largest = s.nodes.capacity[matching].max(axis=0)
     over = np.flatnonzero(group.shape > largest)
     if not len(over):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from controlplane.rm import windows
 from controlplane.rm.jobs import JobEntry, entry
 from controlplane.rm.memory import Memory
 from controlplane.rm.ports import Store
@@ -23,6 +24,7 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     version, queues = store.queues()
     m = Memory(store.epoch, QueueTree(version, queues, store.policy(version)), store.nodes())
     m.nodes.seen[:] = answered
+    windows.take(m.nodes, store.windows())
     jobs = {}
     for row in store.live_jobs():
         job = entry(row, log_max_bytes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controlplane.rm import collect, reasons
+from controlplane.rm import collect, drain, reasons, windows
 from controlplane.rm.changes import TRANSITION, Changes
 from controlplane.rm.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.intake import take_intents
@@ -78,6 +78,7 @@ class Round:
             taken = take_intents(m, self.store, c, self.settings.log_max_bytes, answered)
             self.more_intents = taken >= INTENTS_PER_ROUND
         self._wake_delayed(c)
+        drain.attend(m, c)  # what has to leave nodes that operators empty
         # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
         began = time.perf_counter()
         if m.placeable:
@@ -124,7 +125,8 @@ class Round:
         for partition, name in enumerate(m.partitions):
             rows = m.asks.wanting(partition)
             if len(rows):
-                self._plan_partition(c, name, partition_view(m, partition, rows, now, False), now, waiting)
+                view = windows.clear_of(m.nodes, partition_view(m, partition, rows, now, False), c.at_us)
+                self._plan_partition(c, name, view, now, waiting)
         self._forget_reasons(c, waiting)
 
     def _plan_partition(self, c: Changes, name: str, view: View, now: float, waiting: set[tuple[int, int]]) -> None:

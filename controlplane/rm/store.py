@@ -57,6 +57,10 @@ class PostgresStore:
     def nodes(self) -> list[dict[str, Any]]:
         return self._rows(queries.NODES, self.sub_cluster_id)
 
+    def windows(self) -> list[dict[str, Any]]:
+        """Maintenance windows that have not ended."""
+        return self._rows(queries.WINDOWS, self.sub_cluster_id)
+
     def queues(self) -> tuple[int, list[dict[str, Any]]]:
         """(policy version, queue rows by path)."""
         rows = self._rows(queries.QUEUES)

@@ -123,6 +123,7 @@ def register(r: Register, address: str | None = None) -> Session:
     check(r)
     secret = new_secret()
     with transaction.atomic():
+        _not_retired(sub_cluster, r.name)
         node, created = Node.objects.update_or_create(
             sub_cluster=sub_cluster,
             name=r.name,
@@ -138,6 +139,13 @@ def register(r: Register, address: str | None = None) -> Session:
         transaction.on_commit(lambda: _after_change(sub_cluster.pk))
     grant_redis(sub_cluster.pk, [(node.pk, hashed(secret))])
     return session(node, sub_cluster, secret)
+
+
+def _not_retired(sub_cluster: SubCluster, name: str) -> None:
+    """Whose credential ended with a decommission may not come back by itself."""
+    retired = Node.objects.filter(sub_cluster=sub_cluster, name=name, duty=Node.Duty.DECOMMISSIONED)
+    if retired.filter(credential__revoked_at__isnull=False).exists():
+        raise Conflict(f"node {name} is decommissioned; an operator takes it back with: hydractl node uncordon {name}")
 
 
 def _after_change(sub_cluster_id: int) -> None:
@@ -227,8 +235,9 @@ def revoke(actor: Actor, node: Node) -> None:
 
 
 def decommission(actor: Actor, node: Node) -> None:
-    """Take the node out for good: its RM stops what runs there, and its credential ends."""
+    """Take the node out for good, now: its credential ends, and what runs there is lost and starts again elsewhere."""
     with transaction.atomic():
+        Node.objects.filter(pk=node.pk).update(duty=Node.Duty.DECOMMISSIONED)
         NodeCredential.objects.filter(node=node, revoked_at=None).update(revoked_at=timezone.now())
         Intent.objects.create(
             sub_cluster_id=node.sub_cluster_id, kind=Intent.Kind.NODE, node_id=node.pk, payload={"decommission": True}

@@ -3,7 +3,7 @@
 from .artifacts import Artifact, ArtifactOwner, LogChunk, TaskOutput
 from .audit import AuditEntry, IdempotencyKey, UsageHour
 from .containers import Container, ContainerHistory, Round
-from .federation import JoinToken, Lease, Node, NodeCredential, SubCluster
+from .federation import JoinToken, Lease, MaintenanceWindow, Node, NodeCredential, SubCluster
 from .jobs import Ask, Intent, Job, JobEvent, Task, TaskGroup
 from .queues import PolicyVersion, Queue, QueueGrant
 
@@ -21,6 +21,7 @@ __all__ = [
     "JoinToken",
     "Lease",
     "LogChunk",
+    "MaintenanceWindow",
     "Node",
     "NodeCredential",
     "PolicyVersion",

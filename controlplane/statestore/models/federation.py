@@ -1,5 +1,6 @@
 """Sub-clusters, who leads them, and their nodes."""
 
+from django.conf import settings
 from django.db import models
 
 from wire.states import NodeState
@@ -36,9 +37,17 @@ class Lease(models.Model):
 class Node(models.Model):
     """A machine that runs containers.
 
-    Writer: web at registration (everything but ``state``, ``health``,
-    ``state_changed_at``, which belong to the RM of its sub-cluster).
+    Writer: web (everything but ``state``, ``health``, ``state_changed_at``,
+    which belong to the RM of its sub-cluster). What the node is and says of
+    its health comes at registration and later; ``duty`` is an operator's wish,
+    from which its RM works out what to stop and what not to place.
     """
+
+    class Duty(models.TextChoices):
+        IN_SERVICE = "in_service", "Takes containers"
+        CORDONED = "cordoned", "Takes no new containers; what runs, runs on"
+        DRAINING = "draining", "Is being emptied"
+        DECOMMISSIONED = "decommissioned", "Is being emptied, then leaves for good"
 
     sub_cluster = models.ForeignKey(SubCluster, on_delete=models.PROTECT, related_name="nodes")
     name = models.CharField(max_length=63)
@@ -55,9 +64,38 @@ class Node(models.Model):
     state = models.SmallIntegerField(choices=[(s.value, s.name) for s in NodeState], default=NodeState.REGISTERED)
     health = models.SmallIntegerField(default=0)  # wire.states.NodeHealth
     state_changed_at = models.DateTimeField(null=True)
+    health_text = models.CharField(max_length=200, blank=True)  # what its health script complains of
+    duty = models.CharField(max_length=16, choices=Duty.choices, default=Duty.IN_SERVICE)
+    duty_deadline = models.DateTimeField(null=True)  # of a drain: what still runs then is stopped; null: never
+    duty_message = models.CharField(max_length=255, blank=True)
+    duty_at = models.DateTimeField(null=True)
+    duty_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["sub_cluster", "name"], name="node_name_once_per_sub_cluster")]
+
+
+class MaintenanceWindow(models.Model):
+    """A time in which some nodes of a sub-cluster are to be empty. Writer: web (operators).
+
+    Exactly one of ``node`` (its name), ``rack`` and ``labels`` (an expression)
+    says which. Services move from ``lead_s`` before its start on.
+    """
+
+    sub_cluster = models.ForeignKey(SubCluster, on_delete=models.CASCADE, related_name="maintenance")
+    node = models.CharField(max_length=63, blank=True)
+    rack = models.CharField(max_length=63, blank=True)
+    labels = models.CharField(max_length=500, blank=True)
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+    lead_s = models.IntegerField(default=600)
+    message = models.CharField(max_length=255, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    cancelled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["sub_cluster", "ends_at"], name="maintenance_to_come")]
 
 
 class NodeCredential(models.Model):

@@ -131,6 +131,7 @@ class Intent(models.Model):
         PRIORITY = "priority", "Change this job's priority"
         NODE = "node", "A node was registered, changed or revoked"
         POLICY = "policy", "A policy version is in force"
+        MAINTENANCE = "maintenance", "A maintenance window was made or cancelled"
 
     sub_cluster = models.ForeignKey("statestore.SubCluster", on_delete=models.CASCADE)
     kind = models.CharField(max_length=12, choices=Kind.choices)

@@ -197,7 +197,7 @@ def _new_job(s: jobspec.JobSpec, home: int) -> NewJob:
     for g in s.groups:
         r = g.resources
         groups.append(NewGroup(g.name, g.count, r.memory_mib, r.vcores_milli, r.gpus, False, bool(g.after)))
-    return NewJob(s.name, s.kind, s.queue, s.priority, "[]", s.model_dump_json(), home, tuple(groups))
+    return NewJob(s.name, s.kind, s.queue, s.priority or 0, "[]", s.model_dump_json(), home, tuple(groups))
 
 
 def story(m: Memory) -> dict[str, Any]:

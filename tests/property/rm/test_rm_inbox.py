@@ -141,7 +141,14 @@ def test_ten_megabytes_a_sequence_of_two_to_the_63_and_not_a_number() -> None:
     nan = struct.pack("<Q", 0xFFF8 << 48)  # as a float
     assert read(reseal(head[:8] + nan + head[16:])).rejected == 1  # read as an integer it is beyond 2^63
     assert read(entry(7, 2, 0, 0, 0, 0, 0, 0, 0)).rejected == 0
-    for wrong in [(-1, 2, 0, 0), (0, 2, 0, 0), (7, 13, 0, 0), (7, 3, 0, 0), (7, 255, 0, 0), (7, 10, 0, 14)]:
+    for wrong in [
+        (-1, 2, 0, 0),
+        (0, 2, 0, 0),
+        (7, 13, 0, 0),
+        (7, 3, 0, 0),
+        (7, 255, 0, 0),
+        (7, 10, 0, max(ContainerReason) + 1),
+    ]:
         assert read(entry(*wrong, 0, 0, 0, 0, 0)).rejected == 1, wrong
 
 

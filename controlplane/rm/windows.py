@@ -1,0 +1,111 @@
+"""Which nodes operators keep from new work, and since and until when: their duty and the maintenance windows."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.nodes import IN_SERVICE, NEVER_US, NodeTable
+from controlplane.rm.view import View
+from scheduler.core import labels
+
+CORDONED = "cordoned"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A maintenance window: of one node, a rack, or what a label expression matches. Times in microseconds.
+
+    From ``lead_us`` on services leave these nodes and nothing new comes;
+    at ``starts_us`` they are to be empty; at ``ends_us`` they work again.
+    """
+
+    node: str
+    rack: str
+    labels: str
+    message: str
+    lead_us: int
+    starts_us: int
+    ends_us: int
+
+    def matches(self, rows: list[dict[str, Any]]) -> np.ndarray:
+        """Which of these nodes it is about: (n,) bool."""
+        if self.node or self.rack:
+            name, wanted = ("name", self.node) if self.node else ("rack", self.rack)
+            return np.array([row[name] == wanted for row in rows], np.bool_)
+        test = labels.parse(self.labels)
+        found = [test({**row["labels"], "node": row["name"], "rack": row["rack"]}) for row in rows]
+        return np.array(found, np.bool_)
+
+
+def take(nodes: NodeTable, rows: list[dict[str, Any]]) -> None:
+    """Put these windows (``Store.windows``) in force."""
+    nodes.windows = [
+        Window(
+            r["node"], r["rack"], r["labels"], r["message"], r["starts_us"] - r["lead_s"] * 1_000_000,
+            r["starts_us"], r["ends_us"],
+        )
+        for r in rows
+    ]  # fmt: skip
+    nodes.settle_us = 0
+
+
+def settle(nodes: NodeTable, now_us: int) -> bool:
+    """Work out who is closed and leaving now, where that may have changed; whether it has."""
+    if now_us < nodes.settle_us:
+        return False
+    n = len(nodes)
+    before = nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes()
+    for at, row in enumerate(nodes.rows):
+        _duty(nodes, at, row)
+    nodes.quiet_us[:n] = NEVER_US
+    due = NEVER_US
+    for window in nodes.windows:
+        due = min([due, *(t for t in (window.lead_us, window.starts_us, window.ends_us) if t > now_us)])
+        if window.ends_us > now_us:
+            _window(nodes, window, now_us)
+    nodes.settle_us = due
+    return nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes() != before
+
+
+def _duty(nodes: NodeTable, at: int, row: dict[str, Any]) -> None:
+    duty = row.get("duty", IN_SERVICE)
+    deadline = row.get("duty_deadline_us")
+    nodes.closed[at] = duty != IN_SERVICE
+    nodes.leaving[at] = duty not in (IN_SERVICE, CORDONED)
+    nodes.leave_us[at] = deadline if nodes.leaving[at] and deadline is not None else NEVER_US
+
+
+def _window(nodes: NodeTable, window: Window, now_us: int) -> None:
+    at = np.flatnonzero(window.matches(nodes.rows))
+    if window.lead_us > now_us:
+        nodes.quiet_us[at] = np.minimum(nodes.quiet_us[at], window.starts_us)
+        return
+    nodes.closed[at] = nodes.leaving[at] = True
+    nodes.leave_us[at] = np.minimum(nodes.leave_us[at], window.starts_us)
+
+
+def why(nodes: NodeTable, at: int, now_us: int) -> str:
+    """Why the node is being emptied, as part of a sentence."""
+    row = nodes.rows[at]
+    if row.get("duty", IN_SERVICE) not in (IN_SERVICE, CORDONED):
+        reason, message = f"node {row['name']} is being drained", row["duty_message"]
+    else:
+        now = [w for w in nodes.windows if w.lead_us <= now_us < w.ends_us and w.matches([row])[0]]
+        reason, message = f"node {row['name']} is being emptied for maintenance", now[0].message if now else ""
+    return f"{reason}: {message}" if message else reason
+
+
+def clear_of(nodes: NodeTable, view: View, now_us: int) -> View:
+    """The view without places in which an ask, by its estimate, would run into a maintenance window."""
+    quiet, s = nodes.quiet_us[view.nodes], view.snapshot
+    if not len(quiet) or quiet.min() >= NEVER_US:
+        return view
+    starts = np.unique(quiet[quiet < NEVER_US])
+    ends_us = np.where(s.asks.duration > 0, now_us + s.asks.duration * 1e6, 0.0)
+    met = np.searchsorted(starts, ends_us, side="left")  # windows that begin before the ask's containers would end
+    kinds, mask = np.unique(np.stack((s.asks.mask, met), axis=1), axis=0, return_inverse=True)
+    masks = [s.asks.masks[m] & ((quiet > starts[k - 1]) if k else True) for m, k in kinds.tolist()]
+    table = np.array(masks, np.bool_).reshape(len(kinds), s.asks.masks.shape[1])
+    asks = replace(s.asks, mask=mask.reshape(-1).astype(np.int32), masks=table)
+    return replace(view, snapshot=replace(s, asks=asks))
