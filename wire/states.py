@@ -62,6 +62,7 @@ class ContainerReason(IntEnum):
     EXIT_UNKNOWN = 12  # it ended while nobody could record its status
     DISCONNECTED = 13  # the node was cut off longer than max_disconnect_s
     DRAINED = 14  # stopped to empty its node; it starts again elsewhere
+    PREEMPTED = 15  # made way for what another queue is owed, or for a more important job
 
 
 class NodeState(IntEnum):

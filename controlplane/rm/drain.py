@@ -8,13 +8,12 @@ import numpy as np
 
 from controlplane.rm import windows
 from controlplane.rm.changes import Changes
-from controlplane.rm.jobs import GroupEntry, JobEntry
+from controlplane.rm.jobs import GroupEntry, JobEntry, named_tasks
 from controlplane.rm.memory import Memory
 from controlplane.rm.outcome import Ending, tell
 from wire.states import ContainerReason, ContainerState, Want
 
 LOOK_EVERY_US = 200_000
-TASKS_NAMED = 10  # in one event
 
 
 def attend(m: Memory, c: Changes) -> None:
@@ -70,14 +69,7 @@ def _stop(m: Memory, c: Changes, slots: list[int]) -> None:
         m.dirty_nodes.add(at)
         told.setdefault((job.id, group.run.name, at), (job, []))[1].append(int(t.task[slot]))
     for (_, name, at), (job, tasks) in told.items():
-        tell(c, job, "moved", f"{_tasks(name, sorted(tasks))} moved: {windows.why(m.nodes, at, c.at_us)}")
-
-
-def _tasks(group: str, tasks: list[int]) -> str:
-    """``web[0, 2]``, or with many of them their number."""
-    if len(tasks) > TASKS_NAMED:
-        return f"{len(tasks)} tasks of {group}"
-    return f"{group}[{', '.join(map(str, tasks))}]"
+        tell(c, job, "moved", f"{named_tasks(name, tasks)} moved: {windows.why(m.nodes, at, c.at_us)}")
 
 
 def reasons(m: Memory, endings: list[Ending]) -> list[Ending]:

@@ -13,6 +13,7 @@ from scheduler.lifecycle.job import JobRun
 from wire import desired, template
 
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
+_TASKS_NAMED = 10  # in one event
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +167,10 @@ def _wishes(kind: str, g: dict[str, Any]) -> Wishes:
         strict=not locality.get("relax", True),
         duration_s=float(g.get("estimated_duration_s") or 0.0),
     )
+
+
+def named_tasks(group: str, tasks: list[int]) -> str:
+    """``web[0, 2]``, or with many of them their number."""
+    if len(tasks) > _TASKS_NAMED:
+        return f"{len(tasks)} tasks of {group}"
+    return f"{group}[{', '.join(map(str, sorted(tasks)))}]"

@@ -44,6 +44,8 @@ class Memory:
         self.asks = AskTable()
         self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
         self.memos: dict[str, Memo] = {}  # by partition
+        self.warned: dict[int, str] = {}  # container id -> why it will be stopped
+        self.preempted: set[int] = set()  # containers told to stop for others' sake
         self.counter = 0  # of container ids within this epoch
         self.round_number = 0
         self.dirty_nodes: set[int] = set()  # positions whose document must be published
