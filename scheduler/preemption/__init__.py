@@ -1,0 +1,1 @@
+"""Who gives up running containers, which ones, and for whom."""

@@ -1,0 +1,112 @@
+"""Which running containers are warned, killed or spared in a round, as one pure function.
+
+The whole set of containers that have to go is decided anew each time, with
+those already warned taken up first: what is still needed stays under its
+warning until its time is over, what is no longer needed is spared, and only what is
+lacking beyond that is warned. So a mark is never repeated, and a kill is
+always still needed.
+"""
+
+import numpy as np
+
+from scheduler.core.plan import Preempt
+from scheduler.core.snapshot import Running, Snapshot
+from scheduler.preemption.policy import PreemptionPolicy
+from scheduler.preemption.stages import Round, between_queues, between_users, capacity, for_priority
+from scheduler.preemption.victims import CHOSEN, MAY_GO, STAYS
+
+
+def plan_preemption(
+    s: Snapshot,
+    free: np.ndarray,
+    left: np.ndarray,
+    why: np.ndarray,
+    memo: tuple[np.ndarray, np.ndarray],
+    policy: PreemptionPolicy,
+    now: float,
+    held: np.ndarray | None = None,
+) -> tuple[Preempt, np.ndarray, np.ndarray]:
+    """(what to do, the containers now under warning, and when their time is over).
+
+    free: (n, r) int64 and left: (a,) int64 containers still wanted, both
+    after this round's placement; why: (a,) int8 ``Why``. memo: ``warned`` and
+    ``warned_due`` as the last call returned them. held: (n,) int32, the ask
+    for which a node is reserved, or -1. A container whose time is over is told
+    in ``kill`` as long as it is among the running; once it is being stopped it
+    should come with ``ends`` at ``now``, and counts as free soon.
+    """
+    live = s.running
+    if live is None or not len(live.id):
+        return Preempt(spared=memo[0][:0]), memo[0][:0], memo[1][:0]
+    warned, due = _marks(live.id, *memo)
+    if not policy.enabled:
+        return Preempt(spared=live.id[warned]), memo[0][:0], memo[1][:0]
+    r = _begin(s, live, policy, free, left, why, _nobody(s) if held is None else held, warned, now)
+    between_queues(r)
+    if policy.intra_priority:
+        for_priority(r)
+    if policy.intra_user:
+        between_users(r)
+    return _outcome(r, due, now)
+
+
+def _nobody(s: Snapshot) -> np.ndarray:
+    return np.full(len(s.nodes.open), -1, np.int32)
+
+
+def _marks(ids: np.ndarray, warned: np.ndarray, due: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each running container whether it is under warning, and until when."""
+    marked, until = np.zeros(len(ids), np.bool_), np.full(len(ids), np.inf)
+    if len(warned):
+        order = np.argsort(warned, kind="stable")
+        at = np.minimum(np.searchsorted(warned, ids, sorter=order), len(warned) - 1)
+        marked = warned[order[at]] == ids
+        until[marked] = due[order[at[marked]]]
+    return marked, until
+
+
+def _begin(
+    s: Snapshot,
+    live: Running,
+    policy: PreemptionPolicy,
+    free: np.ndarray,
+    left: np.ndarray,
+    why: np.ndarray,
+    held: np.ndarray,
+    warned: np.ndarray,
+    now: float,
+) -> Round:
+    # One whose expected end has passed has been misjudged, and so is like any other.
+    ending = ~warned & (live.ends >= now) & (live.ends <= now + policy.grace_s)
+    room = free.astype(np.int64)
+    np.add.at(room, live.node[ending], live.shape[ending])
+    return Round(
+        s=s,
+        running=live,
+        policy=policy,
+        left=left.astype(np.int64),
+        why=why,
+        held=held.astype(np.int32),
+        warned=warned,
+        ending=ending,
+        room=room,
+        state=np.where(ending | live.spared, STAYS, MAY_GO).astype(np.int8),
+        taken=np.zeros(room.shape[1], np.int64),
+        bound=np.floor(policy.per_round * capacity(s, free)).astype(np.int64),
+        owed_to=np.full(len(ending), -1, np.int32),
+        intra=np.zeros(len(ending), np.bool_),
+    )
+
+
+def _outcome(r: Round, due: np.ndarray, now: float) -> tuple[Preempt, np.ndarray, np.ndarray]:
+    chosen = r.state == CHOSEN
+    due = np.where(r.warned, due, now + r.policy.grace_s)
+    warn = np.flatnonzero(chosen & ~r.warned).astype(np.int32)
+    preempt = Preempt(
+        warn=warn,
+        owed_to=r.owed_to[warn],
+        intra=r.intra[warn],
+        kill=np.flatnonzero(chosen & r.warned & (due <= now)).astype(np.int32),
+        spared=r.running.id[r.warned & ~chosen],
+    )
+    return preempt, r.running.id[chosen], due[chosen]

@@ -1,0 +1,211 @@
+"""The three ways in which a container may have to go: for another queue, another job, another user."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduler.core.plan import Why
+from scheduler.core.snapshot import Ordering, Running, Snapshot
+from scheduler.preemption import claims
+from scheduler.preemption.ideal import Tree, fixed_queues, ideals, subtrees
+from scheduler.preemption.policy import PreemptionPolicy
+from scheduler.preemption.users import user_parts
+from scheduler.preemption.victims import CHOSEN, MAY_GO, Books, Claims, Field, choose
+
+
+@dataclass(slots=True)
+class Round:
+    """What the stages of one call share. left, room, state, taken, owed_to and intra are written to."""
+
+    s: Snapshot
+    running: Running
+    policy: PreemptionPolicy
+    left: np.ndarray
+    why: np.ndarray
+    held: np.ndarray
+    warned: np.ndarray  # (c,) bool
+    ending: np.ndarray  # (c,) bool
+    room: np.ndarray
+    state: np.ndarray
+    taken: np.ndarray
+    bound: np.ndarray
+    owed_to: np.ndarray  # (c,) int32
+    intra: np.ndarray  # (c,) bool
+
+
+def capacity(s: Snapshot, free: np.ndarray) -> np.ndarray:
+    """(r,) float64: what there is to divide; of a closed node, what is used of it."""
+    nodes = s.nodes
+    held = np.where(nodes.open[:, None], nodes.capacity, np.maximum(nodes.capacity - free, 0))
+    total: np.ndarray = held.sum(axis=0).astype(np.float64)
+    return total
+
+
+def between_queues(r: Round) -> None:
+    """Take back what queues hold beyond their ideal, for what others are owed."""
+    s, queues = r.s, r.s.queues
+    asking = claims.wanting(r.left, r.why)
+    if not asking.any():
+        return
+    fixed = fixed_queues(queues.parent, queues.preemptable)
+    used, ideal = _ideals(r, asking, fixed)
+    leaf = np.ones(len(used), np.bool_)
+    leaf[queues.parent[1:]] = False
+    pays = (leaf & ~fixed)[:, None] & (used > queues.guaranteed * (1 + r.policy.dead_zone))
+    books = Books(
+        debt=np.where(pays, np.maximum(used - ideal, 0), 0) * r.policy.natural_termination,
+        owed=np.where(leaf[:, None], np.maximum(ideal - used, 0), 0),
+        alive=_alive(r, r.running.queue, len(used)),
+        starving=leaf & (used.max(axis=1) <= 0),
+    )
+    asks = claims.owed_asks(s, asking, books, ideal)
+    found = _may_go(r, r.running.queue, books.debt)
+    if len(asks) and len(found):
+        asks, c = claims.grouped(s, asks, r.left, r.held, s.ask_queue[asks])
+        c.last[:] = len(found)
+        _choose(r, c, asks, books, r.running.queue, found[_cheapest_first(r.running, found)], False)
+
+
+def for_priority(r: Round) -> None:
+    """Take from jobs of lower priority in the same leaf; from those of equal priority never."""
+    s, live = r.s, r.running
+    asks = claims.by_priority(s, claims.wanting_within(r.left, r.why))
+    if not len(asks):
+        return
+    queue, priority = s.ask_queue[asks], s.jobs.priority[s.asks.job[asks]].astype(np.int64)
+    highest = np.full(len(s.queues.parent), np.iinfo(np.int64).min)
+    np.maximum.at(highest, queue, priority)
+    found = np.flatnonzero((r.state == MAY_GO) & (live.priority < highest[live.queue]))
+    swap = r.why[asks] != Why.NO_ROOM  # it is its queue that has no room left: that must not grow
+    asks, c = claims.grouped(s, asks, r.left, r.held, np.full(len(asks), -1), priority, swap)
+    rows = np.zeros((0, r.room.shape[1]))
+    nobody = np.full(len(live.id), -1, np.int32)
+    books = Books(rows, rows.copy(), np.zeros(0, np.int64), np.zeros(0, np.bool_))
+    _within_leaves(r, c, asks, books, nobody, found)
+
+
+def between_users(r: Round) -> None:
+    """Take from users above their fair part of a leaf, for those below theirs."""
+    s, live, users = r.s, r.running, r.s.users
+    asking = claims.wanting_within(r.left, r.why)
+    if not asking.any() or not len(users.queue):
+        return
+    payer = np.where(live.job >= 0, s.jobs.user[np.maximum(live.job, 0)], -1).astype(np.int32)
+    used, part = _parts(r, asking, payer)
+    pays = used > part * (1 + r.policy.dead_zone)
+    books = Books(
+        debt=np.where(pays, np.maximum(used - part, 0), 0),
+        owed=np.maximum(part - used, 0),
+        alive=_alive(r, payer, len(used)),
+        starving=used.max(axis=1) <= 0,
+    )
+    asks = claims.heard(s, asking, books)
+    found = _may_go(r, payer, books.debt)
+    if len(asks) and len(found):
+        job = s.asks.job[asks]
+        served = s.queues.ordering[s.ask_queue[asks]] == Ordering.PRIORITY
+        below = np.where(served, s.jobs.priority[job].astype(np.int64) + 1, claims.ANY)
+        swap = np.ones(len(asks), np.bool_)
+        asks, c = claims.grouped(s, asks, r.left, r.held, s.jobs.user[job], below, swap)
+        _within_leaves(r, c, asks, books, payer, found)
+
+
+def _within_leaves(r: Round, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, found: np.ndarray) -> None:
+    """Let each group look through the candidates of its own leaf."""
+    live = r.running
+    order = found[_cheapest_first(live, found)]
+    order = order[np.argsort(live.queue[order], kind="stable")]
+    own = r.s.ask_queue[asks[c.groups[:-1]]]
+    c.first[:] = np.searchsorted(live.queue[order], own, "left")
+    c.last[:] = np.searchsorted(live.queue[order], own, "right")
+    _choose(r, c, asks, books, payer, order, True)
+
+
+def _alive(r: Round, payer: np.ndarray, rows: int) -> np.ndarray:
+    return np.bincount(payer[~r.ending & (payer >= 0)], minlength=rows).astype(np.int64)
+
+
+def _may_go(r: Round, payer: np.ndarray, debt: np.ndarray) -> np.ndarray:
+    """Containers of those in debt."""
+    indebted = np.append((debt > 0).any(axis=1), False)  # the last is nobody, -1
+    return np.flatnonzero((r.state == MAY_GO) & indebted[payer])
+
+
+def _cheapest_first(live: Running, found: np.ndarray) -> np.ndarray:
+    """The lowest priority, then the newest."""
+    return np.lexsort((-live.id[found], -live.started[found], live.priority[found]))
+
+
+def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What queues use, once what ends soon has ended, and their ideals: (q, r) float64 each."""
+    s, live, queues = r.s, r.running, r.s.queues
+    shapes = s.asks.shapes[s.asks.shape]
+    own, wanted, spared = (np.zeros(queues.used.shape) for _ in range(3))
+    np.add.at(own, s.ask_queue, (s.asks.count - r.left)[:, None] * shapes)
+    np.subtract.at(own, live.queue[r.ending], live.shape[r.ending])
+    used = np.maximum(queues.used + subtrees(queues.parent, own), 0.0)
+    below = np.zeros_like(used)
+    np.add.at(below, queues.parent[1:], used[1:])
+    np.add.at(wanted, s.ask_queue[asking], r.left[asking, None] * shapes[asking])
+    np.add.at(spared, live.queue[live.spared], live.shape[live.spared])
+    tree = Tree(
+        queues.parent,
+        queues.guaranteed.astype(np.float64),
+        queues.maximum.astype(np.float64),
+        np.maximum(used - below, 0.0),
+        wanted,
+        spared,
+        queues.weight,
+        fixed,
+    )
+    return used, ideals(tree, used, capacity(s, s.nodes.free))
+
+
+def _parts(r: Round, asking: np.ndarray, payer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What users use, once what ends soon has ended, and their fair parts: (u, r) float64 each."""
+    s = r.s
+    shapes, user = s.asks.shapes[s.asks.shape], s.jobs.user[s.asks.job]
+    used, wanted = s.users.used.astype(np.float64), np.zeros(s.users.used.shape)
+    np.add.at(used, user, (s.asks.count - r.left)[:, None] * shapes)
+    known = r.ending & (payer >= 0)
+    np.subtract.at(used, payer[known], r.running.shape[known])
+    used = np.maximum(used, 0.0)
+    np.add.at(wanted, user[asking], r.left[asking, None] * shapes[asking])
+    return used, user_parts(s.users.queue, used, wanted)
+
+
+def _choose(
+    r: Round, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, order: np.ndarray, intra: bool
+) -> None:
+    """Serve the claims, and enter what was chosen for whom."""
+    live = r.running
+    n, k = r.room.shape
+    size = len(live.id)
+    log = int(c.units[c.gang].max(initial=0)) + size
+    claim = np.full(size, -1, np.int32)
+    before = c.units.copy()
+    field = Field(
+        order=order.astype(np.int64),
+        node=live.node,
+        payer=payer.astype(np.int32),
+        priority=live.priority.astype(np.int64),
+        shape=live.shape,
+        warned=r.warned,
+        state=r.state,
+        claim=claim,
+        room=r.room,
+        taken=r.taken,
+        bound=r.bound,
+        head=np.full(n, -1, np.int32),
+        tail=np.full(n, -1, np.int32),
+        following=np.full(size, -1, np.int32),
+        pool=np.zeros((n, k), np.int64),
+        log=np.zeros(log, np.int64),
+        marks=np.zeros(3, np.int64),
+        some=np.zeros(size, np.int32),
+    )
+    choose(field, c, books)
+    new = np.flatnonzero((r.state == CHOSEN) & (claim >= 0))
+    r.owed_to[new] = r.s.ask_queue[asks[claim[new]]]
+    r.intra[new] = intra
+    np.subtract.at(r.left, asks, before - c.units)
