@@ -40,15 +40,14 @@ TRANSITION = np.dtype(
 
 @dataclass(slots=True)
 class Changes:
-    """Row tuples in the order of the dtypes above; entries by identity where a row is updated."""
+    """Blocks of rows of the dtypes above; entries by identity where a row is updated."""
 
     new: list[np.ndarray] = field(default_factory=list)
-    moved: list[tuple[int, int, int]] = field(default_factory=list)
-    ended: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
-    tasks_first: list[tuple[int, ...]] = field(default_factory=list)
-    tasks_again: list[tuple[int, ...]] = field(default_factory=list)
+    moved: list[np.ndarray] = field(default_factory=list)
+    ended: list[np.ndarray] = field(default_factory=list)
+    tasks_first: list[np.ndarray] = field(default_factory=list)
+    tasks_again: list[np.ndarray] = field(default_factory=list)
     transitions: list[np.ndarray] = field(default_factory=list)
-    steps: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
     jobs: dict[int, "JobEntry"] = field(default_factory=dict)
     groups: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
     asks: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
@@ -68,13 +67,17 @@ class Changes:
             or self.events or self.nodes or self.intents or self.tasks_again
         )  # fmt: skip
 
-    def use(self, hour: int, queue: str, owner: int, held_us: int, amounts: tuple[int, int, int]) -> None:
-        """Add one ended container to the usage ledger. ``amounts``: memory_mib, vcores_milli, gpus."""
+    @property
+    def ended_count(self) -> int:
+        return sum(map(len, self.ended))
+
+    def use(self, hour: int, queue: str, owner: int, count: int, held_us: int, amounts: tuple[int, int, int]) -> None:
+        """Add ``count`` ended containers of these amounts (memory_mib, vcores_milli, gpus), held ``held_us`` in sum."""
         sums = self.usage.get((hour, queue, owner))
         if sums is None:
             sums = self.usage[hour, queue, owner] = [0, 0, 0, 0]
         memory, vcores, gpus = amounts
-        sums[0] += 1
+        sums[0] += count
         sums[1] += memory * held_us
         sums[2] += vcores * held_us
         sums[3] += gpus * held_us

@@ -6,7 +6,7 @@ from controlplane.rm import drain, inbox
 from controlplane.rm.changes import Changes
 from controlplane.rm.inbox import Inbox
 from controlplane.rm.memory import Memory
-from controlplane.rm.outcome import Ending, end, end_lost, move
+from controlplane.rm.outcome import ENDING, end, end_lost, move
 from wire.states import ContainerReason, ContainerState, NodeState
 
 _COLUMN_MAX = 2**31 - 1  # a node may say more than the column holds
@@ -54,17 +54,17 @@ def _entries(m: Memory, c: Changes, box: Inbox) -> None:
     memory_mib = np.minimum(e["memory_mib"], _COLUMN_MAX)
     t.memory[slots], t.cpu_ms[slots], t.ran_ms[slots] = memory_mib, e["cpu_ms"], e["ran_ms"]
     news = np.flatnonzero(e["state"] > t.state[slots])
-    columns = (slots, e["state"], e["reason"], e["exit_code"], e["ran_ms"], memory_mib, e["cpu_ms"])
-    endings: dict[int, Ending] = {}  # by slot: a status may list a container twice
-    for ending in zip(*(x[news].tolist() for x in columns), strict=True):
-        slot, state = ending[:2]
-        if slot in endings or state <= t.state[slot]:
-            continue
-        if state >= ContainerState.SUCCEEDED:
-            endings[slot] = ending
-        else:
-            move(m, c, slot, state, ending[4])
-    end(m, c, drain.reasons(m, list(endings.values())))
+    _, first = np.unique(slots[news], return_index=True)  # a status may list a container twice
+    news = news[np.sort(first)]
+    over = e["state"][news] >= ContainerState.SUCCEEDED
+    moved, ended = news[~over], news[over]
+    move(m, c, slots[moved], e["state"][moved], e["ran_ms"][moved])
+    endings = np.zeros(len(ended), ENDING)
+    endings["slot"], endings["memory_mib"] = slots[ended], memory_mib[ended]
+    for name in ("state", "reason", "exit_code", "ran_ms", "cpu_ms"):
+        endings[name] = e[name][ended]
+    drain.reasons(m, endings)
+    end(m, c, endings)
     _vanished(m, c, box)
 
 
@@ -77,7 +77,7 @@ def _vanished(m: Memory, c: Changes, box: Inbox) -> None:
     at = t.node[live]
     missing = obeys[at] & (t.seen_round[live] != m.round_number) & (t.added[live] > 0)
     missing &= t.added[live] <= n.echo_generation[at]
-    end_lost(m, c, live[missing].tolist(), ContainerReason.VANISHED)
+    end_lost(m, c, live[missing], ContainerReason.VANISHED)
 
 
 def lose(m: Memory, c: Changes, positions: np.ndarray, state: NodeState = NodeState.LOST) -> None:
@@ -87,5 +87,5 @@ def lose(m: Memory, c: Changes, positions: np.ndarray, state: NodeState = NodeSt
     for at in positions.tolist():
         m.nodes.state[at] = state
         c.nodes[int(m.nodes.id[at])] = (int(state), int(m.nodes.health[at]))
-    for slots in m.containers.by_node(sorted(positions.tolist())).values():
-        end_lost(m, c, slots.tolist(), ContainerReason.NODE_LOST)
+    slots, _ = m.containers.by_node(np.unique(positions))
+    end_lost(m, c, slots, ContainerReason.NODE_LOST)

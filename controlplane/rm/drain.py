@@ -10,7 +10,7 @@ from controlplane.rm import windows
 from controlplane.rm.changes import Changes
 from controlplane.rm.jobs import GroupEntry, JobEntry, named_tasks
 from controlplane.rm.memory import Memory
-from controlplane.rm.outcome import Ending, tell
+from controlplane.rm.outcome import tell
 from wire.states import ContainerReason, ContainerState, Want
 
 LOOK_EVERY_US = 200_000
@@ -29,14 +29,14 @@ def attend(m: Memory, c: Changes) -> None:
     t = m.containers
     stop: list[int] = []
     services: dict[tuple[int, int], tuple[GroupEntry, list[int]]] = {}
-    for at, slots in m.containers.by_node(leaving.tolist()).items():
+    held, starts = t.by_node(leaving)
+    for at, slots in zip(leaving.tolist(), np.split(held, starts[1:-1]), strict=True):
         staying = slots[t.want[slots] == Want.RUN].tolist()
         if c.at_us >= n.leave_us[at]:
             stop += staying
             continue
         for slot in staying:
-            job, group = t.job[slot], t.group[slot]
-            assert job is not None and group is not None
+            job, group = t.owner_of(slot)
             if group.run.service:
                 services.setdefault((job.id, group.run.no), (group, []))[1].append(slot)
     for group, slots in services.values():
@@ -63,8 +63,7 @@ def _stop(m: Memory, c: Changes, slots: list[int]) -> None:
     t = m.containers
     told: dict[tuple[int, str, int], tuple[JobEntry, list[int]]] = {}
     for slot in slots:
-        job, group, at = t.job[slot], t.group[slot], int(t.node[slot])
-        assert job is not None and group is not None
+        (job, group), at = t.owner_of(slot), int(t.node[slot])
         t.want[slot] = Want.STOP
         m.dirty_nodes.add(at)
         told.setdefault((job.id, group.run.name, at), (job, []))[1].append(int(t.task[slot]))
@@ -72,17 +71,11 @@ def _stop(m: Memory, c: Changes, slots: list[int]) -> None:
         tell(c, job, "moved", f"{named_tasks(name, tasks)} moved: {windows.why(m.nodes, at, c.at_us)}")
 
 
-def reasons(m: Memory, endings: list[Ending]) -> list[Ending]:
-    """The same ends; a container that was stopped to empty its node says so."""
-    if not m.nodes.leaving.any():
-        return endings
-    return [
-        (slot, state, ContainerReason.DRAINED, *rest) if _was_drained(m, slot, reason) else (slot, state, reason, *rest)
-        for slot, state, reason, *rest in endings
-    ]
-
-
-def _was_drained(m: Memory, slot: int, reason: int) -> bool:
-    job = m.containers.job[slot]
-    stopped = reason == ContainerReason.STOPPED and m.nodes.leaving[m.containers.node[slot]]
-    return bool(stopped and job is not None and not job.run.stopping)
+def reasons(m: Memory, endings: np.ndarray) -> None:
+    """A container that was stopped to empty its node says so."""
+    t = m.containers
+    stopped = (endings["reason"] == ContainerReason.STOPPED) & m.nodes.leaving[t.node[endings["slot"]]]
+    for i in np.flatnonzero(stopped).tolist():
+        job, _ = t.owner_of(endings["slot"][i])
+        if not job.run.stopping:
+            endings["reason"][i] = ContainerReason.DRAINED

@@ -1,6 +1,5 @@
 """Statuses of many nodes, read in one pass; whatever is malformed is counted and left out."""
 
-import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +17,24 @@ ENTRY = np.dtype(
 )  # fmt: skip
 assert ENTRY.itemsize == status.RECORD_BYTES
 
+HEADER = np.dtype(
+    {
+        "names": ["magic", "version", "node", "seq", "epoch", "generation", "policy_version", "health", "entries",
+                  "disk_free_mib", "cpu_milli", "memory_mib", "crc"],
+        "formats": ["S2", "<u2", "<u4", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u4", "<u4", "<u4", "<u4"],
+        "offsets": [0, 2, 4, 8, 16, 20, 24, 28, 30, 32, 36, 40, 44],
+        "itemsize": 64,
+    }
+)  # fmt: skip
+assert HEADER.itemsize == status.HEADER.size
+_TAKEN = ("seq", "epoch", "generation", "policy_version", "health", "disk_free_mib", "cpu_milli", "memory_mib",
+          "entries")  # fmt: skip
+
 _STATES = np.zeros(256, np.bool_)
 _STATES[[int(s) for s in ContainerState if s != ContainerState.LOST]] = True
 _LAST_REASON = max(ContainerReason)
 _CRC_AT = 44
 _NO_CRC = b"\0\0\0\0"
-_HEAD = struct.Struct("<2sHIQIIIHHIII")  # up to the checksum
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,45 +58,53 @@ def read(
     positions: Sequence[int], node_ids: Sequence[int], known_seq: np.ndarray, payloads: Sequence[bytes | None]
 ) -> Inbox:
     """Decode the statuses that are well formed and newer than ``known_seq`` (per position)."""
-    at, heads, bodies, rejected = [], [], [], 0
-    for position, node_id, payload in zip(positions, node_ids, payloads, strict=True):
-        if payload is None:
-            continue
-        head = _head(payload, node_id)
-        if head is None:
-            rejected += 1
-        elif head[0] < int(known_seq[position]):
-            rejected += 1  # a node never counts backwards: somebody has put an old status back
-        elif head[0] > int(known_seq[position]):
-            at.append(position)
-            heads.append(head)
-            bodies.append(payload[status.HEADER.size :])
-    positions_read = np.array(at, np.int64)
-    table = np.array(heads, np.int64).reshape(-1, 9)
-    entries = np.frombuffer(b"".join(bodies), ENTRY)
-    return Inbox(positions_read, table, np.repeat(positions_read, table[:, 8]), entries, rejected)
+    sizes = np.array([-1 if p is None else len(p) for p in payloads], np.int64)
+    there = np.flatnonzero(sizes >= 0)
+    fits = there[_sized(sizes[there])]
+    bodies = [p for p in (payloads[i] for i in fits.tolist()) if p is not None]
+    heads = np.frombuffer(b"".join([p[: HEADER.itemsize] for p in bodies]), HEADER)
+    ids, at = np.array(node_ids, np.int64)[fits], np.array(positions, np.int64)[fits]
+    known = known_seq[at]
+    read = np.flatnonzero(_sound(heads, ids, sizes[fits]))
+    intact = (_intact(bodies[i], crc) for i, crc in zip(read.tolist(), heads["crc"][read].tolist(), strict=True))
+    read = read[np.fromiter(intact, np.bool_, len(read))]
+    counts = heads["entries"][read].astype(np.int64)
+    entries = np.frombuffer(b"".join([bodies[i][HEADER.itemsize :] for i in read.tolist()]), ENTRY)
+    sane = _sane(entries, counts)
+    # The last status is met again at every sweep; a node never counts backwards: somebody has put an old one back.
+    rejected = len(there) - int((sane & (heads["seq"][read] >= known[read])).sum())
+    new = sane & (heads["seq"][read] > known[read])
+    if not new.all():
+        entries = entries[np.repeat(new, counts)]
+    taken = heads[read[new]]
+    table = np.column_stack([taken[name].astype(np.int64) for name in _TAKEN])
+    return Inbox(at[read[new]], table, np.repeat(at[read[new]], counts[new]), entries, rejected)
 
 
-def _head(payload: bytes, node_id: int) -> tuple[int, ...] | None:
-    """The numbers of a well-formed status of ``node_id``, else None."""
-    size = len(payload)
-    if not status.HEADER.size <= size <= status.MAX_BYTES or size % status.RECORD_BYTES:
-        return None
-    magic, version, node, seq, epoch, gen, policy, health, n, disk, cpu, memory = _HEAD.unpack_from(payload)[:12]
-    if magic != status.MAGIC or version != status.VERSION or node != node_id or seq >= 1 << 63:
-        return None
-    if n * status.RECORD_BYTES + status.HEADER.size != size:
-        return None
-    crc = zlib.crc32(payload[_CRC_AT + 4 :], zlib.crc32(_NO_CRC, zlib.crc32(payload[:_CRC_AT])))
-    if crc != int.from_bytes(payload[_CRC_AT : _CRC_AT + 4], "little"):
-        return None
-    if n and not _entries_sane(payload):
-        return None
-    return seq, epoch, gen, policy, health, disk, cpu, memory, n
+def _sized(sizes: np.ndarray) -> np.ndarray:
+    """Which lengths a status may have."""
+    found: np.ndarray = (sizes >= HEADER.itemsize) & (sizes <= status.MAX_BYTES) & (sizes % status.RECORD_BYTES == 0)
+    return found
 
 
-def _entries_sane(payload: bytes) -> bool:
-    entries = np.frombuffer(payload, ENTRY, offset=status.HEADER.size)
-    return bool(
-        _STATES[entries["state"]].all() and (entries["id"] > 0).all() and (entries["reason"] <= _LAST_REASON).all()
-    )
+def _sound(heads: np.ndarray, node_ids: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Which headers speak of their node and fit their length."""
+    found: np.ndarray = (heads["magic"] == status.MAGIC) & (heads["version"] == status.VERSION)
+    found &= (heads["node"] == node_ids) & (heads["seq"] < 1 << 63)
+    found &= heads["entries"].astype(np.int64) * status.RECORD_BYTES + HEADER.itemsize == sizes
+    return found
+
+
+def _intact(payload: bytes, crc: int) -> bool:
+    """Whether the checksum is that of the bytes with itself left blank."""
+    view = memoryview(payload)
+    return zlib.crc32(view[_CRC_AT + 4 :], zlib.crc32(_NO_CRC, zlib.crc32(view[:_CRC_AT]))) == crc
+
+
+def _sane(entries: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Which statuses say only what can be."""
+    wrong = ~(_STATES[entries["state"]] & (entries["id"] > 0) & (entries["reason"] <= _LAST_REASON))
+    total = np.r_[0, np.cumsum(wrong)]
+    ends = np.cumsum(counts)
+    found: np.ndarray = total[ends] == total[ends - counts]
+    return found

@@ -53,7 +53,6 @@ class GroupEntry:
     target: int = 0  # the ask's absolute target, as last written
     ask_version: int = 0
     slots: set[int] = field(default_factory=set)
-    rowed: set[int] = field(default_factory=set)  # tasks that have a row already
     reason: dict[str, Any] | None = None
     started_us: int = 0
     finished_us: int = 0
@@ -62,8 +61,10 @@ class GroupEntry:
     written_at: float = -1e9
 
     amounts: tuple[int, int, int] = (0, 0, 0)  # the shape's first three, as Python integers
+    rowed: np.ndarray = field(init=False)  # (count,) bool: tasks that have a row already
 
     def __post_init__(self) -> None:
+        self.rowed = np.zeros(self.run.count, np.bool_)
         memory, vcores, gpus = self.shape[:3].tolist()
         self.amounts = (memory, vcores, gpus)
 

@@ -1,11 +1,12 @@
 """What follows when a container is placed, moves on or ends: memory, life cycle, rows."""
 
+from itertools import pairwise
+
 import numpy as np
 
-from controlplane.rm.changes import NEW, TRANSITION, Changes
+from controlplane.rm.changes import ENDED, MOVED, NEW, TASK, TRANSITION, Changes
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory import Memory
-from controlplane.rm.nodes import R
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import End
 from wire import ids
@@ -32,9 +33,7 @@ def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, 
     t.want[slots], t.allocated_us[slots] = Want.RUN, c.at_us
     if group.shape[2]:
         t.gpus[slots] = [m.nodes.take_gpus(int(n), int(group.shape[2])) for n in nodes]
-    np.add.at(m.nodes.used, nodes, group.shape)
-    np.add.at(m.nodes.containers, nodes, 1)
-    m.ledger.charge(job, group.partition, group.shape * k)
+    _charge(m, job, group, nodes, 1)
     m.dirty_nodes.update(nodes.tolist())
     _record_new(m, c, sub, job, group, slots)
     if not job.started_us:
@@ -61,93 +60,144 @@ def _record_new(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntr
     c.transitions.append(steps)
 
 
-def move(m: Memory, c: Changes, slot: int, state: int, ran_ms: int) -> None:
-    """A container reached another live state."""
-    t = m.containers
-    job, group = t.job[slot], t.group[slot]
-    assert job is not None and group is not None
-    old, cid, started_us = int(t.state[slot]), int(t.id[slot]), 0
-    t.state[slot] = state
-    if state == ContainerState.RUNNING:
-        t.started_us[slot] = started_us = max(int(t.allocated_us[slot]), c.at_us - ran_ms * 1000)
-    c.moved.append((cid, state, started_us))
-    node = int(m.nodes.id[t.node[slot]])
-    c.steps.append((cid, job.id, int(t.task[slot]), 0, group.run.no, old, state, node))
-
-
-# slot, state, reason, exit_code, ran_ms, memory_mib, cpu_ms
-Ending = tuple[int, int, int, int, int, int, int]
-
-
-def end_lost(m: Memory, c: Changes, slots: list[int], reason: ContainerReason) -> None:
-    """These containers are gone without their node having said so."""
-    end(m, c, [(slot, ContainerState.LOST, reason, 0, 0, 0, 0) for slot in slots])
-
-
-def end(m: Memory, c: Changes, endings: list[Ending]) -> None:
-    """Containers ended: free what they held, tell the job masters, write their history."""
-    if not endings:
+def move(m: Memory, c: Changes, slots: np.ndarray, states: np.ndarray, ran_ms: np.ndarray) -> None:
+    """Containers reached another live state. Each slot once."""
+    if not len(slots):
         return
-    t, at_us = m.containers, c.at_us
-    slots = np.array([e[0] for e in endings], np.int64)
-    nodes = t.node[slots]
-    columns = (t.id, t.task, t.state, t.started_us, t.allocated_us, t.gpus)
-    held = zip(*(x[slots].tolist() for x in columns), m.nodes.id[nodes].tolist(), nodes.tolist(), strict=True)
-    shapes = np.empty((len(slots), R), np.int64)
-    rows = np.empty((4, len(slots)), np.int64)
-    for i, (e, (cid, task, old, started_us, allocated_us, gpus, node_id, at)) in enumerate(
-        zip(endings, held, strict=True)
-    ):
-        slot, state, reason, exit_code, ran_ms, memory_mib, cpu_ms = e
-        job, group = t.job[slot], t.group[slot]
-        assert job is not None and group is not None
-        shapes[i], rows[:, i] = group.shape, (group.partition, job.queue_row, job.user_row, job.row)
-        ran = ran_ms or state == ContainerState.SUCCEEDED
-        began_us = started_us or (max(allocated_us, at_us - ran_ms * 1000) if ran else 0)
-        c.steps.append((cid, job.id, task, exit_code, group.run.no, old, state, node_id))
-        c.ended.append((cid, state, began_us, at_us, exit_code, reason, memory_mib, cpu_ms))
-        c.use(at_us // _HOUR_US, job.queue, job.owner, max(0, at_us - allocated_us), group.amounts)
-        if gpus:
-            m.nodes.free_gpus(at, gpus)
-        t.drop(slot)
-        _tell_master(m, c, job, group, End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000), cid)
-    np.subtract.at(m.nodes.used, nodes, shapes)
-    np.subtract.at(m.nodes.containers, nodes, 1)
-    m.ledger.discharge(*rows, shapes)
+    t = m.containers
+    began_us = np.maximum(t.allocated_us[slots], c.at_us - ran_ms.astype(np.int64) * 1000)
+    running = states == ContainerState.RUNNING
+    t.started_us[slots] = np.where(running, began_us, t.started_us[slots])
+    rows = np.zeros(len(slots), MOVED)
+    rows["id"], rows["state"], rows["started_us"] = t.id[slots], states, np.where(running, began_us, 0)
+    c.moved.append(rows)
+    c.transitions.append(_steps(m, slots, states))
+    t.state[slots] = states
+
+
+def _steps(m: Memory, slots: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The log's entries of containers that go from the state they are known in to these."""
+    t, rows = m.containers, np.zeros(len(slots), TRANSITION)
+    shared = t.shared[t.owner[slots]]
+    rows["container"], rows["task"], rows["node"] = t.id[slots], t.task[slots], m.nodes.id[t.node[slots]]
+    rows["job"], rows["group"] = shared["job"], shared["group"]
+    rows["old"], rows["new"] = t.state[slots], states
+    return rows
+
+
+# How a container ended, by its slot.
+ENDING = np.dtype(
+    [
+        ("slot", "i8"), ("state", "u1"), ("reason", "u2"), ("exit_code", "i4"), ("ran_ms", "i8"), ("memory_mib", "i8"),
+        ("cpu_ms", "i8"),
+    ]
+)  # fmt: skip
+
+
+def end_lost(m: Memory, c: Changes, slots: np.ndarray, reason: ContainerReason) -> None:
+    """These containers are gone without their node having said so."""
+    endings = np.zeros(len(slots), ENDING)
+    endings["slot"], endings["state"], endings["reason"] = slots, ContainerState.LOST, reason
+    end(m, c, endings)
+
+
+def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
+    """Containers ended: free what they held, tell the job masters, write their history.
+
+    endings: (k,) ``ENDING``, each slot once. They ended at the same moment;
+    a group's successes are told first.
+    """
+    if not len(endings):
+        return
+    t = m.containers
+    owners = t.owner[endings["slot"]]
+    order = np.lexsort((endings["state"] != ContainerState.SUCCEEDED, owners))
+    endings, owners = endings[order], owners[order]
+    slots = endings["slot"]
+    nodes, held_us = t.node[slots], np.maximum(0, c.at_us - t.allocated_us[slots])
+    _record_end(m, c, endings)
+    tasks = _task_rows(m, c, endings)
+    for at, devices in zip(nodes[t.gpus[slots] != 0].tolist(), t.gpus[slots][t.gpus[slots] != 0].tolist(), strict=True):
+        m.nodes.free_gpus(at, devices)
+    t.drop(slots)
+    for start, stop in pairwise(np.r_[0, np.flatnonzero(np.diff(owners)) + 1, len(owners)].tolist()):
+        job, group = t.owner_of(slots[start])
+        part = slice(start, stop)
+        _charge(m, job, group, nodes[part], -1)
+        c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, int(held_us[part].sum()), group.amounts)
+        instructions = _tell_master(m, c, job, group, endings[part], tasks[part]["index"])
+        _record_tasks(c, group, tasks[part])
+        carry_out(m, c, job, instructions)
     m.dirty_nodes.update(nodes.tolist())
     m.placeable = True
 
 
-def _tell_master(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, e: End, cid: int) -> None:
-    became, instructions = master.ended(job.run, group.run, e, c.at_us / 1e6)
-    _record_task(c, job, group, e.index, became, cid, e.exit_code)
-    key = (job.id, group.run.no)
+def _charge(m: Memory, job: JobEntry, group: GroupEntry, nodes: np.ndarray, sign: int) -> None:
+    """Containers of the group came to (1) or left (-1) these node positions, one per element."""
+    at, count = np.unique(nodes, return_counts=True)
+    m.nodes.used[at] += sign * count[:, None] * group.shape
+    m.nodes.containers[at] += (sign * count).astype(np.int32)
+    m.ledger.charge(job, group.partition, sign * len(nodes) * group.shape)
+
+
+def _record_end(m: Memory, c: Changes, endings: np.ndarray) -> None:
+    t, slots, rows = m.containers, endings["slot"], np.zeros(len(endings), ENDED)
+    ran_ms, allocated_us, started_us = endings["ran_ms"], t.allocated_us[slots], t.started_us[slots]
+    ran = (ran_ms > 0) | (endings["state"] == ContainerState.SUCCEEDED)
+    unseen_us = np.where(ran, np.maximum(allocated_us, c.at_us - ran_ms * 1000), 0)  # it was never seen running
+    rows["id"], rows["started_us"] = t.id[slots], np.where(started_us > 0, started_us, unseen_us)
+    rows["finished_us"], rows["peak_memory_mib"] = c.at_us, endings["memory_mib"]
+    for name in ("state", "exit_code", "reason", "cpu_ms"):
+        rows[name] = endings[name]
+    c.ended.append(rows)
+    steps = _steps(m, slots, endings["state"])
+    steps["exit_code"] = endings["exit_code"]
+    c.transitions.append(steps)
+
+
+def _task_rows(m: Memory, c: Changes, endings: np.ndarray) -> np.ndarray:
+    """Rows of the tasks whose attempts ended, but for what their group makes of it."""
+    t, slots, rows = m.containers, endings["slot"], np.zeros(len(endings), TASK)
+    shared = t.shared[t.owner[slots]]
+    rows["submitted_on"], rows["job"], rows["group"] = shared["day"], shared["job"], shared["group"]
+    rows["index"], rows["container"] = t.task[slots], t.id[slots]
+    rows["exit_code"], rows["finished_us"] = endings["exit_code"], c.at_us
+    return rows
+
+
+def _tell_master(
+    m: Memory, c: Changes, job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray
+) -> list[master.Instruction]:
+    """Attempts of these tasks ended, successes first. What follows for the job."""
+    run, instructions, well = group.run, list[master.Instruction](), 0
+    if not run.service:
+        well = int((endings["state"] == ContainerState.SUCCEEDED).sum())
+        instructions += master.succeeded(job.run, run, tasks[:well])
+    columns = (tasks[well:], *(endings[name][well:] for name in ("state", "reason", "exit_code", "ran_ms")))
+    for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
+        e = End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
+        instructions += master.ended(job.run, run, e, c.at_us / 1e6)[1]
+    key = (job.id, run.no)
     c.groups[key] = group
-    if group.run.delayed:
+    if run.delayed:
         m.delayed[key] = group
-    if group.run.state >= GroupState.SUCCEEDED and not group.finished_us:
+    if run.state >= GroupState.SUCCEEDED and not group.finished_us:
         group.finished_us = c.at_us
         for other in job.groups:
             c.groups[job.id, other.run.no] = other
-    if instructions:
-        carry_out(m, c, job, instructions)
+    return instructions
 
 
-def _record_task(
-    c: Changes, job: JobEntry, group: GroupEntry, task: int, became: TaskState, cid: int, exit_code: int
-) -> None:
-    run = group.run
-    row = (
-        job.day, job.id, run.no, task, int(became), int(run.launches[task]),
-        int(run.failures[task]), cid, exit_code, c.at_us,
-    )  # fmt: skip
-    if task in group.rowed:
-        c.tasks_again.append(row)
-    elif became >= TaskState.SUCCEEDED:
-        c.tasks_first.append(row)
-    else:
-        group.rowed.add(task)
-        c.tasks_again.append(row)
+def _record_tasks(c: Changes, group: GroupEntry, rows: np.ndarray) -> None:
+    """A task's first row is written when it has ended for good; one that is tried again has a row from then on."""
+    run, index = group.run, rows["index"]
+    rows["state"], rows["attempts"], rows["failures"] = run.task_state[index], run.launches[index], run.failures[index]
+    first = ~group.rowed[index] & (rows["state"] >= TaskState.SUCCEEDED)
+    if first.any():
+        c.tasks_first.append(rows[first])
+    if not first.all():
+        c.tasks_again.append(rows[~first])
+        group.rowed[index[~first]] = True
 
 
 def carry_out(m: Memory, c: Changes, job: JobEntry, instructions: list[master.Instruction]) -> None:
@@ -172,9 +222,9 @@ def tell(c: Changes, job: JobEntry, kind: str, message: str) -> None:
 
 def _stop_all(m: Memory, job: JobEntry) -> None:
     for group in job.groups:
-        for slot in group.slots:
-            m.containers.want[slot] = Want.STOP
-            m.dirty_nodes.add(int(m.containers.node[slot]))
+        slots = list(group.slots)
+        m.containers.want[slots] = Want.STOP
+        m.dirty_nodes.update(m.containers.node[slots].tolist())
 
 
 def _ended(m: Memory, c: Changes, job: JobEntry) -> None:

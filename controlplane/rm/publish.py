@@ -1,5 +1,7 @@
 """Step 7 of a round: desired documents for the nodes that changed, signed and complete."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from controlplane.rm.memory import Memory
@@ -7,7 +9,14 @@ from wire import desired
 from wire.states import NodeState, Want
 
 _ENTRY = np.dtype([("id", "<i8"), ("want", "u1")])
-assert _ENTRY.itemsize == desired.ENTRY.size
+_LEASE = np.dtype(
+    [
+        ("container", "<i8"), ("node", "<u4"), ("job", "<i8"), ("group", "<u2"), ("attempt", "<u2"), ("task", "<u4"),
+        ("epoch", "<u4"), ("expires_at", "<i8"), ("memory_mib", "<u4"), ("vcores_milli", "<u4"), ("gpus", "<i8"),
+        ("tenant", "<u4"), ("timeout_s", "<u4"), ("key_id", "<u4"), ("template", "V32"),
+    ]
+)  # fmt: skip
+assert _ENTRY.itemsize == desired.ENTRY.size and _LEASE.itemsize == desired.LEASE.size
 TEMPLATE_REFRESH_S = 6 * 3600
 
 
@@ -16,12 +25,12 @@ class Signer:
 
     def __init__(self, master: bytes, key_id: int):
         self.master, self.key_id = master, key_id
-        self._keys: dict[int, bytes] = {}
+        self._keys: dict[int, desired.Key] = {}
 
-    def key(self, node_id: int) -> bytes:
+    def key(self, node_id: int) -> desired.Key:
         found = self._keys.get(node_id)
         if found is None:
-            found = self._keys[node_id] = desired.node_key(self.master, self.key_id, node_id)
+            found = self._keys[node_id] = desired.Key(desired.node_key(self.master, self.key_id, node_id))
         return found
 
 
@@ -29,75 +38,50 @@ def documents(
     m: Memory, sub: int, signer: Signer, expires_at: int, monotonic: float
 ) -> tuple[dict[int, bytes], dict[bytes, bytes]]:
     """(document per node id, templates that may be missing), for dirty and unheard nodes."""
-    due = sorted(at for at in m.dirty_nodes | m.republish if m.nodes.state[at] < NodeState.LOST)
-    for at in m.dirty_nodes:
-        m.nodes.generation[at] += 1
-    held = m.containers.by_node(due)
-    templates: dict[bytes, bytes] = {}
-    out = {int(m.nodes.id[at]): _document(m, sub, at, held[at], signer, expires_at, monotonic, templates) for at in due}
-    return out, templates
-
-
-def _document(
-    m: Memory,
-    sub: int,
-    at: int,
-    slots: np.ndarray,
-    signer: Signer,
-    expires_at: int,
-    monotonic: float,
-    templates: dict[bytes, bytes],
-) -> bytes:
-    t, generation = m.containers, int(m.nodes.generation[at])
-    fresh = slots[t.added[slots] == 0]
-    t.added[fresh] = generation
+    due = np.array(sorted(m.dirty_nodes | m.republish), np.int64)
+    due = due[m.nodes.state[due] < NodeState.LOST]
+    m.nodes.generation[list(m.dirty_nodes)] += 1
+    t, generations = m.containers, m.nodes.generation[due]
+    slots, starts = t.by_node(due)
+    fresh = t.added[slots] == 0
+    t.added[slots[fresh]] = np.repeat(generations, np.diff(starts))[fresh]
     entries = np.empty(len(slots), _ENTRY)
     entries["id"], entries["want"] = t.id[slots], t.want[slots]
-    node_id = int(m.nodes.id[at])
-    key = signer.key(node_id)
-    unheard = slots[~t.echoed[slots] & (t.want[slots] == Want.RUN)]
-    leases = b"".join(
-        _lease(m, slot, node_id, signer.key_id, key, expires_at, monotonic, templates) for slot in unheard
-    )
-    return desired.encode_signed(
-        sub, node_id, m.epoch, generation, m.queues.version, signer.key_id, key, entries.tobytes(), leases
-    )
+    unheard = ~t.echoed[slots] & (t.want[slots] == Want.RUN)
+    leases = _leases(m, slots[unheard], signer.key_id, expires_at).tobytes()
+    lease_starts = np.r_[0, np.cumsum(unheard)][starts]
+
+    packed, out = entries.tobytes(), {}
+    e_bytes, l_bytes = (starts * _ENTRY.itemsize).tolist(), (lease_starts * _LEASE.itemsize).tolist()
+    columns = zip(m.nodes.id[due].tolist(), generations.tolist(), pairwise(e_bytes), pairwise(l_bytes), strict=True)
+    for node_id, generation, (e0, e1), (l0, l1) in columns:
+        key = signer.key(node_id)
+        out[node_id] = desired.encode_signed(
+            sub, node_id, m.epoch, generation, m.queues.version, signer.key_id, key, packed[e0:e1],
+            desired.sign_leases(leases[l0:l1], key),
+        )  # fmt: skip
+    return out, _templates(m, slots[unheard], monotonic)
 
 
-def _lease(
-    m: Memory,
-    slot: int,
-    node_id: int,
-    key_id: int,
-    key: bytes,
-    expires_at: int,
-    monotonic: float,
-    templates: dict[bytes, bytes],
-) -> bytes:
-    t = m.containers
-    job, group = t.job[slot], t.group[slot]
-    assert job is not None and group is not None
-    if monotonic - group.published_at > TEMPLATE_REFRESH_S:
-        group.published_at = monotonic
-        templates[group.digest] = group.template
-    memory_mib, vcores_milli = group.shape[:2].tolist()
-    return desired.encode_lease(
-        desired.Lease(
-            int(t.id[slot]),
-            node_id,
-            job.id,
-            group.run.no,
-            int(t.attempt[slot]),
-            int(t.task[slot]),
-            m.epoch,
-            expires_at,
-            memory_mib,
-            vcores_milli,
-            int(t.gpus[slot]),
-            job.owner,
-            group.timeout_s,
-            key_id,
-            group.digest,
-        ),
-        key,
-    )
+def _leases(m: Memory, slots: np.ndarray, key_id: int, expires_at: int) -> np.ndarray:
+    """Leave to start each of these containers, unsigned: (k,) ``_LEASE``."""
+    t, rows = m.containers, np.zeros(len(slots), _LEASE)
+    shared = t.shared[t.owner[slots]]
+    rows["container"], rows["node"] = t.id[slots], m.nodes.id[t.node[slots]]
+    rows["attempt"], rows["task"], rows["gpus"] = t.attempt[slots], t.task[slots], t.gpus[slots]
+    rows["epoch"], rows["expires_at"], rows["key_id"] = m.epoch, expires_at, key_id
+    for name in ("job", "group", "memory_mib", "vcores_milli", "tenant", "timeout_s", "template"):
+        rows[name] = shared[name]
+    return rows
+
+
+def _templates(m: Memory, slots: np.ndarray, monotonic: float) -> dict[bytes, bytes]:
+    """Templates these containers need that were not put for a while, by digest."""
+    found = {}
+    _, first = np.unique(m.containers.owner[slots], return_index=True)
+    for slot in slots[first].tolist():
+        _, group = m.containers.owner_of(slot)
+        if monotonic - group.published_at > TEMPLATE_REFRESH_S:
+            group.published_at = monotonic
+            found[group.digest] = group.template
+    return found

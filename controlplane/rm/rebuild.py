@@ -49,7 +49,7 @@ def _restore_tasks(jobs: dict[int, JobEntry], rows: Iterable[tuple[int, int, int
     for job_id, group_no, index, state, attempts, failures in rows:
         group = jobs[job_id].groups[group_no]
         group.run.restore(index, state, failures, attempts)
-        group.rowed.add(index)
+        group.rowed[index] = True
 
 
 def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[tuple[Any, ...]]) -> None:
@@ -93,7 +93,6 @@ def _restore_states(m: Memory, job: JobEntry) -> None:
     if run.state == JobState.KILLING:
         master.resume_stop(run)
         for group in job.groups:
-            for slot in group.slots:
-                m.containers.want[slot] = Want.STOP
+            m.containers.want[list(group.slots)] = Want.STOP
     else:
         master.open_groups(run)

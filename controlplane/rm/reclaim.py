@@ -6,9 +6,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.jobs import GroupEntry, JobEntry, named_tasks
+from controlplane.rm.jobs import GroupEntry, named_tasks
 from controlplane.rm.memory import Memory
-from controlplane.rm.outcome import Ending, tell
+from controlplane.rm.outcome import tell
 from controlplane.rm.view import View
 from scheduler.core.plan import Preempt
 from wire.states import ContainerReason, Want
@@ -28,7 +28,7 @@ def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> N
         m.warned[int(m.containers.id[view.slots[row]])] = why
     told: dict[tuple[int, int, str], list[int]] = defaultdict(list)
     for slot in view.slots[plan.warn].tolist():
-        job, group = _owner(m, slot)
+        job, group = m.containers.owner_of(slot)
         told[job.id, group.run.no, m.warned[int(m.containers.id[slot])]].append(slot)
     for (job_id, no, why), slots in told.items():
         names = _names(m, m.jobs[job_id].groups[no], slots)
@@ -38,8 +38,9 @@ def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> N
 def _spare(m: Memory, c: Changes, ids: np.ndarray) -> None:
     told: dict[tuple[int, int], list[int]] = defaultdict(list)
     for cid in ids.tolist():
-        if m.warned.pop(cid, None) and (slot := m.containers.index.get(cid)) is not None:
-            job, group = _owner(m, slot)
+        slot = int(m.containers.slots_of(np.array([cid]))[0])
+        if m.warned.pop(cid, None) and slot >= 0:
+            job, group = m.containers.owner_of(slot)
             told[job.id, group.run.no].append(slot)
     for (job_id, no), slots in told.items():
         tell(c, m.jobs[job_id], "preemption", f"{_names(m, m.jobs[job_id].groups[no], slots)} may go on after all")
@@ -52,17 +53,13 @@ def _stop(m: Memory, c: Changes, slots: np.ndarray) -> None:
     m.preempted.update(t.id[slots].tolist())
 
 
-def reasons(m: Memory, endings: list[Ending]) -> list[Ending]:
-    """The same ends; a container that was stopped to give back what it held says so."""
+def reasons(m: Memory, endings: np.ndarray) -> None:
+    """A container that was stopped to give back what it held says so."""
     if not m.preempted:
-        return endings
-    ids = m.containers.id
-    return [
-        (slot, state, ContainerReason.PREEMPTED, *rest)
-        if reason == ContainerReason.STOPPED and int(ids[slot]) in m.preempted
-        else (slot, state, reason, *rest)
-        for slot, state, reason, *rest in endings
-    ]
+        return
+    stopped = np.flatnonzero(endings["reason"] == ContainerReason.STOPPED)
+    ids = m.containers.id[endings["slot"][stopped]].tolist()
+    endings["reason"][stopped[[cid in m.preempted for cid in ids]]] = ContainerReason.PREEMPTED
 
 
 def forget(m: Memory, ids: Iterable[int]) -> None:
@@ -71,12 +68,6 @@ def forget(m: Memory, ids: Iterable[int]) -> None:
         for cid in ids:
             m.warned.pop(cid, None)
             m.preempted.discard(cid)
-
-
-def _owner(m: Memory, slot: int) -> tuple[JobEntry, GroupEntry]:
-    job, group = m.containers.job[slot], m.containers.group[slot]
-    assert job is not None and group is not None
-    return job, group
 
 
 def _names(m: Memory, group: GroupEntry, slots: list[int]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.rm import collect, drain, reasons, windows
-from controlplane.rm.changes import TRANSITION, Changes
+from controlplane.rm.changes import Changes
 from controlplane.rm.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.intake import take_intents
 from controlplane.rm.jobs import GroupEntry
@@ -92,7 +92,7 @@ class Round:
         # 7. publish desired state to the nodes that changed
         self._publish()
 
-        report.placed, report.ended = c.placed, len(c.ended)
+        report.placed, report.ended = c.placed, c.ended_count
         report.jobs = set(c.jobs) | {job for job, _ in c.groups}
         return report
 
@@ -175,9 +175,7 @@ class Round:
         self._waiting = waiting
 
     def _gather(self, c: Changes) -> None:
-        """Steps as one array, asks whose target moved, and counters that are due."""
-        if c.steps:
-            c.transitions.append(np.array(c.steps, TRANSITION))
+        """Asks whose target moved, and counters that are due."""
         now = self.clock.monotonic()
         self.m.stale |= _touched(c)
         self._pending_groups |= c.groups

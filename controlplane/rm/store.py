@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from controlplane.rm import copybin, queries
-from controlplane.rm.changes import ENDED, MOVED, TASK, TRANSITION, Changes
+from controlplane.rm.changes import Changes
 from controlplane.rm.ports import Fenced, StoreDown
 from controlplane.statestore.membership import FENCED, Leadership
 
@@ -125,15 +125,15 @@ class PostgresStore:
         if c.new:
             self._copy(queries.COPY_NEW, np.concatenate(c.new))
         if c.moved:
-            self._copy(queries.COPY_MOVED, np.array(c.moved, MOVED))
+            self._copy(queries.COPY_MOVED, np.concatenate(c.moved))
             self.connection.execute(queries.MOVE, (self.epoch,))
         if c.ended:
-            self._copy(queries.COPY_ENDED, np.array(c.ended, ENDED))
+            self._copy(queries.COPY_ENDED, np.concatenate(c.ended))
             self.connection.execute(queries.END, (self.epoch,))
         if c.tasks_first:
-            self._copy(queries.COPY_TASKS, np.array(c.tasks_first, TASK))
+            self._copy(queries.COPY_TASKS, np.concatenate(c.tasks_first))
         if c.tasks_again:
-            self._copy(queries.COPY_RETOLD, np.array(c.tasks_again, TASK))
+            self._copy(queries.COPY_RETOLD, np.concatenate(c.tasks_again))
             self.connection.execute(queries.RETELL)
 
     def _jobs(self, c: Changes) -> None:
@@ -190,11 +190,11 @@ class PostgresStore:
     def _log(self, c: Changes, count: int) -> None:
         if not count:
             return
-        packed = np.concatenate(c.transitions).astype(TRANSITION).tobytes()
+        packed = np.concatenate(c.transitions).tobytes()
         self.connection.execute(
             queries.ADD_ROUND,
             (
-                count, c.at_us, self.epoch, c.number, c.placed, len(c.ended), c.plan_us, self.last_commit_us, packed,
+                count, c.at_us, self.epoch, c.number, c.placed, c.ended_count, c.plan_us, self.last_commit_us, packed,
                 self.sub_cluster_id,
             ),
         )  # fmt: skip

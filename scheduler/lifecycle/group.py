@@ -106,7 +106,8 @@ class GroupRun:
             raise ValueError(f"group {self.name} wants {self.wanted} containers, not {k}")
         repeats = [self.again.popleft() for _ in range(min(k, len(self.again)))]
         fresh = k - len(repeats)
-        indices = np.array(repeats + list(range(self.next_fresh, self.next_fresh + fresh)), np.int32)
+        indices = np.arange(self.next_fresh - len(repeats), self.next_fresh + fresh, dtype=np.int32)
+        indices[: len(repeats)] = repeats
         self.next_fresh += fresh
         self.task_state[indices] = TaskState.RUNNING
         # An attempt number that cannot rise stays; one that wraps would be refused by every node.
@@ -156,6 +157,12 @@ class GroupRun:
         self.failed += new == TaskState.FAILED
         self.killed += new == TaskState.KILLED
         return new
+
+    def succeed(self, indices: np.ndarray) -> None:
+        """Account a success of each of these tasks, as ``end`` would one by one; not for services."""
+        self.task_state[indices] = TaskState.SUCCEEDED
+        self.running -= len(indices)
+        self.succeeded += len(indices)
 
     def _verdict(self, e: End, stopping: bool) -> TaskState:
         if e.state == ContainerState.SUCCEEDED and not self.service:

@@ -7,6 +7,8 @@ instruction of its own.
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from scheduler.lifecycle.group import End, GroupRun
 from scheduler.lifecycle.transitions import JOB, check
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
@@ -86,6 +88,20 @@ def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, 
     elif task == TaskState.FAILED and not job.stopping:
         attempts = int(group.launches[e.index])
         out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {attempts} attempt{'s' * (attempts > 1)}")
+    return task, out + _settle(job, group)
+
+
+def succeeded(job: JobRun, group: GroupRun, indices: np.ndarray) -> list[Instruction]:
+    """An attempt of each of these tasks succeeded, of a group that is no service: what ``ended`` gives one by one."""
+    if not len(indices):
+        return []
+    job.live -= len(indices)
+    group.succeed(indices)
+    return _settle(job, group)
+
+
+def _settle(job: JobRun, group: GroupRun) -> list[Instruction]:
+    """What follows from attempts of the group having ended, for the group, those that wait for it, and the job."""
     if not group.unfinished and not terminal(group.state):
         job.open_groups -= 1
         group.become(group.outcome)
@@ -93,7 +109,7 @@ def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, 
             open_groups(job)
     elif not group.running and group.state == GroupState.RUNNING and not job.stopping:
         group.become(GroupState.PENDING)
-    return task, out + _finish(job)
+    return _finish(job)
 
 
 def kill(job: JobRun, message: str) -> list[Instruction]:

@@ -48,7 +48,7 @@ class Target:
         entries = b"".join(desired.ENTRY.pack(c, w) for c, w in {**d.entries, container: Want.RUN}.items())
         node = node_id or d.node_id
         return desired.encode_signed(
-            d.sub_cluster, node, d.epoch, d.generation, d.policy_version, 1, self.key(), entries, leases
+            d.sub_cluster, node, d.epoch, d.generation, d.policy_version, 1, desired.Key(self.key()), entries, leases
         )
 
     def put(self, data: bytes, says: str) -> None:

@@ -105,7 +105,7 @@ def test_a_drain_moves_services_at_once_and_never_below_half(cluster: Cluster) -
     for _ in range(8):
         leader.clock.ahead_s += SOON_S
         leader.round()
-        wanted = [s for s in range(len(leader.memory.containers.job)) if leader.memory.containers.live[s]]
+        wanted = np.flatnonzero(leader.memory.containers.live).tolist()
         serving = sum(
             leader.memory.containers.state[s] == ContainerState.RUNNING and leader.memory.containers.want[s] == 1
             for s in wanted

@@ -1,7 +1,10 @@
 """Random lives of jobs: whatever happens in whatever order, the books balance and the job ends exactly once."""
 
 from collections import Counter
+from copy import deepcopy
+from dataclasses import asdict
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,3 +143,37 @@ def test_killing_before_anything_runs_ends_at_once(job: JobRun) -> None:
     out = master.kill(job, "no")
     assert [type(i) for i in out] == [StopAll, Ended]
     assert all(g.state == GroupState.KILLED and g.killed == g.count for g in job.groups)
+
+
+@settings(max_examples=200, deadline=None)
+@given(jobs(), st.data())
+def test_successes_told_together_are_those_told_one_by_one(job: JobRun, data: st.DataObject) -> None:
+    life = Life(job, data)
+    for _ in range(data.draw(st.integers(0, 15))):
+        if not terminal(job.state):
+            life.step()
+    by_group: dict[int, list[int]] = {}
+    for no, index in life.live:
+        by_group.setdefault(no, []).append(index)
+    able = [no for no in sorted(by_group) if not job.groups[no].service]
+    if not able:
+        return
+    no = data.draw(st.sampled_from(able))
+    some = data.draw(st.lists(st.sampled_from(by_group[no]), unique=True))
+    single, singly = deepcopy(job), []
+    for index in some:
+        event = End(index, ContainerState.SUCCEEDED, ContainerReason.NONE, 0, 1.0)
+        became, out = master.ended(single, single.groups[no], event, life.now)
+        assert became == TaskState.SUCCEEDED
+        singly += out
+    assert master.succeeded(job, job.groups[no], np.array(some, np.int32)) == singly
+    assert told(job) == told(single)
+
+
+def told(job: JobRun) -> dict:
+    """All that a job knows, in a form that can be compared."""
+    values = asdict(job)
+    for group in values["groups"]:
+        for name in ("task_state", "failures", "launches"):
+            group[name] = group[name].tolist()
+    return values

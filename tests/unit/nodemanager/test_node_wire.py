@@ -156,7 +156,7 @@ def lease(**changes: object) -> desired.Lease:
 
 def around(raw_lease: bytes, key_id: int = 1) -> bytes:
     """A well-signed document that carries this lease: what a forger inside Redis could not even make."""
-    return desired.encode_signed(1, 7, 1, 1, 1, key_id, KEYS[key_id], desired.ENTRY.pack(1, 1), raw_lease)
+    return desired.encode_signed(1, 7, 1, 1, 1, key_id, desired.Key(KEYS[key_id]), desired.ENTRY.pack(1, 1), raw_lease)
 
 
 @pytest.mark.parametrize(
