@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 PREFIX = "/node/v1"
 AUTH_SCHEME = "Node"
+HEALTH_TEXT_MAX = 200  # characters of ``POST /node/v1/health {"text"}``: what the health script complains of
 
 
 @dataclass(frozen=True, slots=True)

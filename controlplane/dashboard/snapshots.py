@@ -43,6 +43,9 @@ _NODE_BRIEF = (
     "used",
     "containers",
     "last_seen_s",
+    "duty",
+    "drained",
+    "maintenance",
 )
 
 

@@ -89,7 +89,7 @@ def _candidate(s: federation.Json) -> Candidate:
         name=s["name"],
         accepts=s["state"] == SubCluster.State.RUNNING,
         led=s["lease_ok"],
-        nodes_up=s["nodes"]["up"],
+        nodes_up=s["duties"]["open"],
         capacity=tuple(s["capacity"][a] for a in federation.AXES),  # type: ignore[arg-type]
         demand=[s["allocated"][a] + federation.whole(s["pending"].get(a)) for a in federation.AXES],
     )

@@ -19,7 +19,7 @@ from controlplane.statestore.actions.errors import Conflict, FieldError, Forbidd
 from controlplane.statestore.models import Artifact, Container, ContainerHistory, Job, Node
 from controlplane.statestore.queries import outputs
 from wire.ids import parse_container
-from wire.nodeapi import InputFile, Register
+from wire.nodeapi import HEALTH_TEXT_MAX, InputFile, Register
 
 INDEX = "{index}"
 
@@ -65,6 +65,17 @@ class NodeSession(NodeView):
         node = Node.objects.select_related("sub_cluster").get(pk=me.node_id)
         nodes.ensure_redis_user(node, me.sha256)
         return Response(asdict(nodes.session(node, node.sub_cluster)))
+
+
+class NodeHealthText(NodeView):
+    def post(self, request: Request) -> Response:
+        """What the node's health script complains of, when that changes; empty when of nothing."""
+        text = request.data.get("text") if isinstance(request.data, dict) else None
+        if not isinstance(text, str) or len(text) > HEALTH_TEXT_MAX or not (text.isprintable() or not text):
+            wrong = FieldError("text", "is not one short line", f"send at most {HEALTH_TEXT_MAX} printable characters")
+            raise Invalid("the health text cannot be kept", [wrong])
+        nodes.set_health_text(principal(request).node_id, text)
+        return Response(status=204)
 
 
 class NodeLogs(NodeView):

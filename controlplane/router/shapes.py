@@ -206,6 +206,7 @@ class SubClusterInfo(Shape):
     epoch: int
     lease_ok: bool
     nodes: dict[str, int]
+    duties: dict[str, int]
     capacity: Amounts
     allocated: Amounts
     used: dict[str, int]
@@ -226,13 +227,26 @@ class SubClusterList(PageOf):
     results: list[SubClusterInfo]
 
 
+class NodeMaintenance(Shape):
+    """The present or next window. ``active``: the node is kept from new work for it."""
+
+    id: int
+    starts_at: dt.datetime
+    ends_at: dt.datetime
+    message: str
+    active: bool
+
+
 class NodeInfo(Shape):
+    """``duty``: what operators want of it. ``drained``: it was to be emptied, and is."""
+
     id: int
     name: str
     sub_cluster: str
     rack: str
     state: str
     health: list[str]
+    health_text: str
     labels: dict[str, str]
     capacity: Amounts
     allocated: Amounts
@@ -242,6 +256,13 @@ class NodeInfo(Shape):
     enforces: list[str]
     host: str
     version: str
+    duty: str
+    message: str
+    deadline: dt.datetime | None
+    duty_at: dt.datetime | None
+    duty_by: str | None
+    drained: bool
+    maintenance: NodeMaintenance | None
 
 
 class NodePage(PageOf):

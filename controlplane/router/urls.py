@@ -4,7 +4,7 @@ from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from controlplane.router import nodeapi
-from controlplane.router.views import artifacts, auth, cluster, containers, jobs, system
+from controlplane.router.views import artifacts, auth, cluster, containers, jobs, nodelife, system
 
 api = [
     path("auth/login", auth.TokenLogin.as_view(), name="login"),
@@ -29,6 +29,12 @@ api = [
     path("sub-clusters/<str:name>/join-tokens", cluster.JoinTokens.as_view(), name="join-tokens"),
     path("nodes", cluster.Nodes.as_view(), name="nodes"),
     path("nodes/<int:node_id>", cluster.NodeDetail.as_view(), name="node"),
+    path("nodes/<int:node_id>/cordon", nodelife.NodeCordon.as_view(), name="node-cordon"),
+    path("nodes/<int:node_id>/uncordon", nodelife.NodeUncordon.as_view(), name="node-uncordon"),
+    path("nodes/<int:node_id>/drain", nodelife.NodeDrain.as_view(), name="node-drain"),
+    path("nodes/<int:node_id>/decommission", nodelife.NodeDecommission.as_view(), name="node-decommission"),
+    path("maintenance", nodelife.Maintenance.as_view(), name="maintenance"),
+    path("maintenance/<int:window_id>/cancel", nodelife.MaintenanceCancel.as_view(), name="maintenance-cancel"),
     path("overview", cluster.Overview.as_view(), name="overview"),
     path("audit", cluster.Audit.as_view(), name="audit"),
     path("healthz", system.Healthz.as_view(), name="healthz"),
@@ -39,6 +45,7 @@ api = [
 node = [
     path("register", nodeapi.RegisterNode.as_view(), name="node-register"),
     path("session", nodeapi.NodeSession.as_view(), name="node-session"),
+    path("health", nodeapi.NodeHealthText.as_view(), name="node-health"),
     path("logs", nodeapi.NodeLogs.as_view(), name="node-logs"),
     path("containers/<str:container>/inputs", nodeapi.ContainerInputs.as_view(), name="node-inputs"),
     path("containers/<str:container>/outputs/<str:name>", nodeapi.ContainerOutput.as_view(), name="node-output"),

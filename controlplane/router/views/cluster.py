@@ -52,13 +52,13 @@ class JoinTokens(View):
 class Nodes(View):
     @extend_schema(
         operation_id="nodes_list",
-        parameters=[text_parameter("sub_cluster"), *PAGING],
+        parameters=[text_parameter("sub_cluster"), text_parameter("name"), *PAGING],
         responses=answers({200: shapes.NodePage}),
     )
     def get(self, request: Request) -> Response:
         """The nodes, with what is allocated and used on each."""
-        user, sub_cluster = account(request), text(request, "sub_cluster")
-        return paged(request, 1, lambda at, size: federation.nodes_page(user, at, size, sub_cluster))
+        user, sub_cluster, name = account(request), text(request, "sub_cluster"), text(request, "name")
+        return paged(request, 1, lambda at, size: federation.nodes_page(user, at, size, sub_cluster, name))
 
 
 class NodeDetail(View):

@@ -148,6 +148,13 @@ def _not_retired(sub_cluster: SubCluster, name: str) -> None:
         raise Conflict(f"node {name} is decommissioned; an operator takes it back with: hydractl node uncordon {name}")
 
 
+def set_health_text(node_id: int, text: str) -> None:
+    """Keep what the node's health script says, for operators to read."""
+    changed = Node.objects.filter(pk=node_id).exclude(health_text=text).update(health_text=text)
+    if changed:
+        events.hint("nodes")
+
+
 def _after_change(sub_cluster_id: int) -> None:
     bus.wake([sub_cluster_id])
     events.hint("nodes", "overview")

@@ -18,6 +18,7 @@ from controlplane.statestore import bus
 from controlplane.statestore.models import Job, Lease, Node, PolicyVersion, Queue, SubCluster
 from wire.states import JobState, NodeHealth, NodeState
 
+from . import nodelife
 from .paging import Cursor, Page, page
 
 Json = dict[str, Any]
@@ -38,6 +39,7 @@ _NODE_FIELDS = (
     "version",
     "state",
     "health",
+    *nodelife.FIELDS,
 )
 
 
@@ -55,13 +57,19 @@ def sub_clusters() -> list[Json]:
     """Every sub-cluster with its leader, nodes and load. Three queries."""
     rows = list(SubCluster.objects.order_by("id"))
     leases = {lease.pk: lease for lease in Lease.objects.annotate(live=Q(expires_at__gt=Now()) & ~Q(holder=""))}
-    nodes: dict[int, Json] = defaultdict(lambda: {"states": defaultdict(int), "capacity": dict.fromkeys(AXES, 0)})
-    counted = Node.objects.values("sub_cluster_id", "state").annotate(
+    nodes: dict[int, Json] = defaultdict(
+        lambda: {"states": defaultdict(int), "capacity": dict.fromkeys(AXES, 0), "duties": defaultdict(int)}
+    )
+    counted = Node.objects.values("sub_cluster_id", "state", "duty").annotate(
         n=Count("id"), **{f"sum_{a}": Sum(a) for a in AXES}
     )
     for row in counted:
         entry = nodes[row["sub_cluster_id"]]
         entry["states"][NodeState(row["state"]).name.lower()] += row["n"]
+        if row["state"] != NodeState.DECOMMISSIONED:
+            entry["duties"][row["duty"]] += row["n"]
+        if row["state"] == NodeState.UP and row["duty"] == Node.Duty.IN_SERVICE:
+            entry["duties"]["open"] += row["n"]
         if row["state"] in (NodeState.UP, NodeState.UNHEALTHY):
             for axis in AXES:
                 entry["capacity"][axis] += row[f"sum_{axis}"]
@@ -80,6 +88,11 @@ def _sub_cluster(row: SubCluster, lease: Any, nodes: Json, summary: Json | None)
         "epoch": lease.epoch if lease else 0,
         "lease_ok": bool(lease and lease.live),
         "nodes": {state.name.lower(): nodes["states"].get(state.name.lower(), 0) for state in NodeState},
+        "duties": {
+            "open": nodes["duties"]["open"],
+            "cordoned": nodes["duties"][Node.Duty.CORDONED],
+            "draining": sum(nodes["duties"][duty] for duty in nodelife.EMPTYING),
+        },
         "capacity": nodes["capacity"],
         "allocated": {axis: sum(whole(m[3 + i]) for m in measured) for i, axis in enumerate(AXES)},
         "used": {"memory_mib": sum(whole(m[6]) for m in measured), "cpu_milli": sum(whole(m[7]) for m in measured)},
@@ -97,11 +110,13 @@ def _sub_cluster(row: SubCluster, lease: Any, nodes: Json, summary: Json | None)
     }
 
 
-def nodes_page(user: User, at: Cursor, size: int, sub_cluster: str | None = None) -> Page:
-    """One page of nodes by number. One query."""
+def nodes_page(user: User, at: Cursor, size: int, sub_cluster: str | None = None, name: str | None = None) -> Page:
+    """One page of nodes by number. At most four queries."""
     found = Node.objects.order_by("-id" if at.back else "id")
     if sub_cluster is not None:
         found = found.filter(sub_cluster__name=sub_cluster)
+    if name is not None:
+        found = found.filter(name=name)
     if at.key:
         found = found.filter(id__lt=at.key[0]) if at.back else found.filter(id__gt=at.key[0])
     rows = list(found.values(*_NODE_FIELDS)[: size + 1])
@@ -109,7 +124,7 @@ def nodes_page(user: User, at: Cursor, size: int, sub_cluster: str | None = None
 
 
 def node(user: User, node_id: int) -> Json | None:
-    """One node, or ``None``. One query."""
+    """One node, or ``None``. At most four queries."""
     if not 0 < node_id < 2**63:
         return None
     rows = list(Node.objects.filter(pk=node_id).values(*_NODE_FIELDS))
@@ -121,7 +136,11 @@ def nodes_json(user: User, rows: Iterable[Json]) -> list[Json]:
     summaries = bus.summaries({row["sub_cluster_id"] for row in rows})
     measures = {s: _measures(summary) for s, summary in summaries.items()}
     everything = sees_everything(user)
-    return [_node(row, measures.get(row["sub_cluster_id"], {}).get(row["id"]), everything) for row in rows]
+    standing = nodelife.standing(rows)
+    return [
+        _node(row, measures.get(row["sub_cluster_id"], {}).get(row["id"]), everything) | standing[row["id"]]
+        for row in rows
+    ]
 
 
 def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
@@ -135,6 +154,7 @@ def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
         "rack": row["rack"],
         "state": NodeState(state).name,
         "health": [fault.name for fault in health],
+        "health_text": row["health_text"] if health & NodeHealth.SCRIPT else "",
         "labels": row["labels"],
         "capacity": {axis: row[axis] for axis in AXES},
         "allocated": {axis: whole(m[3 + i]) if m else 0 for i, axis in enumerate(AXES)},

@@ -41,6 +41,10 @@ DATA = b"what the tenant has uploaded"
 DIGEST = hashlib.sha256(DATA).hexdigest()
 SUBMITTED = {"anonymous": 401, "tenant": 201, "other": 201, "viewer": 403, "operator": 201}
 
+WINDOW = {
+    "sub_cluster": "west", "node": "west-1", "starts_at": "2120-01-01T00:00:00Z", "ends_at": "2120-01-02T00:00:00Z"
+}  # fmt: skip
+
 RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/auth/login"): Rule(PUBLIC, LOGIN),
     ("POST", "api/v1/auth/logout"): Rule({r: 401 if r == "anonymous" else 204 for r in ROLES}),
@@ -71,6 +75,14 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/sub-clusters/<str:name>/join-tokens"): Rule(OPERATORS | {"operator": 201}, {}),
     ("GET", "api/v1/nodes"): Rule(LISTED),
     ("GET", "api/v1/nodes/<int:node_id>"): Rule(LISTED),
+    ("POST", "api/v1/nodes/<int:node_id>/cordon"): Rule(OPERATORS, {}),
+    ("POST", "api/v1/nodes/<int:node_id>/uncordon"): Rule(OPERATORS, {}),
+    ("GET", "api/v1/nodes/<int:node_id>/drain"): Rule(OPERATORS | {"viewer": 200}),
+    ("POST", "api/v1/nodes/<int:node_id>/drain"): Rule(OPERATORS, {}),
+    ("POST", "api/v1/nodes/<int:node_id>/decommission"): Rule(OPERATORS, {}),
+    ("GET", "api/v1/maintenance"): Rule(LISTED),
+    ("POST", "api/v1/maintenance"): Rule(OPERATORS | {"operator": 201}, WINDOW),
+    ("POST", "api/v1/maintenance/<int:window_id>/cancel"): Rule(OPERATORS, {}),
     ("GET", "api/v1/overview"): Rule(LISTED),
     ("GET", "api/v1/audit"): Rule(OPERATORS),
     ("GET", "api/v1/healthz"): Rule(PUBLIC),
@@ -81,6 +93,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "metrics"): Rule(OPERATORS | {"viewer": 200}),
     ("POST", "node/v1/register"): Rule(dict.fromkeys(ROLES, 422), {}),
     ("GET", "node/v1/session"): Rule(NODES_ONLY),
+    ("POST", "node/v1/health"): Rule(NODES_ONLY, {"text": "ERROR"}),
     ("POST", "node/v1/logs"): Rule(NODES_ONLY, {"chunks": []}),
     ("GET", "node/v1/containers/<str:container>/inputs"): Rule(NODES_ONLY),
     ("PUT", "node/v1/containers/<str:container>/outputs/<str:name>"): Rule(NODES_ONLY, DATA),
@@ -115,9 +128,10 @@ class Objects:
     node_id: int
     digest: str = DIGEST
     name: str = "west"
+    window_id: int = 0
 
     def address(self, route: str) -> str:
-        for converter in ("int:job_id", "str:container", "int:node_id", "str:digest", "str:name"):
+        for converter in ("int:job_id", "str:container", "int:node_id", "str:digest", "str:name", "int:window_id"):
             route = route.replace(f"<{converter}>", str(getattr(self, converter.split(":")[1])))
         return "/" + route
 
@@ -128,7 +142,8 @@ def objects_of(world: World, state: JobState) -> Objects:
     live = rows.container(row, world.nodes[0].session.node_id)
     rows.tell(row.pk, "retry", "secret-name failed")
     Job.objects.filter(pk=row.pk).update(state=state)
-    return Objects(row.pk, format_container(live.pk), world.nodes[0].session.node_id)
+    window = world["operator"].post("maintenance", WINDOW).json()["id"]
+    return Objects(row.pk, format_container(live.pk), world.nodes[0].session.node_id, window_id=window)
 
 
 def test_every_route_has_a_rule_and_every_rule_a_route() -> None:

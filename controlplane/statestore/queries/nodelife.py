@@ -1,0 +1,251 @@
+"""What operators want of nodes and how far it has come; maintenance windows; what a drain would do."""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node
+from scheduler.core import labels
+from wire.ids import format_container
+from wire.states import NodeState
+
+Json = dict[str, Any]
+FIELDS = ("duty", "duty_message", "duty_deadline", "duty_at", "duty_by__username", "health_text")
+AXES = ("memory_mib", "vcores_milli", "gpus")
+EMPTYING = (Node.Duty.DRAINING, Node.Duty.DECOMMISSIONED)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A maintenance window that has neither ended nor been cancelled, and which nodes it is about."""
+
+    row: MaintenanceWindow
+    matches: Callable[[Json], bool]
+
+    def active(self, now: dt.datetime) -> bool:
+        """Whether its nodes are kept from work already."""
+        return self.row.starts_at - dt.timedelta(seconds=self.row.lead_s) <= now
+
+
+def windows(sub_clusters: Iterable[int]) -> dict[int, list[Window]]:
+    """By sub-cluster, in order of their start. One query."""
+    found: dict[int, list[Window]] = defaultdict(list)
+    rows = MaintenanceWindow.objects.filter(
+        sub_cluster__in=set(sub_clusters), cancelled_at=None, ends_at__gt=timezone.now()
+    )
+    for row in rows.order_by("starts_at", "id"):
+        found[row.sub_cluster_id].append(Window(row, _matcher(row)))
+    return found
+
+
+def _matcher(w: MaintenanceWindow) -> Callable[[Json], bool]:
+    if w.node:
+        return lambda node: bool(node["name"] == w.node)
+    if w.rack:
+        return lambda node: bool(node["rack"] == w.rack)
+    test = labels.parse(w.labels)
+    return lambda node: test(known_labels(node))
+
+
+def known_labels(node: Json) -> dict[str, str]:
+    """A node's labels as expressions see them: its name and rack are among them."""
+    return {**node["labels"], "node": node["name"], "rack": node["rack"]}
+
+
+def standing(rows: Sequence[Json]) -> dict[int, Json]:
+    """For each node row (with ``FIELDS``) what its JSON says of its duty. At most three queries."""
+    now, of_sub = timezone.now(), windows(row["sub_cluster_id"] for row in rows)
+    found = {row["id"]: _standing(row, of_sub[row["sub_cluster_id"]], now) for row in rows}
+    leaving = [row["id"] for row in rows if _leaving(row, found[row["id"]])]
+    if leaving:
+        held = Container.objects.filter(node_id__in=leaving).values_list("node_id", flat=True).distinct()
+        untold = Intent.objects.filter(kind=Intent.Kind.NODE, node_id__in=leaving).values_list("node_id", flat=True)
+        for number in set(leaving) - set(held) - set(untold):
+            found[number]["drained"] = True
+    return found
+
+
+def _leaving(row: Json, standing: Json) -> bool:
+    return row["duty"] in EMPTYING or bool(standing["maintenance"] and standing["maintenance"]["active"])
+
+
+def _standing(row: Json, of_sub: list[Window], now: dt.datetime) -> Json:
+    matching = [w for w in of_sub if w.matches(row)]
+    mine = next((w for w in matching if w.active(now)), matching[0] if matching else None)
+    return {
+        "duty": row["duty"],
+        "message": row["duty_message"],
+        "deadline": row["duty_deadline"],
+        "duty_at": row["duty_at"],
+        "duty_by": row["duty_by__username"],
+        "drained": False,
+        "maintenance": mine and {
+            "id": mine.row.pk,
+            "starts_at": mine.row.starts_at,
+            "ends_at": mine.row.ends_at,
+            "message": mine.row.message,
+            "active": mine.active(now),
+        },
+    }  # fmt: skip
+
+
+def maintenance_list() -> list[Json]:
+    """Windows that have not ended or been cancelled, the next one first, with how many nodes each is about."""
+    rows = list(
+        MaintenanceWindow.objects.filter(cancelled_at=None, ends_at__gt=timezone.now())
+        .select_related("sub_cluster", "created_by")
+        .order_by("starts_at", "id")
+    )
+    nodes = nodes_of({row.sub_cluster_id for row in rows})
+    return [maintenance_json(row, nodes) for row in rows]
+
+
+def maintenance_json(row: MaintenanceWindow, nodes: Iterable[Json]) -> Json:
+    matches, now = _matcher(row), timezone.now()
+    begun = row.starts_at - dt.timedelta(seconds=row.lead_s) <= now
+    state = "over" if row.ends_at <= now else "active" if begun else "planned"
+    return {
+        "id": row.pk,
+        "sub_cluster": row.sub_cluster.name,
+        "node": row.node,
+        "rack": row.rack,
+        "labels": row.labels,
+        "starts_at": row.starts_at,
+        "ends_at": row.ends_at,
+        "lead_s": row.lead_s,
+        "message": row.message,
+        "state": "cancelled" if row.cancelled_at else state,
+        "nodes": sum(n["sub_cluster_id"] == row.sub_cluster_id and matches(n) for n in nodes),
+        "created_at": row.created_at,
+        "created_by": row.created_by.username if row.created_by else None,
+    }
+
+
+def nodes_of(sub_clusters: Iterable[int]) -> list[Json]:
+    """What ``maintenance_json`` needs to count the nodes of a window."""
+    return list(
+        Node.objects.filter(sub_cluster__in=sub_clusters)
+        .exclude(state=NodeState.DECOMMISSIONED)
+        .values("name", "rack", "labels", "sub_cluster_id")
+    )
+
+
+# --- what a drain would do
+
+
+def drain_preview(node: Node, deadline_s: int | None) -> Json:
+    """What runs there, whether the services fit elsewhere now, and what would be stopped at the deadline."""
+    now = timezone.now()
+    deadline = None if deadline_s is None else now + dt.timedelta(seconds=deadline_s)
+    held = list(Container.objects.filter(node_id=node.pk).order_by("job_id", "group_no", "task_index"))
+    jobs = {j.pk: j for j in Job.objects.filter(pk__in={c.job_id for c in held}).select_related("owner")}
+    services: dict[tuple[int, int], list[Container]] = defaultdict(list)
+    batch = []
+    for c in held:
+        if c.job_id in jobs and jobs[c.job_id].kind == Job.Kind.SERVICE:
+            services[c.job_id, c.group_no].append(c)
+        elif c.job_id in jobs:
+            batch.append(_batch(c, jobs[c.job_id], now, deadline))
+    rooms = _rooms(node) if services else []
+    found = [_service(jobs[job], no, tasks, rooms) for (job, no), tasks in services.items()]
+    return {
+        "node": node.pk,
+        "name": node.name,
+        "at": now,
+        "deadline": deadline,
+        "services": found,
+        "services_fit": all(s["fit"] == len(s["tasks"]) for s in found),
+        "batch": batch,
+        **{outcome: sum(b["outcome"] == outcome for b in batch) for outcome in ("ends", "stopped", "unknown")},
+    }
+
+
+def _batch(c: Container, job: Job, now: dt.datetime, deadline: dt.datetime | None) -> Json:
+    group = job.spec["groups"][c.group_no]
+    estimate = group.get("estimated_duration_s")
+    ends_at = (c.started_at or c.allocated_at) + dt.timedelta(seconds=estimate) if estimate else None
+    if deadline is None:
+        outcome = "ends"
+    elif ends_at is None or ends_at < now:  # nobody knows, or it has outlived its estimate
+        outcome = "unknown"
+    else:
+        outcome = "ends" if ends_at <= deadline else "stopped"
+    return {
+        "job": job.pk,
+        "job_name": job.name,
+        "owner": job.owner.username,
+        "group": group["name"],
+        "index": c.task_index,
+        "container": format_container(c.pk),
+        "started_at": c.started_at,
+        "ends_at": ends_at,
+        "outcome": outcome,
+    }
+
+
+@dataclass(slots=True)
+class _Room:
+    """An open node and what is free there now."""
+
+    name: str
+    rack: str
+    labels: dict[str, str]
+    free: list[int]
+
+
+def _rooms(leaving: Node) -> list[_Room]:
+    """The other nodes of its sub-cluster that take containers now."""
+    now, of_sub = timezone.now(), windows([leaving.sub_cluster_id])[leaving.sub_cluster_id]
+    up = Node.objects.filter(
+        sub_cluster=leaving.sub_cluster_id, state=NodeState.UP, health=0, duty=Node.Duty.IN_SERVICE
+    ).exclude(pk=leaving.pk)
+    nodes = list(up.values("id", "name", "rack", "labels", *AXES))
+    nodes = [n for n in nodes if not any(w.active(now) and w.matches(n) for w in of_sub)]
+    used: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+    held = Container.objects.filter(sub_cluster_id=leaving.sub_cluster_id)
+    for node_id, memory, vcores, gpus in held.values_list("node_id", "memory_mib", "vcores_milli", "gpus"):
+        for axis, amount in enumerate((memory, vcores, gpus.bit_count())):
+            used[node_id][axis] += amount
+    return [
+        _Room(n["name"], n["rack"], known_labels(n), [n[a] - u for a, u in zip(AXES, used[n["id"]], strict=True)])
+        for n in nodes
+    ]
+
+
+def _service(job: Job, no: int, tasks: list[Container], rooms: list[_Room]) -> Json:
+    group = job.spec["groups"][no]
+    shape = [tasks[0].memory_mib, tasks[0].vcores_milli, tasks[0].gpus.bit_count()]
+    return {
+        "job": job.pk,
+        "job_name": job.name,
+        "owner": job.owner.username,
+        "group": group["name"],
+        "tasks": [c.task_index for c in tasks],
+        "count": group["count"],
+        "at_once": max(1, group["count"] // 2),
+        "resources": dict(zip(AXES, shape, strict=True)),
+        "fit": _fit(shape, len(tasks), group, rooms),
+    }
+
+
+def _fit(shape: list[int], wanted: int, group: Json, rooms: list[_Room]) -> int:
+    """How many such containers the rooms take, which from then on have that much less."""
+    test = labels.parse(group.get("node_labels") or "")
+    locality = group.get("locality") or {}
+    strict = not locality.get("relax", True)
+    nodes, racks = locality.get("nodes", ()), locality.get("racks", ())
+    fit = 0
+    for room in rooms:
+        if fit == wanted:
+            break
+        if not test(room.labels) or (strict and room.name not in nodes and room.rack not in racks):
+            continue
+        k = min(wanted - fit, *(free // need for free, need in zip(room.free, shape, strict=True) if need))
+        if k > 0:
+            room.free = [free - k * need for free, need in zip(room.free, shape, strict=True)]
+            fit += k
+    return fit
