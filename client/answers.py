@@ -154,20 +154,57 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """``guaranteed`` and ``maximum`` are shares of the parent, 0 to 1."""
+    """Amounts are units of the whole federation: ``guaranteed``, ``maximum``, and what one user may hold at most."""
 
     path: str
     parent: str | None = None
-    guaranteed: float = 0.0
-    maximum: float = 1.0
-    weight: float = 1.0
+    state: str = "running"  # or stopped: takes no new jobs; draining: stopped, and jobs still live in it
+    guaranteed: Amounts = field(default_factory=dict)
+    maximum: Amounts = field(default_factory=dict)
+    user_limit: Amounts = field(default_factory=dict)
+    partitions: dict[str, dict[str, Amounts]] = field(default_factory=dict)  # name -> guaranteed, maximum
+    default_partition: str = ""
+    weight: float | None = None
+    ordering: str = "priority"
+    preemptable: bool = True
+    user_maximum: float = 1.0
+    max_running_jobs: int | None = None
+    max_running_jobs_per_user: int | None = None
+    max_am_share: float = 1.0
+    max_priority: int = 499
+    default_priority: int = 0
     open_to_all: bool = False
-    stopped: bool = False  # takes no new jobs
+    stopped: bool = False
     leaf: bool = True
     policy_version: int | None = None
     used: Amounts = field(default_factory=dict)
     pending: int = 0  # containers asked for and not yet placed
+    live_jobs: int = 0
+    running_jobs: int = 0
     may_submit: bool = False  # you, with this token
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A version of the policy document; lists of versions come without the document."""
+
+    version: int
+    parent: int | None = None
+    active: bool = False
+    author: str | None = None  # none: the system
+    at: datetime | None = None
+    message: str = ""
+    document: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRight:
+    """``source``: grant, which operators can withdraw, or policy, an access list of the document in force."""
+
+    queue: str
+    user: str
+    level: str
+    source: str = "grant"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ from client.answers import (
     Node,
     Output,
     Overview,
+    Policy,
     Queue,
+    QueueRight,
     SubCluster,
     Task,
 )
@@ -290,6 +292,43 @@ class Client:
 
     def overview(self) -> Overview:
         return answers.read(Overview, self._get("/overview"))
+
+    # -- policy and rights, for operators --------------------------------------------------------------------------
+
+    def policy(self, version: int | None = None) -> Policy:
+        """The policy in force, or that version of it, with its document."""
+        return answers.read(Policy, self._get("/policy", {"version": version}))
+
+    def policy_versions(self) -> Iterator[Policy]:
+        """Newest first, without their documents."""
+        return self._pages("/policy/versions", Policy, {})
+
+    def validate_policy(self, document: Spec) -> int:
+        """Number of queues of a document the server finds right; ``HydraError`` names everything wrong."""
+        body = {"document": document}
+        answer = self._transport.request("POST", f"{PREFIX}/policy/validate", json=body, repeatable=True)
+        return int(answer.json()["queues"])
+
+    def apply_policy(self, document: Spec, message: str, *, parent: int | None = None, force: bool = False) -> Policy:
+        """Put a document in force everywhere.
+
+        ``parent``: the version it was made from; refused (412) when another one
+        is in force by now. ``force``: remove queues although jobs live in them.
+        """
+        body = {"document": document, "message": message, "parent": parent, "force": force}
+        return answers.read(Policy, self._transport.request("POST", f"{PREFIX}/policy", json=body).json())
+
+    def queue_rights(self, path: str) -> list[QueueRight]:
+        return list(self._pages(f"/queues/{quote(path, safe='')}/rights", QueueRight, {}))
+
+    def grant_queue(self, path: str, user: str, level: str = "submit") -> None:
+        """Let an account use a queue and all below it; ``level``: submit or admin."""
+        address = f"{PREFIX}/queues/{quote(path, safe='')}/rights"
+        self._transport.request("PUT", address, json={"user": user, "level": level})
+
+    def withdraw_queue(self, path: str, user: str) -> None:
+        address = f"{PREFIX}/queues/{quote(path, safe='')}/rights"
+        self._transport.request("DELETE", address, params={"user": user})
 
     # -- plumbing -----------------------------------------------------------------------------------------------
 

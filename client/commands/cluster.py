@@ -7,19 +7,30 @@ from typing import Annotated, Any
 
 import typer
 
-from client.answers import SubCluster
+from client.answers import Queue, SubCluster
 from client.commands.common import connected
-from client.screen import Column, Format, OutputOption, plain, show, show_one
+from client.screen import Column, Format, OutputOption, plain, show, show_one, size
 
 
-def queues(ctx: typer.Context, output: OutputOption = Format.table) -> None:
-    """The queues, their shares and what they use."""
-    columns = [
-        ("QUEUE", lambda q: q.path), ("GUARANTEED", lambda q: share(q.guaranteed)),
-        ("MAXIMUM", lambda q: share(q.maximum)), ("USED", lambda q: amounts(q.used)),
-        ("PENDING", lambda q: q.pending), ("STATE", lambda q: "stopped" if q.stopped else "open"),
+def queues(
+    ctx: typer.Context,
+    long: Annotated[bool, typer.Option("--long", "-l", help="Also orderings and limits of users and jobs.")] = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """The queues: what each is guaranteed, may hold at most, uses and waits for."""
+    columns: list[Column[Queue]] = [
+        ("QUEUE", lambda q: q.path), ("STATE", lambda q: q.state),
+        ("GUARANTEED", lambda q: resources(q.guaranteed)), ("MAXIMUM", lambda q: resources(q.maximum)),
+        ("USED", lambda q: resources(q.used)), ("PENDING", lambda q: q.pending), ("JOBS", lambda q: q.live_jobs),
         ("YOU MAY SUBMIT", lambda q: q.may_submit),
     ]  # fmt: skip
+    if long:
+        columns += [
+            ("ORDERING", lambda q: q.ordering), ("WEIGHT", lambda q: q.weight),
+            ("PER USER", lambda q: resources(q.user_limit)), ("MAX JOBS", lambda q: q.max_running_jobs),
+            ("MAX JOBS PER USER", lambda q: q.max_running_jobs_per_user), ("MAX PRIO", lambda q: q.max_priority),
+            ("PARTITION", lambda q: q.default_partition), ("PREEMPTABLE", lambda q: q.preemptable),
+        ]  # fmt: skip
     with connected(ctx) as client:
         show(client.queues(), columns, output, nothing="There are no queues.")
 
@@ -83,8 +94,14 @@ def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
         show(o.sub_clusters, SUB_CLUSTER_COLUMNS, output, nothing="There are no sub-clusters.")
 
 
-def share(value: float | None) -> str:
-    return "-" if value is None else f"{value * 100:g} %"
+def resources(value: dict[str, float]) -> str:
+    """Memory, cores and GPUs as people say them; a dash where there is nothing."""
+    said = [
+        size(value.get("memory_mib", 0) * 2**20) if value.get("memory_mib") else "",
+        f"{value['vcores_milli'] / 1000:g} cores" if value.get("vcores_milli") else "",
+        f"{value['gpus']:g} GPUs" if value.get("gpus") else "",
+    ]
+    return ", ".join(part for part in said if part) or "-"
 
 
 def of(used: dict[str, float], whole: dict[str, float], name: str, unit: int = 1) -> str:

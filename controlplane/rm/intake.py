@@ -21,6 +21,7 @@ from scheduler.lifecycle.job import JobRun
 from wire.states import JobState, NodeState
 
 BATCH = 1000
+ELSEWHERE_US = 30_000_000  # between two looks at the nodes of other sub-clusters
 log = structlog.get_logger("rm")
 
 
@@ -28,6 +29,7 @@ def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answer
     """Carry out what is there, at most ``BATCH`` at a time; how many."""
     intents = store.intents(BATCH)
     if not intents:
+        _look_elsewhere(m, store, c)
         return 0
     # A submit seen twice, or one that a former leader has taken already, changes nothing.
     wanted = [i["job_id"] for i in intents if i["kind"] == "submit" and i["job_id"] not in m.jobs]
@@ -43,6 +45,7 @@ def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answer
         windows.take(m.nodes, store.windows())
     if any(i["kind"] == "policy" for i in intents):
         _policy_changed(m, store)
+    _look_elsewhere(m, store, c)
     m.placeable = True
     return len(intents)
 
@@ -128,3 +131,14 @@ def _policy_changed(m: Memory, store: Store) -> None:
     version, rows = store.queues()
     m.take_queues(QueueTree(version, rows, store.policy(version)))
     m.dirty_nodes.update(range(len(m.nodes)))
+
+
+def _look_elsewhere(m: Memory, store: Store, c: Changes) -> None:
+    """What other sub-clusters have, now and then and for each new policy: limits are shares of the whole federation."""
+    queues = m.queues
+    if c.at_us - queues.shared_out_us < ELSEWHERE_US:
+        return
+    before, queues.shared_out_us = queues.elsewhere, c.at_us
+    queues.share_out(store.elsewhere(singly=bool(queues.partitions)))
+    if any((queues.elsewhere[name][i] != sides[i]).any() for name, sides in before.items() for i in range(2)):
+        m.placeable = True

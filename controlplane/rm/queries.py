@@ -20,6 +20,15 @@ SELECT v.id AS version, q.path, q.parent_path, q.leaf, q.capacities, q.weight, q
  WHERE v.active ORDER BY q.path
 """
 POLICY = "SELECT document->'partitions', document->'components' FROM statestore_policyversion WHERE id = %s"
+OTHER_NODES = """
+SELECT sub_cluster_id < %(own)s, name, rack, labels, memory_mib, vcores_milli, gpus
+  FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= 2
+"""
+OTHER_SUMS = """
+SELECT sub_cluster_id < %(own)s, '', '', '{}'::jsonb, sum(memory_mib)::bigint, sum(vcores_milli)::bigint,
+       sum(gpus)::bigint
+  FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= 2 GROUP BY 1
+"""
 _JOB = """
 SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, j.spec, j.submitted_at, j.state, j.message,
        j.admitted_at, j.started_at

@@ -1,12 +1,12 @@
 """The queue tree of the policy in force, as arrays."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from controlplane.policy.components import Components, stored
 from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part
+from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
 
 UNLIMITED = np.iinfo(np.int64).max
@@ -19,30 +19,17 @@ _DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """Nodes with capacities of their own. ``nodes``: the label expression that chooses them.
-
-    A node belongs to the first partition of the tree's list whose expression it
-    satisfies. ``exclusive``: only asks that name the partition may use them;
-    otherwise what is idle there is open to the default partition's asks too.
-    """
-
-    name: str
-    nodes: str
-    exclusive: bool
-
-
 class QueueTree:
     """The queues of one policy version, by position: parents before children.
 
-    used: (q, R) int64, what each queue itself holds, without what lies below.
     user_maximum: (q,) float64, the share of the queue's maximum that one user
     may hold. max_am_share: (q,) float64. max_running_jobs (of the subtree),
     max_running_jobs_per_user (of a leaf): (q,) int64, ``UNLIMITED`` without a
     limit. stopped: (q,) bool. default_partition: names. partitions: in the
-    order in which nodes are matched. components: the document's, complete.
-    settings: the document's ``partitions`` and ``components``.
+    order in which nodes are matched. elsewhere: per partition, the capacity
+    (R,) of the sub-clusters before and after this one, of which limits are a
+    part; without it this one is the whole federation. components: the
+    document's, complete.
     """
 
     def __init__(self, version: int, rows: list[dict[str, Any]], settings: dict[str, Any] | None = None):
@@ -52,7 +39,6 @@ class QueueTree:
         self.index = {path: at for at, path in enumerate(self.paths)}
         self.shape = Shape.of(self.paths, [row["parent_path"] for row in rows])
         self.parent = self.shape.parent
-        self.used = np.zeros((len(rows), R), np.int64)
         self.leaf = _column(rows, "leaf", np.bool_)
         self.stopped = np.array([row["state"] == "stopped" for row in rows], np.bool_)
         self.ordering = np.array([Ordering[row["ordering"].upper()] for row in rows], np.int8)
@@ -63,10 +49,12 @@ class QueueTree:
         self.max_running_jobs_per_user = _counts(rows, "max_running_jobs_per_user")
         self.default_partition = [row["default_partition"] for row in rows]
         self.weight = np.array([np.nan if row["weight"] is None else row["weight"] for row in rows])
+        self.elsewhere: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.shared_out_us = 0  # when ``elsewhere`` was taken in
         self._capacities = [row["capacities"] for row in rows]
         self._limits: dict[str, Limits] = {}
         self._views: dict[str, tuple[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
-        self.partitions = _partitions(settings or {})
+        self.partitions = ordered((settings or {}).get("partitions"))
         self.components: Components = stored((settings or {}).get("components"))
 
     def at(self, path: str) -> int:
@@ -75,38 +63,37 @@ class QueueTree:
             path = path.rpartition(".")[0]
         return self.index.get(path, 0)
 
-    def view(
-        self,
-        partition: str,
-        capacity: np.ndarray,
-        used: np.ndarray,
-        before: np.ndarray | None = None,
-        whole: np.ndarray | None = None,
-    ) -> Queues:
-        """The arrays a plan sees of a partition whose nodes here have ``capacity`` (R,).
+    def share_out(self, others: list[tuple[Any, ...]]) -> None:
+        """Take note of what the federation's other sub-clusters have.
 
-        used: (q, R) int64, what each queue itself holds of the partition.
-        whole, before: (R,), the partition's capacity in the federation, and in
-        its sub-clusters before this one; left out, this one is the federation.
+        others: (whether it comes before this sub-cluster, name, rack, labels,
+        amounts...) of their nodes, or sums of them when there are no partitions.
         """
-        guaranteed, maximum, weight = self._resolved(partition, capacity, before, whole)
+        sides = [capacity_of(self.partitions, [row[1:] for row in others if row[0] is side]) for side in (True, False)]
+        self.elsewhere = {name: (sides[0][name], sides[1][name]) for name in sides[0]}
+
+    def view(self, partition: str, capacity: np.ndarray, used: np.ndarray) -> Queues:
+        """The arrays a plan sees of a partition whose nodes in this sub-cluster have ``capacity`` (R,).
+
+        used: (q, R) int64, what each queue itself holds of the partition here.
+        """
+        guaranteed, maximum, weight = self._resolved(partition, capacity)
         return Queues(
             self.paths, self.parent, guaranteed, maximum, self.shape.summed(used), weight, self.ordering,
             self.preemptable,
         )  # fmt: skip
 
-    def _resolved(
-        self, partition: str, capacity: np.ndarray, before: np.ndarray | None, whole: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _resolved(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(guaranteed, maximum, weight), kept until a capacity changes; callers must not write to them."""
-        key = b"|".join(b"" if x is None else np.asarray(x, np.int64).tobytes() for x in (capacity, before, whole))
+        before, after = self.elsewhere.get(partition, (np.zeros(R, np.int64),) * 2)
+        key = np.concatenate((capacity, before, after)).tobytes()
         known = self._views.get(partition)
         if known is None or known[0] != key:
             limits = self._limits_of(partition)
-            if before is None or whole is None:
-                sides = resolve(self.shape, limits, capacity)
+            if (before + after).any():
+                sides = resolve_part(self.shape, limits, capacity, before, before + capacity + after)
             else:
-                sides = resolve_part(self.shape, limits, capacity, before, whole)
+                sides = resolve(self.shape, limits, capacity)
             known = self._views[partition] = (key, (*sides, self._weights(limits, *sides)))
         return known[1]
 
@@ -135,8 +122,3 @@ def _column(rows: list[dict[str, Any]], name: str, kind: Any) -> np.ndarray:
 
 def _counts(rows: list[dict[str, Any]], name: str) -> np.ndarray:
     return np.array([UNLIMITED if row[name] is None else row[name] for row in rows], np.int64)
-
-
-def _partitions(settings: dict[str, Any]) -> tuple[Partition, ...]:
-    found = sorted((settings.get("partitions") or {}).items(), key=lambda item: (item[1]["rank"], item[0]))
-    return tuple(Partition(name, p["nodes"], p["exclusive"]) for name, p in found)

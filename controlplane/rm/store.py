@@ -72,6 +72,12 @@ class PostgresStore:
             row = self.connection.execute(queries.POLICY, (version,)).fetchone()
         return dict(zip(("partitions", "components"), row, strict=True)) if row else {}
 
+    def elsewhere(self, singly: bool) -> list[tuple[Any, ...]]:
+        """Nodes of other sub-clusters, ``singly`` or summed up, as ``QueueTree.share_out`` takes them."""
+        with _translated():
+            sql = queries.OTHER_NODES if singly else queries.OTHER_SUMS
+            return self.connection.execute(sql, {"own": self.sub_cluster_id}).fetchall()
+
     def live_jobs(self) -> list[dict[str, Any]]:
         return self._rows(queries.LIVE_JOBS, self.sub_cluster_id)
 

@@ -5,7 +5,7 @@ are UTC, ISO 8601; units stand last in names.
 """
 
 import datetime as dt
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -179,23 +179,88 @@ class Asked(Shape):
     asked: str
 
 
+class PartitionLimits(Shape):
+    guaranteed: Amounts
+    maximum: Amounts
+
+
 class QueueInfo(Shape):
+    """A queue of the policy in force. Limits are in units of the whole federation, over all partitions.
+
+    ``state``: ``draining`` is stopped while jobs still live in it. ``user_limit``:
+    what one user may hold. ``max_running_jobs`` counts the queue and all below it.
+    """
+
     path: str
     parent: str | None
-    guaranteed: float
-    maximum: float
-    weight: float
-    open_to_all: bool
-    stopped: bool
-    leaf: bool
     policy_version: int
+    leaf: bool
+    state: Literal["running", "draining", "stopped"]
+    stopped: bool
+    open_to_all: bool
+    guaranteed: Amounts
+    maximum: Amounts
+    user_limit: Amounts
+    partitions: dict[str, PartitionLimits]
+    default_partition: str
+    weight: float | None
+    ordering: Literal["fifo", "fair", "priority"]
+    preemptable: bool
+    user_maximum: float
+    max_running_jobs: int | None
+    max_running_jobs_per_user: int | None
+    max_am_share: float
+    max_priority: int
+    default_priority: int
     used: dict[str, int]
     pending: int
+    live_jobs: int
+    running_jobs: int
     may_submit: bool
 
 
 class QueueList(PageOf):
     results: list[QueueInfo]
+
+
+class PolicyInfo(Shape):
+    """A version of the policy document. ``author`` is null where the system wrote it."""
+
+    version: int
+    parent: int | None
+    active: bool
+    author: str | None
+    at: dt.datetime
+    message: str
+
+
+class PolicyDetail(PolicyInfo):
+    document: dict[str, Any]
+
+
+class PolicyPage(PageOf):
+    results: list[PolicyInfo]
+
+
+class PolicyChecked(Shape):
+    """``document``: with its components complete."""
+
+    queues: int
+    document: dict[str, Any]
+
+
+class PolicyCheckRequest(Shape):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    document: dict[str, Any] = Field(description="As GET /api/v1/policy/schema describes it")
+
+
+class PolicyRequest(PolicyCheckRequest):
+    """``parent``: the version it was made from. ``force``: remove queues although jobs live in them."""
+
+    message: str = Field(max_length=1000, pattern=r"^[^\x00]*$")
+    parent: Whole | None = Field(default=None, ge=0, lt=2**63)
+    force: bool = False
 
 
 class SubClusterInfo(Shape):
@@ -315,6 +380,26 @@ class Health(Shape):
 class QueueRight(Shape):
     path: str
     level: str
+
+
+class QueueGrants(Shape):
+    """``source``: ``grant`` can be changed here, ``policy`` is an access list of the document in force."""
+
+    user: str
+    level: Literal["submit", "admin"]
+    queue: str
+    source: Literal["grant", "policy"]
+
+
+class QueueGrantList(PageOf):
+    results: list[QueueGrants]
+
+
+class QueueRightRequest(Shape):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    user: str = Field(min_length=1, max_length=150, pattern=r"^[^\x00]+$")
+    level: Literal["submit", "admin"] = "submit"
 
 
 class Me(Shape):

@@ -4,7 +4,7 @@ from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from controlplane.router import nodeapi
-from controlplane.router.views import artifacts, auth, cluster, containers, jobs, nodelife, system
+from controlplane.router.views import artifacts, auth, cluster, containers, jobs, nodelife, policy, system
 
 api = [
     path("auth/login", auth.TokenLogin.as_view(), name="login"),
@@ -25,6 +25,11 @@ api = [
     path("containers/<str:container>/logs", containers.ContainerLogs.as_view(), name="container-logs"),
     path("artifacts/<str:digest>", artifacts.ArtifactDetail.as_view(), name="artifact"),
     path("queues", cluster.Queues.as_view(), name="queues"),
+    path("queues/<str:path>/rights", policy.QueueRights.as_view(), name="queue-rights"),
+    path("policy", policy.Policy.as_view(), name="policy"),
+    path("policy/versions", policy.PolicyVersions.as_view(), name="policy-versions"),
+    path("policy/validate", policy.PolicyValidate.as_view(), name="policy-validate"),
+    path("policy/schema", policy.PolicySchema.as_view(), name="policy-schema"),
     path("sub-clusters", cluster.SubClusters.as_view(), name="sub-clusters"),
     path("sub-clusters/<str:name>/join-tokens", cluster.JoinTokens.as_view(), name="join-tokens"),
     path("nodes", cluster.Nodes.as_view(), name="nodes"),

@@ -99,10 +99,8 @@ def _grants(version: PolicyVersion, queues: Iterable[QueueRow]) -> list[QueueGra
 def _check_parent(active: PolicyVersion | None, parent: int | None) -> None:
     if parent is not None and parent != (active.pk if active else 0):
         found = f"version {active.pk} is" if active else "no version is"
-        raise Stale(
-            f"{found} in force, the document was made from version {parent}",
-            [FieldError("parent", "is not the version in force", "read it again and make the change there")],
-        )
+        text = f"{found} in force, and the document was made from version {parent}"
+        raise Stale(text, [FieldError("parent", text, "read it again and make the change there")])
 
 
 def _check_jobs(active: PolicyVersion, queues: Sequence[QueueRow]) -> None:

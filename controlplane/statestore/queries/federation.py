@@ -1,4 +1,4 @@
-"""Sub-clusters, nodes, queues and the overview: rows of the StateStore beside what the RMs last summed up.
+"""Sub-clusters, nodes and the overview: rows of the StateStore beside what the RMs last summed up.
 
 A summary is missing while no RM leads or Redis does not answer; then the
 measured fields are null or zero and the rows still tell what exists.
@@ -13,16 +13,17 @@ from django.db.models import Count, Q, Sum
 from django.db.models.functions import Now
 
 from controlplane.accounts.models import User
-from controlplane.accounts.rights import level_in, sees_everything, visible_jobs_q
+from controlplane.accounts.rights import sees_everything, visible_jobs_q
 from controlplane.statestore import bus
-from controlplane.statestore.models import Job, Lease, Node, PolicyVersion, Queue, SubCluster
+from controlplane.statestore.capacities import AXES
+from controlplane.statestore.models import Job, Lease, Node, PolicyVersion, SubCluster
 from wire.states import JobState, NodeHealth, NodeState
 
 from . import nodelife
 from .paging import Cursor, Page, page
+from .queues import queues, whole
 
 Json = dict[str, Any]
-AXES = ("memory_mib", "vcores_milli", "gpus")
 _FAULTS = sum(NodeHealth)  # a newer node may know others
 _NODE_FIELDS = (
     "id",
@@ -41,10 +42,6 @@ _NODE_FIELDS = (
     "health",
     *nodelife.FIELDS,
 )
-
-
-def whole(value: Any) -> int:
-    return value if type(value) is int else 0
 
 
 def _measures(summary: Json | None) -> dict[int, list[Any]]:
@@ -165,37 +162,6 @@ def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
         "host": row["host"] if everything else "",
         "version": row["version"] if everything else "",
     }
-
-
-def queues(user: User) -> list[Json]:
-    """The queues of the policy in force with their use, summed over sub-clusters. Two queries, three for tenants."""
-    rows = list(Queue.objects.filter(version__active=True).order_by("path"))
-    ids = list(SubCluster.objects.values_list("pk", flat=True))
-    use: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for summary in bus.summaries(ids).values():
-        for path, entry in (summary.get("queues") or {}).items():
-            for key, value in entry.items():
-                use[path][key] += whole(value)
-    everything = sees_everything(user)
-    return [
-        {
-            "path": q.path,
-            "parent": q.parent_path or None,
-            "guaranteed": max(q.capacities[""]["guaranteed"]["share"]),
-            "maximum": max(q.capacities[""]["maximum"]["share"]),
-            "weight": q.weight or 1.0,
-            "open_to_all": q.open_to_all,
-            "stopped": q.stopped,
-            "leaf": q.leaf,
-            "policy_version": q.version_id,
-            "used": {axis: use[q.path][axis] for axis in AXES} | {"containers": use[q.path]["containers"]},
-            "pending": use[q.path]["pending"],
-            "may_submit": not q.stopped
-            and q.leaf
-            and (q.open_to_all or everything or level_in(user, q.path) is not None),
-        }
-        for q in rows
-    ]
 
 
 def overview(user: User) -> Json:

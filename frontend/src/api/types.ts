@@ -163,10 +163,13 @@ export interface SubCluster {
 
 export interface Queue {
   path: string;
-  guaranteed: number;
-  maximum: number;
-  stopped: boolean;
   leaf: boolean;
+  /** Draining: takes no new jobs, and some still live in it. */
+  state: "running" | "draining" | "stopped";
+  /** Units of the whole federation. */
+  guaranteed: Resources;
+  maximum: Resources;
+  live_jobs: number;
   used: Resources & { containers: number };
   pending: number;
 }

@@ -3,7 +3,7 @@ import { cookie, problemFrom } from "../api/client";
 import type { NodeBrief, Queue, SubCluster } from "../api/types";
 import { nextPath } from "../app/session";
 import { command, fromSearch, quote, topic, toQuery } from "./jobs/filters";
-import { absolute, aged, dominantShare, health, stale } from "./overview/fleet";
+import { aged, health, shares, stale } from "./overview/fleet";
 import { cellAt, layout, moved, origin } from "./overview/heat";
 import { fieldPath, localFiles, parse, withUploads } from "./submit/source";
 
@@ -42,13 +42,13 @@ describe("the fleet", () => {
   it("tells the worst first", () =>
     expect([sub({}), sub({ lease_ok: false }), sub({ frozen: true, lease_ok: false }), sub({ summary_age_s: null }), sub({ nodes: { up: 1, lost: 1 } }), sub({ nodes: { up: 0 } })].map((s) => health(s).word))
       .toEqual(["Healthy", "No leader", "Frozen", "Stale", "Degraded", "No nodes up"]));
-  it("multiplies shares down the queue tree", () => {
-    const q = (path: string, guaranteed: number, maximum: number) => ({ path, guaranteed, maximum }) as Queue;
-    const found = absolute([q("root.a.b", 0.5, 0.5), q("root", 1, 1), q("root.a", 0.4, 0.8)]);
-    expect(found.get("root.a.b")).toEqual({ guaranteed: 0.2, maximum: 0.4 });
+  it("shows a queue along the resource it uses most of, or may have least of", () => {
+    const r = (memory_mib: number, vcores_milli: number, gpus: number) => ({ memory_mib, vcores_milli, gpus });
+    const queue = (used: object) => ({ used, guaranteed: r(20, 400, 0), maximum: r(80, 500, 0) }) as Queue;
+    expect(shares(queue(r(10, 50, 0)), r(100, 1000, 0))).toEqual({ used: 0.1, guaranteed: 0.2, maximum: 0.8 });
+    expect(shares(queue(r(0, 0, 0)), r(100, 1000, 0)).maximum).toBe(0.5);
+    expect(shares(queue(r(0, 0, 0)), r(0, 0, 0)).maximum).toBe(0);
   });
-  it("uses the largest share", () =>
-    expect(dominantShare({ used: { memory_mib: 10, vcores_milli: 500, gpus: 0, containers: 1 } } as Queue, { memory_mib: 100, vcores_milli: 1000, gpus: 0 })).toBe(0.5));
 });
 
 describe("the heat map", () => {

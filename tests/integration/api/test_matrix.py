@@ -6,6 +6,7 @@ a stranger's (``foreign``). A route without a rule fails the test.
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from controlplane.statestore.models import AuditEntry, Intent, Job, TaskOutput
 from tests.integration.api import rows
-from tests.integration.api.world import PASSWORD, Api, NodeApi, World, job
+from tests.integration.api.world import PASSWORD, POLICY, Api, NodeApi, World, job
 from wire.ids import format_container
 from wire.states import JobState
 
@@ -34,6 +35,7 @@ class Rule:
     verdicts: dict[str, int]
     body: Any = None
     needs: JobState = JobState.RUNNING
+    query: str = ""
 
 
 LOGIN = {"username": "tenant", "password": PASSWORD}
@@ -71,6 +73,14 @@ RULES: dict[tuple[str, str], Rule] = {
         {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 403, "operator": 200}, DATA
     ),
     ("GET", "api/v1/queues"): Rule(LISTED),
+    ("GET", "api/v1/queues/<str:path>/rights"): Rule(OPERATORS),
+    ("PUT", "api/v1/queues/<str:path>/rights"): Rule(OPERATORS, {"user": "admin"}),
+    ("DELETE", "api/v1/queues/<str:path>/rights"): Rule(OPERATORS | {"operator": 204}, query="?user=viewer"),
+    ("GET", "api/v1/policy"): Rule(OPERATORS),
+    ("POST", "api/v1/policy"): Rule(OPERATORS | {"operator": 201}, {"document": POLICY, "message": "again"}),
+    ("GET", "api/v1/policy/versions"): Rule(OPERATORS),
+    ("POST", "api/v1/policy/validate"): Rule(OPERATORS, {"document": POLICY}),
+    ("GET", "api/v1/policy/schema"): Rule(LISTED),
     ("GET", "api/v1/sub-clusters"): Rule(LISTED),
     ("POST", "api/v1/sub-clusters/<str:name>/join-tokens"): Rule(OPERATORS | {"operator": 201}, {}),
     ("GET", "api/v1/nodes"): Rule(LISTED),
@@ -128,12 +138,11 @@ class Objects:
     node_id: int
     digest: str = DIGEST
     name: str = "west"
+    path: str = "root.prod"
     window_id: int = 0
 
     def address(self, route: str) -> str:
-        for converter in ("int:job_id", "str:container", "int:node_id", "str:digest", "str:name", "int:window_id"):
-            route = route.replace(f"<{converter}>", str(getattr(self, converter.split(":")[1])))
-        return "/" + route
+        return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(getattr(self, found[1])), route)
 
 
 def objects_of(world: World, state: JobState) -> Objects:
@@ -157,7 +166,7 @@ def test_the_matrix(world: World) -> None:
         for role in ROLES:
             found = objects_of(world, rule.needs)
             before = Intent.objects.count(), Job.objects.count()
-            answer = ask(world[role], method, found.address(route), rule.body)
+            answer = ask(world[role], method, found.address(route) + rule.query, rule.body)
             if answer.status_code != rule.verdicts[role]:
                 wrong.append((role, method, route, answer.status_code, rule.verdicts[role]))
             if answer.status_code in {401, 403, 404}:

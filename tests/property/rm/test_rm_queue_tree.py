@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from controlplane.policy.documents import validate
 from controlplane.rm.queues import QueueTree
 from controlplane.statestore.actions.errors import Invalid
+from scheduler.core.snapshot import Queues
 
 SHARES = st.sampled_from([0, 0.1, 1 / 3, 0.25, "50%", 1])
 LIMITS = st.one_of(
@@ -39,6 +40,11 @@ DOCUMENTS = st.dictionaries(NAMES, QUEUES, min_size=1, max_size=4).map(
     lambda tree: {"queues": tree, "partitions": {"gpu": {"nodes": "gpu"}}}
 )
 CAPACITY = st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 20)).map(np.array)
+
+
+def idle(tree: QueueTree, capacity: np.ndarray) -> Queues:
+    """The view of an empty sub-cluster."""
+    return tree.view("", capacity, np.zeros((len(tree.paths), 3), np.int64))
 
 
 def tree_of(document: dict[str, Any]) -> QueueTree | None:
@@ -78,10 +84,11 @@ def test_what_sub_clusters_may_hold_adds_up_to_what_the_federation_may(document:
     if tree is None:
         return
     whole, nothing = sum(parts), np.zeros((len(tree.paths), 3), np.int64)
-    total = tree.view("", whole, nothing)
+    total = idle(tree, whole)
     maximum, guaranteed, before = nothing.copy(), nothing.copy(), np.zeros(3, np.int64)
     for capacity in parts:
-        q = tree.view("", capacity, nothing, before=before, whole=whole)
+        tree.elsewhere = {"": (before, whole - before - capacity)}
+        q = idle(tree, capacity)
         children = q.parent[:, None] == np.arange(len(tree.paths))
         assert (q.maximum <= capacity).all() and (q.guaranteed <= q.maximum).all()
         assert all((q.guaranteed[children[:, at]].sum(axis=0) <= q.guaranteed[at]).all() for at in range(len(children)))
@@ -95,7 +102,7 @@ def test_weights_left_out_are_the_guaranteed_shares() -> None:
     def weights(**queues: Any) -> list[float]:
         tree = tree_of({"queues": queues})
         assert tree is not None
-        return tree.view("", np.array([1000, 1000, 10]), tree.used).weight[1:].round(9).tolist()
+        return idle(tree, np.array([1000, 1000, 10])).weight[1:].round(9).tolist()
 
     assert weights(a={}, b={}) == [1, 1]
     assert weights(a={"guaranteed": 0.5}, b={"guaranteed": 0.2}, c={}) == [0.5, 0.2, 0.2]
@@ -107,7 +114,11 @@ def test_few_units_over_many_sub_clusters_are_not_lost() -> None:
     tree = tree_of({"queues": {"a": {"maximum": {"gpus": 4}, "guaranteed": {"gpus": "1 gpu"}}}})
     assert tree is not None
     capacity = np.array([1000, 1000, 2])
-    views = [tree.view("", capacity, tree.used, before=capacity * i, whole=capacity * 20) for i in range(20)]
+    views = []
+    for i in range(20):
+        others = [(j < i, f"n{j}", "", {}, *capacity.tolist()) for j in range(20) if j != i]
+        tree.share_out(others)
+        views.append(idle(tree, capacity))
     assert sum(int(q.maximum[1, 2]) for q in views) == 4 and sum(int(q.guaranteed[1, 2]) for q in views) == 1
 
 

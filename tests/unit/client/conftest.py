@@ -212,7 +212,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
     (r"GET /me", lambda cluster, request: (200, {}, {"id": 1, "username": "ada", "role": "tenant", "queues": []})),
-    (r"GET /queues", lambda cluster, request: (200, {}, [{"path": "root", "guaranteed": 1.0, "pending": 3}])),
+    (r"GET /queues", lambda cluster, request: (200, {}, [{"path": "root", "guaranteed": {"gpus": 1}, "pending": 3}])),
 ]
 
 

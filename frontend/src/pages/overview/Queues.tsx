@@ -3,41 +3,42 @@ import { Link } from "wouter";
 import type { Queue, Resources } from "../../api/types";
 import { count, coresWord, memory } from "../../format/units";
 import { Card, Empty } from "../../ui/parts";
-import { absolute, depth, dominantShare } from "./fleet";
+import { depth, shares, type Shares } from "./fleet";
 
 export function Queues({ queues, capacity }: { queues: Queue[]; capacity: Resources }) {
-  const limits = absolute(queues);
   const sorted = [...queues].sort((a, b) => a.path.localeCompare(b.path));
   return (
     <Card title="Queues" flush aside={<div className="legend"><span><i className="swatch allocated" />used</span><span>│ guaranteed</span><span><i className="swatch free" />up to its maximum</span></div>}>
       {queues.length === 0 && <Empty title="No queue to show">You have access to none. An operator can grant you one.</Empty>}
       <ul className="queue-list">
-        {sorted.map((q) => <Row key={q.path} queue={q} share={dominantShare(q, capacity)} limits={limits.get(q.path) ?? { guaranteed: 0, maximum: 1 }} />)}
+        {sorted.map((q) => <Row key={q.path} queue={q} of={shares(q, capacity)} />)}
       </ul>
     </Card>
   );
 }
 
-function Row({ queue, share, limits }: { queue: Queue; share: number; limits: { guaranteed: number; maximum: number } }) {
+const amounts = (r: Resources) => [memory(r.memory_mib), coresWord(r.vcores_milli), ...(r.gpus ? [`${count(r.gpus)} GPUs`] : [])].join(", ");
+
+function Row({ queue, of }: { queue: Queue; of: Shares }) {
   const pct = (n: number) => `${(Math.min(1, n) * 100).toFixed(1)}%`;
-  const over = share > limits.guaranteed + 0.001;
-  const text = `${queue.path}: uses ${pct(share)} of the federation, guaranteed ${pct(limits.guaranteed)}, at most ${pct(limits.maximum)}`;
+  const over = of.used > of.guaranteed + 0.001;
+  const text = `${queue.path}: uses ${pct(of.used)} of the federation, guaranteed ${amounts(queue.guaranteed)}, at most ${amounts(queue.maximum)}`;
   const level = depth(queue.path);
   return (
     <li className="queue">
       <span className="clip" style={{ paddingLeft: level * 14 }}>
         <Link href={`/jobs?queue=${encodeURIComponent(queue.path)}`}>{queue.path.slice(queue.path.lastIndexOf(".") + 1)}</Link>
-        {queue.stopped && <span className="tag">stopped</span>}
+        {queue.state !== "running" && <span className="tag">{queue.state}</span>}
       </span>
       <svg className="queue-bar" role="img" aria-label={text} preserveAspectRatio="none"><title>{text}</title>
-        <rect y="4" height="8" width={pct(limits.maximum)} rx="4" fill="var(--heat-0)" />
-        <rect y="4" height="8" width={pct(share)} rx="4" fill="var(--heat-1)" />
-        {limits.guaranteed > 0 && limits.guaranteed < 1 && <rect x={pct(limits.guaranteed)} y="0" width="2" height="16" fill="var(--text)" />}
+        <rect y="4" height="8" width={pct(of.maximum)} rx="4" fill="var(--heat-0)" />
+        <rect y="4" height="8" width={pct(of.used)} rx="4" fill="var(--heat-1)" />
+        {of.guaranteed > 0 && of.guaranteed < 1 && <rect x={pct(of.guaranteed)} y="0" width="2" height="16" fill="var(--text)" />}
       </svg>
       <span className="num small">
         {memory(queue.used.memory_mib)} · {coresWord(queue.used.vcores_milli)}
         {queue.pending ? <span className="muted"> · {count(queue.pending)} wait</span> : null}
-        {over && queue.leaf && limits.guaranteed < 1 ? <span className="muted"> · borrows</span> : null}
+        {over && queue.leaf && of.guaranteed < 1 ? <span className="muted"> · borrows</span> : null}
       </span>
     </li>
   );

@@ -51,27 +51,21 @@ export function fill(node: Node, measure: Measure): number {
   return whole > 0 ? Math.min(1, part / whole) : 0;
 }
 
-/** The larger of a queue's memory and core share of everything there is. */
-export function dominantShare(queue: Queue, capacity: Resources): number {
-  const share = (part: number, whole: number) => (whole > 0 ? part / whole : 0);
-  return Math.max(
-    share(queue.used.memory_mib, capacity.memory_mib),
-    share(queue.used.vcores_milli, capacity.vcores_milli),
-    share(queue.used.gpus, capacity.gpus),
-  );
+export interface Shares {
+  used: number;
+  guaranteed: number;
+  maximum: number;
 }
 
 /**
- * Absolute limits, 0 to 1 of the federation, of every queue: a queue's own
- * figures are shares of its parent, so they multiply down the tree.
+ * A queue's use and limits, 0 to 1 of the federation, of the resource it uses
+ * the largest share of; of the one it may have least of while it uses nothing.
  */
-export function absolute(queues: Queue[]): Map<string, { guaranteed: number; maximum: number }> {
-  const found = new Map<string, { guaranteed: number; maximum: number }>();
-  for (const queue of [...queues].sort((a, b) => depth(a.path) - depth(b.path))) {
-    const parent = found.get(queue.path.slice(0, Math.max(0, queue.path.lastIndexOf(".")))) ?? { guaranteed: 1, maximum: 1 };
-    found.set(queue.path, { guaranteed: parent.guaranteed * queue.guaranteed, maximum: Math.min(parent.maximum, parent.maximum * queue.maximum) });
-  }
-  return found;
+export function shares(queue: Queue, capacity: Resources): Shares {
+  const each = (["memory_mib", "vcores_milli", "gpus"] as const)
+    .filter((axis) => capacity[axis] > 0)
+    .map((axis) => ({ used: queue.used[axis] / capacity[axis], guaranteed: queue.guaranteed[axis] / capacity[axis], maximum: queue.maximum[axis] / capacity[axis] }));
+  return each.sort((a, b) => b.used - a.used || a.maximum - b.maximum)[0] ?? { used: 0, guaranteed: 0, maximum: 0 };
 }
 
 export function depth(path: string): number {

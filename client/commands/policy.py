@@ -1,0 +1,148 @@
+"""The policy document, and rights in queues; for operators."""
+
+from __future__ import annotations
+
+import re
+import sys
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from client.answers import Policy
+from client.commands.common import connected
+from client.errors import client_error
+from client.screen import Column, Format, OutputOption, print_json, say, show
+
+policy = typer.Typer(help="The policy document: queues, partitions, components.", no_args_is_help=True)
+queue = typer.Typer(help="One queue.", no_args_is_help=True)
+rights = typer.Typer(help="Who may use or administer a queue.", no_args_is_help=True)
+
+_MADE_FROM = re.compile(r"# version (\d+)\b")
+FileOption = Annotated[Path, typer.Option("--file", "-f", help="The document, YAML or JSON; - is stdin.")]
+PathArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's path, such as root.prod.")]
+UserArgument = Annotated[str, typer.Argument(metavar="USER", help="The account's name.")]
+
+
+class Level(StrEnum):
+    submit = "submit"
+    admin = "admin"
+
+
+def read(file: Path) -> tuple[dict[str, Any], int | None]:
+    """(the document, the version it was made from if its first line says so)."""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text()
+        document = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise client_error(f"{file} cannot be read: {error}", field_name="file", remedy="Give YAML or JSON.") from None
+    if not isinstance(document, dict):
+        raise client_error(f"{file} holds no mapping", field_name="file", remedy="It begins with queues:.")
+    found = _MADE_FROM.match(text)
+    return document, int(found[1]) if found else None
+
+
+@policy.command("get")
+def get(
+    ctx: typer.Context,
+    version: Annotated[int | None, typer.Option(min=1, help="This version instead of the one in force.")] = None,
+    output: OutputOption = Format.table,
+) -> None:
+    """Print the policy as YAML; its first line tells `apply` which version it was made from."""
+    with connected(ctx) as client:
+        found = client.policy(version)
+    if output is Format.json:
+        print_json(found)
+    else:
+        print(f"# version {found.version}")
+        print(yaml.safe_dump(found.document, sort_keys=False, allow_unicode=True), end="")
+
+
+@policy.command("versions")
+def versions(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 20,
+    output: OutputOption = Format.table,
+) -> None:
+    """Every version, newest first."""
+    columns: list[Column[Policy]] = [
+        ("VERSION", lambda p: p.version), ("IN FORCE", lambda p: p.active), ("AT", lambda p: p.at),
+        ("AUTHOR", lambda p: p.author or "the system"), ("MADE FROM", lambda p: p.parent),
+        ("MESSAGE", lambda p: p.message),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        show(islice(client.policy_versions(), limit or None), columns, output, nothing="There is no policy.")
+
+
+@policy.command("validate")
+def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format.table) -> None:
+    """Check a document without putting it in force."""
+    document, _ = read(file)
+    with connected(ctx) as client:
+        queues = client.validate_policy(document)
+    print_json({"queues": queues}) if output is Format.json else print(f"{file}: {queues} queues, nothing wrong")
+
+
+@policy.command("apply")
+def apply(
+    ctx: typer.Context,
+    file: FileOption,
+    message: Annotated[str, typer.Option("--message", "-m", help="What changes, and why.")] = "",
+    parent: Annotated[
+        int | None, typer.Option(min=0, help="The version it was made from; by default as the file's first line says.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Remove queues although jobs live in them.")] = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """Put a document in force everywhere. Refused when another version is in force than it was made from."""
+    document, made_from = read(file)
+    with connected(ctx) as client:
+        new = client.apply_policy(document, message, parent=made_from if parent is None else parent, force=force)
+    print_json(new) if output is Format.json else print(f"version {new.version} is in force")
+
+
+@rights.command("list")
+def list_rights(ctx: typer.Context, path: PathArgument, output: OutputOption = Format.table) -> None:
+    """Who has rights in a queue, through it or one above it."""
+    with connected(ctx) as client:
+        found = client.queue_rights(path)
+    columns: list[Column[Any]] = [
+        ("USER", lambda r: r.user), ("LEVEL", lambda r: r.level), ("THROUGH", lambda r: r.queue),
+        ("FROM", lambda r: r.source),
+    ]  # fmt: skip
+    show(found, columns, output, nothing="Nobody but operators.")
+
+
+@rights.command("grant")
+def grant(
+    ctx: typer.Context,
+    path: PathArgument,
+    user: UserArgument,
+    level: Annotated[Level, typer.Option(help="admin: also change the jobs of others.")] = Level.submit,
+    output: OutputOption = Format.table,
+) -> None:
+    """Let an account use a queue and all below it."""
+    with connected(ctx) as client:
+        client.grant_queue(path, user, level)
+    _told({"queue": path, "user": user, "level": level}, f"{user} has {level} in {path}.", output)
+
+
+@rights.command("withdraw")
+def withdraw(ctx: typer.Context, path: PathArgument, user: UserArgument, output: OutputOption = Format.table) -> None:
+    """Take back what was granted. What the policy's access lists give stays."""
+    with connected(ctx) as client:
+        client.withdraw_queue(path, user)
+    _told({"queue": path, "user": user, "level": None}, f"{user} has no grant in {path} any more.", output)
+
+
+def _told(answer: dict[str, Any], text: str, output: Format) -> None:
+    print_json(answer) if output is Format.json else say(text)
+
+
+def register(app: typer.Typer) -> None:
+    queue.add_typer(rights, name="rights")
+    app.add_typer(policy, name="policy", rich_help_panel="Operators")
+    app.add_typer(queue, name="queue", rich_help_panel="Operators")

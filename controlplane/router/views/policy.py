@@ -1,0 +1,165 @@
+"""The policy document and its versions, and rights in queues."""
+
+import re
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts.models import QueueAccess, User
+from controlplane.policy import documents
+from controlplane.router import cluster, shapes
+from controlplane.statestore.actions import accounts
+from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+from controlplane.statestore.queries import policy
+
+from .common import (
+    PAGING,
+    View,
+    actor,
+    answers,
+    body,
+    integer,
+    number_parameter,
+    paged,
+    require,
+    text,
+    text_parameter,
+    whole,
+)
+
+_TAG = re.compile(r'(?:W/)?"(\d{1,18})"')
+MATCH = text_parameter(
+    "If-Match",
+    "The ETag of the version the document was made from; 412 when another one is in force",
+    OpenApiParameter.HEADER,
+    pattern=r'^(\*|"\d{1,18}")$',
+)
+USER = OpenApiParameter(
+    "user", {"type": "string", "minLength": 1, "maxLength": 150, "pattern": r"^[^\x00]+$"}, required=True
+)
+PATH = text_parameter("path", "The queue's path, such as root.prod", OpenApiParameter.PATH)
+
+
+def _parent(request: Request, named: int | None) -> int | None:
+    """The version a document was made from, as the header or the body says."""
+    tag = request.headers.get("If-Match")
+    if tag is None or tag == "*":
+        return named
+    found = _TAG.fullmatch(tag)
+    if not found:
+        wrong = FieldError("If-Match", "is not an ETag of a policy", "repeat the ETag of GET /api/v1/policy")
+        raise Invalid("a header has an error", [wrong])
+    return int(found[1])
+
+
+def _tagged(found: dict[str, Any], status: int = 200) -> Response:
+    return Response(found, status=status, headers={"ETag": f'"{found["version"]}"'})
+
+
+class Policy(View):
+    @extend_schema(
+        operation_id="policy_get",
+        parameters=[number_parameter("version", 1, 2**63 - 1, "This version instead of the one in force")],
+        responses=answers({200: shapes.PolicyDetail}),
+    )
+    def get(self, request: Request) -> Response:
+        """The policy in force. Operators only."""
+        require("cluster.operate", request)
+        found = policy.version(integer(request, "version", 0, 1, 2**63 - 1) or None)
+        if found is None:
+            raise NotFound("there is no such policy version")
+        return _tagged(found)
+
+    @extend_schema(
+        operation_id="policy_publish",
+        parameters=[MATCH],
+        request=shapes.PolicyRequest,
+        responses=answers({201: shapes.PolicyDetail}, 409, 412, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """Put a document in force everywhere, as a new version. Operators only."""
+        require("cluster.operate", request)
+        asked = body(request, shapes.PolicyRequest)
+        parent = _parent(request, asked.parent)
+        new = documents.publish(actor(request), asked.document, asked.message, parent=parent, force=asked.force)
+        cluster.forget()
+        found = policy.version(new.pk)
+        assert found is not None
+        return _tagged(found, 201)
+
+
+class PolicyVersions(View):
+    @extend_schema(operation_id="policy_versions", parameters=PAGING, responses=answers({200: shapes.PolicyPage}))
+    def get(self, request: Request) -> Response:
+        """Every version, newest first, without the documents. Operators only."""
+        require("cluster.operate", request)
+        return paged(request, 1, policy.versions_page)
+
+
+class PolicyValidate(View):
+    @extend_schema(
+        operation_id="policy_validate",
+        request=shapes.PolicyCheckRequest,
+        responses=answers({200: shapes.PolicyChecked}, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """Check a document without putting it in force. Operators only."""
+        require("cluster.operate", request)
+        document, rows = documents.validate(body(request, shapes.PolicyCheckRequest).document)
+        return Response({"queues": len(rows), "document": document})
+
+
+class PolicySchema(View):
+    @extend_schema(operation_id="policy_schema", responses=answers({200: dict[str, Any]}))
+    def get(self, request: Request) -> Response:
+        """JSON Schema of the policy document, with the bounds and defaults of every component."""
+        return Response(documents.json_schema())
+
+
+class QueueRights(View):
+    @extend_schema(operation_id="queue_rights", parameters=[PATH], responses=answers({200: shapes.QueueGrantList}))
+    def get(self, request: Request, path: str) -> Response:
+        """Who may use or administer the queue, through it or one above it. Operators only."""
+        require("cluster.operate", request)
+        _existing(path)
+        return whole(policy.rights(path))
+
+    @extend_schema(
+        operation_id="queue_rights_grant",
+        parameters=[PATH],
+        request=shapes.QueueRightRequest,
+        responses=answers({200: shapes.QueueGrantList}, 415),
+    )
+    def put(self, request: Request, path: str) -> Response:
+        """Let an account use the queue and all below it, or administer it. Operators only."""
+        require("cluster.operate", request)
+        asked = body(request, shapes.QueueRightRequest)
+        _existing(path)
+        accounts.grant_queue(actor(request), _user(asked.user), path, QueueAccess.Level(asked.level))
+        return whole(policy.rights(path))
+
+    @extend_schema(
+        operation_id="queue_rights_withdraw",
+        parameters=[PATH, USER],
+        responses=answers({204: None}),
+    )
+    def delete(self, request: Request, path: str) -> Response:
+        """Take back what was granted to an account. Operators only."""
+        require("cluster.operate", request)
+        accounts.withdraw_queue(actor(request), _user(text(request, "user") or ""), path)
+        return Response(status=204)
+
+
+def _existing(path: str) -> None:
+    if "\0" in path or not policy.queue_exists(path):
+        raise NotFound("there is no such queue in the policy in force")
+
+
+def _user(name: str) -> User:
+    found = User.objects.filter(username=name).first()
+    if found is None:
+        wrong = FieldError("user", f"there is no account {name[:64]!r}", "give an account's name")
+        raise Invalid("there is no such account", [wrong])
+    return found
