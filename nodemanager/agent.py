@@ -18,6 +18,7 @@ from nodemanager import health, limits, session
 from nodemanager.clock import Clock
 from nodemanager.config import Config
 from nodemanager.core import Core, Node
+from nodemanager.healthscript import HealthScript
 from nodemanager.http import Http, HttpError
 from nodemanager.lifecycle import Container, lease_to_json
 from nodemanager.limits import Limits, Where
@@ -89,6 +90,7 @@ class Agent:
         self.renewing = False
         self.renewed_at = float("-inf")
         self.fetching: set[bytes] = set()
+        self.script = HealthScript(limits.health_script(config, found), http, lambda: self.post(self._check_health))
         self.rates = Rates()
         self.finish = False
         self.finish_by = float("inf")
@@ -120,6 +122,7 @@ class Agent:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.shut_down())
         self.logs.thread.start()
+        self.script.start()
         self.configure()  # what was valid last time; a control plane that hangs must not make this node silent
         self.renew()
         self.runtime.tend(time.monotonic())
@@ -176,6 +179,7 @@ class Agent:
 
     def _check_health(self) -> None:
         flags, free = health.check(self.config.dir, self.config.disk_reserve_mib)
+        flags |= self.script.flag
         if self.runtime.connection is None:
             flags |= NodeHealth.SUPERVISOR_DOWN
         self.hear(ev.HealthRead(flags, free))
@@ -197,6 +201,7 @@ class Agent:
 
     def _close(self) -> None:
         self.stopping.set()
+        self.script.close()
         self.publish(time.monotonic())
         self._save()
         self.logs.close(3.0 if self.stop_containers else 1.0)

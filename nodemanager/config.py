@@ -48,6 +48,10 @@ class Config:
     disk_reserve_mib: int = 256  # less free space than this makes the node unhealthy
     path: str = STANDARD_PATH  # PATH of the tasks
     cgroups: bool = True
+    health_script: tuple[str, ...] = ()  # a path, or a program and its arguments; none: no script
+    health_interval_s: float = 60.0
+    health_timeout_s: float = 20.0
+    health_as_task_user: bool = False  # as uid_base, where the agent is root; else as the agent
 
 
 def load(path: str, environ: dict[str, str]) -> Config:
@@ -101,8 +105,14 @@ def _convert(name: str, value: Any) -> Any:
         "disk_reserve_mib": int,
         "heartbeat_s": float,
         "cgroups": bool,
+        "health_script": tuple,
+        "health_interval_s": float,
+        "health_timeout_s": float,
+        "health_as_task_user": bool,
     }.get(name, str)
     try:
+        if kind is tuple:
+            return _words(value)
         if kind is dict:
             value = json.loads(value) if isinstance(value, str) else value
             cast = int if name == "extended" else str
@@ -114,6 +124,15 @@ def _convert(name: str, value: Any) -> Any:
         raise ConfigError(f"{name} is {value!r}; expected {getattr(kind, '__name__', 'a value')}") from None
 
 
+def _words(value: Any) -> tuple[str, ...]:
+    """A command: a list of words, or one path. Texts of the environment may hold a list as JSON."""
+    if isinstance(value, str):
+        value = json.loads(value) if value.startswith("[") else [value] if value else []
+    if not isinstance(value, list) or not all(isinstance(word, str) and word and "\0" not in word for word in value):
+        raise ValueError(value)
+    return tuple(value)
+
+
 def _check(config: Config) -> None:
     if not NAME.fullmatch(config.name):
         raise ConfigError(f"name is {config.name!r}; use letters, digits, '.', '_' and '-', at most 64")
@@ -122,6 +141,10 @@ def _check(config: Config) -> None:
     for name, least in (("memory_mib", 1), ("vcores_milli", 1), ("gpus", 0), ("uid_range", 1), ("uid_base", 1)):
         if getattr(config, name) < least:
             raise ConfigError(f"{name} is {getattr(config, name)}; use at least {least}")
+    if min(config.health_interval_s, config.health_timeout_s) <= 0:
+        raise ConfigError("health_interval_s and health_timeout_s must be more than 0")
+    if config.health_script and not config.health_script[0].startswith("/"):
+        raise ConfigError(f"health_script is {config.health_script[0]!r}; give the program's whole path")
     if config.gpus > 32:
         raise ConfigError(f"gpus is {config.gpus}; at most 32 devices are handed out on one node")
     socket_path = config.dir.absolute() / "run" / "supervisor.sock"

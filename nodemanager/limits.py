@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodemanager.config import Config
+from nodemanager.healthscript import Script
 from nodemanager.launch import Order
 from wire.desired import Lease
 from wire.ids import format_container
@@ -136,6 +137,14 @@ def order(
         rlimits={"CORE": 0, "NPROC": limits.nproc, "NOFILE": NOFILE},
         meta=meta,
     )
+
+
+def health_script(config: Config, limits: Limits) -> Script:
+    """How the operator's health script runs."""
+    as_task = config.health_as_task_user and limits.separates_users
+    env = {"PATH": config.path, "LANG": "C.UTF-8", "HYDRA_NODE": config.name, "HYDRA_WORK_DIR": str(config.dir)}
+    timing = config.health_interval_s, config.health_timeout_s
+    return Script(config.health_script, *timing, config.uid_base if as_task else -1, env)
 
 
 def host() -> str:

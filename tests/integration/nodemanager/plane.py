@@ -114,6 +114,9 @@ class Handler(BaseHTTPRequestHandler):
             case ["session"]:
                 plane.restore_acl()
                 self.answer(200, plane.session())
+            case ["health"]:
+                plane.health_texts.append(json.loads(body)["text"])
+                self.answer(204)
             case ["logs"]:
                 plane.take_logs(json.loads(body)["chunks"])
                 self.answer(204)
@@ -149,6 +152,7 @@ class Plane:
         self.outputs: dict[tuple[str, str], bytes] = {}
         self.output_states: list[object] = []
         self.log_chunks: list[dict] = []
+        self.health_texts: list[str] = []
         self.http_down = False
         self.max_disconnect_s = 300.0
         self.epoch, self.generation, self.counter = 1, 0, 0

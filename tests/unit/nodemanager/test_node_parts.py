@@ -46,6 +46,10 @@ def test_settings_have_defaults_and_the_environment_goes_first(tmp_path: Path) -
         ({"gpus": 33}, "gpus"),
         ({"labels": 5}, "labels"),
         ({"dir": "/" + "x" * 100}, "dir"),
+        ({"health_script": "check.sh"}, "health_script"),
+        ({"health_script": [1]}, "health_script"),
+        ({"health_timeout_s": 0}, "health_timeout_s"),
+        ({"health_as_task_user": "yes"}, "health_as_task_user"),
     ],
 )
 def test_wrong_settings_are_named(tmp_path: Path, changes: dict[str, object], named: str) -> None:
