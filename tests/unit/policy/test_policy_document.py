@@ -1,15 +1,20 @@
 """What a policy document may say, what it means, and what people read when it is wrong."""
 
+import re
 import time
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import yaml
 
 from controlplane.policy import components
-from controlplane.policy.documents import DEFAULT, json_schema, validate
+from controlplane.policy.documents import DEFAULT, PartitionPolicy, QueuePolicy, json_schema, validate
 from controlplane.router.routing import POLICIES
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.registry import PLACEMENT
+
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
 
 def queues(**fields: Any) -> dict[str, Any]:
@@ -139,6 +144,18 @@ def test_the_schema_describes_the_document() -> None:
     schema = json_schema()
     assert set(schema["properties"]) == {"queues", "partitions", "components"}
     assert validate(DEFAULT)[1][1].open_to_all
+
+
+def test_the_operators_guide_shows_a_valid_document_and_names_everything() -> None:
+    guide = GUIDE.read_text()
+    example = next(b for b in re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL) if b.startswith("queues:"))
+    rows = validate(yaml.safe_load(example))[1]
+    assert {row.path for row in rows} >= {"root.prod.etl", "root.research"}
+    names = {*QueuePolicy.model_fields, *PartitionPolicy.model_fields, *components.Components.model_fields}
+    for field in components.Components.model_fields.values():
+        parts = field.annotation.model_fields  # type: ignore[union-attr]
+        names |= {*get_args(parts["policy"].annotation), *parts["parameters"].annotation.model_fields}
+    assert not [name for name in names if f"`{name}`" not in guide and f"`{name}: " not in guide]
 
 
 def test_five_thousand_queues_are_checked_within_two_seconds() -> None:
