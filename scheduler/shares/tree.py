@@ -1,0 +1,111 @@
+"""The rows among which capacity is shared, and what they want."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scheduler.core.compiled import kernel
+
+
+class ShareTree(NamedTuple):
+    """e rows, parents before children: queues, and jobs below leaves that share fairly among their jobs.
+
+    parent: (e,) int32, -1 at a root. guaranteed, maximum: (e, r) int64.
+    weight: (e,) float64, above 0. Jobs have no guarantee, weight 1, and a
+    maximum beyond any demand.
+    """
+
+    parent: np.ndarray
+    guaranteed: np.ndarray
+    maximum: np.ndarray
+    weight: np.ndarray
+
+
+@kernel
+def demand_of(
+    entity: np.ndarray,
+    shape: np.ndarray,
+    count: np.ndarray,
+    alive: np.ndarray,
+    shapes: np.ndarray,
+    used: np.ndarray,
+) -> np.ndarray:
+    """What each row holds and wants beyond: (e, r) int64.
+
+    entity, shape: (a,) int32, the row and the shape of each ask. count: (a,)
+    int64 containers wanted. alive: (a,) bool, asks that count. shapes: (s, r)
+    int64. used: (e, r) int64, of the lowest rows.
+    """
+    demand = used.copy()
+    for i in range(len(entity)):
+        if alive[i]:
+            for k in range(shapes.shape[1]):
+                demand[entity[i], k] += count[i] * shapes[shape[i], k]
+    return demand
+
+
+@kernel
+def dominant_shares(amounts: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """The largest part of any resource's capacity that each row of ``amounts`` (e, r) is: (e,) float64.
+
+    Resources of which there is none do not count.
+    """
+    share = np.zeros(len(amounts))
+    for c in range(len(amounts)):
+        for i in range(len(capacity)):
+            if capacity[i] > 0:
+                share[c] = max(share[c], amounts[c, i] / capacity[i])
+    return share
+
+
+@kernel
+def wanted(
+    parent: np.ndarray, maximum: np.ndarray, capacity: np.ndarray, used: np.ndarray, demand: np.ndarray, floor: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(want, held: (e, r) int64, dominant: (e,) float64), subtree totals at inner rows.
+
+    want: a row's own or its children's demand below its maximum. What there is
+    none of in the whole capacity is not asked for. held: with ``floor`` what
+    is used, else 0; nobody wants less, even above a maximum. dominant: the
+    dominant share of what is wanted.
+    """
+    want, held, dominant = demand.copy(), np.zeros_like(used), np.zeros(len(parent))
+    if floor:
+        held[:] = used
+    for c in range(len(parent) - 1, -1, -1):
+        above, most = parent[c], 0.0
+        for i in range(len(capacity)):
+            amount = max(min(want[c, i], maximum[c, i]) if capacity[i] > 0 else 0, held[c, i])
+            want[c, i] = amount
+            if amount > 0:
+                if capacity[i] > 0:
+                    most = max(most, amount / capacity[i])
+                if above >= 0:
+                    want[above, i] += amount
+                    held[above, i] += held[c, i]
+        dominant[c] = most
+    return want, held, dominant
+
+
+@kernel
+def children(parent: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(first, row): the children of p that want anything are ``row[first[p + 1]:first[p + 2]]``; p = -1 for roots."""
+    e = len(parent)
+    first = np.zeros(e + 3, np.int64)
+    rows = 0
+    active = np.empty(e, np.int64)
+    for c in range(e):
+        wants = False
+        for i in range(want.shape[1]):
+            wants = wants or want[c, i] > 0
+        if wants:
+            active[rows] = c
+            rows += 1
+            first[parent[c] + 3] += 1
+    for p in range(2, e + 3):
+        first[p] += first[p - 1]
+    row = np.empty(rows, np.int64)
+    for c in active[:rows]:
+        row[first[parent[c] + 2]] = c
+        first[parent[c] + 2] += 1
+    return first[: e + 2], row
