@@ -23,7 +23,7 @@ class Tree(NamedTuple):
     parent: (q,) int32. own: used by the queue's own containers. wanted: asked
     for by its own asks, beyond ``own``. spared: the part of ``own`` that may
     not be preempted. weight: (q,) float64. fixed: (q,) bool, nothing may be
-    taken from.
+    taken from. children: (q - 1,) int64, by parent, from (q + 1,) ``start`` on.
     """
 
     parent: np.ndarray
@@ -34,6 +34,8 @@ class Tree(NamedTuple):
     spared: np.ndarray
     weight: np.ndarray
     fixed: np.ndarray
+    children: np.ndarray
+    start: np.ndarray
 
 
 @kernel
@@ -116,15 +118,10 @@ def ideals(tree: Tree, used: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     q, r = used.shape
     steps = _steps(tree, used)
     sure = np.ascontiguousarray(tree.guaranteed.T)
-    by_parent = np.argsort(tree.parent, kind="mergesort")
-    start = np.zeros(q + 2, np.int64)
-    for i in range(q):
-        start[tree.parent[i] + 2] += 1
-    start = np.cumsum(start)
     out = np.zeros((q, r), np.float64)
     out[0] = capacity
     for i in range(q):
-        children = by_parent[start[i + 1] : start[i + 2]]
+        children = tree.children[tree.start[i] : tree.start[i + 1]]
         if len(children) == 0:
             continue
         last = 2 if i == 0 else _STEPS - 1
@@ -152,3 +149,9 @@ def fixed_queues(parent: np.ndarray, preemptable: np.ndarray) -> np.ndarray:
     for i in range(1, len(parent)):
         out[i] = out[i] or out[parent[i]]
     return out
+
+
+def children(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(queues by parent, where each parent's begin): (q - 1,) and (q + 1,) int64."""
+    by_parent = np.argsort(parent, kind="stable")[1:]
+    return by_parent, np.searchsorted(parent[by_parent], np.arange(len(parent) + 1))

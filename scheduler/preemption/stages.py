@@ -7,7 +7,7 @@ import numpy as np
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Ordering, Running, Snapshot
 from scheduler.preemption import claims
-from scheduler.preemption.ideal import Tree, fixed_queues, ideals, subtrees
+from scheduler.preemption.ideal import Tree, children, fixed_queues, ideals, subtrees
 from scheduler.preemption.policy import PreemptionPolicy
 from scheduler.preemption.users import user_parts
 from scheduler.preemption.victims import CHOSEN, MAY_GO, Books, Claims, Field, choose
@@ -76,6 +76,8 @@ def for_priority(r: Round) -> None:
     highest = np.full(len(s.queues.parent), np.iinfo(np.int64).min)
     np.maximum.at(highest, queue, priority)
     found = np.flatnonzero((r.state == MAY_GO) & (live.priority < highest[live.queue]))
+    if not len(found):
+        return
     swap = r.why[asks] != Why.NO_ROOM  # it is its queue that has no room left: that must not grow
     asks, c = claims.grouped(s, asks, r.left, r.held, np.full(len(asks), -1), priority, swap)
     rows = np.zeros((0, r.room.shape[1]))
@@ -157,6 +159,7 @@ def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray
         spared,
         queues.weight,
         fixed,
+        *children(queues.parent),
     )
     return used, ideals(tree, used, capacity(s, s.nodes.free))
 
@@ -171,41 +174,42 @@ def _parts(r: Round, asking: np.ndarray, payer: np.ndarray) -> tuple[np.ndarray,
     np.subtract.at(used, payer[known], r.running.shape[known])
     used = np.maximum(used, 0.0)
     np.add.at(wanted, user[asking], r.left[asking, None] * shapes[asking])
-    return used, user_parts(s.users.queue, used, wanted)
+    return used, user_parts(s.users.queue, np.argsort(s.users.queue, kind="stable"), used, wanted)
 
 
 def _choose(
     r: Round, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, order: np.ndarray, intra: bool
 ) -> None:
     """Serve the claims, and enter what was chosen for whom."""
-    live = r.running
+    live, size = r.running, len(order)
     n, k = r.room.shape
-    size = len(live.id)
-    log = int(c.units[c.gang].max(initial=0)) + size
-    claim = np.full(size, -1, np.int32)
+    warned, shape = r.warned[order], live.shape[order]
     before = c.units.copy()
     field = Field(
-        order=order.astype(np.int64),
-        node=live.node,
-        payer=payer.astype(np.int32),
-        priority=live.priority.astype(np.int64),
-        shape=live.shape,
-        warned=r.warned,
-        state=r.state,
-        claim=claim,
+        node=live.node[order].astype(np.int64),
+        payer=payer[order].astype(np.int64),
+        priority=live.priority[order].astype(np.int64),
+        shape=shape,
+        warned=warned,
+        state=r.state[order],
+        claim=np.full(size, -1, np.int64),
         room=r.room,
         taken=r.taken,
         bound=r.bound,
-        head=np.full(n, -1, np.int32),
-        tail=np.full(n, -1, np.int32),
-        following=np.full(size, -1, np.int32),
+        least=shape.min(axis=0),
+        total=np.zeros((1, k), np.int64),
+        head=np.full(n, -1, np.int64),
+        tail=np.full(n, -1, np.int64),
+        following=np.full(size, -1, np.int64),
         pool=np.zeros((n, k), np.int64),
-        log=np.zeros(log, np.int64),
-        marks=np.zeros(3, np.int64),
-        some=np.zeros(size, np.int32),
+        log=np.zeros(size + int(c.units[c.gang].max(initial=0)), np.int64),
+        marks=np.array([0, r.taken.max() > 0, 0, not warned.any()], np.int64),
+        some=np.zeros(size, np.int64),
     )
     choose(field, c, books)
-    new = np.flatnonzero((r.state == CHOSEN) & (claim >= 0))
-    r.owed_to[new] = r.s.ask_queue[asks[claim[new]]]
+    chosen = field.state == CHOSEN
+    new, claim = order[chosen], field.claim[chosen]
+    r.state[new] = CHOSEN
+    r.owed_to[new] = r.s.ask_queue[asks[claim]]
     r.intra[new] = intra
     np.subtract.at(r.left, asks, before - c.units)

@@ -7,10 +7,12 @@ from scheduler.preemption.ideal import level
 
 
 @kernel
-def user_parts(queue: np.ndarray, used: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """(u, r) float64. queue: (u,) int32. used, wanted: (u, r) float64, wanted beyond what is used."""
+def user_parts(queue: np.ndarray, order: np.ndarray, used: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """(u, r) float64. queue: (u,) int32; order: (u,) int64, by queue.
+
+    used, wanted: (u, r) float64, wanted beyond what is used.
+    """
     out = used.copy()
-    order = np.argsort(queue, kind="mergesort")
     begin = 0
     while begin < len(order):
         end = begin

@@ -6,7 +6,7 @@ there, those that it does not need are let go again, the most valuable first;
 the rest are chosen. Nothing is chosen on a node where nothing comes to fit.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from scheduler.core.compiled import kernel
 
 LITTLE = 1e-6  # of a resource unit: what rounding may cost
 MAY_GO, CHOSEN, STAYS = 0, 1, 2
+TAKE, GIVE = cast(int, np.int64(1)), cast(int, np.int64(-1))  # Numba would compile a literal by itself
 
 
 class Claims(NamedTuple):
@@ -56,18 +57,19 @@ class Books(NamedTuple):
 
 
 class Field(NamedTuple):
-    """The candidates and their nodes; written to.
+    """The candidates in the order in which they are to go, and their nodes; written to.
 
-    order: positions of candidates. node, payer: (c,) int32. priority: (c,)
-    int64. shape: (c, r) int64. warned: (c,) bool. state: (c,) int8. claim: (c,) int32, what
-    it is chosen for. room: (n, r) int64, free now or soon. taken, bound: (r,)
-    int64. head, tail: (n,), following: (c,) int32, the lists of gathered candidates;
-    pool: (n, r) int64 their sums. log: (l,) int64 what was done for a gang.
-    marks: (3,) int64, the length of the log, whether the bound is reached, and
-    whether it does not count. some: (c,) int32 workspace.
+    node, payer, claim: (c,) int64, claim is what it is chosen for. priority:
+    (c,) int64. shape: (c, r) int64. warned: (c,) bool. state: (c,) int8.
+    room: (n, r) int64, free now or soon. taken, total: (1, r), bound, least:
+    (r,) int64, least of what any candidate holds. head, tail: (n,), following:
+    (c,) int64, the lists of gathered candidates; pool: (n, r) int64 their
+    sums. log: (l,) int64 what was done for a gang. marks: (4,) int64, the
+    length of the log, whether anything has been taken so that the bound
+    counts, whether that is put off to the end of a gang, and 1 if nobody is
+    warned. some: (c,) int64 workspace.
     """
 
-    order: np.ndarray
     node: np.ndarray
     payer: np.ndarray
     priority: np.ndarray
@@ -78,6 +80,8 @@ class Field(NamedTuple):
     room: np.ndarray
     taken: np.ndarray
     bound: np.ndarray
+    least: np.ndarray
+    total: np.ndarray
     head: np.ndarray
     tail: np.ndarray
     following: np.ndarray
@@ -110,59 +114,81 @@ def _next(c: Claims, b: Books, i: int, end: int) -> int:
 
 
 @kernel
-def _usable(c: Claims, i: int, n: int) -> bool:
-    return bool(c.nodes[c.mask[i], n]) and (c.held[n] == -1 or c.held[n] == c.holder[i])
+def _owes(debt: np.ndarray, p: int, asked: np.ndarray, i: int, shape: np.ndarray, x: int) -> bool:
+    """Whether payer p owes something that claim i asks for and container x has. Plain arguments are passed faster."""
+    owes = False
+    for k in range(debt.shape[1]):
+        owes = owes or (asked[i, k] > 0 and shape[x, k] > 0 and debt[p, k] > LITTLE)
+    return owes
+
+
+@kernel
+def _bounded(taken: np.ndarray, bound: np.ndarray, shape: np.ndarray, x: int) -> bool:
+    """Whether taking container x too would be more than a round may take."""
+    over = False
+    for k in range(len(bound)):
+        over = over or taken[0, k] + shape[x, k] > bound[k]
+    return over
 
 
 @kernel
 def _eligible(f: Field, c: Claims, b: Books, i: int, x: int) -> bool:
-    """Whether container x may be taken for claim i."""
-    if f.state[x] != MAY_GO or f.priority[x] >= c.below[i]:
+    """Whether container x, whose priority is low enough and which may go, may be taken for claim i now."""
+    if f.marks[1] == 1 and _bounded(f.taken, f.bound, f.shape, x):
         return False
-    row = c.row[i]
+    row, p = c.row[i], f.payer[x]
     if row < 0:
         return True
-    p = f.payer[x]
     if p < 0 or p == row or (b.starving[row] and b.alive[p] <= 1):
         return False
-    helps = False
-    for k in range(f.shape.shape[1]):
-        helps = helps or (c.shape[i, k] > 0 and f.shape[x, k] > 0 and b.debt[p, k] > LITTLE)
-    return helps
+    return _owes(b.debt, p, c.shape, i, f.shape, x)
 
 
 @kernel
-def _enough(room: np.ndarray, taken: np.ndarray, asked: np.ndarray, swap: bool) -> bool:
-    for k in range(len(asked)):
-        if asked[k] > 0 and (room[k] + taken[k] < asked[k] or (swap and taken[k] < asked[k])):
-            return False
-    return True
+def _enough(room: np.ndarray, n: int, given: np.ndarray, of: int, asked: np.ndarray, i: int, swap: bool) -> bool:
+    """Whether claim i fits into ``room[n]`` with ``given[of]`` added."""
+    enough = True
+    for k in range(room.shape[1]):
+        enough = enough and (asked[i, k] == 0 or room[n, k] + given[of, k] >= asked[i, k])
+        enough = enough and not (swap and given[of, k] < asked[i, k])
+    return enough
 
 
 @kernel
-def _pay(f: Field, b: Books, x: int, sign: int) -> None:
-    """Container x is taken (1), or given back (-1)."""
-    p = f.payer[x]
+def _add(to: np.ndarray, row: int, amount: np.ndarray, of: int, sign: int) -> None:
+    """Add one row of (?, r) amounts to another. A loop, as it compiles ten times faster than an expression."""
+    for k in range(to.shape[1]):
+        to[row, k] += sign * amount[of, k]
+
+
+@kernel
+def _pay(taken: np.ndarray, b: Books, p: int, shape: np.ndarray, x: int, sign: int) -> None:
+    """Container x of payer p is taken (TAKE), or given back (GIVE)."""
+    for k in range(shape.shape[1]):
+        taken[0, k] += sign * shape[x, k]
+        if p >= 0:
+            b.debt[p, k] -= sign * shape[x, k]
     if p >= 0:
         b.alive[p] -= sign
-        for k in range(f.shape.shape[1]):
-            b.debt[p, k] -= sign * f.shape[x, k]
 
 
 @kernel
 def _serve(f: Field, c: Claims, b: Books, i: int, n: int, sign: int) -> None:
-    """Claim i gets one container on node n (1), or gives it back (-1)."""
+    """Claim i gets one container on node n (TAKE), or gives it back (GIVE)."""
+    _add(f.room, n, c.shape, i, -sign)
     c.units[i] -= sign
     row = c.row[i]
-    for k in range(c.shape.shape[1]):
-        f.room[n, k] -= sign * c.shape[i, k]
-        if row >= 0:
-            b.owed[row, k] -= sign * c.shape[i, k]
-    if row >= 0 and sign > 0:
+    if row >= 0:
         b.starving[row] = False
-    if c.gang[i] and sign > 0:
-        f.log[f.marks[0]] = -1 - n
-        f.marks[0] += 1
+        for k in range(c.shape.shape[1]):
+            b.owed[row, k] -= sign * c.shape[i, k]
+
+
+@kernel
+def _empty(f: Field, n: int) -> None:
+    f.head[n] = -1
+    for k in range(f.pool.shape[1]):
+        f.pool[n, k] = 0
 
 
 @kernel
@@ -173,116 +199,128 @@ def _push(f: Field, n: int, x: int) -> None:
     else:
         f.following[f.tail[n]] = x
     f.tail[n] = x
-    f.pool[n] += f.shape[x]
+    _add(f.pool, n, f.shape, x, TAKE)
 
 
 @kernel
-def _gather(f: Field, c: Claims, b: Books, i: int, n: int, total: np.ndarray) -> int:
+def _gather(f: Field, c: Claims, b: Books, i: int, n: int) -> int:
     """Pay with the node's gathered candidates as long as their owners are in debt; how many, in ``some``."""
     m, x = 0, f.head[n]
+    f.total[0] = 0
     while x >= 0:
-        if _eligible(f, c, b, i, x):
+        if f.priority[x] < c.below[i] and _eligible(f, c, b, i, x):
             f.some[m] = x
             m += 1
-            total += f.shape[x]
-            _pay(f, b, x, 1)
+            _add(f.total, 0, f.shape, x, TAKE)
+            _pay(f.taken, b, f.payer[x], f.shape, x, TAKE)
         x = f.following[x]
     return m
 
 
 @kernel
-def _prune(f: Field, c: Claims, b: Books, i: int, n: int, m: int, total: np.ndarray) -> None:
+def _prune(f: Field, c: Claims, b: Books, i: int, n: int, m: int) -> None:
     """Choose what is needed of the first m of ``some``; the most valuable are let go first."""
-    asked, swap, room = c.shape[i], c.swap[i], f.room[n]
     for j in range(m - 1, -1, -1):
         x = f.some[j]
-        total -= f.shape[x]
-        if _enough(room, total, asked, swap):
-            _pay(f, b, x, -1)
+        _add(f.total, 0, f.shape, x, GIVE)
+        if _enough(f.room, n, f.total, 0, c.shape, i, c.swap[i]):
+            _pay(f.taken, b, f.payer[x], f.shape, x, GIVE)
         else:
-            total += f.shape[x]
+            _add(f.total, 0, f.shape, x, TAKE)
             f.state[x] = CHOSEN
 
 
 @kernel
-def _within(f: Field, total: np.ndarray) -> bool:
-    """Whether the round may still take ``total``; the first may be as large as it must."""
-    fits, nothing = True, True
-    for k in range(len(total)):
-        fits = fits and f.taken[k] + total[k] <= f.bound[k]
-        nothing = nothing and f.taken[k] == 0
-    return fits or nothing or f.marks[2] == 1
+def _settle(f: Field, c: Claims, b: Books, i: int, n: int, m: int, chosen: bool) -> None:
+    """Enter what was chosen, and gather the rest of the first m of ``some`` again."""
+    _empty(f, n)
+    for j in range(m):
+        x = f.some[j]
+        if f.state[x] == CHOSEN:
+            f.claim[x] = i
+            if c.gang[i]:
+                _write(f, x)
+            continue
+        if not chosen:
+            _pay(f.taken, b, f.payer[x], f.shape, x, GIVE)
+        _push(f, n, x)
 
 
 @kernel
-def _settle(f: Field, c: Claims, b: Books, i: int, n: int, m: int, pruned: bool) -> None:
-    """Enter what was chosen, and gather the rest of the first m of ``some`` again."""
-    f.head[n] = -1
-    f.pool[n] = 0
-    for j in range(m):
-        x = f.some[j]
-        if f.state[x] == CHOSEN and f.marks[1] == 0:
-            f.claim[x] = i
-            if c.gang[i]:
-                f.log[f.marks[0]] = x
-                f.marks[0] += 1
-            continue
-        if f.state[x] == CHOSEN or not pruned:
-            _pay(f, b, x, -1)
-        f.state[x] = MAY_GO
-        _push(f, n, x)
+def _write(f: Field, entry: int) -> None:
+    """Remember what was done for a gang: container ``entry`` taken, or one placed on node -1 - ``entry``."""
+    f.log[f.marks[0]] = entry
+    f.marks[0] += 1
 
 
 @kernel
 def _commit(f: Field, c: Claims, b: Books, i: int, n: int) -> bool:
     """Make room on node n for one container of claim i; False when that cannot be done after all."""
-    total = np.zeros(f.shape.shape[1], np.int64)
-    m = _gather(f, c, b, i, n, total)
-    enough = _enough(f.room[n], total, c.shape[i], c.swap[i])
+    m = _gather(f, c, b, i, n)
+    enough = _enough(f.room, n, f.total, 0, c.shape, i, c.swap[i])
     if enough:
-        _prune(f, c, b, i, n, m, total)
-        if not _within(f, total):
-            f.marks[1] = 1
+        _prune(f, c, b, i, n, m)
     _settle(f, c, b, i, n, m, enough)
-    if not enough or f.marks[1]:
-        return False
-    f.room[n] += total
-    f.taken[:] += total
-    _serve(f, c, b, i, n, 1)
-    return True
+    if enough:
+        _add(f.room, n, f.total, 0, TAKE)
+        _serve(f, c, b, i, n, TAKE)
+        if c.gang[i]:
+            _write(f, -1 - n)
+        if f.marks[2] == 0:
+            f.marks[1] = 1
+    return enough
 
 
 @kernel
 def _fill(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     """Serve claims from what is free or comes free by itself; the first that is still in want."""
-    if i >= end or c.swap[i]:
-        return i
-    nothing = np.zeros(f.shape.shape[1], np.int64)
+    f.total[0] = 0
     for n in range(len(f.room)):
-        while i < end and _usable(c, i, n) and _enough(f.room[n], nothing, c.shape[i], False):
-            _serve(f, c, b, i, n, 1)
+        if not c.nodes[c.mask[i], n] or (c.held[n] >= 0 and c.held[n] != c.holder[i]):
+            continue
+        while _enough(f.room, n, f.total, 0, c.shape, i, c.swap[i]):
+            _serve(f, c, b, i, n, TAKE)
+            if c.gang[i]:
+                _write(f, -1 - n)
             i = _next(c, b, i, end)
+            if i >= end:
+                return i
     return i
 
 
 @kernel
-def _walk(f: Field, c: Claims, b: Books, i: int, end: int, part: np.ndarray, warned: bool) -> int:
-    """Serve claims from the candidates of ``part``, or only those already warned; the first that is still in want."""
-    for x in part:
+def _walk(f: Field, c: Claims, b: Books, i: int, end: int, g: int, turn: int) -> int:
+    """Serve claims of group g from its candidates (turn 0: those already warned); the first that is still in want."""
+    mask, below, swap = c.mask[i], c.below[i], c.swap[i]  # the same for all of the group
+    for x in range(c.first[g], c.last[g]):
         n = f.node[x]
-        if (warned and not f.warned[x]) or not _usable(c, i, n) or not _eligible(f, c, b, i, x):
+        if f.state[x] != MAY_GO or f.priority[x] >= below or not c.nodes[mask, n]:
+            continue
+        if (turn == 0 and not f.warned[x]) or (c.held[n] >= 0 and c.held[n] != c.holder[i]):
+            continue
+        if not _eligible(f, c, b, i, x):
             continue
         _push(f, n, x)
-        while _enough(f.room[n], f.pool[n], c.shape[i], c.swap[i]) and _commit(f, c, b, i, n):
+        while _enough(f.room, n, f.pool, n, c.shape, i, swap) and _commit(f, c, b, i, n):
             i = _next(c, b, i, end)
             if i >= end:
                 break
-        if i >= end or f.marks[1]:
+        if i >= end:
             break
-    for x in part:
-        f.head[f.node[x]] = -1
-        f.pool[f.node[x]] = 0
+    for x in range(c.first[g], c.last[g]):
+        if f.head[f.node[x]] >= 0:
+            _empty(f, f.node[x])
     return i
+
+
+@kernel
+def _whole(c: Claims, b: Books, i: int) -> bool:
+    """Whether a gang is owed in full."""
+    row, whole = c.row[i], True
+    if row >= 0:
+        for k in range(c.shape.shape[1]):
+            whole = whole and b.owed[row, k] + LITTLE >= c.units[i] * c.shape[i, k]
+    return whole
 
 
 @kernel
@@ -292,54 +330,43 @@ def _undo(f: Field, c: Claims, b: Books, i: int) -> None:
         f.marks[0] -= 1
         entry = f.log[f.marks[0]]
         if entry < 0:
-            _serve(f, c, b, i, -1 - entry, -1)
+            _serve(f, c, b, i, -1 - entry, GIVE)
             continue
         f.state[entry] = MAY_GO
         f.claim[entry] = -1
-        f.room[f.node[entry]] -= f.shape[entry]
-        f.taken[:] -= f.shape[entry]
-        _pay(f, b, entry, -1)
+        _add(f.room, f.node[entry], f.shape, entry, GIVE)
+        _pay(f.taken, b, f.payer[entry], f.shape, entry, GIVE)
 
 
 @kernel
-def _whole(c: Claims, b: Books, i: int) -> bool:
-    """Whether a gang is owed in full."""
-    row = c.row[i]
-    if row >= 0:
-        for k in range(c.shape.shape[1]):
-            if b.owed[row, k] + LITTLE < c.units[i] * c.shape[i, k]:
-                return False
-    return True
-
-
-@kernel
-def _group(f: Field, c: Claims, b: Books, g: int) -> None:
-    begin, end = c.groups[g], c.groups[g + 1]
-    part = f.order[c.first[g] : c.last[g]]
-    i = _fill(f, c, b, _next(c, b, begin, end), end)
-    if i < end:
-        i = _walk(f, c, b, i, end, part, True)
-    if i < end and f.marks[1] == 0:
-        _walk(f, c, b, i, end, part, False)
+def _full(f: Field) -> bool:
+    """Whether no candidate is small enough for what the round may still take."""
+    full = False
+    for k in range(f.taken.shape[1]):
+        full = full or f.taken[0, k] + f.least[k] > f.bound[k]
+    return full and f.marks[1] == 1
 
 
 @kernel
 def choose(f: Field, c: Claims, b: Books) -> None:
     """Serve the groups of claims in turn; the outcome is in ``state``, ``claim``, ``units`` and ``room``."""
     for g in range(len(c.groups) - 1):
-        i = c.groups[g]
-        if not c.gang[i]:
-            _group(f, c, b, g)
-            if f.marks[1]:
-                break
-        elif _whole(c, b, i):
-            row = c.row[i]
-            starving = row >= 0 and b.starving[row]
-            f.marks[0] = 0
-            f.marks[2] = 1 if f.taken.max() == 0 else 0
-            _group(f, c, b, g)
-            f.marks[1:] = 0
-            if c.units[i] > 0:
-                _undo(f, c, b, i)
-                if row >= 0:
-                    b.starving[row] = starving
+        begin, end = c.groups[g], c.groups[g + 1]
+        gang, row = c.gang[begin], c.row[begin]
+        if _full(f) or (gang and not _whole(c, b, begin)):
+            continue
+        starving = row >= 0 and b.starving[row]
+        f.marks[0] = 0
+        f.marks[2] = 1 if gang and f.marks[1] == 0 else 0
+        i = _next(c, b, begin, end)
+        if i < end:
+            i = _fill(f, c, b, i, end)
+        for turn in range(f.marks[3], 2):
+            if i < end:
+                i = _walk(f, c, b, i, end, g, turn)
+        if gang and c.units[begin] > 0:
+            _undo(f, c, b, begin)
+            if row >= 0:
+                b.starving[row] = starving
+        elif gang:
+            f.marks[1] = 1
