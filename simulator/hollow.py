@@ -2,51 +2,46 @@
 
 They verify documents, check leases, take time to "run" what they are told and
 report it; only the processes are missing. A container runs for its template's
-``simulated_s`` or for ``default_s``.
+``simulated_s`` or for ``default_s``. Every document and every lease is
+verified for itself; all else is done for many nodes at once.
 """
 
-import heapq
 import itertools
-import random
-import struct
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Event
 
+import numpy as np
 import redis
 
+from controlplane.rm.records import SIGNED_LEASE, STATUS, WANTED
+from simulator.held import Held, obey
 from wire import desired, keys, status, template
-from wire.states import ContainerReason, ContainerState, Want
+from wire.desired import DesiredError, Verified
 
-_ENTRY = status.ENTRY
-_HEADER = status.HEADER
-_CRC = struct.Struct("<I")
-_OBEYED, _OBEYED_AT = struct.Struct("<II"), 20  # epoch and generation in a document's header
+_OBEYED = slice(20, 28)  # epoch and generation in a document's header
 SILENCE_S = 5.0  # shorter gaps between two reports of a node are not worth noting
 
 
 @dataclass(slots=True)
 class HollowNode:
-    """One played node. ``containers``: id -> (state, started monotonic, run time s, template hex)."""
+    """One played node and its lease keys. ``obeyed``: epoch and generation as in its last document's header."""
 
     node_id: int
-    keys: dict[int, bytes]
-    seq: int
-    epoch: int = 0
-    generation: int = 0
-    policy_version: int = 0
-    containers: dict[int, tuple[int, float, float]] = field(default_factory=dict)
-    silent_until: float = 0.0
-    heard_at: float = 0.0  # its last report, monotonic; 0 before the first
+    row: int
+    lease_keys: dict[int, bytes]
+    ready_keys: dict[int, desired.Key]
+    obeyed: bytes = bytes(8)
 
 
 @dataclass(slots=True)
 class Tally:
     """``repeated``: starts of a container that had been started before; counted with ``remember`` only.
 
-    ``withheld``: statuses that were lost on purpose. ``silences``: node id -> lengths (s) of its long gaps.
+    ``refused``: documents and leases. ``withheld``: statuses that were lost on
+    purpose. ``silences``: node id -> lengths (s) of its long gaps.
     """
 
     started: int = 0
@@ -63,13 +58,14 @@ class HollowNodes:
     """``nodes``: node id -> its lease keys by key id. ``loss``: share of statuses that never leave their node.
 
     ``remember``: keep the id of every container, to count those started twice.
+    head: (n,) ``STATUS``, what each node's next status begins with.
     """
 
     def __init__(
         self,
         url: str,
         sub_cluster_id: int,
-        nodes: dict[int, dict[int, bytes]],
+        nodes: Mapping[int, dict[int, bytes]],
         default_s: float = 1.0,
         loss: float = 0.0,
         remember: bool = False,
@@ -77,158 +73,209 @@ class HollowNodes:
         self.s = sub_cluster_id
         self.default_s = default_s
         self.loss = loss
-        self._rng = random.Random(sub_cluster_id)
+        self._rng = np.random.default_rng(sub_cluster_id)
         self._launched: set[int] | None = set() if remember else None
-        now = time.time_ns() // 1000
-        self.nodes = {n: HollowNode(n, k, now) for n, k in nodes.items()}
+        self.nodes: dict[int, HollowNode] = {}
+        self.ids = np.zeros(0, np.int64)
+        self.head = np.zeros(0, STATUS)
+        self.held = Held(0)
+        self.silent_until, self.heard_at = np.zeros(0), np.zeros(0)  # monotonic; 0 before its first report
         self.tally = Tally()
         self._redis = redis.Redis.from_url(url, socket_timeout=10)
-        self._pubsub = self._redis.pubsub(ignore_subscribe_messages=True)
         self._durations: dict[bytes, float] = {}
-        self._ends: list[tuple[float, int, int]] = []  # (due, node, container)
+        self.add(nodes)
+
+    def add(self, nodes: Mapping[int, dict[int, bytes]]) -> None:
+        """Play these nodes too, or again with other keys."""
+        for node_id, lease_keys in nodes.items():
+            row = self.nodes[node_id].row if node_id in self.nodes else len(self.nodes)
+            ready = {number: desired.Key(key) for number, key in lease_keys.items()}
+            self.nodes[node_id] = HollowNode(node_id, row, lease_keys, ready)
+        old, size = len(self.ids), len(self.nodes)
+        self.ids = np.array(list(self.nodes), np.int64)
+        head = np.zeros(size, STATUS)
+        head[:old] = self.head
+        head["magic"], head["version"], head["node"] = status.MAGIC, status.VERSION, self.ids
+        head["disk_free_mib"], head["cpu_milli"], head["memory_mib"] = 100_000, 100, 1000
+        for node_id in nodes:  # one that starts anew knows no document, and counts from the time on
+            row = self.nodes[node_id].row
+            head["seq"][row], head["epoch"][row], head["generation"][row] = time.time_ns() // 1000, 0, 0
+        self.head = head
+        self.held.more(size)
+        self.silent_until = np.concatenate((self.silent_until, np.zeros(size - old)))
+        self.heard_at = np.concatenate((self.heard_at, np.zeros(size - old)))
 
     def run(self, stop: Event, heartbeat_s: float = 1.0, tick_s: float = 0.02) -> None:
         """Play until ``stop``."""
-        self._pubsub.psubscribe(keys.wake_channel(self.s, 0)[:-1] + "*")
-        prefix = len(keys.wake_channel(self.s, 0)) - 1
+        wakes = Wakes(self._redis, self.s)
         beat = itertools.cycle(self._slices(max(1, round(heartbeat_s / tick_s))))
-        due = set(self.nodes)
+        woken = set(self.nodes)
         while not stop.is_set():
             began = time.monotonic()
             beating = set(next(beat))
-            woken = self._woken(prefix) | beating | due
-            due = set()
-            changed = self._obey(n for n in woken if n in self.nodes)
+            woken |= (wakes.take() & self.nodes.keys()) | beating
+            changed = self._obey(woken)
+            woken = set()
             changed |= self._finish(time.monotonic())
             self._report(changed, beating)
             time.sleep(max(0.0, tick_s - (time.monotonic() - began)))
-        for node in self.nodes.values():
-            self._note_silence(node, time.monotonic())
+        self._note_silences(np.arange(len(self.ids)), time.monotonic())
+        wakes.close()
 
     def _slices(self, parts: int) -> list[list[int]]:
         ids = sorted(self.nodes)
         return [ids[i::parts] for i in range(parts)]
 
-    def _woken(self, prefix: int) -> set[int]:
-        found = set()
-        while (message := self._pubsub.get_message(timeout=0)) is not None:
-            if message["type"] == "pmessage":
-                found.add(int(message["channel"][prefix:]))
-        return found
+    def _rows(self, ids: Iterable[int]) -> np.ndarray:
+        return np.array([self.nodes[n].row for n in ids], np.int64)
 
     def _obey(self, woken: Iterable[int]) -> set[int]:
+        """Read these nodes' documents and do what the new ones say; the nodes that had one."""
         ids = list(woken)
-        changed = set()
         if not ids:
-            return changed
-        bodies = self._redis.mget([keys.desired(self.s, n) for n in ids])
-        fresh: list[tuple[HollowNode, desired.Desired]] = []
-        for node_id, body in zip(ids, bodies, strict=True):
+            return set()
+        fresh: list[tuple[HollowNode, Verified]] = []
+        for node_id, body in zip(ids, self._redis.mget([keys.desired(self.s, n) for n in ids]), strict=True):
             node = self.nodes[node_id]
             # The epoch and generation stand at fixed places: skip unread what is obeyed already.
-            if body is None or _OBEYED.unpack_from(body, _OBEYED_AT) == (node.epoch, node.generation):
+            if body is None or body[_OBEYED] == node.obeyed:
                 continue
-            doc = desired.decode(body, node_id, node.keys)
-            if (doc.epoch, doc.generation) > (node.epoch, node.generation):
+            try:
+                doc = desired.verify(body, node_id, node.ready_keys)
+            except DesiredError:
+                self.tally.refused += 1
+                continue
+            head = self.head[node.row]
+            if (doc.epoch, doc.generation) > (head["epoch"], head["generation"]):
+                node.obeyed = body[_OBEYED]
                 fresh.append((node, doc))
-        self._learn(doc for _, doc in fresh)
-        now = time.monotonic()
-        for node, doc in fresh:
-            self._take(node, doc, now)
-            changed.add(node.node_id)
-        self.tally.documents += len(fresh)
-        return changed
+        if fresh:
+            self._take([node for node, _ in fresh], [doc for _, doc in fresh], time.monotonic())
+        return {node.node_id for node, _ in fresh}
 
-    def _learn(self, docs: Iterable[desired.Desired]) -> None:
+    def _take(self, nodes: list[HollowNode], docs: list[Verified], now: float) -> None:
+        rows = np.array([node.row for node in nodes], np.int64)
+        numbers = np.array([(d.epoch, d.generation, d.policy_version) for d in docs], np.uint32)
+        for at, name in enumerate(("epoch", "generation", "policy_version")):
+            self.head[name][rows] = numbers[:, at]
+        wanted = np.frombuffer(b"".join([d.entries for d in docs]), WANTED)
+        sizes = np.array([len(d.entries) for d in docs], np.int64) // WANTED.itemsize
+        position = np.arange(len(rows))
+        owner = np.repeat(position, sizes)
+        starts, run_s = self._leased(wanted["id"], docs, numbers[:, 0])
+        holder = np.repeat(position, self.held.count[rows])
+        held, owner, started = obey(
+            self.held.of(rows), holder, wanted["id"], wanted["want"], owner, now, starts, run_s
+        )  # fmt: skip
+        self.held.put(rows, np.bincount(owner, minlength=len(rows)), held)
+        self._remember(wanted["id"][started])
+        self.tally.documents += len(docs)
+
+    def _leased(self, ids: np.ndarray, docs: list[Verified], epochs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of each container: 1 with a lease, -1 with one that has expired or is of a later epoch; and its run time."""
+        starts, run_s = np.zeros(len(ids), np.int8), np.full(len(ids), self.default_s)
+        leases = np.frombuffer(b"".join([d.leases for d in docs]), SIGNED_LEASE)
+        if not len(leases) or not len(ids):
+            return starts, run_s
+        sizes = [len(d.leases) // SIGNED_LEASE.itemsize for d in docs]
+        good = (leases["expires_at"] >= time.time()) & (leases["epoch"] <= np.repeat(epochs, sizes))
+        self.tally.refused += int((~good).sum())
+        digests = leases["template"].tolist()
+        self._learn(set(digests))
+        order = np.argsort(ids)
+        at = order[np.minimum(np.searchsorted(ids, leases["container"], sorter=order), len(ids) - 1)]
+        named = ids[at] == leases["container"]
+        starts[at[named]] = np.where(good[named], 1, -1)
+        run_s[at[named]] = np.array([self._durations.get(d, self.default_s) for d in digests])[named]
+        return starts, run_s
+
+    def _learn(self, digests: set[bytes]) -> None:
         """Run times of templates not seen before."""
-        new = list({lease.template for doc in docs for lease in doc.leases.values()} - self._durations.keys())
+        new = list(digests - self._durations.keys())
         if new:
             bodies = self._redis.mget([keys.template(self.s, digest.hex()) for digest in new])
             for digest, body in zip(new, bodies, strict=True):
                 if body is not None:
                     self._durations[digest] = template.decode(body, digest).simulated_s or self.default_s
 
-    def _take(self, node: HollowNode, doc: desired.Desired, now: float) -> None:
-        node.epoch, node.generation, node.policy_version = doc.epoch, doc.generation, doc.policy_version
-        held = node.containers
-        for cid in [c for c in held if c not in doc.entries]:
-            del held[cid]
-        for cid, want in doc.entries.items():
-            known = held.get(cid)
-            if want == Want.STOP and known and known[0] < ContainerState.SUCCEEDED:
-                held[cid] = (ContainerState.KILLED, known[1], now - known[1])
-            elif known is None and want == Want.RUN and (lease := doc.leases.get(cid)):
-                run_s = self._durations.get(lease.template, self.default_s)
-                held[cid] = (ContainerState.RUNNING, now, run_s)
-                heapq.heappush(self._ends, (now + run_s, node.node_id, cid))
-                self.tally.started += 1
-                self._remember(cid)
-            elif known is None and want == Want.STOP:
-                held[cid] = (ContainerState.KILLED, now, 0.0)
-
-    def _remember(self, cid: int) -> None:
+    def _remember(self, started: np.ndarray) -> None:
+        self.tally.started += len(started)
         if self._launched is not None:
-            self.tally.repeated += cid in self._launched
-            self._launched.add(cid)
+            ids = started.tolist()
+            self.tally.repeated += sum(cid in self._launched for cid in ids)
+            self._launched.update(ids)
 
     def _finish(self, now: float) -> set[int]:
-        changed = set()
-        while self._ends and self._ends[0][0] <= now:
-            _, node_id, cid = heapq.heappop(self._ends)
-            held = self.nodes[node_id].containers
-            known = held.get(cid)
-            if known and known[0] == ContainerState.RUNNING:
-                held[cid] = (ContainerState.SUCCEEDED, known[1], known[2])
-                changed.add(node_id)
-                self.tally.finished += 1
-        return changed
+        rows = self.held.finish(now)
+        self.tally.finished += len(rows)
+        return set(self.ids[rows].tolist())
 
     def silence(self, node_ids: Iterable[int], until: float) -> None:
         """Cut these nodes off until ``until`` (monotonic): they neither read nor report."""
-        for node_id in node_ids:
-            self.nodes[node_id].silent_until = until
+        self.silent_until[self._rows(node_ids)] = until
 
     def _report(self, changed: set[int], beating: set[int]) -> None:
         now = time.monotonic()
-        heard = [n for n in changed | beating if self.nodes[n].silent_until <= now and not self._lost()]
-        if not heard:
+        rows = self._rows(changed | beating)
+        rows = rows[self.silent_until[rows] <= now]
+        if self.loss:
+            lost = self._rng.random(len(rows)) < self.loss
+            self.tally.withheld += int(lost.sum())
+            rows = rows[~lost]
+        if not len(rows):
             return
+        ids = self.ids[rows].tolist()
         pipe = self._redis.pipeline(transaction=False)
-        writes = {keys.status(self.s, n): self._status(self.nodes[n], now) for n in heard}
-        pipe.mset(writes)
-        news = {str(n): 0 for n in heard if n in changed}
+        pipe.mset(dict(zip([keys.status(self.s, n) for n in ids], self._statuses(rows, now), strict=True)))
+        news = {n: 0 for n in ids if n in changed}
         if news:
             pipe.zadd(keys.dirty(self.s), news)
         pipe.execute()
-        self.tally.statuses += len(writes)
+        self.tally.statuses += len(ids)
 
-    def _lost(self) -> bool:
-        if not self.loss or self._rng.random() >= self.loss:
-            return False
-        self.tally.withheld += 1
-        return True
+    def _statuses(self, rows: np.ndarray, now: float) -> list[bytes]:
+        """The next status of each of these nodes."""
+        self._note_silences(rows, now)
+        self.head["seq"][rows] += 1
+        heads, counts = self.head[rows], self.held.count[rows]
+        heads["entries"] = counts
+        reports = self.held.reports(rows, now).tobytes()
+        blank, size = heads.tobytes(), STATUS.itemsize
+        ends = (np.cumsum(counts) * status.RECORD_BYTES).tolist()
+        bodies = [reports[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        heads["crc"] = [
+            zlib.crc32(body, zlib.crc32(blank[at : at + size]))
+            for body, at in zip(bodies, range(0, len(blank), size), strict=True)
+        ]
+        signed = heads.tobytes()
+        return [signed[at : at + size] + body for body, at in zip(bodies, range(0, len(signed), size), strict=True)]
 
-    def _note_silence(self, node: HollowNode, now: float) -> None:
-        if node.heard_at and now - node.heard_at >= SILENCE_S:
-            self.tally.silences.setdefault(node.node_id, []).append(round(now - node.heard_at, 3))
-        node.heard_at = now
+    def _note_silences(self, rows: np.ndarray, now: float) -> None:
+        gaps = now - self.heard_at[rows]
+        for i in np.flatnonzero((self.heard_at[rows] > 0) & (gaps >= SILENCE_S)).tolist():
+            self.tally.silences.setdefault(int(self.ids[rows[i]]), []).append(round(float(gaps[i]), 3))
+        self.heard_at[rows] = now
 
-    def _status(self, node: HollowNode, now: float) -> bytes:
-        node.seq += 1
-        self._note_silence(node, now)
-        pack = _ENTRY.pack
-        body = b"".join(
-            pack(
-                cid, state, 0, ContainerReason.STOPPED if state == ContainerState.KILLED else 0, 0,
-                int((now - started if state == ContainerState.RUNNING else run_s) * 1000), 16, 10, 0,
-            )
-            for cid, (state, started, run_s) in node.containers.items()
-        )  # fmt: skip
-        head = bytearray(
-            _HEADER.pack(
-                status.MAGIC, status.VERSION, node.node_id, node.seq, node.epoch, node.generation,
-                node.policy_version, 0, len(node.containers), 100_000, 100, 1000, 0,
-            )
-        )  # fmt: skip
-        _CRC.pack_into(head, 44, zlib.crc32(body, zlib.crc32(head)))
-        return bytes(head) + body
+
+class Wakes:
+    """The wake channels of all nodes of a sub-cluster, on a connection of its own."""
+
+    def __init__(self, client: "redis.Redis[bytes]", sub_cluster_id: int):
+        self._pool = client.connection_pool
+        self._connection = self._pool.get_connection()
+        prefix = keys.wake_channel(sub_cluster_id, 0)[:-1]
+        self._prefix = len(prefix)
+        self._connection.send_command("PSUBSCRIBE", prefix + "*")
+
+    def take(self) -> set[int]:
+        """Nodes woken since the last call. Leaner than redis-py's own loop, which costs as much as a document."""
+        found = set()
+        while self._connection.can_read(0):
+            kind, *_, channel, _ = self._connection.read_response()
+            if kind == b"pmessage":
+                found.add(int(channel[self._prefix :]))
+        return found
+
+    def close(self) -> None:
+        self._connection.disconnect()
+        self._pool.release(self._connection)

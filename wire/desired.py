@@ -12,6 +12,7 @@ import hmac
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 VERSION = 1
 MAGIC = b"HD"
@@ -20,6 +21,8 @@ HEADER = struct.Struct("<2sH8sIIIIIIII")  # magic version writer sub node epoch 
 ENTRY = struct.Struct("<qB")
 LEASE = struct.Struct("<qIqHHIIQIIQIII32s")
 LEASE_BYTES = LEASE.size + MAC_BYTES
+_LEASE_START = struct.Struct("<qI")  # container node
+_LEASE_KEY, _LEASE_KEY_AT = struct.Struct("<I"), LEASE.size - 36
 WRITER_RM = b"rm"
 _HASH_BLOCK = 64  # bytes SHA-256 takes at a time
 
@@ -171,18 +174,21 @@ def encode(doc: Desired, key_id: int, key: bytes) -> bytes:
     )
 
 
-def _decode_lease(data: bytes, keys: Mapping[int, bytes]) -> Lease:
-    lease = Lease(*LEASE.unpack_from(data))
-    key = keys.get(lease.key_id)
-    if key is None:
-        raise DesiredError(f"a lease is signed with the unknown key {lease.key_id}")
-    if not hmac.compare_digest(mac(key, data[: LEASE.size]), data[LEASE.size :]):
-        raise DesiredError(f"the signature of the lease for container {lease.container_id} does not match")
-    return lease
+class Verified(NamedTuple):
+    """What a signed document says of itself, and its packed ``ENTRY`` and signed ``LEASE`` records."""
+
+    writer: bytes
+    sub_cluster: int
+    node_id: int
+    epoch: int
+    generation: int
+    policy_version: int
+    entries: bytes
+    leases: bytes
 
 
-def decode(data: bytes, node_id: int, keys: Mapping[int, bytes]) -> Desired:
-    """Verify and read a document meant for ``node_id``.
+def verify(data: bytes, node_id: int, keys: Mapping[int, Key]) -> Verified:
+    """A document meant for ``node_id`` whose signature, and each of its leases', is right.
 
     ``keys``: key id -> this node's key; current and previous. Raises
     ``DesiredError``; a caller obeys nothing of a document that raises. Whether
@@ -200,18 +206,35 @@ def decode(data: bytes, node_id: int, keys: Mapping[int, bytes]) -> Desired:
     key = keys.get(key_id)
     if key is None:
         raise DesiredError(f"signed with the unknown key {key_id}")
-    if not hmac.compare_digest(mac(key, data[:-MAC_BYTES]), data[-MAC_BYTES:]):
+    if not hmac.compare_digest(key.mac(data[:-MAC_BYTES]), data[-MAC_BYTES:]):
         raise DesiredError("the signature does not match")
-    at = HEADER.size
-    entries = dict(ENTRY.iter_unpack(data[at : at + n * ENTRY.size]))
-    at += n * ENTRY.size
-    leases = {}
-    for i in range(m):
-        lease = _decode_lease(data[at + i * LEASE_BYTES : at + (i + 1) * LEASE_BYTES], keys)
-        if lease.node_id != node_id:
-            raise DesiredError(f"a lease is for node {lease.node_id}, this is node {node_id}")
-        leases[lease.container_id] = lease
-    return Desired(writer.rstrip(b"\0"), sub, node, epoch, gen, policy, entries, leases)
+    split = HEADER.size + n * ENTRY.size
+    for at in range(split, len(data) - MAC_BYTES, LEASE_BYTES):
+        _verify_lease(data, at, node_id, keys)
+    return Verified(
+        writer.rstrip(b"\0"), sub, node, epoch, gen, policy, data[HEADER.size : split], data[split:-MAC_BYTES]
+    )
+
+
+def _verify_lease(data: bytes, at: int, node_id: int, keys: Mapping[int, Key]) -> None:
+    end = at + LEASE.size
+    (key_id,) = _LEASE_KEY.unpack_from(data, at + _LEASE_KEY_AT)
+    key = keys.get(key_id)
+    if key is None:
+        raise DesiredError(f"a lease is signed with the unknown key {key_id}")
+    container, node = _LEASE_START.unpack_from(data, at)
+    if not hmac.compare_digest(key.mac(data[at:end]), data[end : end + MAC_BYTES]):
+        raise DesiredError(f"the signature of the lease for container {container} does not match")
+    if node != node_id:
+        raise DesiredError(f"a lease is for node {node}, this is node {node_id}")
+
+
+def decode(data: bytes, node_id: int, keys: Mapping[int, bytes]) -> Desired:
+    """``verify``, and everything in it by container."""
+    v = verify(data, node_id, {number: Key(key) for number, key in keys.items()})
+    leases = [Lease(*LEASE.unpack_from(v.leases, at)) for at in range(0, len(v.leases), LEASE_BYTES)]
+    entries = dict(ENTRY.iter_unpack(v.entries))
+    return Desired(*v[:6], entries, {lease.container_id: lease for lease in leases})
 
 
 def digest(data: bytes) -> bytes:

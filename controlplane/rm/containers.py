@@ -22,7 +22,7 @@ SHARED = np.dtype(
 class ContainerTable:
     """One slot per live container.
 
-    node: position in the node table. owner: row of its group in the ask table,
+    node: position in the node table. ask: row of its group in the ask table,
     which ``owners`` and ``shared`` have too. want: wire.states.Want. added:
     generation of the first document that names it. echoed: its node has
     reported it, so the lease need not be sent again. seen_round: last round a
@@ -30,7 +30,7 @@ class ContainerTable:
     """
 
     _COLUMNS = {
-        "id": np.int64, "node": np.int32, "owner": np.int32, "state": np.int8, "want": np.int8, "task": np.int32,
+        "id": np.int64, "node": np.int32, "ask": np.int32, "state": np.int8, "want": np.int8, "task": np.int32,
         "attempt": np.int16, "gpus": np.int64, "added": np.int64, "echoed": np.bool_, "live": np.bool_,
         "seen_round": np.int64, "allocated_us": np.int64, "started_us": np.int64, "memory": np.int32,
         "cpu_ms": np.int64, "ran_ms": np.int64,
@@ -46,7 +46,7 @@ class ContainerTable:
 
     id: np.ndarray
     node: np.ndarray
-    owner: np.ndarray
+    ask: np.ndarray
     state: np.ndarray
     want: np.ndarray
     task: np.ndarray
@@ -73,7 +73,7 @@ class ContainerTable:
         self._free = np.concatenate((np.arange(size - 1, old - 1, -1), self._free))
 
     def add(self, job: JobEntry, group: GroupEntry, ids: np.ndarray) -> np.ndarray:
-        """Slots for new containers of one group, cleared but for ``id`` and ``owner``: (k,) int64. ids: rising."""
+        """Slots for new containers of one group, cleared but for ``id`` and ``ask``: (k,) int64. ids: rising."""
         k = len(ids)
         if len(self._free) < k:
             self._grow(k)
@@ -81,7 +81,7 @@ class ContainerTable:
         self._free = self._free[: len(self._free) - k]
         for name in self._COLUMNS:
             getattr(self, name)[slots] = 0
-        self.id[slots], self.owner[slots], self.live[slots] = ids, group.row, True
+        self.id[slots], self.ask[slots], self.live[slots] = ids, group.row, True
         self._index.add(ids, slots, self)
         self._own(job, group)
         group.slots.update(slots.tolist())
@@ -103,13 +103,13 @@ class ContainerTable:
 
     def owner_of(self, slot: int) -> Owner:
         """The job and group of the container in ``slot``."""
-        found = self.owners[self.owner[slot]]
+        found = self.owners[self.ask[slot]]
         assert found is not None
         return found
 
     def drop(self, slots: np.ndarray) -> None:
         """Forget ended containers: each slot once, of one owner after the other."""
-        owners = self.owner[slots]
+        owners = self.ask[slots]
         for some in np.split(slots, np.flatnonzero(np.diff(owners)) + 1):
             self.owner_of(some[0])[1].slots.difference_update(some.tolist())
         self.live[slots] = False

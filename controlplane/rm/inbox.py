@@ -6,27 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from controlplane.rm.records import REPORT, STATUS
 from wire import status
 from wire.states import ContainerReason, ContainerState
 
-ENTRY = np.dtype(
-    [
-        ("id", "<i8"), ("state", "u1"), ("spare", "u1"), ("reason", "<u2"), ("exit_code", "<i4"), ("ran_ms", "<u4"),
-        ("memory_mib", "<u4"), ("cpu_ms", "<u4"), ("spare2", "<u4"),
-    ]
-)  # fmt: skip
-assert ENTRY.itemsize == status.RECORD_BYTES
-
-HEADER = np.dtype(
-    {
-        "names": ["magic", "version", "node", "seq", "epoch", "generation", "policy_version", "health", "entries",
-                  "disk_free_mib", "cpu_milli", "memory_mib", "crc"],
-        "formats": ["S2", "<u2", "<u4", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u4", "<u4", "<u4", "<u4"],
-        "offsets": [0, 2, 4, 8, 16, 20, 24, 28, 30, 32, 36, 40, 44],
-        "itemsize": 64,
-    }
-)  # fmt: skip
-assert HEADER.itemsize == status.HEADER.size
 _TAKEN = ("seq", "epoch", "generation", "policy_version", "health", "disk_free_mib", "cpu_milli", "memory_mib",
           "entries")  # fmt: skip
 
@@ -43,7 +26,7 @@ class Inbox:
 
     at: (k,) int64 node positions. heads: (k, 9) int64 of seq, epoch,
     generation, policy_version, health, disk_free_mib, cpu_milli, memory_mib,
-    entries. owner: (e,) int64 position of each entry's node. entries: (e,) ``ENTRY``.
+    entries. owner: (e,) int64 position of each entry's node. entries: (e,) ``REPORT``.
     rejected: how many statuses were malformed or older than what was known.
     """
 
@@ -62,14 +45,14 @@ def read(
     there = np.flatnonzero(sizes >= 0)
     fits = there[_sized(sizes[there])]
     bodies = [p for p in (payloads[i] for i in fits.tolist()) if p is not None]
-    heads = np.frombuffer(b"".join([p[: HEADER.itemsize] for p in bodies]), HEADER)
+    heads = np.frombuffer(b"".join([p[: STATUS.itemsize] for p in bodies]), STATUS)
     ids, at = np.array(node_ids, np.int64)[fits], np.array(positions, np.int64)[fits]
     known = known_seq[at]
     read = np.flatnonzero(_sound(heads, ids, sizes[fits]))
     intact = (_intact(bodies[i], crc) for i, crc in zip(read.tolist(), heads["crc"][read].tolist(), strict=True))
     read = read[np.fromiter(intact, np.bool_, len(read))]
     counts = heads["entries"][read].astype(np.int64)
-    entries = np.frombuffer(b"".join([bodies[i][HEADER.itemsize :] for i in read.tolist()]), ENTRY)
+    entries = np.frombuffer(b"".join([bodies[i][STATUS.itemsize :] for i in read.tolist()]), REPORT)
     sane = _sane(entries, counts)
     # The last status is met again at every sweep; a node never counts backwards: somebody has put an old one back.
     rejected = len(there) - int((sane & (heads["seq"][read] >= known[read])).sum())
@@ -83,7 +66,7 @@ def read(
 
 def _sized(sizes: np.ndarray) -> np.ndarray:
     """Which lengths a status may have."""
-    found: np.ndarray = (sizes >= HEADER.itemsize) & (sizes <= status.MAX_BYTES) & (sizes % status.RECORD_BYTES == 0)
+    found: np.ndarray = (sizes >= STATUS.itemsize) & (sizes <= status.MAX_BYTES) & (sizes % status.RECORD_BYTES == 0)
     return found
 
 
@@ -91,7 +74,7 @@ def _sound(heads: np.ndarray, node_ids: np.ndarray, sizes: np.ndarray) -> np.nda
     """Which headers speak of their node and fit their length."""
     found: np.ndarray = (heads["magic"] == status.MAGIC) & (heads["version"] == status.VERSION)
     found &= (heads["node"] == node_ids) & (heads["seq"] < 1 << 63)
-    found &= heads["entries"].astype(np.int64) * status.RECORD_BYTES + HEADER.itemsize == sizes
+    found &= heads["entries"].astype(np.int64) * status.RECORD_BYTES + STATUS.itemsize == sizes
     return found
 
 

@@ -78,7 +78,7 @@ def move(m: Memory, c: Changes, slots: np.ndarray, states: np.ndarray, ran_ms: n
 def _steps(m: Memory, slots: np.ndarray, states: np.ndarray) -> np.ndarray:
     """The log's entries of containers that go from the state they are known in to these."""
     t, rows = m.containers, np.zeros(len(slots), TRANSITION)
-    shared = t.shared[t.owner[slots]]
+    shared = t.shared[t.ask[slots]]
     rows["container"], rows["task"], rows["node"] = t.id[slots], t.task[slots], m.nodes.id[t.node[slots]]
     rows["job"], rows["group"] = shared["job"], shared["group"]
     rows["old"], rows["new"] = t.state[slots], states
@@ -110,7 +110,7 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     if not len(endings):
         return
     t = m.containers
-    owners = t.owner[endings["slot"]]
+    owners = t.ask[endings["slot"]]
     order = np.lexsort((endings["state"] != ContainerState.SUCCEEDED, owners))
     endings, owners = endings[order], owners[order]
     slots = endings["slot"]
@@ -158,7 +158,7 @@ def _record_end(m: Memory, c: Changes, endings: np.ndarray) -> None:
 def _task_rows(m: Memory, c: Changes, endings: np.ndarray) -> np.ndarray:
     """Rows of the tasks whose attempts ended, but for what their group makes of it."""
     t, slots, rows = m.containers, endings["slot"], np.zeros(len(endings), TASK)
-    shared = t.shared[t.owner[slots]]
+    shared = t.shared[t.ask[slots]]
     rows["submitted_on"], rows["job"], rows["group"] = shared["day"], shared["job"], shared["group"]
     rows["index"], rows["container"] = t.task[slots], t.id[slots]
     rows["exit_code"], rows["finished_us"] = endings["exit_code"], c.at_us

@@ -5,18 +5,10 @@ from itertools import pairwise
 import numpy as np
 
 from controlplane.rm.memory import Memory
+from controlplane.rm.records import LEASE, WANTED
 from wire import desired
 from wire.states import NodeState, Want
 
-_ENTRY = np.dtype([("id", "<i8"), ("want", "u1")])
-_LEASE = np.dtype(
-    [
-        ("container", "<i8"), ("node", "<u4"), ("job", "<i8"), ("group", "<u2"), ("attempt", "<u2"), ("task", "<u4"),
-        ("epoch", "<u4"), ("expires_at", "<i8"), ("memory_mib", "<u4"), ("vcores_milli", "<u4"), ("gpus", "<i8"),
-        ("tenant", "<u4"), ("timeout_s", "<u4"), ("key_id", "<u4"), ("template", "V32"),
-    ]
-)  # fmt: skip
-assert _ENTRY.itemsize == desired.ENTRY.size and _LEASE.itemsize == desired.LEASE.size
 TEMPLATE_REFRESH_S = 6 * 3600
 
 
@@ -45,14 +37,14 @@ def documents(
     slots, starts = t.by_node(due)
     fresh = t.added[slots] == 0
     t.added[slots[fresh]] = np.repeat(generations, np.diff(starts))[fresh]
-    entries = np.empty(len(slots), _ENTRY)
+    entries = np.empty(len(slots), WANTED)
     entries["id"], entries["want"] = t.id[slots], t.want[slots]
     unheard = ~t.echoed[slots] & (t.want[slots] == Want.RUN)
     leases = _leases(m, slots[unheard], signer.key_id, expires_at).tobytes()
     lease_starts = np.r_[0, np.cumsum(unheard)][starts]
 
     packed, out = entries.tobytes(), {}
-    e_bytes, l_bytes = (starts * _ENTRY.itemsize).tolist(), (lease_starts * _LEASE.itemsize).tolist()
+    e_bytes, l_bytes = (starts * WANTED.itemsize).tolist(), (lease_starts * LEASE.itemsize).tolist()
     columns = zip(m.nodes.id[due].tolist(), generations.tolist(), pairwise(e_bytes), pairwise(l_bytes), strict=True)
     for node_id, generation, (e0, e1), (l0, l1) in columns:
         key = signer.key(node_id)
@@ -64,9 +56,9 @@ def documents(
 
 
 def _leases(m: Memory, slots: np.ndarray, key_id: int, expires_at: int) -> np.ndarray:
-    """Leave to start each of these containers, unsigned: (k,) ``_LEASE``."""
-    t, rows = m.containers, np.zeros(len(slots), _LEASE)
-    shared = t.shared[t.owner[slots]]
+    """Leave to start each of these containers, unsigned: (k,) ``LEASE``."""
+    t, rows = m.containers, np.zeros(len(slots), LEASE)
+    shared = t.shared[t.ask[slots]]
     rows["container"], rows["node"] = t.id[slots], m.nodes.id[t.node[slots]]
     rows["attempt"], rows["task"], rows["gpus"] = t.attempt[slots], t.task[slots], t.gpus[slots]
     rows["epoch"], rows["expires_at"], rows["key_id"] = m.epoch, expires_at, key_id
@@ -78,7 +70,7 @@ def _leases(m: Memory, slots: np.ndarray, key_id: int, expires_at: int) -> np.nd
 def _templates(m: Memory, slots: np.ndarray, monotonic: float) -> dict[bytes, bytes]:
     """Templates these containers need that were not put for a while, by digest."""
     found = {}
-    _, first = np.unique(m.containers.owner[slots], return_index=True)
+    _, first = np.unique(m.containers.ask[slots], return_index=True)
     for slot in slots[first].tolist():
         _, group = m.containers.owner_of(slot)
         if monotonic - group.published_at > TEMPLATE_REFRESH_S:

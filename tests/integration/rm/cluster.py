@@ -55,19 +55,24 @@ class Nodes(HollowNodes):
         ids = set(self.nodes) - set(cut)
         self._report(self._obey(ids), ids)
 
-    def held(self) -> dict[int, int]:
+    def all_held(self) -> dict[int, int]:
         """Container id -> state, over all nodes."""
-        return {cid: entry[0] for node in self.nodes.values() for cid, entry in node.containers.items()}
+        return {cid: state for node in self.nodes for cid, state in self.holds(node).items()}
+
+    def holds(self, node_id: int) -> dict[int, int]:
+        """Container id -> state of one node."""
+        return dict(self.held.each(self.nodes[node_id].row))
 
     def finish(self, state: ContainerState = ContainerState.SUCCEEDED, ids: set[int] | None = None) -> int:
         """End running containers (all of them, or ``ids``); how many. They report at the next step."""
-        ended = 0
-        for node in self.nodes.values():
-            for cid, (was, started, _) in list(node.containers.items()):
-                if was == ContainerState.RUNNING and (ids is None or cid in ids):
-                    node.containers[cid] = (state, started, 0.0)
-                    ended += 1
-        return ended
+        return self.held.end(ids, state)
+
+    def lose(self, node_id: int, cid: int) -> None:
+        """The node no longer knows this container."""
+        row = np.array([self.nodes[node_id].row])
+        held = self.held.of(row)
+        held = held[held["report"]["id"] != cid]
+        self.held.put(row, np.array([len(held)]), held)
 
 
 class Leading:
@@ -141,8 +146,7 @@ class Cluster:
         values = {"memory_mib": 4096, "vcores_milli": 4000, "gpus": 2, "labels": {"name": name}} | more
         (session,) = node_actions.bulk_register(self.sub, [Register("", name, "r", **values)])
         lease_keys = {int(k): bytes.fromhex(v) for k, v in session.lease_keys.items()}
-        played = Nodes(settings.REDIS_URL, self.sub.pk, {session.node_id: lease_keys})
-        self.nodes.nodes |= played.nodes
+        self.nodes.add({session.node_id: lease_keys})
         return session.node_id
 
     def revoke(self, node_id: int) -> None:

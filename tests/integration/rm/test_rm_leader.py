@@ -46,7 +46,7 @@ def serving(cluster: Cluster, run_s: float, pace: Pace = QUICK) -> Iterator[Holl
     loop = Leader(
         it.rounds, it.memory, it.store, it.bus, it.clock, "test", pace, lambda jobs: None, AnsweredClock()
     )  # fmt: skip
-    nodes = {n: node.keys for n, node in cluster.nodes.nodes.items()}
+    nodes = {n: node.lease_keys for n, node in cluster.nodes.nodes.items()}
     played = HollowNodes(settings.REDIS_URL, cluster.sub.pk, nodes, run_s)
     with thread(lambda: loop.run(stop)) as t, thread(lambda: played.run(stop, heartbeat_s=0.1, tick_s=0.01)):
         try:

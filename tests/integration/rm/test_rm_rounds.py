@@ -54,7 +54,7 @@ def test_a_job_of_two_phases_runs_to_its_end(cluster: Cluster) -> None:
     assert cluster.one("SELECT sum(containers) FROM statestore_usagehour") == 7
     leader.round()  # the nodes hear that their reports arrived
     cluster.nodes.step()
-    assert cluster.nodes.held() == {}
+    assert cluster.nodes.all_held() == {}
 
 
 def test_an_idle_round_writes_nothing(cluster: Cluster) -> None:
@@ -132,7 +132,7 @@ def test_a_kill_stops_what_runs_and_starts_nothing_that_waits(cluster: Cluster) 
     leader.round()
     cluster.nodes.step()
     leader.round()
-    assert len(cluster.nodes.held()) == 8
+    assert len(cluster.nodes.all_held()) == 8
     cluster.kill(job, "not needed")
     assert leader.round().placed == 0
     cluster.nodes.step()
@@ -285,7 +285,7 @@ def test_a_rebuilt_memory_equals_the_one_kept(cluster: Cluster, seed: int) -> No
         if jobs and rng.random() < 0.1 and cluster.job(jobs[-1]).state < 10:
             cluster.kill(jobs[-1])
         cut = [int(rng.choice(cluster.ids))] if rng.random() < 0.15 else []
-        held = [c for c, state in cluster.nodes.held().items() if state == 2 and rng.random() < 0.5]
+        held = [c for c, state in cluster.nodes.all_held().items() if state == 2 and rng.random() < 0.5]
         kind = ContainerState.FAILED if rng.random() < 0.25 else ContainerState.SUCCEEDED
         cluster.nodes.finish(kind, set(held))
         cluster.nodes.step(*cut)
@@ -306,11 +306,11 @@ def test_a_hostile_status_changes_nothing_it_may_not(cluster: Cluster) -> None:
     leader.round()
     before = cluster.rows("SELECT * FROM statestore_container ORDER BY id"), story(leader.memory)
     thief, victim = cluster.ids
-    theirs = [c for c, (_, _, _) in cluster.nodes.nodes[victim].containers.items()]
-    own = list(cluster.nodes.nodes[thief].containers)
-    seq = cluster.nodes.nodes[thief].seq + 1
-    node = cluster.nodes.nodes[thief]
-    heads = {"epoch": node.epoch, "generation": node.generation}
+    theirs = list(cluster.nodes.holds(victim))
+    own = list(cluster.nodes.holds(thief))
+    head = cluster.nodes.head[cluster.nodes.nodes[thief].row]
+    seq = int(head["seq"]) + 1
+    heads = {"epoch": int(head["epoch"]), "generation": int(head["generation"])}
 
     def say(payload: bytes) -> None:
         leader.bus._redis.set(keys.status(cluster.sub.pk, thief), payload)
@@ -337,7 +337,7 @@ def test_a_hostile_status_changes_nothing_it_may_not(cluster: Cluster) -> None:
     assert story(leader.rebuilt()) == story(leader.memory)
     assert cluster.job(job).state == JobState.KILLING
     assert Node.objects.get(pk=thief).state == NodeState.UNHEALTHY
-    node.seq += 10
+    head["seq"] += 10
     cluster.play(leader, job)
 
 

@@ -164,7 +164,7 @@ def test_nodes_and_redis_refuse_a_lower_epoch(cluster: Cluster) -> None:
         old.bus.publish({cluster.ids[0]: b"old"}, {})
     raw = new.bus._redis.get(keys.desired(cluster.sub.pk, cluster.ids[0]))
     assert raw != b"old"
-    assert {n.epoch for n in cluster.nodes.nodes.values()} == {2}
+    assert set(cluster.nodes.head["epoch"].tolist()) == {2}
     cluster.play(new, job)
 
 
@@ -217,8 +217,8 @@ def test_take_overs_at_every_step_leave_the_result_of_a_clean_run(cluster: Clust
         leader = cluster.lead()
         leader.round()
         leader.close()
-        if not victim and cluster.nodes.held():
-            victim = {min(cluster.nodes.held())}
+        if not victim and cluster.nodes.all_held():
+            victim = {min(cluster.nodes.all_held())}
             cluster.nodes.finish(ContainerState.FAILED, victim)
         cluster.nodes.finish()
         cluster.nodes.step()
@@ -237,7 +237,7 @@ def test_take_overs_at_every_step_leave_the_result_of_a_clean_run(cluster: Clust
 def test_times_and_ask_versions_do_not_go_back_with_a_new_leader(cluster: Cluster) -> None:
     big = {"resources": {"memory_mib": 4096, "vcores_milli": 1}, "retries": 3}
     old, job = running(cluster, {"count": 1}, big | {"count": 5, "name": "big"})
-    cluster.nodes.finish(ids={min(cluster.nodes.held())})
+    cluster.nodes.finish(ids={min(cluster.nodes.all_held())})
     cluster.nodes.step()
     old.round()
     old.clock.ahead_s += 2
@@ -276,7 +276,7 @@ def test_a_job_being_killed_over_a_take_over_starts_nothing_and_ends(cluster: Cl
 def test_a_lost_nodes_containers_are_lost_once_and_run_elsewhere(cluster: Cluster) -> None:
     leader, job = running(cluster)
     lost, other = cluster.ids
-    cut = set(cluster.nodes.nodes[lost].containers)
+    cut = set(cluster.nodes.holds(lost))
     assert len(cut) == 3
     report = leader.round(lost)
     assert (report.ended, report.placed) == (3, 3), "placed again in the same round"
@@ -298,7 +298,7 @@ def test_a_lost_nodes_containers_are_lost_once_and_run_elsewhere(cluster: Cluste
     leader.round()
     assert Node.objects.get(pk=lost).state == NodeState.UP
     cluster.nodes.step()
-    assert not cut & set(cluster.nodes.held()), "told to forget them"
+    assert not cut & set(cluster.nodes.all_held()), "told to forget them"
     cluster.play(leader, job)
     assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1 ORDER BY 1") == [
         (10, 6),
@@ -334,10 +334,10 @@ def test_an_old_status_does_not_bring_a_lost_node_back(cluster: Cluster) -> None
 
 def test_a_container_its_node_no_longer_knows_has_vanished(cluster: Cluster) -> None:
     leader, job = running(cluster)
-    node = cluster.nodes.nodes[cluster.ids[0]]
-    gone = min(node.containers)
-    del node.containers[gone]
-    cluster.nodes._report(set(), {node.node_id})
+    node = cluster.ids[0]
+    gone = min(cluster.nodes.holds(node))
+    cluster.nodes.lose(node, gone)
+    cluster.nodes._report(set(), {node})
     report = leader.round()
     assert (report.ended, report.placed) == (1, 1)
     assert cluster.rows("SELECT id, state, reason FROM statestore_container_history") == [(gone, 13, 11)]
@@ -376,13 +376,13 @@ def test_a_revoked_node_loses_everything_and_may_join_again(cluster: Cluster) ->
 
 def test_what_redis_has_lost_is_put_again(cluster: Cluster) -> None:
     leader, job = running(cluster)
-    before, restored = cluster.nodes.held(), leader.restored
+    before, restored = cluster.nodes.all_held(), leader.restored
     redis = leader.bus._redis
     redis.delete(keys.leader_epoch(cluster.sub.pk), *(keys.desired(cluster.sub.pk, n) for n in cluster.ids))
     for name in redis.keys(keys.template(cluster.sub.pk, "*")):
         redis.delete(name)
     cluster.nodes.step()
-    assert cluster.nodes.held() == before, "an absent document stops nothing"
+    assert cluster.nodes.all_held() == before, "an absent document stops nothing"
     second = cluster.submit({"count": 1})
     leader.round()
     assert leader.restored == restored + 1

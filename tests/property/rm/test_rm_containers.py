@@ -121,7 +121,7 @@ def one_by_one(world: World, ends: dict[int, tuple[int, int]]) -> None:
     """The same moment, told container by container: group by group, successes first."""
     t = world.m.containers
     slots = dict(zip(ends, t.slots_of(np.array(list(ends), np.int64)).tolist(), strict=True))
-    order = sorted(ends, key=lambda cid: (t.owner[slots[cid]], ends[cid][0] != ContainerState.SUCCEEDED))
+    order = sorted(ends, key=lambda cid: (t.ask[slots[cid]], ends[cid][0] != ContainerState.SUCCEEDED))
     for cid in order:
         outcome.end(world.m, world.c, world.endings({cid: ends[cid]}))
 
