@@ -215,6 +215,7 @@ class Node:
     sub_cluster: str = ""
     rack: str = ""
     health: list[str] = field(default_factory=list)  # faults; empty when well
+    health_text: str = ""  # what its health script complains of
     labels: dict[str, str] = field(default_factory=dict)
     capacity: Amounts = field(default_factory=dict)
     allocated: Amounts = field(default_factory=dict)
@@ -224,6 +225,88 @@ class Node:
     enforces: list[str] = field(default_factory=list)
     host: str = ""
     version: str = ""
+    duty: str = "in_service"  # what operators want of it: or cordoned, draining, decommissioned
+    message: str = ""  # theirs
+    deadline: datetime | None = None  # of a drain
+    duty_at: datetime | None = None
+    duty_by: str | None = None
+    drained: bool = False  # it was to be emptied, and is
+    maintenance: dict[str, Any] | None = None  # the present or next window
+
+    @property
+    def shown_state(self) -> str:
+        """Its state; of a node that is up, what operators have made of that."""
+        if self.state != "UP" or (self.duty == "in_service" and not (self.maintenance or {}).get("active")):
+            return self.state
+        if self.drained:
+            return "DRAINED"
+        words = {"cordoned": "CORDONED", "draining": "DRAINING", "decommissioned": "LEAVING"}
+        return words.get(self.duty, "MAINTENANCE")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceMove:
+    """A service's tasks on a node that may be drained. ``fit``: how many of them have room elsewhere now."""
+
+    job: int
+    job_name: str
+    group: str
+    tasks: list[int]
+    count: int
+    at_once: int
+    fit: int
+    owner: str = ""
+    resources: Amounts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEnd:
+    """``outcome``: ``ends`` before the deadline, is ``stopped`` then, or ``unknown``."""
+
+    job: int
+    job_name: str
+    group: str
+    index: int
+    outcome: str
+    owner: str = ""
+    container: str = ""
+    started_at: datetime | None = None
+    ends_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DrainPreview:
+    """What a drain would do."""
+
+    node: int
+    name: str
+    services_fit: bool
+    services: list[ServiceMove] = field(default_factory=list)
+    batch: list[BatchEnd] = field(default_factory=list)
+    at: datetime | None = None
+    deadline: datetime | None = None
+    ends: int = 0
+    stopped: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """A window in which some nodes are to be empty: a node, a rack, or what a label expression matches."""
+
+    id: int
+    sub_cluster: str
+    starts_at: datetime
+    ends_at: datetime
+    state: str = ""
+    node: str = ""
+    rack: str = ""
+    labels: str = ""
+    lead_s: int = 0
+    message: str = ""
+    nodes: int = 0
+    created_at: datetime | None = None
+    created_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +318,7 @@ class SubCluster:
     epoch: int | None = None
     lease_ok: bool | None = None
     nodes: dict[str, int] = field(default_factory=dict)  # node state -> number
+    duties: dict[str, int] = field(default_factory=dict)  # open (takes containers), cordoned, draining -> number
     capacity: Amounts = field(default_factory=dict)
     allocated: Amounts = field(default_factory=dict)
     used: Amounts = field(default_factory=dict)

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -22,10 +23,12 @@ from client import answers, jobfile
 from client.answers import (
     Artifact,
     Container,
+    DrainPreview,
     Event,
     Job,
     Login,
     LogPiece,
+    Maintenance,
     Me,
     Node,
     Output,
@@ -281,11 +284,51 @@ class Client:
     def queues(self) -> list[Queue]:
         return list(self._pages("/queues", Queue, {}))
 
-    def nodes(self, *, sub_cluster: str | None = None) -> Iterator[Node]:
-        return self._pages("/nodes", Node, {"sub_cluster": sub_cluster, "page_size": 500})
+    def nodes(self, *, sub_cluster: str | None = None, name: str | None = None) -> Iterator[Node]:
+        return self._pages("/nodes", Node, {"sub_cluster": sub_cluster, "name": name, "page_size": 500})
 
     def node(self, node_id: int) -> Node:
         return answers.read(Node, self._get(f"/nodes/{node_id}"))
+
+    def cordon(self, node_id: int, message: str = "") -> Node:
+        """The node takes no new containers; what runs there runs on."""
+        return self._duty(node_id, "cordon", message=message)
+
+    def uncordon(self, node_id: int, message: str = "") -> Node:
+        """The node takes containers again, whatever it was taken out for."""
+        return self._duty(node_id, "uncordon", message=message)
+
+    def drain(self, node_id: int, *, deadline_s: int | None = 3600, message: str = "") -> Node:
+        """Empty the node: services move at once, the rest is stopped at the deadline (None: never)."""
+        return self._duty(node_id, "drain", deadline_s=deadline_s, message=message)
+
+    def drain_preview(self, node_id: int, *, deadline_s: int | None = 3600) -> DrainPreview:
+        """What ``drain`` would do now."""
+        return answers.read(DrainPreview, self._get(f"/nodes/{node_id}/drain", {"deadline_s": deadline_s}))
+
+    def decommission(
+        self, node_id: int, *, deadline_s: int | None = 3600, message: str = "", now: bool = False
+    ) -> Node:
+        """Drain the node; once it is empty it leaves for good. ``now``: without waiting."""
+        return self._duty(node_id, "decommission", deadline_s=deadline_s, message=message, now=now)
+
+    def _duty(self, node_id: int, what: str, **body: Any) -> Node:
+        path = f"{PREFIX}/nodes/{node_id}/{what}"
+        return answers.read(Node, self._transport.request("POST", path, json=body, repeatable=True).json())
+
+    def maintenance(self) -> list[Maintenance]:
+        """Windows that are planned or active, the next one first."""
+        return list(self._pages("/maintenance", Maintenance, {}))
+
+    def add_maintenance(self, sub_cluster: str, starts_at: datetime, ends_at: datetime, **more: Any) -> Maintenance:
+        """``more``: one of node, rack and labels; lead_s, message. Times with their zone."""
+        times = {"starts_at": starts_at.isoformat(), "ends_at": ends_at.isoformat()}
+        body = {"sub_cluster": sub_cluster, **times, **more}
+        return answers.read(Maintenance, self._transport.request("POST", f"{PREFIX}/maintenance", json=body).json())
+
+    def cancel_maintenance(self, window_id: int) -> Maintenance:
+        path = f"{PREFIX}/maintenance/{window_id}/cancel"
+        return answers.read(Maintenance, self._transport.request("POST", path, json={}, repeatable=True).json())
 
     def sub_clusters(self) -> list[SubCluster]:
         return list(self._pages("/sub-clusters", SubCluster, {}))

@@ -31,7 +31,9 @@ OutputOption = Annotated[
 ]
 _COLOURS = {
     "SUCCEEDED": "green", "RUNNING": "cyan", "UP": "green", "FAILED": "red", "LOST": "red", "KILLED": "magenta",
-    "KILLING": "magenta", "UNHEALTHY": "yellow", "WAITING": "dim", "PENDING": "yellow", "SUBMITTED": "yellow",
+    "KILLING": "magenta", "UNHEALTHY": "yellow",
+    "CORDONED": "yellow", "DRAINING": "yellow", "LEAVING": "yellow", "MAINTENANCE": "yellow", "DRAINED": "dim",
+    "WAITING": "dim", "PENDING": "yellow", "SUBMITTED": "yellow",
 }  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def nodes(
     """The nodes, their state and how full they are."""
     columns = [
         ("NODE", lambda n: n.id), ("NAME", lambda n: n.name), ("SUB-CLUSTER", lambda n: n.sub_cluster),
-        ("RACK", lambda n: n.rack), ("STATE", lambda n: n.state), ("FAULTS", lambda n: n.health or " "),
+        ("RACK", lambda n: n.rack), ("STATE", lambda n: n.shown_state), ("FAULTS", lambda n: n.health or " "),
         ("MEMORY MIB", lambda n: of(n.allocated, n.capacity, "memory_mib")),
         ("CORES", lambda n: of(n.allocated, n.capacity, "vcores_milli", 1000)),
         ("GPUS", lambda n: of(n.allocated, n.capacity, "gpus")),
@@ -53,23 +53,6 @@ def nodes(
     with connected(ctx) as client:
         found = client.nodes(sub_cluster=sub_cluster)
         show(islice(found, limit or None), columns, output, nothing="There are no such nodes.")
-
-
-def node(
-    ctx: typer.Context,
-    node: Annotated[int, typer.Argument(metavar="NODE", help="The node's number.")],
-    output: OutputOption = Format.table,
-) -> None:
-    """One node."""
-    with connected(ctx) as client:
-        n = client.node(node)
-    pairs = [
-        ("node", n.id), ("name", n.name), ("sub-cluster", n.sub_cluster), ("rack", n.rack), ("state", n.state),
-        ("faults", n.health), ("labels", n.labels), ("capacity", n.capacity), ("allocated", n.allocated),
-        ("used", n.used), ("containers", n.containers), ("seen", ago(n.last_seen_s)), ("enforces", n.enforces),
-        ("host", n.host), ("version", n.version),
-    ]  # fmt: skip
-    show_one(n, pairs, output)
 
 
 def sub_clusters(ctx: typer.Context, output: OutputOption = Format.table) -> None:
@@ -130,5 +113,5 @@ SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
 
 
 def register(app: typer.Typer) -> None:
-    for command in (overview, queues, nodes, node, sub_clusters):
+    for command in (overview, queues, nodes, sub_clusters):
         app.command(rich_help_panel="Cluster")(command)

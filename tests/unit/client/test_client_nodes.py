@@ -1,0 +1,57 @@
+"""What people type about nodes: time spans, moments, names."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from typer.testing import CliRunner
+
+from client.answers import Node
+from client.commands.nodes import deadline_s, moment, seconds
+from client.errors import HydraError
+from client.hydractl import app
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("90", 90), ("45s", 45), ("30m", 1800), ("1.5h", 5400), ("2 h", 7200), ("1d", 86400)]
+)
+def test_time_spans(text: str, found: int) -> None:
+    assert seconds(text, "deadline") == deadline_s(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-5m", "5 weeks", "m", "1h30m"])
+def test_what_is_no_time_span_is_refused_with_the_remedy(text: str) -> None:
+    with pytest.raises(HydraError) as error:
+        seconds(text, "deadline")
+    assert error.value.problem.errors[0].field == "deadline" and "30m" in error.value.problem.errors[0].remedy
+
+
+def test_never_and_moments() -> None:
+    assert deadline_s("never") is None
+    assert moment("2026-03-01T22:00Z", "start") == datetime(2026, 3, 1, 22, tzinfo=UTC)
+    assert moment("2026-03-01 22:00", "start").tzinfo is not None
+    assert abs(moment("+30m", "start") - datetime.now(UTC) - timedelta(minutes=30)) < timedelta(seconds=5)
+    with pytest.raises(HydraError):
+        moment("tomorrow", "start")
+
+
+def test_states_as_people_see_them() -> None:
+    active = {"id": 1, "active": True}
+    for node, shown in (
+        (Node(1, "n", "UP"), "UP"),
+        (Node(1, "n", "UP", duty="cordoned"), "CORDONED"),
+        (Node(1, "n", "UP", duty="draining"), "DRAINING"),
+        (Node(1, "n", "UP", duty="draining", drained=True), "DRAINED"),
+        (Node(1, "n", "UP", duty="decommissioned"), "LEAVING"),
+        (Node(1, "n", "UP", maintenance=active), "MAINTENANCE"),
+        (Node(1, "n", "UP", maintenance=active | {"active": False}), "UP"),
+        (Node(1, "n", "LOST", duty="draining"), "LOST"),
+    ):
+        assert node.shown_state == shown
+
+
+def test_show_may_be_left_out_and_the_words_are_explained() -> None:
+    run = CliRunner().invoke
+    for words in (["node", "--help"], ["node", "drain", "--help"], ["maintenance", "--help"], ["node", "show", "-h"]):
+        assert run(app, words).exit_code == 0, words
+    refused = run(app, ["--url", "http://127.0.0.1:1", "maintenance", "add", "west", "--start", "now"])
+    assert refused.exit_code == 2
