@@ -165,7 +165,7 @@ def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
 
 
 def overview(user: User) -> Json:
-    """The whole federation at a glance. Five queries; job counts are those of jobs ``user`` may see."""
+    """The whole federation at a glance. Nine queries; job counts are those of jobs ``user`` may see."""
     subs = sub_clusters()
     live = _live_jobs(user)
     version = PolicyVersion.objects.filter(active=True).values_list("pk", flat=True).first()

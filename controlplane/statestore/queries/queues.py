@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,28 @@ _SHOWN = (
     "open_to_all", "stopped", "leaf", "weight", "ordering", "preemptable", "user_maximum", "max_running_jobs",
     "max_running_jobs_per_user", "max_am_share", "max_priority", "default_priority", "default_partition",
 )  # fmt: skip
-_known: dict[tuple[Partition, ...], tuple[float, dict[str, np.ndarray]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A policy version's queues; they never change."""
+
+    version: int
+    rows: list[Queue]
+    shape: Shape
+    partitions: tuple[Partition, ...]
+    limits: dict[str, Limits]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What this process has read last; each is replaced as a whole."""
+
+    tree: _Tree | None = None
+    partitions: tuple[float, tuple[Partition, ...], dict[str, np.ndarray]] = (0.0, (), {})
+
+
+_known = _Known()
 
 
 def whole(value: Any) -> int:
@@ -30,16 +52,33 @@ def whole(value: Any) -> int:
 
 
 def queues(user: User) -> list[Json]:
-    """Every queue with its limits, use and jobs, summed over sub-clusters. Five queries, six for tenants."""
-    rows = list(Queue.objects.filter(version__active=True).order_by("path"))
-    if not rows:
+    """Every queue with its limits, use and jobs, summed over sub-clusters. Four queries, five for tenants."""
+    tree = _tree()
+    if tree is None:
         return []
-    stored = PolicyVersion.objects.filter(pk=rows[0].version_id).values_list("document__partitions", flat=True).first()
-    shape = Shape.of([q.path for q in rows], [q.parent_path for q in rows])
-    limits = _limits(rows, shape, capacities(ordered(stored)))
-    use, jobs = _use(), _jobs(rows, shape)
+    limits = {}
+    for name, amounts in capacities(tree.partitions).items():
+        guaranteed, maximum = resolve(tree.shape, tree.limits[name], amounts)
+        limits[name] = guaranteed.tolist(), maximum.tolist()
+    use, jobs = _use(), _jobs(tree.rows, tree.shape)
     everything = sees_everything(user)
-    return [_queue(user, everything, q, at, limits, use[q.path], jobs[at]) for at, q in enumerate(rows)]
+    return [_queue(user, everything, q, at, limits, use[q.path], jobs[at]) for at, q in enumerate(tree.rows)]
+
+
+def _tree() -> _Tree | None:
+    """The policy in force, read again when it is another version."""
+    active = PolicyVersion.objects.filter(active=True).values_list("pk", "document__partitions").first()
+    if active is None:
+        return None
+    known = _known.tree
+    if known is None or known.version != active[0]:
+        rows = list(Queue.objects.filter(version_id=active[0]).order_by("path"))
+        shape = Shape.of([q.path for q in rows], [q.parent_path for q in rows])
+        partitions = ordered(active[1])
+        stored = [q.capacities for q in rows]
+        limits = {name: Limits.of(stored, name) for name in (*(p.name for p in partitions), DEFAULT)}
+        known = _known.tree = _Tree(active[0], rows, shape, partitions, limits)
+    return known
 
 
 def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
@@ -48,24 +87,11 @@ def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
     if not partitions:
         sums = live.aggregate(**{f"sum_{axis}": Sum(axis) for axis in AXES})
         return {DEFAULT: np.array([sums[f"sum_{axis}"] or 0 for axis in AXES], np.int64)}
-    known = _known.get(partitions)
-    if known is None or time.monotonic() - known[0] > PARTITIONS_FRESH_S:
+    at, those, found = _known.partitions
+    if those != partitions or time.monotonic() - at > PARTITIONS_FRESH_S:
         nodes = live.values_list("name", "rack", "labels", *AXES)
-        known = (time.monotonic(), capacity_of(partitions, nodes.iterator(chunk_size=5000)))
-        _known.clear()
-        _known[partitions] = known
-    return known[1]
-
-
-def _limits(
-    rows: list[Queue], shape: Shape, capacity: dict[str, np.ndarray]
-) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
-    """Partition -> (guaranteed, maximum) of each queue, in units."""
-    stored = [q.capacities for q in rows]
-    found = {}
-    for name, amounts in capacity.items():
-        guaranteed, maximum = resolve(shape, Limits.of(stored, name), amounts)
-        found[name] = guaranteed.tolist(), maximum.tolist()
+        found = capacity_of(partitions, nodes.iterator(chunk_size=5000))
+        _known.partitions = (time.monotonic(), partitions, found)
     return found
 
 
