@@ -137,6 +137,72 @@ export interface Node {
   enforces: string[];
   host: string;
   version: string;
+  /** What its health script complains of. */
+  health_text: string;
+  /** What operators want of it. */
+  duty: Duty;
+  message: string;
+  deadline: string | null;
+  duty_at: string | null;
+  duty_by: string | null;
+  /** It was to be emptied, and is. */
+  drained: boolean;
+  /** The present or next window; active: the node is kept from new work for it. */
+  maintenance: { id: number; starts_at: string; ends_at: string; message: string; active: boolean } | null;
+}
+
+export type Duty = "in_service" | "cordoned" | "draining" | "decommissioned";
+
+export interface ServiceMove {
+  job: number;
+  job_name: string;
+  owner: string;
+  group: string;
+  tasks: number[];
+  count: number;
+  at_once: number;
+  resources: Resources;
+  fit: number;
+}
+
+export interface BatchEnd {
+  job: number;
+  job_name: string;
+  owner: string;
+  group: string;
+  index: number;
+  container: string;
+  started_at: string | null;
+  ends_at: string | null;
+  outcome: "ends" | "stopped" | "unknown";
+}
+
+/** What a drain would do. */
+export interface DrainPreview {
+  node: number;
+  name: string;
+  deadline: string | null;
+  services: ServiceMove[];
+  services_fit: boolean;
+  batch: BatchEnd[];
+  ends: number;
+  stopped: number;
+  unknown: number;
+}
+
+export interface MaintenanceWindow {
+  id: number;
+  sub_cluster: string;
+  node: string;
+  rack: string;
+  labels: string;
+  starts_at: string;
+  ends_at: string;
+  lead_s: number;
+  message: string;
+  state: "planned" | "active" | "over" | "cancelled";
+  nodes: number;
+  created_by: string | null;
 }
 
 export interface SubCluster {
@@ -147,6 +213,8 @@ export interface SubCluster {
   epoch: number;
   lease_ok: boolean;
   nodes: Record<string, number>;
+  /** open: take containers. */
+  duties?: { open: number; cordoned: number; draining: number };
   capacity: Resources;
   allocated: Resources;
   used: { memory_mib: number; cpu_milli: number };
@@ -190,7 +258,7 @@ export interface Overview {
 }
 
 /** What the map shows of a node; the rest is read for one node at a time. */
-export type NodeBrief = Omit<Node, "labels" | "enforces" | "host" | "version">;
+export type NodeBrief = Omit<Node, "labels" | "enforces" | "host" | "version" | "health_text" | "message" | "deadline" | "duty_at" | "duty_by">;
 
 export interface NodesSnapshot {
   results: NodeBrief[];

@@ -18,6 +18,13 @@ const WORDS: Record<string, [string, Tone]> = {
   REGISTERED: ["Not seen yet", "pending"],
   UP: ["Up", "succeeded"],
   UNHEALTHY: ["Unhealthy", "failed"],
+  CORDONED: ["Cordoned", "stopping"],
+  DRAINING: ["Draining", "stopping"],
+  LEAVING: ["Leaving", "stopping"],
+  MAINTENANCE: ["Maintenance", "stopping"],
+  DRAINED: ["Drained", "waiting"],
+  ACTIVE: ["Active", "stopping"],
+  PLANNED: ["Planned", "pending"],
   DECOMMISSIONED: ["Decommissioned", "killed"],
 };
 

@@ -3,7 +3,8 @@ import { cookie, problemFrom } from "../api/client";
 import type { NodeBrief, Queue, SubCluster } from "../api/types";
 import { nextPath } from "../app/session";
 import { command, fromSearch, quote, topic, toQuery } from "./jobs/filters";
-import { aged, health, shares, stale } from "./overview/fleet";
+import { localInput, request, wrong } from "./overview/duty";
+import { aged, health, shares, stale, standing } from "./overview/fleet";
 import { cellAt, layout, moved, origin } from "./overview/heat";
 import { fieldPath, localFiles, parse, withUploads } from "./submit/source";
 
@@ -88,4 +89,22 @@ describe("a job file", () => {
     expect(localFiles(value)).toHaveLength(1);
   });
   it("paths", () => expect(fieldPath("groups[0]/files.1.path")).toEqual(["groups", 0, "files", 1, "path"]));
+});
+
+describe("nodes out of service", () => {
+  it("are told by one word", () => {
+    const shown = (more: Partial<NodeBrief>) => standing(node({ duty: "in_service", drained: false, maintenance: null, ...more }));
+    const active = { id: 1, starts_at: "", ends_at: "", message: "", active: true };
+    expect([shown({}), shown({ duty: "cordoned" }), shown({ duty: "draining" }), shown({ duty: "draining", drained: true }), shown({ duty: "decommissioned" }),
+      shown({ maintenance: active }), shown({ maintenance: { ...active, active: false } }), shown({ state: "LOST", duty: "draining" })])
+      .toEqual(["UP", "CORDONED", "DRAINING", "DRAINED", "LEAVING", "MAINTENANCE", "UP", "LOST"]);
+  });
+  it("are planned in the person's own time", () => {
+    const plan = { sub_cluster: "east", by: "rack" as const, which: " r1 ", start: "2030-01-01T10:00", hours: 1.5, lead_min: 10, message: "" };
+    const asked = request(plan);
+    expect(asked).toMatchObject({ sub_cluster: "east", rack: "r1", lead_s: 600 });
+    expect(Date.parse(asked.ends_at as string) - Date.parse(asked.starts_at as string)).toBe(5_400_000);
+    expect(localInput(new Date(asked.starts_at as string))).toBe(plan.start);
+    expect([wrong(plan), wrong({ ...plan, which: " " }), wrong({ ...plan, start: "" }), wrong({ ...plan, hours: 0 })].map(Boolean)).toEqual([false, true, true, true]);
+  });
 });

@@ -2,7 +2,7 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { NodeBrief as Node } from "../../api/types";
-import { fill, stale, type Measure } from "./fleet";
+import { fill, stale, standing, type Measure } from "./fleet";
 import { cellAt, layout, moved, origin, type Layout } from "./heat";
 import { nodeText } from "./Nodes";
 
@@ -75,6 +75,7 @@ function draw(canvas: HTMLCanvasElement, l: Layout, width: number, nodes: Node[]
     ctx.globalAlpha = 1;
     if (stale(node)) hatch(ctx, x, y, size, lost);
     else if (node.state !== "UP") corner(ctx, x, y, size, color("--st-failed"));
+    else if (standing(node) !== "UP") corner(ctx, x, y, size, color("--st-stopping"));
     if (node.id === chosen || i === at) {
       ctx.strokeStyle = text;
       ctx.lineWidth = 2;

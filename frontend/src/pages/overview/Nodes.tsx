@@ -1,16 +1,18 @@
 /** Every node: tiles while there are few, one canvas cell each when there are many. */
 import { SegmentedControl } from "@mantine/core";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import type { Node as FullNode, NodeBrief as Node, SubCluster } from "../../api/types";
-import { coarse, cores, count, memory, percent } from "../../format/units";
-import { word } from "../../format/states";
+import { useMe } from "../../app/session";
+import { coarse, cores, count, memory, moment, percent } from "../../format/units";
+import { tone, word } from "../../format/states";
 import { useRead } from "../../live/hooks";
 import { Card, Empty, State } from "../../ui/parts";
 import { ToneIcon } from "../../ui/icons";
-import { ageText, fill, stale, type Measure } from "./fleet";
+import { ageText, fill, stale, standing, type Measure } from "./fleet";
 import { Heatmap } from "./Heatmap";
 
 const TILES_UP_TO = 48;
+const NodeDuty = lazy(() => import("./NodeDuty"));
 
 export function Nodes({ subClusters, nodes, complete }: { subClusters: SubCluster[]; nodes: Node[]; complete: boolean }) {
   const [measure, setMeasure] = useState<Measure>("memory");
@@ -64,16 +66,17 @@ function Legend({ dense }: { dense: boolean }) {
 
 export function nodeText(node: Node): string {
   const age = node.last_seen_s === null ? "never seen" : `last seen ${coarse(node.last_seen_s * 1000)} ago`;
-  return `${node.name}, ${word(node.state)}${stale(node) ? `, stale, ${age}` : ""}: memory ${percent(node.allocated.memory_mib, node.capacity.memory_mib)}, ` +
+  return `${node.name}, ${word(standing(node))}${stale(node) ? `, stale, ${age}` : ""}: memory ${percent(node.allocated.memory_mib, node.capacity.memory_mib)}, ` +
     `cores ${percent(node.allocated.vcores_milli, node.capacity.vcores_milli)} allocated, ${node.containers} containers`;
 }
 
 function Tile({ node, chosen, onChoose }: { node: Node; chosen: boolean; onChoose: () => void }) {
   const old = stale(node);
+  const shown = standing(node);
   return (
     <button type="button" className={`tile ${old ? "stale" : ""}`} aria-pressed={chosen} aria-label={nodeText(node)} title={nodeText(node)} onClick={onChoose}>
       <span className="top">
-        {node.state !== "UP" && <span className={`state tone-${node.state === "UNHEALTHY" ? "failed" : "lost"}`}><ToneIcon tone={node.state === "UNHEALTHY" ? "failed" : "lost"} size={13} /></span>}
+        {shown !== "UP" && <span className={`state tone-${tone(shown)}`}><ToneIcon tone={tone(shown)} size={13} /></span>}
         <b className="clip">{node.name}</b>
         <i>{node.containers || ""}</i>
       </span>
@@ -81,7 +84,7 @@ function Tile({ node, chosen, onChoose }: { node: Node; chosen: boolean; onChoos
         mem <Bar fill={fill(node, "memory")} used={node.used.memory_mib / Math.max(1, node.capacity.memory_mib)} />
         cpu <Bar fill={fill(node, "cores")} used={node.used.cpu_milli / Math.max(1, node.capacity.vcores_milli)} />
       </span>
-      {old && <span className="age">{ageText(node, coarse)}</span>}
+      {old ? <span className="age">{ageText(node, coarse)}</span> : shown !== "UP" && <span className="age">{word(shown)}</span>}
     </button>
   );
 }
@@ -95,11 +98,33 @@ function Bar({ fill: part, used }: { fill: number; used: number }) {
   );
 }
 
+/** Why the node takes no new work, and until when. */
+function Wish({ node }: { node: FullNode }) {
+  const w = node.maintenance;
+  const words = { cordoned: ["Cordoned", "no new containers come, what runs there runs on"], draining: ["Being drained", ""], decommissioned: ["Decommissioned", "it leaves for good once it is empty"] };
+  const lines: string[] = [];
+  if (node.duty !== "in_service") {
+    const who = node.duty_by ? ` by ${node.duty_by}` : "";
+    const [word, meaning] = node.drained ? ["Drained", "nothing is left there"] : words[node.duty];
+    const until = node.deadline && !node.drained ? `what runs is stopped at ${moment(node.deadline)}` : "";
+    const details = [meaning, until].filter(Boolean).join("; ");
+    lines.push(`${word}${who}${details ? `: ${details}` : ""}.${node.message ? ` ${node.message}` : ""}`);
+  }
+  if (w) lines.push(`${w.active ? "Maintenance" : "Maintenance is planned from " + moment(w.starts_at)} until ${moment(w.ends_at)}.${w.message ? ` ${w.message}` : ""}`);
+  if (node.health_text) lines.push(`Its health script says: ${node.health_text}`);
+  return <>{lines.map((line) => <p key={line} className="small">{line}</p>)}</>;
+}
+
 function NodeDetail({ node }: { node: Node }) {
-  const more = useRead<FullNode>(`/nodes/${node.id}`).data;
+  const more = useRead<FullNode>(`/nodes/${node.id}`, [node.state, node.duty, node.drained, node.health.join(), node.maintenance?.id]).data;
+  const operator = useMe().data?.role === "operator";
   return (
     <div className="node-detail" aria-live="polite">
-      <div className="row wrap"><h3>{node.name}</h3><State state={node.state} />{node.health.map((h) => <span key={h} className="tag">{h.toLowerCase().replaceAll("_", " ")}</span>)}</div>
+      <div className="row wrap"><h3>{node.name}</h3><State state={standing(node)} />{node.health.map((h) => <span key={h} className="tag">{h.toLowerCase().replaceAll("_", " ")}</span>)}
+        <span className="grow" />
+        {operator && more && <Suspense><NodeDuty node={more} /></Suspense>}
+      </div>
+      {more && <Wish node={more} />}
       <dl className="facts small">
         <div><dt>Memory</dt><dd>{memory(node.allocated.memory_mib)} allocated, {memory(node.used.memory_mib)} used of {memory(node.capacity.memory_mib)}</dd></div>
         <div><dt>Cores</dt><dd>{cores(node.allocated.vcores_milli)} allocated, {cores(node.used.cpu_milli)} used of {cores(node.capacity.vcores_milli)}</dd></div>

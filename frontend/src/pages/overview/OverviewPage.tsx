@@ -6,6 +6,7 @@ import { useLiveness, useTopic } from "../../live/hooks";
 import { Card, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
 import { aged } from "./fleet";
 import { Nodes } from "./Nodes";
+import { Maintenance } from "./Maintenance";
 import { Queues } from "./Queues";
 import { SubClusterCard } from "./SubClusterCard";
 
@@ -37,6 +38,7 @@ export function OverviewPage() {
           <div className="sc-grid">{sub_clusters.map((sc) => <SubClusterCard key={sc.id} sc={sc} />)}</div>
           {map.data ? <Nodes subClusters={sub_clusters} nodes={aged(map.data.results, sub_clusters)} complete={map.data.complete} />
             : <Card title="Nodes">{map.error ? <Failed error={map.error} /> : <Loading label="Loading nodes" />}</Card>}
+          <Maintenance subClusters={sub_clusters} />
           <Queues queues={queues} capacity={capacity} />
         </>
       )}

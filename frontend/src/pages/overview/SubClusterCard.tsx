@@ -38,7 +38,8 @@ export function SubClusterCard({ sc }: { sc: SubCluster }) {
 
 function nodesLine(sc: SubCluster): string {
   const bad = Object.entries(sc.nodes).filter(([state, n]) => n > 0 && state !== "up" && state !== "total");
-  return [`${count(sc.nodes.up ?? 0)} up`, ...bad.map(([state, n]) => `${n} ${state}`)].join(", ");
+  const away = (["cordoned", "draining"] as const).filter((duty) => sc.duties?.[duty]).map((duty) => `${sc.duties?.[duty]} ${duty}`);
+  return [`${count(sc.nodes.up ?? 0)} up`, ...bad.map(([state, n]) => `${n} ${state}`), ...away].join(", ");
 }
 
 function Amount({ name, allocated, used, capacity, describe }: {

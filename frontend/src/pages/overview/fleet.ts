@@ -9,6 +9,13 @@ export function stale(node: Node): boolean {
   return node.state === "LOST" || node.last_seen_s === null || node.last_seen_s > NODE_STALE_S;
 }
 
+/** A node's state; of one that is up, what operators have made of that. */
+export function standing(node: Pick<Node, "state" | "duty" | "drained" | "maintenance">): string {
+  if (node.state !== "UP" || (node.duty === "in_service" && !node.maintenance?.active)) return node.state;
+  if (node.drained) return "DRAINED";
+  return { cordoned: "CORDONED", draining: "DRAINING", decommissioned: "LEAVING", in_service: "MAINTENANCE" }[node.duty];
+}
+
 /** Whether the sub-cluster's numbers are old, which is not the same as its RM being gone. */
 export function summaryStale(sc: SubCluster): boolean {
   return sc.summary_age_s !== undefined && (sc.summary_age_s === null || sc.summary_age_s > SUMMARY_STALE_S);
@@ -23,6 +30,7 @@ export function health(sc: SubCluster): Health {
   if (summaryStale(sc)) return { tone: "lost", word: "Stale", detail: "Its RM holds the lease but has not published its load." };
   const bad = (sc.nodes.unhealthy ?? 0) + (sc.nodes.lost ?? 0);
   if (!sc.nodes.up) return { tone: "pending", word: "No nodes up", detail: "Nothing can be placed until a node reports." };
+  if (sc.duties?.open === 0) return { tone: "pending", word: "Closed", detail: "Operators keep all of its nodes from new work." };
   if (bad) return { tone: "lost", word: "Degraded", detail: `${bad} of its nodes are unhealthy or lost.` };
   return { tone: "succeeded", word: "Healthy", detail: "A leader holds the lease and its nodes report." };
 }
