@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from scheduler.core.plan import Plan
+from scheduler.core.plan import Plan, Preempt
 from scheduler.core.snapshot import Snapshot
 
 
@@ -39,3 +39,27 @@ def _check_queues(s: Snapshot, ask: np.ndarray, shapes: np.ndarray) -> None:
     over = ((s.queues.used + added > s.queues.maximum) & (added > 0)).any(axis=1)
     if over.any():
         raise InvariantError(f"queues over their maximum: {[s.queues.paths[q] for q in np.flatnonzero(over)]}")
+
+
+def check_preempt(s: Snapshot, preempt: Preempt, warned: np.ndarray, per_round: float) -> None:
+    """Nothing protected is warned or killed, nothing twice; more than the round's bound goes only for one queue's ask.
+
+    warned: (w,) int64 ids under warning after the round.
+    """
+    live = s.running
+    if live is None:
+        return
+    rows = np.concatenate((preempt.warn, preempt.kill))
+    if live.spared[rows].any():
+        raise InvariantError("a container that may not be preempted is to go")
+    if len(np.unique(rows)) < len(rows) or np.isin(live.id[preempt.warn], preempt.spared).any():
+        raise InvariantError("a container is warned twice, or warned and spared")
+    fixed = ~s.queues.preemptable
+    for q in range(1, len(fixed)):
+        fixed[q] |= fixed[s.queues.parent[q]]
+    if fixed[live.queue[preempt.warn[~preempt.intra]]].any():
+        raise InvariantError("a queue that is not preemptable is to pay for another")
+    going = live.shape[np.isin(live.id, warned)].sum(axis=0)
+    for k in np.flatnonzero(going > per_round * s.nodes.capacity.sum(axis=0)):
+        if len(np.unique(preempt.owed_to[live.shape[preempt.warn, k] > 0])) > 1:
+            raise InvariantError(f"more {s.axis[k]} is taken back at once than a round may")

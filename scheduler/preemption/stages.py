@@ -203,7 +203,7 @@ def _choose(
         following=np.full(size, -1, np.int64),
         pool=np.zeros((n, k), np.int64),
         log=np.zeros(size + int(c.units[c.gang].max(initial=0)), np.int64),
-        marks=np.array([0, r.taken.max() > 0, 0, not warned.any()], np.int64),
+        marks=np.array([0, r.taken.max() > 0, 0, not warned.any(), 0], np.int64),
         some=np.zeros(size, np.int64),
     )
     choose(field, c, books)

@@ -14,6 +14,7 @@ from scheduler.core.compiled import kernel
 
 LITTLE = 1e-6  # of a resource unit: what rounding may cost
 MAY_GO, CHOSEN, STAYS = 0, 1, 2
+NO, ENTITLED, EXCEPTION = 0, 1, 2
 TAKE, GIVE = cast(int, np.int64(1)), cast(int, np.int64(-1))  # Numba would compile a literal by itself
 
 
@@ -64,10 +65,10 @@ class Field(NamedTuple):
     room: (n, r) int64, free now or soon. taken, total: (1, r), bound, least:
     (r,) int64, least of what any candidate holds. head, tail: (n,), following:
     (c,) int64, the lists of gathered candidates; pool: (n, r) int64 their
-    sums. log: (l,) int64 what was done for a gang. marks: (4,) int64, the
+    sums. log: (l,) int64 what was done for a gang. marks: (5,) int64, the
     length of the log, whether anything has been taken so that the bound
-    counts, whether that is put off to the end of a gang, and 1 if nobody is
-    warned. some: (c,) int64 workspace.
+    counts, whether that is put off to the end of a gang (2: and is due), 1 if nobody is
+    warned, and how the present claim wants. some: (c,) int64 workspace.
     """
 
     node: np.ndarray
@@ -92,23 +93,27 @@ class Field(NamedTuple):
 
 
 @kernel
-def _wants(c: Claims, b: Books, i: int) -> bool:
-    """Whether claim i may have one more container."""
+def _wants(c: Claims, b: Books, i: int) -> int:
+    """Whether claim i may have one more container (ENTITLED), if only because its row is starving (EXCEPTION)."""
     if c.units[i] <= 0:
-        return False
-    row = c.row[i]
-    if row < 0:
-        return True
-    for k in range(c.shape.shape[1]):
-        s = c.shape[i, k]
-        if s > 0 and b.owed[row, k] + LITTLE < s and not (b.starving[row] and b.owed[row, k] > LITTLE):
-            return False
-    return True
+        return NO
+    row, answer = c.row[i], ENTITLED
+    if row >= 0:
+        for k in range(c.shape.shape[1]):
+            if c.shape[i, k] > 0 and b.owed[row, k] + LITTLE < c.shape[i, k]:
+                if not b.starving[row] or b.owed[row, k] <= LITTLE:
+                    return NO
+                answer = EXCEPTION
+    return answer
 
 
 @kernel
-def _next(c: Claims, b: Books, i: int, end: int) -> int:
-    while i < end and not _wants(c, b, i):
+def _next(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
+    """The first claim from i on that wants something."""
+    while i < end:
+        f.marks[4] = _wants(c, b, i)
+        if f.marks[4] != NO:
+            break
         i += 1
     return i
 
@@ -139,7 +144,7 @@ def _eligible(f: Field, c: Claims, b: Books, i: int, x: int) -> bool:
     row, p = c.row[i], f.payer[x]
     if row < 0:
         return True
-    if p < 0 or p == row or (b.starving[row] and b.alive[p] <= 1):
+    if p < 0 or p == row or (f.marks[4] == EXCEPTION and b.alive[p] <= 1):
         return False
     return _owes(b.debt, p, c.shape, i, f.shape, x)
 
@@ -231,18 +236,28 @@ def _prune(f: Field, c: Claims, b: Books, i: int, n: int, m: int) -> None:
 
 
 @kernel
-def _settle(f: Field, c: Claims, b: Books, i: int, n: int, m: int, chosen: bool) -> None:
-    """Enter what was chosen, and gather the rest of the first m of ``some`` again."""
+def _enter(f: Field, c: Claims, i: int, n: int) -> None:
+    """Enter what was chosen on node n; the rest stays gathered."""
+    x = f.head[n]
     _empty(f, n)
-    for j in range(m):
-        x = f.some[j]
-        if f.state[x] == CHOSEN:
+    while x >= 0:
+        following = f.following[x]
+        if f.state[x] != CHOSEN:
+            _push(f, n, x)
+        else:
             f.claim[x] = i
             if c.gang[i]:
                 _write(f, x)
-            continue
-        if not chosen:
-            _pay(f.taken, b, f.payer[x], f.shape, x, GIVE)
+        x = following
+
+
+@kernel
+def _retreat(f: Field, b: Books, n: int, m: int) -> None:
+    """Give back the first m of ``some``; they stay gathered, those whose owners are not in debt do not."""
+    _empty(f, n)
+    for j in range(m):
+        x = f.some[j]
+        _pay(f.taken, b, f.payer[x], f.shape, x, GIVE)
         _push(f, n, x)
 
 
@@ -257,18 +272,20 @@ def _write(f: Field, entry: int) -> None:
 def _commit(f: Field, c: Claims, b: Books, i: int, n: int) -> bool:
     """Make room on node n for one container of claim i; False when that cannot be done after all."""
     m = _gather(f, c, b, i, n)
-    enough = _enough(f.room, n, f.total, 0, c.shape, i, c.swap[i])
-    if enough:
-        _prune(f, c, b, i, n, m)
-    _settle(f, c, b, i, n, m, enough)
-    if enough:
-        _add(f.room, n, f.total, 0, TAKE)
-        _serve(f, c, b, i, n, TAKE)
-        if c.gang[i]:
-            _write(f, -1 - n)
-        if f.marks[2] == 0:
-            f.marks[1] = 1
-    return enough
+    if not _enough(f.room, n, f.total, 0, c.shape, i, c.swap[i]):
+        _retreat(f, b, n, m)
+        return False
+    _prune(f, c, b, i, n, m)
+    _enter(f, c, i, n)
+    _add(f.room, n, f.total, 0, TAKE)
+    _serve(f, c, b, i, n, TAKE)
+    if c.gang[i]:
+        _write(f, -1 - n)
+    if f.marks[2] == 0:
+        f.marks[1] = 1
+    else:
+        f.marks[2] = 2
+    return True
 
 
 @kernel
@@ -282,7 +299,7 @@ def _fill(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
             _serve(f, c, b, i, n, TAKE)
             if c.gang[i]:
                 _write(f, -1 - n)
-            i = _next(c, b, i, end)
+            i = _next(f, c, b, i, end)
             if i >= end:
                 return i
     return i
@@ -302,7 +319,7 @@ def _walk(f: Field, c: Claims, b: Books, i: int, end: int, g: int, turn: int) ->
             continue
         _push(f, n, x)
         while _enough(f.room, n, f.pool, n, c.shape, i, swap) and _commit(f, c, b, i, n):
-            i = _next(c, b, i, end)
+            i = _next(f, c, b, i, end)
             if i >= end:
                 break
         if i >= end:
@@ -348,25 +365,55 @@ def _full(f: Field) -> bool:
 
 
 @kernel
+def _group(f: Field, c: Claims, b: Books, g: int) -> None:
+    """Serve one group, as far as possible.
+
+    All claims of a group meet the same candidates, but those of its own row
+    and, in an exception, those of rows that would starve: past the first
+    claim for whom that may have mattered, another is tried.
+    """
+    end = c.groups[g + 1]
+    i = _next(f, c, b, c.groups[g], end)
+    for again in range(2):
+        if i < end:
+            i = _fill(f, c, b, i, end)
+        for turn in range(f.marks[3], 2):
+            if i < end:
+                i = _walk(f, c, b, i, end, g, turn)
+        if i < end and again == 0:
+            i = _other(f, c, b, i, end)
+
+
+@kernel
+def _other(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
+    """The next claim of another row that may have better luck than claim i."""
+    row, exception, indebted = c.row[i], f.marks[4] == EXCEPTION, False
+    if row >= 0:
+        for k in range(b.debt.shape[1]):
+            indebted = indebted or b.debt[row, k] > LITTLE
+    if not exception and not indebted:
+        return end
+    i = _next(f, c, b, i + 1, end)
+    while i < end and (c.row[i] == row or (exception and f.marks[4] == EXCEPTION)):
+        i = _next(f, c, b, i + 1, end)
+    return i
+
+
+@kernel
 def choose(f: Field, c: Claims, b: Books) -> None:
     """Serve the groups of claims in turn; the outcome is in ``state``, ``claim``, ``units`` and ``room``."""
     for g in range(len(c.groups) - 1):
-        begin, end = c.groups[g], c.groups[g + 1]
+        begin = c.groups[g]
         gang, row = c.gang[begin], c.row[begin]
         if _full(f) or (gang and not _whole(c, b, begin)):
             continue
         starving = row >= 0 and b.starving[row]
         f.marks[0] = 0
         f.marks[2] = 1 if gang and f.marks[1] == 0 else 0
-        i = _next(c, b, begin, end)
-        if i < end:
-            i = _fill(f, c, b, i, end)
-        for turn in range(f.marks[3], 2):
-            if i < end:
-                i = _walk(f, c, b, i, end, g, turn)
+        _group(f, c, b, g)
         if gang and c.units[begin] > 0:
             _undo(f, c, b, begin)
             if row >= 0:
                 b.starving[row] = starving
-        elif gang:
+        elif f.marks[2] == 2:
             f.marks[1] = 1
