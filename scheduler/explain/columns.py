@@ -1,0 +1,274 @@
+"""Every pending ask explained in columns: which limits bind it, and where it stands in its queue.
+
+What is alike is looked at once: nodes per kind (shape and mask), maxima per
+leaf and user. Sentences and numbers are worked out only for the asks somebody
+looks at (``sentence.describe``).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from scheduler.core.compiled import kernel
+from scheduler.core.plan import Why
+from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.explain.nodes import BIG_ENOUGH, COUNTED, FITS, FITS_HELD, KNOWN, Floor, blank, examine, fixed
+
+# Limits in the order in which a round meets them: the first that binds is the answer.
+ORDER = (
+    Why.QUEUE_MAXIMUM, Why.USER_MAXIMUM, Why.QUEUE_SHARE, Why.ROUND_FULL, Why.NO_NODES, Why.NO_NODE_MATCHES,
+    Why.RESERVED, Why.GANG, Why.LOCALITY_WAIT, Why.NO_ROOM,
+)  # fmt: skip
+_SHARE, _FULL, _LOCAL = int(Why.QUEUE_SHARE), int(Why.ROUND_FULL), int(Why.LOCALITY_WAIT)
+_ROOM, _MATCH, _GANG = int(Why.NO_ROOM), int(Why.NO_NODE_MATCHES), int(Why.GANG)
+_OF_GANGS = (_GANG, _ROOM, _MATCH, int(Why.RESERVED))
+_QUEUE_BIT, _USER_BIT = 1 << int(Why.QUEUE_MAXIMUM), 1 << int(Why.USER_MAXIMUM)
+_NONE_BIT, _MATCH_BIT = 1 << int(Why.NO_NODES), 1 << int(Why.NO_NODE_MATCHES)
+_HELD_BIT, _GANG_BIT = 1 << int(Why.RESERVED), 1 << int(Why.GANG)
+_LOCAL_BIT, _ROOM_BIT = 1 << int(Why.LOCALITY_WAIT), 1 << int(Why.NO_ROOM)
+
+
+class Patience(Protocol):
+    """How long asks wait for nodes, then racks they prefer: seconds, or missed opportunities (0: any number)."""
+
+    @property
+    def node_wait_s(self) -> float: ...
+    @property
+    def rack_wait_s(self) -> float: ...
+    @property
+    def node_misses(self) -> int: ...
+    @property
+    def rack_misses(self) -> int: ...
+
+
+class After(Protocol):
+    """How a round left things.
+
+    free: (n, r) int64. left: (a,) int64 containers still wanted. why: (a,)
+    int8 ``Why`` of those. order: (k,) int32, asks as they were served.
+    """
+
+    @property
+    def free(self) -> np.ndarray: ...
+    @property
+    def left(self) -> np.ndarray: ...
+    @property
+    def why(self) -> np.ndarray: ...
+    @property
+    def order(self) -> np.ndarray: ...
+
+
+class Line(NamedTuple):
+    """The asks of a snapshot, as the kernels read them. user: (j,) of each job. queue: (u,) of each user."""
+
+    left: np.ndarray
+    why: np.ndarray
+    gang: np.ndarray
+    job: np.ndarray
+    shape: np.ndarray
+    mask: np.ndarray
+    user: np.ndarray
+    queue: np.ndarray
+
+
+class Columns(NamedTuple):
+    """One row per ask that waits, in the order in which they are served.
+
+    ask: (w,) int32 position in the snapshot. limits: (w,) int16, bit ``Why``
+    set for each limit that binds. jobs_ahead: (w,) int32, containers_ahead:
+    (w,) int64, before it in its leaf queue.
+    """
+
+    ask: np.ndarray
+    limits: np.ndarray
+    jobs_ahead: np.ndarray
+    containers_ahead: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The columns, and what sentences are made from.
+
+    room_queue, room_user: (q, r), (u, r) int64 left below each maximum.
+    holder: (n,) int64 key of the ask that holds the node, or -1. kept: what
+    was worked out so far, by what asks have in common.
+    """
+
+    columns: Columns
+    s: Snapshot
+    after: After
+    line: Line
+    room_queue: np.ndarray
+    room_user: np.ndarray
+    holder: np.ndarray
+    patience: Patience
+    memo: Memo
+    now: float
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+
+def explain_all(s: Snapshot, after: After, memo: Memo, patience: Patience, now: float) -> Explanation:
+    """Explain every ask of ``after.order`` that still wants containers. memo: as the round left it."""
+    a, n = s.asks, len(s.nodes.open)
+    holder = np.full(n, -1, np.int64)
+    holder[memo.reserved_node] = memo.reserved
+    line = Line(
+        fixed(after.left, np.int64), fixed(after.why, np.int8), fixed(a.gang, np.bool_), fixed(a.job, np.int32),
+        fixed(a.shape, np.int32), fixed(a.mask, np.int32), fixed(s.jobs.user, np.int32), fixed(s.users.queue, np.int32),
+    )  # fmt: skip
+    floor = blank(s, after.free, holder >= 0, after.left)
+    room_queue, room_user = rooms(s, after.left)
+    path_room = lowest(fixed(s.queues.parent, np.int32), room_queue)
+    order = fixed(after.order, np.int32)
+    columns = judge(order, line, floor, path_room, room_user, bool(s.nodes.open.any()))
+    return Explanation(columns, s, after, line, room_queue, room_user, holder, patience, memo, now)
+
+
+def rooms(s: Snapshot, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the round has left below the maxima of queues and users."""
+    asks = np.flatnonzero(s.asks.count != left)
+    placed = (s.asks.count - left)[asks, None] * s.asks.shapes[s.asks.shape[asks]]
+    user = s.jobs.user[s.asks.job[asks]]
+    room_user = s.users.maximum - s.users.used
+    np.subtract.at(room_user, user, placed)
+    by_queue = np.zeros_like(s.queues.used)
+    np.add.at(by_queue, s.users.queue[user], placed)
+    room_queue = s.queues.maximum - s.queues.used
+    if len(asks):
+        for q in range(len(by_queue) - 1, 0, -1):
+            by_queue[s.queues.parent[q]] += by_queue[q]
+        room_queue -= by_queue
+    return room_queue, room_user
+
+
+@kernel
+def lowest(parent: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """The least of each row's and its ancestors': (q, r)."""
+    out = room.copy()
+    for i in range(1, len(parent)):
+        for k in range(room.shape[1]):
+            out[i, k] = min(out[i, k], out[parent[i], k])
+    return out
+
+
+@kernel
+def judge(
+    order: np.ndarray, line: Line, floor: Floor, room_queue: np.ndarray, room_user: np.ndarray, any_open: bool
+) -> Columns:
+    """The columns. room_queue: (q, r) with what lies above."""
+    rows, shapes = len(order), len(floor.shapes)
+    ask, limits = np.empty(rows, np.int32), np.empty(rows, np.int16)
+    jobs_ahead, containers_ahead = np.empty(rows, np.int32), np.empty(rows, np.int64)
+    jobs, containers = np.zeros(len(room_queue), np.int32), np.zeros(len(room_queue), np.int64)
+    met = np.zeros(len(line.user), np.bool_)
+    verdict = verdicts(line.left, line.why, line.gang, line.shape, line.mask, len(floor.masks), shapes)
+    tight = near_maxima(floor.shapes, room_queue, room_user, line.queue)
+    row = 0
+    for i in order:
+        left = line.left[i]
+        if left <= 0:
+            continue
+        job = line.job[i]
+        user = line.user[job]
+        queue = line.queue[user]
+        if not met[job]:
+            met[job] = True
+            jobs[queue] += 1
+        ask[row] = i
+        jobs_ahead[row], containers_ahead[row] = jobs[queue] - 1, containers[queue]
+        containers[queue] += left
+        gang, shape, why = line.gang[i], line.shape[i], line.why[i]
+        units = left if gang else 1
+        bits = 0
+        if gang or tight[user]:
+            bits = maxima_bits(floor.shapes, shape, units, room_queue, queue, room_user, user)
+        if why in (_SHARE, _FULL):
+            bits |= 1 << why
+        known = verdict[line.mask[i] * shapes + shape]
+        if not any_open:
+            bits |= _NONE_BIT
+        elif known > 0 and (not gang or known == _MATCH_BIT):
+            bits |= known
+        elif gang and why in _OF_GANGS:
+            bits |= known if known > 0 and why != _MATCH else 1 << why
+        else:
+            bits |= nodes_bits(i, units, line, floor)
+        limits[row] = bits if bits else 1 << _FULL  # nothing keeps it any more: its turn comes next time
+        row += 1
+    return Columns(ask[:row], limits[:row], jobs_ahead[:row], containers_ahead[:row])
+
+
+@kernel
+def verdicts(
+    left: np.ndarray,
+    why: np.ndarray,
+    gang: np.ndarray,
+    shape: np.ndarray,
+    mask: np.ndarray,
+    masks: int,
+    shapes: int,
+) -> np.ndarray:
+    """What the round has found out about kinds that no node has room for: a bit of ``Why``, or 0; by kind."""
+    out = np.zeros(masks * shapes, np.int32)
+    for i in range(len(left)):
+        if left[i] > 0 and not gang[i] and (why[i] == _ROOM or why[i] == _MATCH):
+            out[mask[i] * shapes + shape[i]] = 1 << why[i]
+    return out
+
+
+@kernel
+def near_maxima(shapes: np.ndarray, room_queue: np.ndarray, room_user: np.ndarray, queue: np.ndarray) -> np.ndarray:
+    """Users for whom a container of some shape may exceed a maximum: (u,) bool."""
+    out = np.zeros(len(queue), np.bool_)
+    for k in range(shapes.shape[1]):
+        most = 0
+        for shape in range(len(shapes)):
+            most = max(most, shapes[shape, k])
+        for user in range(len(queue)):
+            if most > 0 and min(room_queue[queue[user], k], room_user[user, k]) < most:
+                out[user] = True
+    return out
+
+
+@kernel
+def maxima_bits(
+    shapes: np.ndarray,
+    shape: int,
+    units: int,
+    room_queue: np.ndarray,
+    queue: int,
+    room_user: np.ndarray,
+    user: int,
+) -> int:
+    """The maxima that ``units`` containers of this shape would exceed."""
+    bits = 0
+    for k in range(shapes.shape[1]):
+        need = shapes[shape, k] * units
+        if need > 0:
+            if need > room_queue[queue, k]:
+                bits |= _QUEUE_BIT
+            if need > room_user[user, k]:
+                bits |= _USER_BIT
+    return bits
+
+
+@kernel
+def nodes_bits(i: int, units: int, line: Line, floor: Floor) -> int:
+    """The limits that nodes put on an ask that wants ``units`` at once, as they are."""
+    gang, mask, shape = line.gang[i], line.mask[i], line.shape[i]
+    kind = mask * len(floor.shapes) + shape
+    state = floor.state[kind]
+    if not state & KNOWN or (gang and not state & COUNTED):
+        state = examine(mask, shape, gang, floor)
+    if not state & BIG_ENOUGH or (gang and floor.when_empty[kind] < units):
+        return _MATCH_BIT
+    if gang:
+        if floor.fits[kind] >= units:
+            return 0
+        if floor.fits[kind] + floor.fits_held[kind] >= units:
+            return _HELD_BIT
+        return _GANG_BIT if state & FITS else _ROOM_BIT
+    if not state & FITS:
+        return _HELD_BIT if state & FITS_HELD else _ROOM_BIT
+    return _LOCAL_BIT if line.why[i] == _LOCAL else 0

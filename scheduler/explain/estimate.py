@@ -1,0 +1,128 @@
+"""When a waiting ask can start: an interval, from what runs and what stands before it."""
+
+from typing import Any
+
+import numpy as np
+
+from scheduler.core.compiled import kernel
+from scheduler.core.plan import Why
+from scheduler.explain.amounts import lasting
+from scheduler.explain.change import Situation
+from scheduler.explain.columns import Columns, Explanation, Line
+from scheduler.explain.limits import binding, path, patience_left
+from scheduler.explain.nodes import fixed
+from scheduler.explain.outlook import Outlook
+
+Estimate = dict[str, Any]
+_NEVER = (1 << int(Why.NO_NODES)) | (1 << int(Why.NO_NODE_MATCHES))
+_TIMELESS = {
+    Why.NO_NODES: "It starts once nodes take containers; nobody can say when.",
+    Why.NO_NODE_MATCHES: "It does not start by waiting: no node can ever hold it.",
+    Why.QUEUE_SHARE: "It starts when others take less of what they are owed; nobody can say when.",
+}
+
+
+@kernel
+def ahead(columns: Columns, line: Line, shapes: np.ndarray, queues: int) -> np.ndarray:
+    """What the asks before each one wait for, in its own queue and in all, but those that never start: (w, 2, r)."""
+    rows, r = len(columns.ask), shapes.shape[1]
+    out = np.zeros((rows, 2, r), np.int64)
+    own, every = np.zeros((queues, r), np.int64), np.zeros(r, np.int64)
+    for row in range(rows):
+        i = columns.ask[row]
+        queue = line.queue[line.user[line.job[i]]]
+        for k in range(r):
+            out[row, 0, k], out[row, 1, k] = own[queue, k], every[k]
+            if not columns.limits[row] & _NEVER:
+                amount = line.left[i] * shapes[line.shape[i], k]
+                own[queue, k] += amount
+                every[k] += amount
+    return out
+
+
+def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, kind: Any) -> Estimate:
+    """An interval in seconds from ``e.now``. kind: tells asks of other shapes or nodes apart, in ``outlook``.
+
+    ``earliest_s`` counts only its own queue's asks before it, ``latest_s`` all before it; None where unknown.
+    """
+    reasons = binding(e, row)
+    for why, text in _TIMELESS.items():
+        if why in reasons:
+            return _told(None, None, text)
+    if outlook is None:
+        return _told(None, None, "Not estimated yet.")
+    if "ahead" not in e.kept:
+        e.kept["ahead"] = ahead(e.columns, e.line, fixed(e.s.asks.shapes, np.int64), len(e.s.queues.paths))
+    before = e.kept["ahead"][row]
+    earliest: float | None = 0.0
+    latest: float | None = 0.0
+    for why in reasons:
+        first, last = _lets_go(e, row, why, now, kind, before, outlook)
+        earliest = None if earliest is None or first is None else max(earliest, first)
+        latest = None if latest is None or last is None else max(latest, last)
+    if earliest is not None:
+        return _told(earliest, latest, "")
+    if outlook.silent:
+        return _told(None, None, "Nobody said how long the running work takes (estimated_duration_s).")
+    return _told(None, None, "Running work whose end is known does not free enough.")
+
+
+def _told(earliest: float | None, latest: float | None, text: str) -> Estimate:
+    if earliest is not None and latest is not None:
+        text = f"In {lasting(earliest)} to {lasting(latest)}." if latest - earliest >= 1 else f"In {lasting(latest)}."
+        text = "Within a second." if latest < 1 else text
+    elif earliest is not None:
+        text = f"In {lasting(earliest)} at the earliest."
+    first, last = (None if x is None else round(x, 1) for x in (earliest, latest))
+    return {"earliest_s": first, "latest_s": last, "text": text}
+
+
+def _lets_go(
+    e: Explanation, row: int, why: Why, now: Situation, kind: Any, before: np.ndarray, outlook: Outlook
+) -> tuple[float | None, float | None]:
+    """Seconds until this limit lets the ask go: behind its own queue's asks, and behind all."""
+    ask = int(e.columns.ask[row])
+    match why:
+        case Why.QUEUE_MAXIMUM:
+            return _below_queues(e, ask, now, before, outlook)
+        case Why.USER_MAXIMUM:
+            first = outlook.of_user(int(e.s.asks.key[ask]), now.beyond()[-1])
+            first = _from_now(e, first)
+            return first, first
+        case Why.LOCALITY_WAIT:
+            return 0.0, patience_left(e, ask)[2]
+        case Why.NO_ROOM | Why.GANG | Why.RESERVED:
+            times = outlook.units(now.shape, now.usable, kind)
+            return _on_nodes(e, now, before[0], times), _on_nodes(e, now, before[1], times)
+    return 0.0, 0.0
+
+
+def _below_queues(
+    e: Explanation, ask: int, now: Situation, before: np.ndarray, outlook: Outlook
+) -> tuple[float | None, float | None]:
+    lacks = now.beyond()
+    need = now.shape * now.units
+    found: list[list[float | None]] = [[0.0], [0.0]]
+    for at, queue in enumerate(path(e, int(e.s.ask_queue[ask]))):
+        if not lacks[at].any():
+            continue
+        for way in range(2):
+            others = before[way if at else 0]  # only its own queue's asks use what its leaf may hold
+            short = np.where(need > 0, np.maximum(need + others - now.room[at], 0), 0)
+            found[way].append(_from_now(e, outlook.below_maximum(queue, short)))
+    first, last = ([x for x in way if x is not None] if None not in way else None for way in found)
+    return max(first) if first else None, max(last) if last else None
+
+
+def _from_now(e: Explanation, at: float | None) -> float | None:
+    return None if at is None else max(0.0, at - e.now)
+
+
+def _on_nodes(e: Explanation, now: Situation, before: np.ndarray, times: np.ndarray) -> float | None:
+    """When nodes have room for it behind ``before`` (r,). times: of each container of its kind."""
+    wanted = now.units
+    amounts = [(b, asked) for b, asked in zip(before.tolist(), now.shape.tolist(), strict=True) if asked > 0]
+    if not amounts:
+        return None
+    wanted += max(-(-b // asked) for b, asked in amounts)
+    return _from_now(e, float(times[wanted - 1])) if wanted <= len(times) else None

@@ -1,0 +1,218 @@
+"""The limits that bind one ask, each with what was asked and what there is."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from scheduler.core.plan import Why
+from scheduler.explain.amounts import counted, named, number
+from scheduler.explain.change import Situation
+from scheduler.explain.columns import ORDER, Explanation
+from scheduler.explain.nodes import Pieces, look
+
+Limit = dict[str, Any]
+LEVELS = ("node", "rack", "any")
+
+
+def binding(e: Explanation, row: int) -> list[Why]:
+    """In the order in which a round meets them."""
+    bits = int(e.columns.limits[row])
+    return [why for why in ORDER if bits >> why & 1]
+
+
+def path(e: Explanation, queue: int) -> list[int]:
+    """The queue and those above it."""
+    found = []
+    while queue >= 0:
+        found.append(queue)
+        queue = int(e.s.queues.parent[queue])
+    return found
+
+
+def situation(e: Explanation, ask: int) -> Situation:
+    """What the ask has before it: its leaf's maximum, those above it, its user's, and the nodes it may use."""
+    s = e.s
+    user = int(s.jobs.user[s.asks.job[ask]])
+    above = path(e, int(s.users.queue[user]))
+    room = np.concatenate((e.room_queue[above], e.room_user[user : user + 1]))
+    over = [f"the maximum of {s.queues.paths[q]}" for q in above]
+    over.append(f"what one user may hold in {s.queues.paths[above[0]]}")
+    return Situation(
+        s.axis, s.asks.shapes[s.asks.shape[ask]], int(e.after.left[ask]) if s.asks.gang[ask] else 1, e.after.free,
+        *_on_nodes(e, ask), room, tuple(over),
+    )  # fmt: skip
+
+
+def _on_nodes(e: Explanation, ask: int) -> tuple[np.ndarray, Pieces]:
+    """(nodes it may be placed on, what they have for it), worked out once for asks of a kind."""
+    a = e.s.asks
+    own = bool((e.holder == a.key[ask]).any())
+    key = ("nodes", int(a.shape[ask]), int(a.mask[ask]), ask if own else -1)
+    found = e.kept.get(key)
+    if found is None:
+        nodes = usable(e, ask, a.masks[a.mask[ask]])
+        found = e.kept[key] = nodes, look(e.after.free, nodes, a.shapes[a.shape[ask]])
+    on_nodes: tuple[np.ndarray, Pieces] = found
+    return on_nodes
+
+
+def usable(e: Explanation, ask: int, mask: np.ndarray) -> np.ndarray:
+    """Nodes of a mask that the ask may be placed on: (n,) bool."""
+    found: np.ndarray = e.s.nodes.open & ((e.holder < 0) | (e.holder == e.s.asks.key[ask])) & mask
+    return found
+
+
+def limits(e: Explanation, row: int, now: Situation, labels: str, besides: str) -> list[Limit]:
+    """One entry per limit. labels: the ask's expression. besides: what else its nodes must be, for the sentence."""
+    ask = int(e.columns.ask[row])
+    found: list[Limit] = []
+    for why in binding(e, row):
+        match why:
+            case Why.QUEUE_MAXIMUM | Why.USER_MAXIMUM:
+                found += _maxima(e, ask, now, why)
+            case Why.NO_NODE_MATCHES:
+                found.append(_no_match(e, ask, now, labels, besides))
+            case Why.GANG:
+                found.append(_gang(now))
+            case Why.LOCALITY_WAIT:
+                found.append(_locality(e, ask))
+            case Why.NO_ROOM | Why.RESERVED:
+                found.append(_no_room(now, why))
+            case _:
+                found.append({"limit": why.name.lower(), "text": _plain(e, ask, why), "asked": {}, "available": {}})
+    return found
+
+
+def _plain(e: Explanation, ask: int, why: Why) -> str:
+    if why == Why.NO_NODES:
+        return "No node of its sub-cluster takes containers now."
+    if why == Why.QUEUE_SHARE:
+        return f"{e.s.queues.paths[int(e.s.ask_queue[ask])]} holds its share; others are owed what is free."
+    return "The round was full; its turn comes with the next one."
+
+
+def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limit]:
+    """One for each maximum that the ask would exceed, the leaf's first."""
+    need, lacks = now.shape * now.units, now.beyond()
+    user = e.s.jobs.user[e.s.asks.job[ask]]
+    above = path(e, int(e.s.users.queue[user]))
+    for at in range(len(above)) if why == Why.QUEUE_MAXIMUM else [len(above)]:
+        short = lacks[at] > 0
+        if not short.any():
+            continue
+        queue = e.s.queues.paths[above[at if why == Why.QUEUE_MAXIMUM else 0]]
+        who = f"The queue {queue} is at its maximum"
+        if why == Why.USER_MAXIMUM:
+            who = f"The job's owner holds the most that one user may hold in {queue}"
+        k = int(np.flatnonzero(short)[0])
+        resource, left = e.s.axis[k], max(0, int(now.room[at, k]))
+        at_once = f" for {now.units:,} at once" if now.units > 1 else ""
+        yield {
+            "limit": why.name.lower(),
+            "text": f"{who}: {counted(resource, left)} left, asked {number(resource, int(need[k]))}{at_once}.",
+            "asked": named(e.s.axis, need, short),
+            "available": named(e.s.axis, now.room[at], short),
+            "queue": queue,
+        }
+
+
+def _no_match(e: Explanation, ask: int, now: Situation, labels: str, besides: str) -> Limit:
+    s = e.s
+    matching = s.asks.masks[s.asks.mask[ask]]
+    out: Limit = {"limit": "no_node_matches", "asked": {}, "available": {}}
+    if not matching.any():
+        return out | {"text": f"No node matches the labels {labels!r}{besides}."}
+    largest = s.nodes.capacity[matching].max(axis=0)
+    over = now.shape > largest
+    if over.any():
+        k = int(np.flatnonzero(over)[0])
+        asked, most = counted(s.axis[k], int(now.shape[k])), number(s.axis[k], int(largest[k]))
+        return out | {
+            "text": f"Asked {asked} per container; the largest node has {most}.",
+            "asked": named(s.axis, now.shape, over),
+            "available": named(s.axis, largest, over),
+        }
+    if now.units > 1 and (most_at_once := look(s.nodes.capacity, matching, now.shape).fits):
+        return out | {
+            "text": f"Needs {now.units:,} at once; even empty, the nodes it may use hold {most_at_once:,}.",
+            "asked": {"containers": now.units},
+            "available": {"containers": most_at_once},
+        }
+    return out | {"text": "No single node is large enough in every resource."}
+
+
+def _gang(now: Situation) -> Limit:
+    fit = min(now.units, now.pieces.fits)
+    return {
+        "limit": "gang",
+        "text": f"Needs {now.units:,} at once; {fit:,} fit now.",
+        "asked": {"containers": now.units},
+        "available": {"containers": fit},
+    }
+
+
+def patience_left(e: Explanation, ask: int) -> tuple[int, float, float]:
+    """(level that is open to it, seconds until the next one, seconds until any node is)."""
+    s, p = e.s, e.patience
+    usable_now = s.nodes.open & (e.holder < 0)
+    near = s.asks.near[s.asks.near_from[ask] : s.asks.near_from[ask + 1]]
+    racks = s.asks.near_rack[s.asks.near_rack_from[ask] : s.asks.near_rack_from[ask + 1]]
+    shape = s.asks.shapes[s.asks.shape[ask]]
+    large = ((s.nodes.capacity[near] >= shape) | (shape <= 0)).all(axis=1)
+    near_worth = bool((usable_now[near] & s.asks.masks[s.asks.mask[ask], near] & large).any())
+    around = np.isin(s.nodes.rack, np.concatenate((s.nodes.rack[near], racks)))
+    racks_worth = bool((around & usable_now).any())
+    to_racks = p.node_wait_s if near_worth else 0.0
+    to_any = to_racks + (p.rack_wait_s if racks_worth else 0.0)
+    waited = e.now - float(s.asks.since[ask])
+    level = 2 if waited >= to_any else 1 if _by_misses(e, ask) or waited >= to_racks else 0
+    until = to_any if level or not racks_worth else to_racks
+    return level, max(0.0, until - waited), max(0.0, to_any - waited)
+
+
+def _by_misses(e: Explanation, ask: int) -> bool:
+    """Whether it has let enough opportunities pass to go to racks."""
+    at = np.flatnonzero(e.memo.late == e.s.asks.key[ask])
+    return bool(0 < e.patience.node_misses <= (e.memo.misses[at[0]] if len(at) else 0))
+
+
+def _locality(e: Explanation, ask: int) -> Limit:
+    level, left, to_any = patience_left(e, ask)
+    left = round(left, 1)
+    near, then = ("racks", "any node") if level else ("nodes", "any node" if left >= to_any else "their racks")
+    return {
+        "limit": "locality_wait",
+        "text": f"There is room elsewhere; it waits {left:g} s more for its preferred {near}, then takes {then}.",
+        "asked": {},
+        "available": {},
+        "level": LEVELS[level],
+        "wait_s": left,
+    }
+
+
+def _no_room(now: Situation, why: Why) -> Limit:
+    """How the free pieces compare: the largest of each resource or, if each is large enough, the nearest node."""
+    out: Limit = {"limit": why.name.lower(), "asked": {}, "available": {}}
+    held = why == Why.RESERVED
+    if not now.usable.any():
+        text = (
+            "Every node with room is held free for another job." if held else "No matching node takes containers now."
+        )
+        return out | {"text": text}
+    over = now.shape > now.pieces.largest
+    piece = now.pieces.largest if over.any() else now.pieces.nearest
+    short = now.shape > piece
+    k = int(np.flatnonzero(short)[0]) if short.any() else 0
+    there, asked = counted(now.axis[k], int(piece[k])), number(now.axis[k], int(now.shape[k]))
+    text = f"Largest free piece {there}, asked {asked}; it starts when room is free."
+    if not over.any():
+        text = "No single node has room in every resource at once"
+        text += f": the nearest has {there}, asked {asked}; it starts when one has."
+    if held:
+        text = f"The nodes with room are held free for jobs that waited longer. {text}"
+    return out | {
+        "text": text,
+        "asked": named(now.axis, now.shape, short),
+        "available": named(now.axis, piece, short),
+    }

@@ -1,0 +1,113 @@
+"""One ask's answer, as programs and people read it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from scheduler.core.plan import Why
+from scheduler.explain.change import Change, Relaxed, Situation, smallest
+from scheduler.explain.columns import Explanation
+from scheduler.explain.estimate import estimate
+from scheduler.explain.limits import Limit, binding, limits, situation, usable
+from scheduler.explain.outlook import Outlook
+
+_UNBOUNDED = np.int64(1) << 40
+
+
+def _as_it_is() -> Sequence[tuple[str, np.ndarray]]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a snapshot does not say of an ask.
+
+    labels: its expression. besides: what else its nodes must be, to end a
+    sentence with. relaxed: advice, and the nodes (n,) bool it could use then.
+    kind: the same for asks of one shape and the same nodes, as long as an
+    ``Outlook`` is used.
+    """
+
+    labels: str = ""
+    besides: str = ""
+    relaxed: Relaxed = _as_it_is
+    kind: Any = None
+
+
+def describe(e: Explanation, row: int, about: About, outlook: Outlook | None = None) -> dict[str, Any]:
+    """The answer to why the ask of this row of ``e.columns`` waits. Times are seconds from ``e.now``.
+
+    code, text: the first limit. waiting: containers. asked: of one. limits:
+    all that bind, in order. position: in its queue. estimate: when it can
+    start. change: the smallest that would start it.
+    """
+    s, ask = e.s, int(e.columns.ask[row])
+    now, found, change = _alike(e, row, ask, about)
+    kind = about.kind or (id(e), int(s.asks.shape[ask]), int(s.asks.mask[ask]))
+    return {
+        "code": found[0]["limit"],
+        "text": found[0]["text"],
+        "waiting": int(e.after.left[ask]),
+        "asked": dict(zip(s.axis, s.asks.shapes[s.asks.shape[ask]].tolist(), strict=True)),
+        "limits": found,
+        "position": {
+            "jobs_ahead": int(e.columns.jobs_ahead[row]),
+            "containers_ahead": int(e.columns.containers_ahead[row]),
+        },
+        "estimate": estimate(e, row, now, outlook, kind),
+        "change": change,
+    }
+
+
+def _alike(e: Explanation, row: int, ask: int, about: About) -> tuple[Situation, list[Limit], Change]:
+    """Situation, limits and change, worked out once for asks that differ in nothing these depend on."""
+    a = e.s.asks
+    bits = int(e.columns.limits[row])
+    own = bits >> Why.LOCALITY_WAIT & 1 or (e.holder == a.key[ask]).any()
+    units = int(e.after.left[ask]) if a.gang[ask] else 1
+    key = (
+        int(e.s.jobs.user[a.job[ask]]), int(a.shape[ask]), int(a.mask[ask]), units, bits, about.labels,
+        ask if own else -1,
+    )  # fmt: skip
+    found = e.kept.get(key)
+    if found is None:
+        now = situation(e, ask)
+        told = limits(e, row, now, about.labels, about.besides)
+        found = e.kept[key] = (now, told, advice(e, row, now, about))
+    alike: tuple[Situation, list[Limit], Change] = found
+    return alike
+
+
+def advice(e: Explanation, row: int, now: Situation, about: About) -> Change:
+    """The smallest change. ``starts``: whether it would start at once, not only be able to start later."""
+    ask = int(e.columns.ask[row])
+    reasons = binding(e, row)
+    if Why.ROUND_FULL in reasons and len(reasons) == 1:
+        return _wait("Nothing: its turn comes with the next round.")
+    if Why.QUEUE_SHARE in reasons or Why.ROUND_FULL in reasons or Why.NO_NODES in reasons:
+        return _wait("Nothing of the job's own: wait.")
+
+    def relaxed() -> list[tuple[str, np.ndarray]]:
+        return [(text, usable(e, ask, mask)) for text, mask in about.relaxed()]
+
+    found = smallest(now, relaxed, Why.LOCALITY_WAIT in reasons)
+    if found is not None:
+        return found | {"starts": True}
+    if Why.NO_NODE_MATCHES in reasons and (found := _on_empty_nodes(e, ask, now, about)) is not None:
+        text = f"{found['text'].rstrip('.')}; it then waits for room."
+        return found | {"starts": False, "text": text}
+    return _wait("Nothing of the job's own: wait until running work ends.")
+
+
+def _on_empty_nodes(e: Explanation, ask: int, now: Situation, about: About) -> Change | None:
+    """What would let it start at some time, if nothing can make it start now."""
+    s = e.s
+    matching = s.asks.masks[s.asks.mask[ask]] & s.nodes.open
+    empty = replace(now.elsewhere(s.nodes.capacity, matching), room=np.full_like(now.room, _UNBOUNDED))
+    return smallest(empty, lambda: [(text, mask & s.nodes.open) for text, mask in about.relaxed()], False)
+
+
+def _wait(text: str) -> Change:
+    return {"what": "wait", "starts": False, "text": text}
