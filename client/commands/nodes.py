@@ -122,8 +122,14 @@ def node_uncordon(
     """Back to work, after a cordon, a drain or a decommission."""
     with connected(ctx) as client:
         n = client.uncordon(find(client, node).id, message)
-    gone = n.state == "DECOMMISSIONED"
-    _told(n, "may register again: start its node manager" if gone else "takes containers again", output)
+    if n.state == "DECOMMISSIONED":
+        what = "may register again: start its node manager"
+    elif (n.maintenance or {}).get("active"):
+        number = (n.maintenance or {}).get("id")
+        what = f"has maintenance; it works again when that ends, or with: hydractl maintenance cancel {number}"
+    else:
+        what = "takes containers again"
+    _told(n, what, output)
 
 
 def _told(n: Node, what: str, output: Format) -> None:

@@ -82,7 +82,7 @@ class Maintenance(View):
     @extend_schema(operation_id="maintenance_list", responses=answers({200: nodeshapes.MaintenanceList}))
     def get(self, request: Request) -> Response:
         """Maintenance windows that are planned or active, the next one first."""
-        return whole(nodelife.maintenance_list())
+        return whole(nodelife.maintenance_list(account(request)))
 
     @extend_schema(
         operation_id="maintenance_add",

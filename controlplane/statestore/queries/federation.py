@@ -135,13 +135,13 @@ def nodes_json(user: User, rows: Iterable[Json]) -> list[Json]:
     everything = sees_everything(user)
     standing = nodelife.standing(rows)
     return [
-        _node(row, measures.get(row["sub_cluster_id"], {}).get(row["id"]), everything) | standing[row["id"]]
+        standing[row["id"]] | _node(row, measures.get(row["sub_cluster_id"], {}).get(row["id"]), everything)
         for row in rows
     ]
 
 
 def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
-    """Node JSON. Tenants do not see where a node is or how it is built."""
+    """Node JSON without its standing. Tenants do not see where a node is, how it is built and who operates it."""
     state = m[1] if m and m[1] in NodeState.__members__.values() else row["state"]
     health = NodeHealth((whole(m[2]) if m else row["health"]) & _FAULTS)
     return {
@@ -151,7 +151,7 @@ def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
         "rack": row["rack"],
         "state": NodeState(state).name,
         "health": [fault.name for fault in health],
-        "health_text": row["health_text"] if health & NodeHealth.SCRIPT else "",
+        "health_text": row["health_text"] if everything and health & NodeHealth.SCRIPT else "",
         "labels": row["labels"],
         "capacity": {axis: row[axis] for axis in AXES},
         "allocated": {axis: whole(m[3 + i]) if m else 0 for i, axis in enumerate(AXES)},
@@ -161,6 +161,7 @@ def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
         "enforces": row["enforces"],
         "host": row["host"] if everything else "",
         "version": row["version"] if everything else "",
+        "duty_by": row["duty_by__username"] if everything else None,
     }
 
 

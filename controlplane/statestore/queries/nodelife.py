@@ -8,7 +8,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node
+from controlplane.accounts.models import User
+from controlplane.accounts.rights import sees_everything
+from controlplane.statestore import nodesets
+from controlplane.statestore.capacities import DEFAULT
+from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node, PolicyVersion, Queue
 from scheduler.core import labels
 from wire.ids import format_container
 from wire.states import NodeState
@@ -81,7 +85,6 @@ def _standing(row: Json, of_sub: list[Window], now: dt.datetime) -> Json:
         "message": row["duty_message"],
         "deadline": row["duty_deadline"],
         "duty_at": row["duty_at"],
-        "duty_by": row["duty_by__username"],
         "drained": False,
         "maintenance": mine and {
             "id": mine.row.pk,
@@ -93,15 +96,16 @@ def _standing(row: Json, of_sub: list[Window], now: dt.datetime) -> Json:
     }  # fmt: skip
 
 
-def maintenance_list() -> list[Json]:
-    """Windows that have not ended or been cancelled, the next one first, with how many nodes each is about."""
+def maintenance_list(user: User) -> list[Json]:
+    """Windows that have not ended or been cancelled, the next one first. Tenants do not see who made them."""
     rows = list(
         MaintenanceWindow.objects.filter(cancelled_at=None, ends_at__gt=timezone.now())
         .select_related("sub_cluster", "created_by")
         .order_by("starts_at", "id")
     )
     nodes = nodes_of({row.sub_cluster_id for row in rows})
-    return [maintenance_json(row, nodes) for row in rows]
+    made_by = {} if sees_everything(user) else {"created_by": None}
+    return [maintenance_json(row, nodes) | made_by for row in rows]
 
 
 def maintenance_json(row: MaintenanceWindow, nodes: Iterable[Json]) -> Json:
@@ -151,7 +155,11 @@ def drain_preview(node: Node, deadline_s: int | None) -> Json:
         elif c.job_id in jobs:
             batch.append(_batch(c, jobs[c.job_id], now, deadline))
     rooms = _rooms(node) if services else []
-    found = [_service(jobs[job], no, tasks, rooms) for (job, no), tasks in services.items()]
+    queues = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
+    found = [
+        _service(jobs[job], no, tasks, rooms, queues.get(jobs[job].queue, DEFAULT))
+        for (job, no), tasks in services.items()
+    ]
     return {
         "node": node.pk,
         "name": node.name,
@@ -189,10 +197,12 @@ def _batch(c: Container, job: Job, now: dt.datetime, deadline: dt.datetime | Non
 
 @dataclass(slots=True)
 class _Room:
-    """An open node and what is free there now."""
+    """An open node and what is free there now. ``shared``: asks of the default partition may use it too."""
 
     name: str
     rack: str
+    partition: str
+    shared: bool
     labels: dict[str, str]
     free: list[int]
 
@@ -210,13 +220,18 @@ def _rooms(leaving: Node) -> list[_Room]:
     for node_id, memory, vcores, gpus in held.values_list("node_id", "memory_mib", "vcores_milli", "gpus"):
         for axis, amount in enumerate((memory, vcores, gpus.bit_count())):
             used[node_id][axis] += amount
-    return [
-        _Room(n["name"], n["rack"], known_labels(n), [n[a] - u for a, u in zip(AXES, used[n["id"]], strict=True)])
-        for n in nodes
-    ]
+    document = PolicyVersion.objects.filter(active=True).values_list("document", flat=True).first() or {}
+    partitions = [(p, labels.parse(p.nodes)) for p in nodesets.ordered(document.get("partitions"))]
+    rooms = []
+    for n in nodes:
+        known, left = known_labels(n), [n[a] - u for a, u in zip(AXES, used[n["id"]], strict=True)]
+        own = next((p for p, test in partitions if test(known)), None)
+        name, shared = (own.name, not own.exclusive) if own else (DEFAULT, True)
+        rooms.append(_Room(n["name"], n["rack"], name, shared, known, left))
+    return rooms
 
 
-def _service(job: Job, no: int, tasks: list[Container], rooms: list[_Room]) -> Json:
+def _service(job: Job, no: int, tasks: list[Container], rooms: list[_Room], partition: str) -> Json:
     group = job.spec["groups"][no]
     shape = [tasks[0].memory_mib, tasks[0].vcores_milli, tasks[0].gpus.bit_count()]
     return {
@@ -228,8 +243,13 @@ def _service(job: Job, no: int, tasks: list[Container], rooms: list[_Room]) -> J
         "count": group["count"],
         "at_once": max(1, group["count"] // 2),
         "resources": dict(zip(AXES, shape, strict=True)),
-        "fit": _fit(shape, len(tasks), group, rooms),
+        "fit": _fit(shape, len(tasks), group, _of_partition(rooms, group.get("partition") or partition)),
     }
+
+
+def _of_partition(rooms: list[_Room], name: str) -> list[_Room]:
+    """Those that asks of this partition may use."""
+    return [room for room in rooms if room.partition == name or (name == DEFAULT and room.shared)]
 
 
 def _fit(shape: list[int], wanted: int, group: Json, rooms: list[_Room]) -> int:

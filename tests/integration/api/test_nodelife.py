@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from controlplane.policy import documents
 from controlplane.router import cluster
+from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import AuditEntry, Intent, Job, MaintenanceWindow, Node
 from tests.integration.api import rows
-from tests.integration.api.world import World, job
+from tests.integration.api.world import POLICY, World, job
 from wire.states import NodeHealth, NodeState
 
 
@@ -190,3 +192,27 @@ def test_a_list_of_nodes_costs_no_query_per_node(world: World, here: int, django
     assert sum(n["drained"] for n in found) == 20
     (one,) = world["viewer"].get("nodes?name=more-7").json()["results"]
     assert one["name"] == "more-7"
+
+
+@pytest.mark.parametrize(("exclusive", "fit"), [(True, 0), (False, 1)])
+def test_the_preview_knows_partitions(world: World, here: int, exclusive: bool, fit: int) -> None:
+    partitions = {"gpu": {"nodes": "gpu", "exclusive": exclusive}}
+    documents.publish(SYSTEM, POLICY | {"partitions": partitions}, "a partition")
+    Node.objects.create(
+        sub_cluster=world.west, name="g", memory_mib=4096, vcores_milli=4000, state=NodeState.UP, labels={"gpu": "yes"}
+    )
+    service = Job.objects.get(pk=world["tenant"].post("jobs", job(kind="service")).json()["id"])
+    rows.container(service, here)
+    (found,) = world["operator"].get(f"nodes/{here}/drain").json()["services"]
+    assert found["fit"] == fit
+
+
+def test_tenants_do_not_read_who_operates(world: World, here: int) -> None:
+    world["operator"].post(f"nodes/{here}/cordon", {"message": "fan"})
+    world["operator"].post("maintenance", window())
+    Node.objects.filter(pk=here).update(health=NodeHealth.SCRIPT, health_text="ERROR in room 12")
+    for path in (f"nodes/{here}", "nodes", "maintenance"):
+        text = world["tenant"].get(path).content.decode()
+        assert "operator" not in text and "room 12" not in text, path
+        assert "operator" in world["viewer"].get(path).content.decode(), path
+    assert world["tenant"].get(f"nodes/{here}").json()["message"] == "fan", "why it takes nothing is no secret"
