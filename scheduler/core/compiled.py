@@ -3,9 +3,12 @@
 A kernel is plain source. Until ``compile_all`` has been called in this process
 it runs interpreted, slow and right, so that nobody waits for a compiler.
 Kernels take arrays, numbers and named tuples of them, and call only kernels.
+Compiled forms are kept on disk under a name that tells the sources and
+constants they come from, those of the kernels they call included.
 """
 
 from collections.abc import Callable
+from hashlib import sha256
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -16,10 +19,16 @@ _kernels: list["Kernel[Any, Any]"] = []
 
 
 class Kernel(Generic[P, T]):
-    """A function that is compiled once ``compile_all`` was called."""
+    """A function that is compiled once ``compile_all`` was called.
 
-    def __init__(self, function: Callable[P, T]):
+    within: only kernels call it, and its code becomes part of theirs. options:
+    further ones of ``numba.njit``.
+    """
+
+    def __init__(self, function: Callable[P, T], within: bool = False, **options: Any):
         self.interpreted = function
+        self.within = within
+        self.options = options
         self.dispatcher: Any = None  # compiles at its first call
         self._run: Callable[P, T] = function
         _kernels.append(self)
@@ -33,26 +42,44 @@ class Kernel(Generic[P, T]):
             from numba import njit  # imported late: it costs half a second and a hundred MiB
 
             function = self.interpreted
-            names = {
-                name: value.prepare() for name, value in function.__globals__.items() if name in _names(function)
-                and isinstance(value, Kernel)
-            }  # fmt: skip
+            names = {name: value.prepare() for name, value in self._globals() if isinstance(value, Kernel)}
             copy = FunctionType(
                 function.__code__, function.__globals__ | names, function.__name__, function.__defaults__
             )
-            copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
-            self.dispatcher = njit(cache=True, nogil=True)(copy)
+            copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}-{self.digest()}"
+            self.dispatcher = njit(**{"cache": True, "nogil": True} | self.options)(copy)
         return self.dispatcher
 
+    def _globals(self) -> list[tuple[str, Any]]:
+        """The names it reads, other than builtins, and what they stand for."""
+        known = self.interpreted.__globals__
+        return [(name, known[name]) for name in self.interpreted.__code__.co_names if name in known]
 
-def _names(function: Callable[..., Any]) -> tuple[str, ...]:
-    names: tuple[str, ...] = function.__code__.co_names
-    return names
+    def digest(self) -> str:
+        """Tells its code, the kernels it calls and the constants it reads."""
+        code = self.interpreted.__code__
+        said = [code.co_code.hex(), repr(code.co_consts), repr(code.co_names), repr(sorted(self.options.items()))]
+        for name, value in self._globals():
+            if isinstance(value, Kernel):
+                said.append(f"{name}={value.digest()}")
+            elif isinstance(value, int | float | str | tuple):
+                said.append(f"{name}={value!r}")
+        return sha256("\n".join(said).encode()).hexdigest()[:16]
 
 
 def kernel(function: Callable[P, T]) -> Kernel[P, T]:
     """Decorator: make ``function`` a kernel."""
     return Kernel(function)
+
+
+def lean(function: Callable[P, T]) -> Kernel[P, T]:
+    """Decorator: a kernel that creates no arrays, not even views, so that nothing need be counted."""
+    return Kernel(function, _nrt=False)
+
+
+def part(function: Callable[P, T]) -> Kernel[P, T]:
+    """Decorator: a lean kernel that becomes part of the kernels that call it."""
+    return Kernel(function, within=True, cache=False, _nrt=False, forceinline=True)
 
 
 def compile_all(warm: Callable[[], None]) -> None:
@@ -64,7 +91,8 @@ def compile_all(warm: Callable[[], None]) -> None:
     """
     from numba import typeof
 
-    seen: dict[Kernel[Any, Any], set[tuple[Any, ...]]] = {k: set() for k in _kernels}
+    called = [k for k in _kernels if not k.within]
+    seen: dict[Kernel[Any, Any], set[tuple[Any, ...]]] = {k: set() for k in called}
 
     def telling(k: Kernel[Any, Any]) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
@@ -73,7 +101,7 @@ def compile_all(warm: Callable[[], None]) -> None:
 
         return run
 
-    for k in _kernels:
+    for k in called:
         k._run = telling(k)
     try:
         warm()
@@ -81,10 +109,14 @@ def compile_all(warm: Callable[[], None]) -> None:
             for types in signatures:
                 k.prepare().compile(types)
     finally:
-        for k in _kernels:
+        for k in called:
             k._run = k.dispatcher if k.dispatcher is not None and k.dispatcher.signatures else k.interpreted
 
 
 def compiled() -> dict[str, int]:
     """How many forms of each kernel are compiled in this process; a round that adds one has waited for it."""
-    return {k.interpreted.__qualname__: len(k.dispatcher.signatures) if k.dispatcher else 0 for k in _kernels}
+    return {
+        k.interpreted.__qualname__: len(k.dispatcher.signatures) if k.dispatcher else 0
+        for k in _kernels
+        if not k.within
+    }

@@ -1,0 +1,307 @@
+"""Placement within a round: begin, as many passes as the round wants, finish.
+
+Containers go, one ask after the other, to the node reserved for the ask, its
+preferred nodes, the racks of those, and then any node that matches, in the
+order of the policy's fill; always within every limit. Delay scheduling: an ask
+with preferences may use a rack, and then any node, only after it has waited or
+has let opportunities pass.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scheduler.core.plan import Place, Reserve
+from scheduler.core.snapshot import Asks, Fill, Memo, Snapshot
+from scheduler.placement.board import (
+    BINS,
+    CURSOR,
+    LEVELS,
+    PLACED,
+    Ground,
+    Kinds,
+    Limits,
+    Pools,
+    Record,
+    Wants,
+)
+from scheduler.placement.prepare import list_racks, number_kinds, set_levels
+from scheduler.placement.reserve import reserve, still_held
+from scheduler.placement.serve import place_in_order
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPolicy:
+    """How nodes are chosen and waited for.
+
+    batch: containers in one round at most; a larger gang counts as one batch.
+    node_wait_s, rack_wait_s: how long an ask holds out for a preferred node,
+    and then for a rack. node_misses, rack_misses: or so many opportunities that
+    it let pass; 0: by time only. reserve_after_s: an ask that no node has room
+    for holds one after this long, of at most reserve_max_node_share of the
+    open nodes (0: never, else at least one), for at most reserve_max_s.
+    """
+
+    fill: Fill = Fill.SPREAD
+    batch: int = 5_000
+    node_wait_s: float = 3.0
+    rack_wait_s: float = 3.0
+    node_misses: int = 0
+    rack_misses: int = 0
+    reserve_after_s: float = 10.0
+    reserve_max_node_share: float = 0.05
+    reserve_max_s: float = 600.0
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The working state of one round; the caller may count off rooms what it placed by other means.
+
+    waited: (a,) float64 s. misses: (a,) int64. kept: rows of the memo's
+    reservations that are in force. queue_room: (q, r), user_room: (u, r) int64.
+    """
+
+    snapshot: Snapshot
+    memo: Memo
+    policy: PlacementPolicy
+    now: float
+    waited: np.ndarray
+    misses: np.ndarray
+    kept: np.ndarray
+    ground: Ground
+    wants: Wants
+    kinds: Kinds
+    pools: Pools
+    record: Record
+    queue_room: np.ndarray
+    user_room: np.ndarray
+
+    @property
+    def free(self) -> np.ndarray:
+        """(n, r) int64, what is left on the nodes now."""
+        return self.ground.free
+
+    @property
+    def left(self) -> np.ndarray:
+        """(a,) int64, what is still wanted."""
+        return self.wants.left
+
+    @property
+    def why(self) -> np.ndarray:
+        """(a,) int8 ``Why``, of the last pass that looked at the ask."""
+        return self.wants.why
+
+    @property
+    def detail(self) -> np.ndarray:
+        """(a,) int32: the queue or user row whose maximum binds, or -1."""
+        return self.wants.detail
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """left, why, detail as in ``Attempt``. memo: all but what was warned is new."""
+
+    place: Place
+    left: np.ndarray
+    why: np.ndarray
+    detail: np.ndarray
+    reserve: Reserve
+    memo: Memo
+
+
+def _fixed(values: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
+    """The array in the one form that kernels are compiled for; copied only if it is not in it."""
+    return np.require(values, dtype, ("C", "A", "W"))
+
+
+def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np.ndarray) -> Attempt:
+    """Prepare a round. free: (n, r) int64, copied; now: seconds on the caller's clock."""
+    kept, holders = still_held(s, memo, now, policy.reserve_max_s if policy.reserve_max_node_share > 0 else -1.0)
+    nodes = memo.reserved_node[kept]
+    ground = _ground(s, free, holders, nodes)
+    wants, kinds = _wants(s, policy.fill)
+    wants.holds[holders] = nodes
+    waited = _fixed(now - s.asks.since, np.float64)
+    misses = _misses(s.asks, memo)
+    set_levels(
+        ground, wants, waited, misses, float(policy.node_wait_s), float(policy.rack_wait_s),
+        int(policy.node_misses), int(policy.rack_misses),
+    )  # fmt: skip
+    gangs = wants.left[wants.gang]
+    batch = max(policy.batch, int(gangs.max()) if len(gangs) else 0)
+    return Attempt(
+        s,
+        memo,
+        policy,
+        now,
+        waited,
+        misses,
+        kept,
+        ground,
+        wants,
+        kinds,
+        _pools(ground, wants, kinds),
+        _record(min(batch, max(0, int(wants.left.sum()))), memo.cursor, len(free)),
+        s.queues.maximum - s.queues.used,
+        s.users.maximum - s.users.used,
+    )
+
+
+def run(t: Attempt, order: np.ndarray, entity: np.ndarray, share_room: np.ndarray, overshoot: bool) -> int:
+    """One pass over the asks in ``order``: how many containers were placed.
+
+    order: (k,) int32 ask positions. entity: (a,) int32, the row of share_room
+    that limits each ask. share_room: (e, r) int64, what each entity may still
+    be given, not changed. overshoot: each entity may have one container more.
+    """
+    limits = Limits(
+        _fixed(t.snapshot.queues.parent, np.int32),
+        _fixed(entity, np.int32),
+        t.queue_room,
+        t.user_room,
+        np.array(share_room, np.int64),
+        np.ones(len(share_room), np.bool_),
+    )
+    order = _fixed(order, np.int32)
+    return place_in_order(t.ground, limits, t.wants, t.kinds, t.pools, t.record, order, bool(overshoot))
+
+
+def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Outcome:
+    """What was decided, nodes newly reserved, and the memo. order, entity: as for ``run``, first in line first."""
+    w, placed = t.wants, int(t.record.state[PLACED])
+    place = Place(t.record.ask[:placed].copy(), t.record.node[:placed].copy())
+    misses = np.where(w.left > 0, np.where(w.placed > 0, 0, t.misses + w.missed), 0)
+    late = np.flatnonzero(misses)
+    kept, new = _still_waiting(t, place), _reserve(t, order, entity)
+    memo = replace(
+        t.memo,
+        cursor=int(t.record.state[CURSOR]),
+        late=t.snapshot.asks.key[late],
+        misses=misses[late],
+        reserved=np.concatenate((t.memo.reserved[kept], t.snapshot.asks.key[new.ask])),
+        reserved_node=np.concatenate((t.memo.reserved_node[kept], new.node)).astype(np.int64),
+        reserved_at=np.concatenate((t.memo.reserved_at[kept], np.full(len(new.ask), t.now))),
+    )
+    return Outcome(place, w.left, w.why, w.detail, new, memo)
+
+
+def _ground(s: Snapshot, free: np.ndarray, holders: np.ndarray, reserved: np.ndarray) -> Ground:
+    n, capacity = len(free), _fixed(s.nodes.capacity, np.int64)
+    usable, holder = s.nodes.open.copy(), np.full(n, -1, np.int32)
+    usable[reserved] = False
+    holder[reserved] = holders
+    rack = _fixed(s.nodes.rack, np.int32)
+    asked = [int(x.max()) for x in (rack, s.asks.near_rack) if len(x)]
+    rack_from, rack_node = np.zeros(max(asked, default=-1) + 2, np.int32), np.empty(n, np.int32)
+    list_racks(rack, rack_from, rack_node)
+    return Ground(
+        free=np.array(free, np.int64),
+        capacity=capacity,
+        inverse=np.divide(1.0, capacity, out=np.zeros(capacity.shape), where=capacity > 0),
+        usable=usable,
+        room_level=np.empty(n, np.int32),
+        held=reserved.astype(np.int32),
+        holder=holder,
+        open_nodes=int(s.nodes.open.sum()),
+        rack=rack,
+        rack_from=rack_from,
+        rack_node=rack_node,
+        shapes=_fixed(s.asks.shapes, np.int64),
+        masks=_fixed(s.asks.masks, np.bool_),
+    )
+
+
+def _wants(s: Snapshot, default: Fill) -> tuple[Wants, Kinds]:
+    asks, a = s.asks, len(s.asks.key)
+    user = _fixed(s.jobs.user[asks.job], np.int32)
+    shape, mask, fill = _fixed(asks.shape, np.int32), _fixed(asks.mask, np.int32), _fixed(asks.fill, np.int8)
+    kind, first = np.empty(a, np.int32), np.empty(a, np.int32)
+    count = number_kinds(shape, mask, fill, int(default), len(asks.masks), kind, first)
+    wants = Wants(
+        left=np.array(asks.count, np.int64),
+        kind=kind,
+        shape=shape,
+        mask=mask,
+        queue=_fixed(s.users.queue[user], np.int32),
+        user=user,
+        gang=_fixed(asks.gang, np.bool_),
+        level=np.empty(a, np.int8),
+        holds=np.full(a, -1, np.int32),
+        near_from=_fixed(asks.near_from, np.int32),
+        near=_fixed(asks.near, np.int32),
+        near_rack_from=_fixed(asks.near_rack_from, np.int32),
+        near_rack=_fixed(asks.near_rack, np.int32),
+        placed=np.zeros(a, np.int64),
+        missed=np.zeros(a, np.bool_),
+        why=np.zeros(a, np.int8),
+        detail=np.full(a, -1, np.int32),
+    )
+    first = first[:count]
+    filled = fill[first].astype(np.int32)
+    filled[filled < 0] = int(default)
+    return wants, _kinds(s, shape[first], mask[first], filled)
+
+
+def _kinds(s: Snapshot, shape: np.ndarray, mask: np.ndarray, fill: np.ndarray) -> Kinds:
+    largest = s.nodes.capacity.max(axis=0, initial=1).astype(np.float64)
+    part = s.asks.shapes[shape] / largest
+    total = part.sum(axis=1, keepdims=True)
+    return Kinds(
+        shape=shape,
+        mask=mask,
+        fill=fill,
+        direction=np.ascontiguousarray(LEVELS * part / np.where(total > 0, total, 1.0) / largest),
+        empty_units=np.full(len(shape), -1, np.int64),
+        held_units=np.zeros(len(shape), np.int64),
+        held_epoch=np.full(len(shape), -1, np.int64),
+        gang_most=np.full(len(shape), 1 << 62, np.int64),
+    )
+
+
+def _pools(ground: Ground, wants: Wants, kinds: Kinds) -> Pools:
+    preferences = len(wants.near) + len(wants.near_rack) > 0
+    racks = len(ground.rack_from) - 1 if preferences else 0
+    return Pools(
+        table=np.zeros((len(kinds.shape), 1 + racks, 6), np.int32),
+        node=np.empty((len(kinds.shape), 2 if preferences else 1, len(ground.usable)), np.int32),
+        counts=np.zeros(BINS + 1, np.int64),
+        unsorted=np.empty(len(ground.usable), np.int32),
+    )
+
+
+def _record(batch: int, cursor: int, nodes: int) -> Record:
+    state = np.zeros(3, np.int64)
+    state[CURSOR] = cursor if cursor < nodes else 0
+    return Record(np.empty(batch, np.int32), np.empty(batch, np.int32), state)
+
+
+def _misses(asks: Asks, memo: Memo) -> np.ndarray:
+    misses = np.zeros(len(asks.key), np.int64)
+    if len(memo.late) and len(asks.key):
+        at = np.minimum(np.searchsorted(asks.key, memo.late), len(asks.key) - 1)
+        same = asks.key[at] == memo.late
+        misses[at[same]] = memo.misses[same]
+    return misses
+
+
+def _still_waiting(t: Attempt, place: Place) -> np.ndarray:
+    """Of the reservations in force those whose ask was neither satisfied nor given something on its node."""
+    if not len(t.kept):
+        return t.kept
+    holder = t.ground.holder[t.memo.reserved_node[t.kept]]
+    served = np.zeros(len(t.wants.left), np.bool_)
+    served[place.ask[t.wants.holds[place.ask] == place.node]] = True
+    waiting: np.ndarray = t.kept[(t.wants.left[holder] > 0) & ~served[holder]]
+    return waiting
+
+
+def _reserve(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Reserve:
+    share, p = t.policy.reserve_max_node_share, t.policy
+    most = max(1, int(share * t.ground.open_nodes + 1e-6)) - len(t.kept) if share > 0 else 0
+    if most <= 0 or not len(order):
+        return Reserve()
+    ask, node = np.empty(most, np.int32), np.empty(most, np.int32)
+    order, entity = _fixed(order, np.int32), _fixed(entity, np.int32)
+    entities = int(entity.max()) + 1
+    count = reserve(t.ground, t.wants, t.waited, order, entity, entities, float(p.reserve_after_s), most, ask, node)
+    return Reserve(ask[:count], node[:count])

@@ -1,0 +1,173 @@
+"""Candidate lists: which node comes next for a kind, without asking any node twice in vain.
+
+Free space only shrinks within a round, so a node that has no room for a kind is
+dropped from the kind's pool for good: each test either places a container or
+makes the pool smaller.
+
+* PACK and FIRST_FIT stay at a node until it is full. The order is fixed when
+  the pool is first used: the fullest first, or by position from the cursor.
+* SPREAD and ALIGN sweep: nodes have a level (how empty, how aligned), which only
+  falls. A sweep takes one container for every node of the best level there is,
+  passes over the others, and tells the level of the next sweep. So the node
+  taken is always one of the best level.
+"""
+
+import numpy as np
+
+from scheduler.core.compiled import part
+from scheduler.core.snapshot import Fill
+from scheduler.placement.board import BINS, CURSOR, LEVELS, Ground, Kinds, Pools
+from scheduler.placement.limits import fits, units_within
+
+# Columns of ``Pools.table``
+BUILT = 0  # 1 once there is a list
+AT = 1  # position in the list
+END = 2  # length of the list
+KEPT = 3  # of the candidates before AT those are left, at the front
+LEVEL = 4  # of the sweep: no candidate is better
+BEST = 5  # of the candidates before AT: the level of the next sweep
+
+PACK = int(Fill.PACK)
+FIRST_FIT = int(Fill.FIRST_FIT)
+ALIGN = int(Fill.ALIGN)
+
+
+@part
+def emptiness(free: np.ndarray, inverse: np.ndarray, node: int) -> int:
+    """How empty a node is: the least remaining share of any resource it has, in ``LEVELS`` steps."""
+    least = 1.0
+    for i in range(free.shape[1]):
+        if inverse[node, i] > 0.0:
+            least = min(least, free[node, i] * inverse[node, i])
+    return int(max(least, 0.0) * LEVELS)
+
+
+@part
+def fullness_bin(free: np.ndarray, inverse: np.ndarray, node: int) -> int:
+    """The dominant remaining share of a node in ``BINS`` steps: 0 where nothing is left."""
+    most = 0.0
+    for i in range(free.shape[1]):
+        most = max(most, free[node, i] * inverse[node, i])
+    return int(min(most, 1.0) * (BINS - 1))
+
+
+@part
+def level_of(g: Ground, k: Kinds, kind: int, node: int) -> int:
+    """How good a node is for a kind that sweeps."""
+    if k.fill[kind] != ALIGN:
+        level: int = g.room_level[node]
+        return level
+    product = 0.0
+    for i in range(g.free.shape[1]):
+        product += max(g.free[node, i], 0) * k.direction[kind, i]
+    return int(product)
+
+
+@part
+def build(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> None:
+    """List the nodes that have room, all of them or (rack >= 0) those of a rack."""
+    table, out = p.table, p.node
+    shape, mask = k.shape[kind], k.mask[kind]
+    first, last, lane = 0, g.free.shape[0], 0
+    if rack >= 0:
+        first, last, lane = g.rack_from[rack], g.rack_from[rack + 1], 1
+    start, size = state[CURSOR] if rack < 0 and k.fill[kind] != PACK else 0, last - first
+    count = 0
+    for x in range(size):
+        node = x + start
+        if node >= size:
+            node -= size
+        if rack >= 0:
+            node = g.rack_node[first + x]
+        if g.masks[mask, node] and g.usable[node] and fits(g.free, node, g.shapes, shape):
+            out[kind, lane, first + count] = node
+            count += 1
+    table[kind, 1 + rack, BUILT] = 1
+    table[kind, 1 + rack, END] = count
+    table[kind, 1 + rack, LEVEL] = LEVELS
+    if k.fill[kind] == PACK:
+        _sort(g, p, kind, lane, first, count)
+
+
+@part
+def _sort(g: Ground, p: Pools, kind: int, lane: int, first: int, count: int) -> None:
+    """The fullest first; among equals the order stays."""
+    counts = p.counts
+    for x in range(BINS + 1):
+        counts[x] = 0
+    for x in range(count):
+        p.unsorted[x] = p.node[kind, lane, first + x]
+        counts[fullness_bin(g.free, g.inverse, p.unsorted[x]) + 1] += 1
+    for x in range(BINS):
+        counts[x + 1] += counts[x]
+    for x in range(count):
+        at = fullness_bin(g.free, g.inverse, p.unsorted[x])
+        p.node[kind, lane, first + counts[at]] = p.unsorted[x]
+        counts[at] += 1
+
+
+@part
+def exhausted(p: Pools, kind: int) -> bool:
+    """Whether it is known that no node has room."""
+    return bool(p.table[kind, 0, BUILT] == 1 and p.table[kind, 0, END] == 0)
+
+
+@part
+def following(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> int:
+    """The node that comes next for the kind, -1 if none has room. It stays the next one until it is taken."""
+    table, lane, first = p.table, 0, 0
+    if table[kind, 1 + rack, BUILT] == 0:
+        build(g, k, p, state, kind, rack)
+    if rack >= 0:
+        lane, first = 1, g.rack_from[rack]
+    shape, sweeps = k.shape[kind], k.fill[kind] != PACK and k.fill[kind] != FIRST_FIT
+    at, end, kept = table[kind, 1 + rack, AT], table[kind, 1 + rack, END], table[kind, 1 + rack, KEPT]
+    level, best = table[kind, 1 + rack, LEVEL], table[kind, 1 + rack, BEST]
+    found = -1
+    while end > 0 and found < 0:
+        if at == end:
+            at, end, kept, level, best = 0, kept, 0, best, 0
+            continue
+        node = p.node[kind, lane, first + at]
+        if fits(g.free, node, g.shapes, shape):
+            here = level_of(g, k, kind, node) if sweeps else level
+            if here >= level:
+                found = node
+                break
+            p.node[kind, lane, first + kept] = node
+            kept += 1
+            best = max(best, here)
+        at += 1
+    table[kind, 1 + rack, AT] = at
+    table[kind, 1 + rack, END] = end
+    table[kind, 1 + rack, KEPT] = kept
+    table[kind, 1 + rack, LEVEL] = level
+    table[kind, 1 + rack, BEST] = best
+    return found
+
+
+@part
+def advance(g: Ground, k: Kinds, p: Pools, kind: int, rack: int) -> None:
+    """The next node of a kind that sweeps was taken: go on to the one after it."""
+    if k.fill[kind] == PACK or k.fill[kind] == FIRST_FIT:
+        return
+    table, lane, first = p.table, 0, 0
+    if rack >= 0:
+        lane, first = 1, g.rack_from[rack]
+    node = p.node[kind, lane, first + table[kind, 1 + rack, AT]]
+    p.node[kind, lane, first + table[kind, 1 + rack, KEPT]] = node
+    table[kind, 1 + rack, BEST] = max(table[kind, 1 + rack, BEST], level_of(g, k, kind, node))
+    table[kind, 1 + rack, KEPT] += 1
+    table[kind, 1 + rack, AT] += 1
+
+
+@part
+def units_in_pool(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, want: int) -> int:
+    """How many containers of a kind its nodes have room for, counted up to ``want``."""
+    units = 0
+    if p.table[kind, 0, BUILT] == 0:
+        build(g, k, p, state, kind, -1)
+    for x in range(p.table[kind, 0, END]):
+        if units < want and (x < p.table[kind, 0, KEPT] or x >= p.table[kind, 0, AT]):
+            units += units_within(g.free, p.node[kind, 0, x], g.shapes, k.shape[kind], want - units)
+    return units

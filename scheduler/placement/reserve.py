@@ -1,0 +1,82 @@
+"""Nodes held free for asks too large to fit now: what they need drains there and is not given away in between."""
+
+import numpy as np
+
+from scheduler.core.compiled import kernel, part
+from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.placement.board import Ground, Wants
+from scheduler.placement.limits import units_within
+from scheduler.placement.serve import NO_ROOM
+
+
+def still_held(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """(rows of ``memo.reserved`` that stay in force, the ask of each row): int64.
+
+    A reservation ends when its ask is gone or satisfied, its node no longer
+    takes it, or it is older than ``max_s``.
+    """
+    asks, rows, holders = s.asks, [], []
+    seen: set[int] = set()
+    at = np.searchsorted(asks.key, memo.reserved)
+    for row, (a, node) in enumerate(zip(at.tolist(), memo.reserved_node.tolist(), strict=True)):
+        if a == len(asks.key) or asks.key[a] != memo.reserved[row] or asks.count[a] <= 0 or asks.gang[a]:
+            continue
+        able = s.nodes.open[node] and asks.masks[asks.mask[a], node]
+        able = able and (s.nodes.capacity[node] >= asks.shapes[asks.shape[a]]).all()
+        if able and now - memo.reserved_at[row] <= max_s and not {~a, node} & seen:
+            rows.append(row)
+            holders.append(a)
+            seen |= {~a, node}
+    return np.array(rows, np.int64), np.array(holders, np.int64)
+
+
+@kernel
+def reserve(
+    g: Ground,
+    w: Wants,
+    waited: np.ndarray,
+    order: np.ndarray,
+    entity: np.ndarray,
+    entities: int,
+    after_s: float,
+    most: int,
+    out_ask: np.ndarray,
+    out_node: np.ndarray,
+) -> int:
+    """Choose up to ``most`` nodes to reserve: how many; they are in out_ask and out_node, (most,) int32.
+
+    Of each entity the first ask in order that lacks a node is considered. It
+    gets one if it has waited for ``after_s`` and holds none yet: the node on
+    which the least has to be freed.
+    """
+    served = np.zeros(entities, np.bool_)
+    taken = ~g.usable
+    count = 0
+    for a in order:
+        if count == most:
+            break
+        if w.left[a] > 0 and w.why[a] == NO_ROOM and not w.gang[a] and not served[entity[a]]:
+            served[entity[a]] = True
+            if waited[a] > after_s and w.holds[a] < 0:
+                node = _least_missing(g, w, a, taken)
+                if node >= 0:
+                    taken[node] = True
+                    out_ask[count], out_node[count] = a, node
+                    count += 1
+    return count
+
+
+@part
+def _least_missing(g: Ground, w: Wants, a: int, taken: np.ndarray) -> int:
+    """The node on which the least share of its capacity must be freed for ask ``a``; -1 if none is large enough."""
+    best, least, shape = -1, np.inf, w.shape[a]
+    for node in range(g.free.shape[0]):
+        if taken[node] or not g.masks[w.mask[a], node]:
+            continue
+        missing = 0.0
+        for i in range(g.shapes.shape[1]):
+            if g.shapes[shape, i] > 0:
+                missing = max(missing, (g.shapes[shape, i] - g.free[node, i]) * g.inverse[node, i])
+        if missing < least and units_within(g.capacity, node, g.shapes, shape, 1) == 1:
+            best, least = node, missing
+    return best
