@@ -15,6 +15,7 @@ from scheduler.core.compiled import kernel
 
 _LEAST_WEIGHT = 1e-9  # a queue without weight comes after all others, not never
 _STEPS = 4
+_HALVINGS = 120
 
 
 class Tree(NamedTuple):
@@ -41,26 +42,50 @@ class Tree(NamedTuple):
 @kernel
 def level(base: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray, amount: float) -> np.ndarray:
     """Weighted max-min: ``base + t * weight`` between ``low`` and ``high``, for the t that divides ``amount``."""
-    lowest = low.sum()
-    if amount >= high.sum():
-        return high.copy()
-    if amount <= lowest:
-        return low * (max(amount, 0.0) / lowest) if lowest > 0 else low.copy()
-    m = len(base)
-    times = np.empty(2 * m, np.float64)
-    for i in range(m):
-        times[i] = (low[i] - base[i]) / weight[i]
-        times[m + i] = (high[i] - base[i]) / weight[i]
-    total, slope, t = lowest, 0.0, 0.0
-    for e in np.argsort(times):
-        if slope > 0 and total + slope * (times[e] - t) >= amount:
+    lowest, highest = 0.0, 0.0
+    first, last = np.inf, -np.inf
+    for i in range(len(base)):
+        lowest += low[i]
+        highest += high[i]
+        if high[i] > low[i]:
+            first = min(first, (low[i] - base[i]) / weight[i])
+            last = max(last, (high[i] - base[i]) / weight[i])
+    out = np.empty(len(base), np.float64)
+    if amount >= highest or amount <= lowest:
+        for i in range(len(base)):
+            out[i] = high[i] if amount >= highest else low[i] * max(amount, 0.0) / lowest if lowest > 0 else 0.0
+        return out
+    t = _time(base, weight, low, high, amount, first, last)
+    for i in range(len(base)):
+        out[i] = min(max(base[i] + t * weight[i], low[i]), high[i])
+    return out
+
+
+@kernel
+def _time(
+    base: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray, amount: float, first: float, last: float
+) -> float:
+    """The t of ``level``, which lies between first and last: halve, then solve for those that are at neither end."""
+    for _ in range(_HALVINGS):
+        middle = (first + last) / 2
+        if middle <= first or middle >= last:
             break
-        total += slope * (times[e] - t)
-        t = times[e]
-        slope += weight[e] if e < m else -weight[e - m]
-    t += (amount - total) / slope
-    parts: np.ndarray = np.minimum(np.maximum(base + t * weight, low), high)
-    return parts
+        total = 0.0
+        for i in range(len(base)):
+            total += min(max(base[i] + middle * weight[i], low[i]), high[i])
+        if total <= amount:
+            first = middle
+        else:
+            last = middle
+    rest, pull = amount, 0.0
+    for i in range(len(base)):
+        at = base[i] + first * weight[i]
+        if low[i] <= at < high[i]:
+            rest -= base[i]
+            pull += weight[i]
+        else:
+            rest -= low[i] if at < low[i] else high[i]
+    return rest / pull if pull > 0 else first
 
 
 @kernel
@@ -70,7 +95,8 @@ def _steps(tree: Tree, used: np.ndarray) -> np.ndarray:
     out = np.zeros((r, _STEPS, q), np.float64)
     below = np.zeros((r, _STEPS, q), np.float64)
     leaf = np.ones(q, np.bool_)
-    leaf[tree.parent[1:]] = False
+    for i in range(1, q):
+        leaf[tree.parent[i]] = False
     for i in range(q - 1, -1, -1):
         for k in range(r):
             u, sure = used[i, k], tree.guaranteed[i, k]
@@ -92,24 +118,23 @@ def _steps(tree: Tree, used: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _divide(
-    steps: np.ndarray, sure: np.ndarray, weight: np.ndarray, children: np.ndarray, amount: float, last: int
-) -> np.ndarray:
-    """``amount`` of one resource among the children of a queue. steps: (4, q), sure, weight: (q,)."""
-    now: np.ndarray = steps[0][children]
-    step = 0
-    while step <= last and steps[step][children].sum() <= amount:
-        now = steps[step][children]
-        step += 1
-    if step > last:
-        return now
-    base, pull = sure[children], weight[children]
-    if step == 0:
-        return level(np.zeros(len(base)), np.maximum(now, _LEAST_WEIGHT), np.zeros(len(base)), now, amount)
-    if step == 1:  # the same part of each guarantee
-        pull = base
-        base = np.zeros(len(base))
-    return level(base, np.maximum(pull, _LEAST_WEIGHT), now, np.asarray(steps[step][children]), amount)
+def _divide(tree: Tree, steps: np.ndarray, k: int, children: np.ndarray, amount: float, last: int) -> np.ndarray:
+    """``amount`` of resource k among the children of a queue. steps: (r, 4, q)."""
+    m = len(children)
+    base, pull, low, high = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m)
+    for step in range(last + 1):
+        total = 0.0
+        for j in range(m):
+            i = children[j]
+            low[j] = high[j]
+            high[j] = steps[k, step, i]
+            total += high[j]
+            sure = tree.guaranteed[i, k]
+            base[j] = sure if step > 1 else 0.0  # first the same part of each guarantee, then beyond it
+            pull[j] = max(high[j] if step == 0 else sure if step == 1 else tree.weight[i], _LEAST_WEIGHT)
+        if total > amount:
+            break
+    return level(base, pull, low, high, amount)
 
 
 @kernel
@@ -117,9 +142,9 @@ def ideals(tree: Tree, used: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     """(q, r) float64. used: (q, r) float64, whole subtrees. capacity: (r,) float64 of the root."""
     q, r = used.shape
     steps = _steps(tree, used)
-    sure = np.ascontiguousarray(tree.guaranteed.T)
     out = np.zeros((q, r), np.float64)
-    out[0] = capacity
+    for k in range(r):
+        out[0, k] = capacity[k]
     for i in range(q):
         children = tree.children[tree.start[i] : tree.start[i + 1]]
         if len(children) == 0:
@@ -127,7 +152,7 @@ def ideals(tree: Tree, used: np.ndarray, capacity: np.ndarray) -> np.ndarray:
         last = 2 if i == 0 else _STEPS - 1
         for k in range(r):
             amount = out[i, k] - tree.own[i, k]
-            parts = _divide(steps[k], sure[k], tree.weight, children, amount, last)
+            parts = _divide(tree, steps, k, children, amount, last)
             for j in range(len(children)):
                 out[children[j], k] = parts[j]
     return out
@@ -138,16 +163,17 @@ def subtrees(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Sums over whole subtrees of (q, r) amounts."""
     out = own.copy()
     for i in range(len(parent) - 1, 0, -1):
-        out[parent[i]] += out[i]
+        for k in range(own.shape[1]):
+            out[parent[i], k] += out[i, k]
     return out
 
 
 @kernel
 def fixed_queues(parent: np.ndarray, preemptable: np.ndarray) -> np.ndarray:
     """(q,) bool: queues that are not preemptable, and all that lie below one."""
-    out = ~preemptable
-    for i in range(1, len(parent)):
-        out[i] = out[i] or out[parent[i]]
+    out = np.zeros(len(parent), np.bool_)
+    for i in range(len(parent)):
+        out[i] = not preemptable[i] or (i > 0 and out[parent[i]])
     return out
 
 

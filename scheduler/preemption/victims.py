@@ -365,28 +365,12 @@ def _full(f: Field) -> bool:
 
 
 @kernel
-def _group(f: Field, c: Claims, b: Books, g: int) -> None:
-    """Serve one group, as far as possible.
+def _other(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
+    """The next claim of another row that may have better luck than claim i.
 
     All claims of a group meet the same candidates, but those of its own row
-    and, in an exception, those of rows that would starve: past the first
-    claim for whom that may have mattered, another is tried.
+    and, in an exception, those of rows that would starve.
     """
-    end = c.groups[g + 1]
-    i = _next(f, c, b, c.groups[g], end)
-    for again in range(2):
-        if i < end:
-            i = _fill(f, c, b, i, end)
-        for turn in range(f.marks[3], 2):
-            if i < end:
-                i = _walk(f, c, b, i, end, g, turn)
-        if i < end and again == 0:
-            i = _other(f, c, b, i, end)
-
-
-@kernel
-def _other(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
-    """The next claim of another row that may have better luck than claim i."""
     row, exception, indebted = c.row[i], f.marks[4] == EXCEPTION, False
     if row >= 0:
         for k in range(b.debt.shape[1]):
@@ -410,7 +394,15 @@ def choose(f: Field, c: Claims, b: Books) -> None:
         starving = row >= 0 and b.starving[row]
         f.marks[0] = 0
         f.marks[2] = 1 if gang and f.marks[1] == 0 else 0
-        _group(f, c, b, g)
+        end = c.groups[g + 1]
+        i = _next(f, c, b, begin, end)
+        for turn in range(4):
+            if i < end and turn % 2 == 0:
+                i = _fill(f, c, b, i, end)
+            if i < end and turn % 2 >= f.marks[3]:
+                i = _walk(f, c, b, i, end, g, turn % 2)
+            if i < end and turn == 1:
+                i = _other(f, c, b, i, end)
         if gang and c.units[begin] > 0:
             _undo(f, c, b, begin)
             if row >= 0:
