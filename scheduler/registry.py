@@ -1,10 +1,12 @@
 """Every policy by stage and name, in one literal: no side effects on import, no ladders of names."""
 
-from scheduler.placement.fill import first_fit, spread
+from scheduler.core.snapshot import Fill
 
 PLACEMENT = {
-    "first_fit": first_fit,
-    "spread": spread,
+    "spread": Fill.SPREAD,
+    "pack": Fill.PACK,
+    "align": Fill.ALIGN,
+    "first_fit": Fill.FIRST_FIT,
 }
 
 STAGES = {"placement": PLACEMENT}

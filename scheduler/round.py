@@ -1,37 +1,38 @@
 """Steps 2 to 5 of a scheduling round, as one pure function.
 
-Queues are served in order of submission across the tree (first in, first out
-within a priority); every ask is limited by its queue's ceilings and placed
-by the policy's filler. Identical asks are tested once: after a shape has found
-no room on the nodes of its mask, later asks of that kind are refused unread.
+Shares first: what each queue may hold now, weighted max-min down the tree. Then
+one pass over the asks, in order, places what shares, maxima and nodes allow.
+What found no node no longer counts as demand, so its share falls to others and
+another pass follows. When shares are smaller than a container, each row may go
+one container beyond its own.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scheduler.core.plan import Place, Plan, Refusal, Why
-from scheduler.core.snapshot import Memo, Snapshot
-from scheduler.placement.fill import Filler, units_that_fit
-from scheduler.registry import PLACEMENT
-from scheduler.shares.ceilings import Ceilings
+from scheduler.core.entities import Entities, entities
+from scheduler.core.plan import After, Place, Plan, Preempt, Refusal, Why
+from scheduler.core.snapshot import Memo, Ordering, Snapshot
+from scheduler.placement import place
+from scheduler.placement.place import Attempt, Outcome, PlacementPolicy
+from scheduler.preemption.plan import plan_preemption
+from scheduler.preemption.policy import PreemptionPolicy
+from scheduler.proposals import take_proposals
+from scheduler.shares.fair import fair_shares, held_part
+from scheduler.shares.tree import ShareTree, demand_of
 
-_RUN_MAX = 1 << 40
+PASSES = 12  # what is left after so many is gone on with in the next round
+_ROUNDING = 1e-6  # of a unit
+_PRIORITY_BITS, _ASK_BITS = 12, 24  # more than there are levels; more than there are asks
 
 
 @dataclass(frozen=True, slots=True)
 class RoundPolicy:
     """The part of the policy document a round reads."""
 
-    placement: str = "spread"
-    batch: int = 5_000  # containers placed in one round at most
-
-
-@dataclass(slots=True)
-class _Tally:
-    ask: list[np.ndarray]
-    node: list[np.ndarray]
-    refused: list[tuple[int, int, int, int]]
+    placement: PlacementPolicy = field(default_factory=PlacementPolicy)
+    preemption: PreemptionPolicy = field(default_factory=PreemptionPolicy)
 
 
 def plan_round(
@@ -49,153 +50,81 @@ def plan_round(
     again. Same arguments, same plan.
     """
     free = snapshot.nodes.free.copy()
-    ceilings = Ceilings(snapshot.queues)
-    tally = _Tally([], [], [])
-    snapshot, rejected = _take_proposals(snapshot, proposals, free, ceilings, tally)
-    cursor = _place_asks(snapshot, memo.cursor, policy, free, ceilings, tally)
-    return Plan(_join(tally), _refusal(tally), tuple(rejected)), Memo(cursor)
+    s, taken, rejected = take_proposals(snapshot, proposals, free)
+    rows = entities(s)
+    attempt = place.begin(s, memo, policy.placement, now, free)
+    order, share = _place(s, rows, attempt)
+    outcome = place.finish(attempt, order, rows.of_ask)
+    preempt, memo = _reclaim(s, attempt, outcome, policy.preemption, now)
+    after = After(attempt.free, outcome.left, outcome.why, outcome.detail, order, rows.of_ask, share)
+    plan = Plan(_join([*taken, outcome.place]), _refusal(after), tuple(rejected), preempt, outcome.reserve, after)
+    return plan, memo
 
 
-def service_order(s: Snapshot) -> np.ndarray:
-    """Asks by priority, then by submission: (a,) int64 positions."""
-    return np.argsort(-s.jobs.priority[s.asks.job], kind="stable")
-
-
-def _take_proposals(
-    s: Snapshot, proposals: tuple[Place, ...], free: np.ndarray, ceilings: Ceilings, tally: _Tally
-) -> tuple[Snapshot, list[str]]:
-    """(the snapshot with what is still wanted, why the rest was rejected)."""
-    rejected = []
-    wanted = s.asks.count.copy()
-    for p in proposals:
-        given = np.bincount(p.ask, minlength=len(wanted))
-        shapes = s.asks.shapes[s.asks.shape[p.ask]]
-        after, room = free.copy(), ceilings.room.copy()
-        np.subtract.at(after, p.node, shapes)
-        for ask, shape in zip(p.ask.tolist(), shapes, strict=True):
-            ceilings.take(int(s.ask_queue[ask]), shape)
-        short = (after < 0) & (after < free)
-        if why := _conflict(s, p, short, given > wanted, (ceilings.room < 0) & (ceilings.room < room)):
-            ceilings.room = room
-            rejected.append(f"a proposal of {len(p.ask)} containers {why}")
-            continue
-        free[:] = after
-        wanted -= given
-        tally.ask.append(p.ask)
-        tally.node.append(p.node)
-    return replace(s, asks=replace(s.asks, count=wanted)), rejected
-
-
-def _conflict(s: Snapshot, p: Place, short: np.ndarray, unwanted: np.ndarray, over: np.ndarray) -> str:
-    """Why the proposal cannot be taken, or nothing: nodes ``short`` of room, asks given more, queues over."""
-    if short.any() or not s.nodes.open[p.node].all():
-        return "no longer fits its nodes"
-    if not s.asks.masks[s.asks.mask[p.ask], p.node].all():
-        return "uses nodes its labels exclude"
-    if unwanted.any():
-        return "gives an ask more than it wants"
-    return "takes a queue over its maximum" if over.any() else ""
-
-
-def _place_asks(
-    s: Snapshot, cursor: int, policy: RoundPolicy, free: np.ndarray, ceilings: Ceilings, tally: _Tally
-) -> int:
-    asks, filler = s.asks, PLACEMENT[policy.placement]
-    full: dict[tuple[int, int], Why] = {}
-    budget = policy.batch
-    order, queue = service_order(s), s.ask_queue
-    run_start = 0
-    kinds = np.stack((queue, asks.shape, asks.mask))[:, order] if len(order) else np.empty((3, 0), np.int32)
-    edges = np.flatnonzero((kinds[:, 1:] != kinds[:, :-1]).any(axis=0)) + 1
-    for run_end in [*edges.tolist(), len(order)]:
-        run = order[run_start:run_end]
-        run_start = run_end
-        if not len(run) or budget <= 0:
+def _place(s: Snapshot, rows: Entities, attempt: Attempt) -> tuple[np.ndarray, np.ndarray]:
+    """Shares, then a pass; again while what found no node leaves something to others: (the order, the last shares)."""
+    tree = ShareTree(rows.parent, rows.guaranteed, rows.maximum, rows.weight)
+    whole = capacity_now(s, attempt.free)
+    alive, used = attempt.left > 0, rows.used
+    order, overshoot = np.empty(0, np.int32), False
+    for number in range(PASSES):
+        demand = demand_of(rows.of_ask, s.asks.shape, attempt.left, alive, s.asks.shapes, used)
+        share = fair_shares(tree, whole, used, demand, floor=True)
+        room = np.maximum(np.floor(share - used + _ROUNDING), 0).astype(np.int64)
+        if number == 0:
+            order = service_order(s, rows, held_part(used, share, whole))
+        before = attempt.left.copy()
+        placed = place.run(attempt, order[alive[order]], rows.of_ask, room, overshoot)
+        used = demand_of(rows.of_ask, s.asks.shape, before - attempt.left, alive, s.asks.shapes, used)
+        alive = (attempt.left > 0) & (attempt.why == Why.QUEUE_SHARE)
+        if not alive.any() or (overshoot and not placed):
             break
-        placed, cursor = _place_run(s, run, cursor, budget, free, ceilings, full, filler, tally)
-        budget -= placed
-    return cursor
+        overshoot = not placed  # what is left is smaller than anybody's share
+    return order, share
 
 
-def _place_run(
-    s: Snapshot,
-    run: np.ndarray,
-    cursor: int,
-    budget: int,
-    free: np.ndarray,
-    ceilings: Ceilings,
-    full: dict[tuple[int, int], Why],
-    filler: Filler,
-    tally: _Tally,
-) -> tuple[int, int]:
-    """Place consecutive asks of one queue, shape and mask as if they were one: (placed, cursor)."""
-    asks, first = s.asks, int(run[0])
-    queue, kind = int(s.ask_queue[first]), (int(asks.shape[first]), int(asks.mask[first]))
-    shape, counts = asks.shapes[kind[0]], asks.count[run]
-    wanted = int(counts.sum())
-    why, detail, per_node = Why.NO_ROOM, -1, None
-    if kind in full:
-        why = full[kind]
-    else:
-        allowed, binding = ceilings.allowed(queue, shape)
-        fits = units_that_fit(free, shape, s.nodes.open & asks.masks[kind[1]])
-        room = int(np.minimum(fits, _RUN_MAX).sum())
-        if room < wanted:
-            why = full[kind] = _why_no_room(s, shape, asks.masks[kind[1]])
-        k = min(wanted, allowed, room, budget)
-        if allowed < min(wanted, room):
-            why, detail = Why.QUEUE_MAXIMUM, binding
-            full.pop(kind, None)
-        if k:
-            per_node = filler(fits, k, cursor)
-    placed = 0
-    if per_node is not None:
-        placed, cursor = _record(run, counts, per_node, shape, free, tally, cursor)
-        ceilings.take(queue, shape * placed)
-    if placed < wanted and placed < budget:
-        _refuse(run, counts, placed, why, detail, tally)
-    return placed, cursor
+def capacity_now(s: Snapshot, free: np.ndarray) -> np.ndarray:
+    """What there is to share: what is held, and what open nodes have free. (r,) int64."""
+    return s.queues.used[0] + np.maximum(free[s.nodes.open], 0).sum(axis=0)
 
 
-def _record(
-    run: np.ndarray,
-    counts: np.ndarray,
-    per_node: np.ndarray,
-    shape: np.ndarray,
-    free: np.ndarray,
-    tally: _Tally,
-    cursor: int,
-) -> tuple[int, int]:
-    used = np.flatnonzero(per_node)
-    nodes = np.repeat(used, per_node[used]).astype(np.int32)
-    owners = np.repeat(run, counts)[: len(nodes)].astype(np.int32)
-    free[used] -= per_node[used, None] * shape
-    tally.ask.append(owners)
-    tally.node.append(nodes)
-    return len(nodes), (int(used[-1]) + 1) % len(per_node) if len(used) else cursor
+def service_order(s: Snapshot, rows: Entities, held: np.ndarray) -> np.ndarray:
+    """Asks in the order they are served: (a,) int32.
+
+    Rows that hold the smallest part of their share first (``held`` (e,)); in a
+    row by priority where its leaf says so, then by submission.
+    """
+    rank = np.empty(len(held), np.int64)
+    rank[np.argsort(held, kind="stable")] = np.arange(len(held))
+    by_priority = s.queues.ordering[s.ask_queue] == Ordering.PRIORITY
+    priority = np.where(by_priority, s.jobs.priority[s.asks.job], 0).astype(np.int64)
+    key = rank[rows.of_ask] << _PRIORITY_BITS | (1 << (_PRIORITY_BITS - 1)) - priority
+    key = key << _ASK_BITS | np.arange(len(key))
+    key.sort()
+    return (key & ((1 << _ASK_BITS) - 1)).astype(np.int32)
 
 
-def _refuse(run: np.ndarray, counts: np.ndarray, placed: int, why: Why, detail: int, tally: _Tally) -> None:
-    missing = np.minimum(counts, np.maximum(0, np.cumsum(counts) - placed))
-    tally.refused += [(int(a), int(m), why, detail) for a, m in zip(run, missing, strict=True) if m]
+def _reclaim(
+    s: Snapshot, attempt: Attempt, outcome: Outcome, policy: PreemptionPolicy, now: float
+) -> tuple[Preempt, Memo]:
+    """Step 5, where the caller has shown what runs."""
+    memo = outcome.memo
+    if s.running is None:
+        return Preempt(), memo
+    held = np.full(len(s.nodes.open), -1, np.int32)
+    at = np.searchsorted(s.asks.key, memo.reserved)
+    held[memo.reserved_node] = at
+    marks = (memo.warned, memo.warned_due)
+    preempt, warned, due = plan_preemption(s, attempt.free, outcome.left, outcome.why, marks, policy, now, held)
+    return preempt, replace(memo, warned=warned, warned_due=due)
 
 
-def _why_no_room(s: Snapshot, shape: np.ndarray, mask: np.ndarray) -> Why:
-    if not s.nodes.open.any():
-        return Why.NO_NODES
-    if not ((s.nodes.capacity >= shape).all(axis=1) & mask).any():
-        return Why.NO_NODE_MATCHES
-    return Why.NO_ROOM
+def _join(placed: list[Place]) -> Place:
+    if len(placed) == 1:
+        return placed[0]
+    return Place(np.concatenate([p.ask for p in placed]), np.concatenate([p.node for p in placed]))
 
 
-def _join(tally: _Tally) -> Place:
-    if not tally.ask:
-        return Place(np.empty(0, np.int32), np.empty(0, np.int32))
-    return Place(np.concatenate(tally.ask), np.concatenate(tally.node))
-
-
-def _refusal(tally: _Tally) -> Refusal | None:
-    if not tally.refused:
-        return None
-    table = np.array(tally.refused, np.int64)
-    return Refusal(table[:, 0].astype(np.int32), table[:, 1], table[:, 2].astype(np.int8), table[:, 3].astype(np.int32))
+def _refusal(after: After) -> Refusal | None:
+    ask = np.flatnonzero(after.left > 0).astype(np.int32)
+    return Refusal(ask, after.left[ask], after.why[ask], after.detail[ask]) if len(ask) else None

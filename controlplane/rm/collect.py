@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from controlplane.rm import drain, inbox
+from controlplane.rm import drain, inbox, reclaim
 from controlplane.rm.changes import Changes
 from controlplane.rm.inbox import Inbox
 from controlplane.rm.memory import Memory
@@ -64,6 +64,7 @@ def _entries(m: Memory, c: Changes, box: Inbox) -> None:
     for name in ("state", "reason", "exit_code", "ran_ms", "cpu_ms"):
         endings[name] = e[name][ended]
     drain.reasons(m, endings)
+    reclaim.reasons(m, endings)
     end(m, c, endings)
     _vanished(m, c, box)
 

@@ -6,23 +6,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controlplane.rm import collect, drain, reasons, windows
+from controlplane.rm import collect, drain
 from controlplane.rm.changes import Changes
 from controlplane.rm.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.intake import take_intents
 from controlplane.rm.jobs import GroupEntry
 from controlplane.rm.memory import Memory
-from controlplane.rm.outcome import allocate
+from controlplane.rm.planning import NEVER, Planner
 from controlplane.rm.ports import Bus, BusDown, Clock, Store
 from controlplane.rm.publish import Signer, documents
-from controlplane.rm.view import View, partition_view
-from scheduler.core.invariants import check_plan
-from scheduler.core.plan import Plan
-from scheduler.core.snapshot import Memo
-from scheduler.round import RoundPolicy, plan_round
-from wire.states import JobState, terminal
+from wire.states import terminal
 
-EXPLAINED_PER_ROUND = 200
 COUNTERS_EVERY_S = 1.0  # a running group's counters are written at most this often
 
 
@@ -37,7 +31,6 @@ class Duties:
 
 @dataclass(slots=True)
 class RoundSettings:
-    policy: RoundPolicy
     log_max_bytes: int
     container_lease_s: float
     check_invariants: bool = False
@@ -60,10 +53,9 @@ class Round:
     def __init__(self, sub: int, m: Memory, store: Store, bus: Bus, clock: Clock, signer: Signer, s: RoundSettings):
         self.sub, self.m, self.store, self.bus, self.clock = sub, m, store, bus, clock
         self.signer, self.settings = signer, s
-        self.rng = np.random.default_rng(m.epoch)
+        self.planner = Planner(sub, m, s.check_invariants, np.random.default_rng(m.epoch))
         self.more_intents = False  # the last round took as many as it may
         self._pending_groups: dict[tuple[int, int], GroupEntry] = {}
-        self._waiting: set[tuple[int, int]] = set()  # groups that wait for room, as of the last plan
 
     def run(self, duties: Duties, answered: float) -> Report:
         """One round. Raises ``Fenced`` or ``StoreDown``; the memory is worthless after either."""
@@ -81,8 +73,8 @@ class Round:
         drain.attend(m, c)  # what has to leave nodes that operators empty
         # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
         began = time.perf_counter()
-        if m.placeable:
-            self._plan_and_apply(c)
+        if self.planner.due(c.at_us / 1e6):
+            self.planner.run(c, _touched(c))
         c.plan_us = int((time.perf_counter() - began) * 1e6)
         # 6. commit everything in one transaction, fenced by this leader's epoch
         self._gather(c)
@@ -113,72 +105,17 @@ class Round:
                 del self.m.delayed[key]
 
     def next_due_s(self) -> float | None:
-        """Seconds until a delayed start falls due; None without one."""
+        """Seconds until a delayed start or the next look at what waits falls due; None without one."""
         due = [group.run.next_due for group in self.m.delayed.values() if group.run.next_due is not None]
-        return max(0.0, min(due) - self.clock.now_us() / 1e6) if due else None
-
-    def _plan_and_apply(self, c: Changes) -> None:
-        m, now = self.m, c.at_us / 1e6
-        m.placeable = False
-        m.refresh(_touched(c), now)
-        waiting: set[tuple[int, int]] = set()
-        for partition, name in enumerate(m.partitions):
-            rows = m.asks.wanting(partition)
-            if len(rows):
-                view = windows.clear_of(m.nodes, partition_view(m, partition, rows, now, False), c.at_us)
-                self._plan_partition(c, name, view, now, waiting)
-        self._forget_reasons(c, waiting)
-
-    def _plan_partition(self, c: Changes, name: str, view: View, now: float, waiting: set[tuple[int, int]]) -> None:
-        m, settings = self.m, self.settings
-        plan, m.memos[name] = plan_round(view.snapshot, m.memos.get(name, Memo()), (), settings.policy, now, self.rng)
-        if settings.check_invariants:
-            check_plan(view.snapshot, plan)
-        self._apply(c, plan, view)
-        self._explain(plan, view, waiting)
-        if len(plan.place.ask) >= settings.policy.batch:
-            m.placeable = True  # the batch was full; go on in the next round
-
-    def _apply(self, c: Changes, plan: Plan, view: View) -> None:
-        ask, node = plan.place.ask, view.nodes[plan.place.node]
-        if not len(ask):
-            return
-        order = np.argsort(ask, kind="stable")
-        ask, node = ask[order], node[order]
-        starts = np.flatnonzero(np.r_[True, ask[1:] != ask[:-1]])
-        for start, end in zip(starts, np.r_[starts[1:], len(ask)], strict=True):
-            job, group = view.owner(self.m, ask[start])
-            if job.run.state == JobState.ADMITTED:
-                c.jobs[job.id] = job
-            allocate(self.m, c, self.sub, job, group, node[start:end])
-            self.m.asks.since[group.row] = c.at_us / 1e6
-
-    def _explain(self, plan: Plan, view: View, waiting: set[tuple[int, int]]) -> None:
-        refused = plan.refused
-        if refused is None:
-            return
-        columns = (refused.ask, refused.missing, refused.why, refused.detail)
-        for number, (ask, missing, why, queue) in enumerate(zip(*(x.tolist() for x in columns), strict=True)):
-            job, group = view.owner(self.m, ask)
-            waiting.add((job.id, group.run.no))
-            if number < EXPLAINED_PER_ROUND:
-                group.reason = reasons.explain(view.snapshot, group, ask, missing, why, queue)
-                self._pending_groups[job.id, group.run.no] = group
-
-    def _forget_reasons(self, c: Changes, waiting: set[tuple[int, int]]) -> None:
-        """Groups that had to say why they wait, and do not any more."""
-        for key in self._waiting - waiting:
-            found = self.m.asking.get(key)
-            if found is not None and found[1].reason is not None:
-                found[1].reason = None
-                c.groups[key] = found[1]
-        self._waiting = waiting
+        earliest = min([self.planner.again_at, *due])
+        return max(0.0, earliest - self.clock.now_us() / 1e6) if earliest < NEVER else None
 
     def _gather(self, c: Changes) -> None:
         """Asks whose target moved, and counters that are due."""
         now = self.clock.monotonic()
         self.m.stale |= _touched(c)
-        self._pending_groups |= c.groups
+        self._pending_groups |= c.groups | self.planner.explained
+        self.planner.explained = {}
         c.groups = {}
         for key, group in list(self._pending_groups.items()):
             state_moved = group.written[:1] != (int(group.run.state),)

@@ -9,6 +9,7 @@ from celery import shared_task
 from django.conf import settings
 
 from controlplane import events, shutdown
+from controlplane.rm import kernels
 from controlplane.rm.bus import RedisBus
 from controlplane.rm.clock import DatabaseClock
 from controlplane.rm.leader import Leader, Pace
@@ -20,7 +21,6 @@ from controlplane.rm.round import Round, RoundSettings
 from controlplane.rm.store import PostgresStore
 from controlplane.statestore.actions.nodes import lease_master, restore_acl
 from controlplane.statestore.membership import Leadership, take
-from scheduler.round import RoundPolicy
 
 log = structlog.get_logger("rm")
 
@@ -50,6 +50,7 @@ def lead(sub_cluster_id: int) -> None:
 
 
 def _serve(leadership: Leadership) -> None:
+    kernels.compile_in_background()
     conf = settings.HYDRA
     sub = leadership.sub_cluster_id
     store = PostgresStore(leadership, conf["lease_s"])
@@ -60,7 +61,7 @@ def _serve(leadership: Leadership) -> None:
     clock = DatabaseClock(store.now_us())
     rounds = Round(
         sub, memory, store, bus, clock, Signer(lease_master(), conf["lease_key_id"]),
-        RoundSettings(RoundPolicy(), log_max_bytes, conf["container_lease_s"], conf["check_invariants"]),
+        RoundSettings(log_max_bytes, conf["container_lease_s"], conf["check_invariants"]),
     )  # fmt: skip
     pace = Pace(
         heartbeat_s=conf["heartbeat_s"],

@@ -1,11 +1,12 @@
 """What a plan sees of one partition, gathered from the leader's memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from controlplane.rm.asks import Owner, compact
+from scheduler.core.entities import UNBOUNDED
 from scheduler.core.snapshot import AXIS, Asks, Jobs, Nodes, Running, Snapshot, Users
 from wire.states import Want
 
@@ -45,6 +46,9 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     seen = Nodes(table.capacity[nodes], table.free[nodes], table.open[nodes], table.rack[nodes])
     queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
     users, jobs, job, job_rows = _people(m, partition, rows, queues.maximum)
+    # All of a partition is no limit: the default one may also use what is idle elsewhere.
+    whole = queues.maximum >= queues.maximum[0]
+    queues = replace(queues, maximum=np.where(whole, UNBOUNDED, queues.maximum))
     numbers, mask = compact(m.asks.mask[rows])
     masks = np.array([m.mask(m.asks.masks[i])[nodes] for i in numbers.tolist()], np.bool_)
     asks = m.asks.gather(rows, job, masks.reshape(len(numbers), len(nodes)), mask)
@@ -66,7 +70,8 @@ def _people(
     job_rows = of_ask[first]
     user_rows, user = compact(ledger.job_user[job_rows])
     leaf = ledger.user_queue[user_rows]
-    most = np.floor(maximum[leaf] * m.queues.user_maximum[leaf, None] + 1e-6).astype(np.int64)
+    share = m.queues.user_maximum[leaf, None]
+    most = np.where(share < 1, np.floor(maximum[leaf] * share + 1e-6), UNBOUNDED).astype(np.int64)
     return (
         Users(leaf, ledger.users[partition, user_rows], most),
         Jobs(user, ledger.job_priority[job_rows], ledger.jobs[partition, job_rows]),
@@ -77,8 +82,6 @@ def _people(
 
 def _onto(asks: Asks, nodes: np.ndarray, total: int) -> Asks:
     """The same asks, preferring positions among ``nodes`` instead of the whole table's."""
-    from dataclasses import replace
-
     position = np.full(total, -1, np.int32)
     position[nodes] = np.arange(len(nodes), dtype=np.int32)
     near = position[asks.near]

@@ -79,6 +79,25 @@ class Reserve:
 
 
 @dataclass(frozen=True, slots=True)
+class After:
+    """How a round left things, for explaining it.
+
+    free: (n, r) int64. left: (a,) int64 containers each ask still wants. why:
+    (a,) int8 ``Why``. detail: (a,) int32, the row of the queue or user whose
+    maximum binds, or -1. order: (a,) int32, asks as they were served. entity:
+    (a,) int32 and share: (e, r) float64, what each row of the share tree may hold.
+    """
+
+    free: np.ndarray
+    left: np.ndarray
+    why: np.ndarray
+    detail: np.ndarray
+    order: np.ndarray
+    entity: np.ndarray
+    share: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Actions of one round. Later stages add speculate, promote and resize."""
 
@@ -87,3 +106,4 @@ class Plan:
     rejected: tuple[str, ...] = ()  # proposals that conflict with what was placed, with the reason
     preempt: Preempt = field(default_factory=Preempt)
     reserve: Reserve = field(default_factory=Reserve)
+    after: After | None = None

@@ -25,14 +25,12 @@ from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.actions.jobs import NewGroup, NewJob
 from controlplane.statestore.membership import Leadership, take
 from controlplane.statestore.models import Job, Node
-from scheduler.round import RoundPolicy
 from simulator.hollow import HollowNodes
 from wire.nodeapi import Register
 from wire.states import ContainerState, terminal
 
 LEASE_S = 60.0
 FOR_EVER_S = 1e6
-PLACEMENT = RoundPolicy()
 
 
 class Clock(DatabaseClock):
@@ -78,7 +76,7 @@ class Nodes(HollowNodes):
 class Leading:
     """One leader: its memory, its session and its rounds."""
 
-    def __init__(self, leadership: Leadership, policy: RoundPolicy):
+    def __init__(self, leadership: Leadership):
         sub = leadership.sub_cluster_id
         self.leadership, self.epoch = leadership, leadership.epoch
         self.store = PostgresStore(leadership, LEASE_S)
@@ -88,7 +86,7 @@ class Leading:
         self.bus = RedisBus(settings.REDIS_URL, sub, self.epoch, self._restore)
         self.clock = Clock(self.store.now_us())
         signer = Signer(node_actions.lease_master(), settings.HYDRA["lease_key_id"])
-        chosen = RoundSettings(policy, 1 << 20, 7200.0, check_invariants=True)
+        chosen = RoundSettings(1 << 20, 7200.0, check_invariants=True)
         self.rounds = Round(sub, self.memory, self.store, self.bus, self.clock, signer, chosen)
 
     def _restore(self) -> None:
@@ -138,8 +136,8 @@ class Cluster:
     def one(self, sql: str) -> Any:
         return self.rows(sql)[0][0]
 
-    def policy(self, queues: dict[str, Any]) -> None:
-        documents.publish(SYSTEM, {"queues": queues}, "test", force=True)
+    def policy(self, queues: dict[str, Any], **components: Any) -> None:
+        documents.publish(SYSTEM, {"queues": queues, "components": components}, "test", force=True)
 
     def add_node(self, name: str, **more: Any) -> int:
         """Register a node (or the same again) and play it from now on; its id."""
@@ -152,10 +150,10 @@ class Cluster:
     def revoke(self, node_id: int) -> None:
         node_actions.revoke(SYSTEM, Node.objects.get(pk=node_id))
 
-    def lead(self, policy: RoundPolicy = PLACEMENT) -> Leading:
+    def lead(self) -> Leading:
         leadership = take(self.sub.pk, f"worker-{len(self.leaders)}", LEASE_S)
         assert leadership is not None
-        self.leaders.append(Leading(leadership, policy))
+        self.leaders.append(Leading(leadership))
         return self.leaders[-1]
 
     def expire(self) -> None:

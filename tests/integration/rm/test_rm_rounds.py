@@ -9,7 +9,6 @@ from controlplane.rm import copybin
 from controlplane.rm.intake import BATCH
 from controlplane.router import jobspec
 from controlplane.statestore.models import Intent, JobEvent, Node, TaskGroup
-from scheduler.round import RoundPolicy
 from tests import invariants
 from tests.integration.rm.cluster import Cluster, story
 from wire import keys, status
@@ -209,7 +208,8 @@ def test_more_intents_than_a_round_takes_are_gone_on_with(cluster: Cluster) -> N
 
 
 def test_a_round_places_no_more_than_its_batch_and_goes_on(cluster: Cluster) -> None:
-    leader = cluster.lead(RoundPolicy(batch=3))
+    cluster.policy({"default": {"guaranteed": 1.0}}, placement={"parameters": {"batch": 3}})
+    leader = cluster.lead()
     cluster.nodes.step()
     job = cluster.submit({"count": 8})
     assert [leader.round().placed for _ in range(4)] == [3, 3, 2, 0]

@@ -1,0 +1,87 @@
+"""A round over two nodes that meets every rule once: what the kernels are compiled from.
+
+``python -m scheduler.warm`` compiles into the cache and ends.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from scheduler.core.compiled import compile_all
+from scheduler.core.snapshot import AXIS, Asks, Fill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
+
+R = len(AXIS)
+_MANY = 1 << 40
+
+
+def snapshot() -> Snapshot:
+    """Two nodes, three queues of each ordering, an ask per rule, one container each for reclaiming."""
+    asks = len(Fill) + 2
+    nodes = Nodes(
+        np.full((2, R), 8, np.int64),
+        np.array([[8] * R, [4] * R], np.int64),
+        np.ones(2, np.bool_),
+        np.zeros(2, np.int32),
+    )
+    queues = Queues(
+        ["root", "root.a", "root.b", "root.c"],
+        np.array([-1, 0, 0, 0], np.int32),
+        np.full((4, R), 4, np.int64),
+        np.full((4, R), _MANY, np.int64),
+        np.array([[4] * R, [4] * R, [0] * R, [0] * R], np.int64),
+        np.ones(4),
+        np.array([0, *Ordering], np.int8),
+        np.ones(4, np.bool_),
+    )
+    users = Users(np.array([1, 2, 3], np.int32), np.zeros((3, R), np.int64), np.full((3, R), _MANY, np.int64))
+    jobs = Jobs(np.arange(asks, dtype=np.int32) % np.int32(3), np.zeros(asks, np.int32), np.zeros((asks, R), np.int64))
+    return Snapshot(AXIS, nodes, queues, users, jobs, _asks(asks), _running())
+
+
+def _asks(a: int) -> Asks:
+    return Asks(
+        key=np.arange(a, dtype=np.int64),
+        count=np.full(a, 9, np.int64),
+        job=np.arange(a, dtype=np.int32),
+        shape=np.arange(a, dtype=np.int32) % np.int32(2),
+        mask=np.zeros(a, np.int32),
+        since=np.full(a, -1e6),
+        gang=np.arange(a) == a - 1,
+        fill=np.array([-1, *Fill, -1], np.int8),
+        near_from=np.arange(a + 1, dtype=np.int32),
+        near=np.zeros(a, np.int32),
+        near_rack_from=np.arange(a + 1, dtype=np.int32),
+        near_rack=np.zeros(a, np.int32),
+        duration=np.ones(a),
+        shapes=np.array([[1] * R, [2] * R], np.int64),
+        masks=np.ones((1, 2), np.bool_),
+    )
+
+
+def _running() -> Running:
+    c = 4
+    return Running(
+        id=np.arange(c, dtype=np.int64),
+        node=np.ones(c, np.int32),
+        job=np.full(c, -1, np.int32),
+        queue=np.ones(c, np.int32),
+        priority=np.zeros(c, np.int32),
+        shape=np.ones((c, R), np.int64),
+        started=np.zeros(c),
+        ends=np.full(c, np.inf),
+        spared=np.zeros(c, np.bool_),
+    )
+
+
+def warm() -> None:
+    """Call every kernel with the types that rounds use."""
+    from scheduler.round import RoundPolicy, plan_round
+
+    rng = np.random.default_rng(0)
+    s = snapshot()
+    _, memo = plan_round(s, Memo(), (), RoundPolicy(), 0.0, rng)
+    plan_round(replace(s, running=None), memo, (), RoundPolicy(), 0.0, rng)
+
+
+if __name__ == "__main__":
+    compile_all(warm)
