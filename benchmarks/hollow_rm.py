@@ -1,4 +1,4 @@
-"""One RM and 3,000 hollow nodes: containers per second over the whole path, recounted in SQL."""
+"""One RM and thousands of hollow nodes: containers per second over the whole path, recounted in SQL."""
 
 import argparse
 import subprocess
@@ -13,23 +13,47 @@ from benchmarks.stack import REPO, BenchStack, cpu_s, job, stack
 
 SUB_CLUSTER = "east"  # the first one that `up` makes
 JOB_TASKS = 1_000_000  # as many as one job may have
+JOBS = 5
 RAMP_S = 15.0
+NODE_CORES = 32
+OFFERED_PER_S = 64_000  # containers that the nodes could run if the RM took no time
+FLATNESS = (1000, 5000)
 
 
 def main(argv: list[str]) -> dict[str, Any]:
     parser = argparse.ArgumentParser(prog="bench hollow-rm")
     parser.add_argument("--nodes", type=int, default=3000)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--run-s", type=float, default=5.0, help="how long each container pretends to run")
+    parser.add_argument("--run-s", type=float, help="how long each container pretends to run; else by the nodes")
+    parser.add_argument("--flatness", action="store_true", help="compare 1,000 and 5,000 nodes under the same load")
     options = parser.parse_args(argv)
+    if not options.flatness:
+        return run(options.nodes, options.seconds, options.run_s)
+    small, large = (run(nodes, options.seconds, options.run_s) for nodes in FLATNESS)
+    rates = small["containers_per_s"], large["containers_per_s"]
+    return {
+        "flatness_percent": round(100 * rates[1] / rates[0]),
+        f"containers_per_s_{FLATNESS[0]}": rates[0],
+        f"containers_per_s_{FLATNESS[1]}": rates[1],
+        "details": [small, large],
+    }
+
+
+def run(nodes: int, seconds: float, run_s: float | None) -> dict[str, Any]:
+    """One sub-cluster of so many nodes, all full all the time.
+
+    Unless said otherwise containers run the longer the more nodes there are,
+    so that the nodes ask for the same number per second whatever their number.
+    """
+    run_s = run_s or nodes * NODE_CORES / OFFERED_PER_S
     with stack("--sub-clusters", "1", "--nodes", "0") as running, running.client() as client:
-        hollow = start_hollow(running, options.nodes, options.run_s)
+        hollow = start_hollow(running, nodes, run_s)
         try:
-            shape = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}, "estimated_duration_s": options.run_s}
-            for number in range(3):
+            shape = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}, "estimated_duration_s": run_s}
+            for number in range(JOBS):
                 client.submit(job(f"hollow-{number}", ["true"], JOB_TASKS, **shape))
             time.sleep(RAMP_S)
-            return measure(running, hollow, options.seconds)
+            return {"nodes": nodes, "run_s": run_s} | measure(running, hollow, seconds)
         finally:
             hollow.terminate()
             hollow.wait(30)
@@ -37,7 +61,16 @@ def main(argv: list[str]) -> dict[str, Any]:
 
 def start_hollow(running: BenchStack, nodes: int, run_s: float) -> subprocess.Popen[bytes]:
     command = [sys.executable, str(REPO / "manage.py"), "hollow", "--sub-cluster", SUB_CLUSTER]
-    command += ["--nodes", str(nodes), "--run-s", str(run_s), "--memory-mib", "65536", "--vcores-milli", "32000"]
+    command += [
+        "--nodes",
+        str(nodes),
+        "--run-s",
+        str(run_s),
+        "--memory-mib",
+        "65536",
+        "--vcores-milli",
+        str(1000 * NODE_CORES),
+    ]
     return subprocess.Popen(command, env=running.environ, stdout=subprocess.DEVNULL)
 
 

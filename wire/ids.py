@@ -5,6 +5,8 @@ a higher epoch, so it need not know what its predecessor handed out. Browsers
 cannot hold 63-bit integers, so people and JSON see ``c-<sub>-<epoch>-<counter>``.
 """
 
+from typing import Any
+
 SUB_CLUSTER_MAX = 2**11 - 1
 EPOCH_MAX = 2**20 - 1
 
@@ -14,6 +16,11 @@ def container_id(sub_cluster: int, epoch: int, counter: int) -> int:
     if not (0 < sub_cluster <= SUB_CLUSTER_MAX and 0 <= epoch <= EPOCH_MAX and 0 <= counter < 2**32):
         raise ValueError(f"container id out of range: {sub_cluster}, {epoch}, {counter}")
     return sub_cluster << 52 | epoch << 32 | counter
+
+
+def sub_cluster(cid: Any) -> Any:
+    """The sub-cluster whose leader handed the id out, of one id or an array of them."""
+    return cid >> 52
 
 
 def format_container(cid: int) -> str:

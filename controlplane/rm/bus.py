@@ -30,7 +30,7 @@ _BATCH = 500  # documents per script call, so that no call holds Redis for long
 TEMPLATE_TTL_S = 2 * 86400
 _SUMMARY_TTL_S = 15
 TIMEOUT_S = 1.0
-WOKEN_MAX = 1000  # nodes with news that one round takes; the rest wait for the next
+WOKEN_MAX = 5000  # nodes with news that one round takes; the rest wait for the next
 
 
 @contextmanager

@@ -19,8 +19,9 @@ NEW = np.dtype(
 MOVED = np.dtype([("id", "i8"), ("state", "i2"), ("started_us", "i8")])
 ENDED = np.dtype(
     [
-        ("id", "i8"), ("state", "i2"), ("started_us", "i8"), ("finished_us", "i8"), ("exit_code", "i4"),
-        ("reason", "i2"), ("peak_memory_mib", "i4"), ("cpu_ms", "i8"),
+        *((name, NEW[name]) for name in NEW.names or ()),
+        ("started_us", "i8"), ("finished_us", "i8"), ("exit_code", "i4"), ("reason", "i2"), ("peak_memory_mib", "i4"),
+        ("cpu_ms", "i8"),
     ]
 )  # fmt: skip
 TASK = np.dtype(

@@ -4,14 +4,32 @@ Every column is fixed-width and not null, so a block of rows is one array:
 per row a field count, then for each field its length and big-endian bytes.
 """
 
+import struct
 from collections.abc import Mapping
 
 import numpy as np
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 
 _HEADER = b"PGCOPY\n\xff\r\n\0" + b"\0" * 8
 _TRAILER = b"\xff\xff"
 _UNIX_TO_PG_US = 946_684_800_000_000  # Postgres counts from 2000-01-01
 _UNIX_TO_PG_DAYS = 10_957
+_INT8, _INT8_ARRAY = 20, 1016  # object ids of Postgres's types
+_ARRAY_HEADER = struct.Struct(">iiIii")  # dimensions, whether there are nulls, type, length, first index
+_ELEMENT = np.dtype([("length", ">i4"), ("value", ">i8")])
+
+
+class Ids(Dumper):
+    """An array of integers as a ``bigint[]`` parameter."""
+
+    oid = _INT8_ARRAY
+    format = Format.BINARY
+
+    def dump(self, obj: np.ndarray) -> bytes:
+        packed = np.empty(len(obj), _ELEMENT)
+        packed["length"], packed["value"] = 8, obj
+        return _ARRAY_HEADER.pack(1, 0, _INT8, len(obj), 1) + packed.tobytes()
 
 
 def rows(table: np.ndarray) -> bytes:

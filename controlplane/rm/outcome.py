@@ -35,7 +35,7 @@ def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, 
         t.gpus[slots] = [m.nodes.take_gpus(int(n), int(group.shape[2])) for n in nodes]
     _charge(m, job, group, nodes, 1)
     m.dirty_nodes.update(nodes.tolist())
-    _record_new(m, c, sub, job, group, slots)
+    _record_new(m, c, slots)
     if not job.started_us:
         job.started_us = c.at_us
         c.jobs[job.id] = job
@@ -45,19 +45,25 @@ def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, 
     c.placed += k
 
 
-def _record_new(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, slots: np.ndarray) -> None:
-    t, rows = m.containers, np.zeros(len(slots), NEW)
-    rows["id"], rows["sub_cluster"], rows["node"] = t.id[slots], sub, m.nodes.id[t.node[slots]]
-    rows["job"], rows["group"], rows["task"] = job.id, group.run.no, t.task[slots]
-    rows["attempt"], rows["state"], rows["epoch"] = t.attempt[slots], ContainerState.ALLOCATED, m.epoch
-    rows["memory_mib"], rows["vcores_milli"] = group.shape[0], group.shape[1]
-    rows["gpus"], rows["allocated_us"] = t.gpus[slots], t.allocated_us[slots]
+def _record_new(m: Memory, c: Changes, slots: np.ndarray) -> None:
+    rows = np.zeros(len(slots), NEW)
+    _describe(m, slots, rows)
     c.new.append(rows)
-    steps = np.zeros(len(slots), TRANSITION)
-    for name in ("job", "task", "group", "node"):
-        steps[name] = rows[name]
-    steps["container"], steps["old"], steps["new"] = rows["id"], -1, ContainerState.ALLOCATED
+    steps = _steps(m, slots, rows["state"])
+    steps["old"] = -1
     c.transitions.append(steps)
+
+
+def _describe(m: Memory, slots: np.ndarray, rows: np.ndarray) -> None:
+    """Fill the columns of ``NEW`` with what the memory knows of these containers."""
+    t = m.containers
+    shared = t.shared[t.ask[slots]]
+    rows["sub_cluster"], rows["epoch"] = ids.sub_cluster(t.id[slots]), m.epoch
+    rows["node"] = m.nodes.id[t.node[slots]]
+    for name in ("job", "group", "memory_mib", "vcores_milli"):
+        rows[name] = shared[name]
+    for name in ("id", "task", "attempt", "state", "gpus", "allocated_us"):
+        rows[name] = getattr(t, name)[slots]
 
 
 def move(m: Memory, c: Changes, slots: np.ndarray, states: np.ndarray, ran_ms: np.ndarray) -> None:
@@ -145,7 +151,8 @@ def _record_end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     ran_ms, allocated_us, started_us = endings["ran_ms"], t.allocated_us[slots], t.started_us[slots]
     ran = (ran_ms > 0) | (endings["state"] == ContainerState.SUCCEEDED)
     unseen_us = np.where(ran, np.maximum(allocated_us, c.at_us - ran_ms * 1000), 0)  # it was never seen running
-    rows["id"], rows["started_us"] = t.id[slots], np.where(started_us > 0, started_us, unseen_us)
+    _describe(m, slots, rows)
+    rows["started_us"] = np.where(started_us > 0, started_us, unseen_us)
     rows["finished_us"], rows["peak_memory_mib"] = c.at_us, endings["memory_mib"]
     for name in ("state", "exit_code", "reason", "cpu_ms"):
         rows[name] = endings[name]

@@ -53,8 +53,6 @@ SESSION = """
 SET enable_hashjoin = off; SET enable_mergejoin = off; SET statement_timeout = '20s'; SET jit = off;
 SET idle_in_transaction_session_timeout = '10s';
 CREATE TEMP TABLE moved (id bigint, state smallint, started_at timestamptz) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE ended (id bigint, state smallint, started_at timestamptz, finished_at timestamptz,
-    exit_code integer, reason smallint, peak_memory_mib integer, cpu_ms bigint) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE retold (LIKE statestore_task) ON COMMIT DELETE ROWS;
 """
 
@@ -63,7 +61,13 @@ COPY statestore_container (id, sub_cluster_id, node_id, job_id, group_no, task_i
     memory_mib, vcores_milli, gpus, allocated_at) FROM STDIN (FORMAT BINARY)
 """
 COPY_MOVED = "COPY moved FROM STDIN (FORMAT BINARY)"
-COPY_ENDED = "COPY ended FROM STDIN (FORMAT BINARY)"
+_COPY_ENDED = """
+COPY statestore_container_history (id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, state, epoch,
+    memory_mib, vcores_milli, gpus, allocated_at, {}finished_at, exit_code, reason, peak_memory_mib, cpu_ms)
+FROM STDIN (FORMAT BINARY)
+"""
+COPY_ENDED = _COPY_ENDED.format("started_at, ")
+COPY_NEVER_RAN = _COPY_ENDED.format("")
 COPY_TASKS = "COPY statestore_task FROM STDIN (FORMAT BINARY)"
 COPY_RETOLD = "COPY retold FROM STDIN (FORMAT BINARY)"
 
@@ -72,20 +76,7 @@ UPDATE statestore_container c SET state = m.state, epoch = %s,
        started_at = CASE WHEN m.started_at > '2000-01-01Z' THEN m.started_at ELSE c.started_at END
   FROM moved m WHERE c.id = m.id
 """
-END = """
-WITH gone AS (
-    DELETE FROM statestore_container c USING ended e WHERE c.id = e.id
-    RETURNING c.id, c.sub_cluster_id, c.node_id, c.job_id, c.group_no, c.task_index, c.attempt, e.state, c.memory_mib,
-              c.vcores_milli, c.gpus, c.allocated_at, e.started_at, e.finished_at, e.exit_code, e.reason,
-              e.peak_memory_mib, e.cpu_ms)
-INSERT INTO statestore_container_history (id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, state,
-    epoch, memory_mib, vcores_milli, gpus, allocated_at, started_at, finished_at, exit_code, reason, peak_memory_mib,
-    cpu_ms)
-SELECT id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, state, %s, memory_mib, vcores_milli, gpus,
-    allocated_at, CASE WHEN started_at > '2000-01-01Z' THEN started_at END, finished_at, exit_code, reason,
-    peak_memory_mib, cpu_ms
-FROM gone
-"""
+FORGET = "DELETE FROM statestore_container WHERE id = ANY(%s)"
 RETELL = """
 INSERT INTO statestore_task SELECT DISTINCT ON (submitted_on, job_id, group_no, index) * FROM retold
  ORDER BY submitted_on, job_id, group_no, index, attempts DESC

@@ -45,6 +45,7 @@ class PostgresStore:
         with _translated():
             self.connection.execute(queries.SESSION)
             self.connection.prepare_threshold = 2
+            self.connection.adapters.register_dumper(np.ndarray, copybin.Ids)
 
     def _rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         with _translated(), self.connection.cursor(row_factory=dict_row) as cursor:
@@ -134,13 +135,23 @@ class PostgresStore:
             self._copy(queries.COPY_MOVED, np.concatenate(c.moved))
             self.connection.execute(queries.MOVE, (self.epoch,))
         if c.ended:
-            self._copy(queries.COPY_ENDED, np.concatenate(c.ended))
-            self.connection.execute(queries.END, (self.epoch,))
+            self._end(np.concatenate(c.ended))
         if c.tasks_first:
             self._copy(queries.COPY_TASKS, np.concatenate(c.tasks_first))
         if c.tasks_again:
             self._copy(queries.COPY_RETOLD, np.concatenate(c.tasks_again))
             self.connection.execute(queries.RETELL)
+
+    def _end(self, ended: np.ndarray) -> None:
+        """From the live table into the history. The rows must be those the memory knows, or it is rebuilt."""
+        gone = self.connection.execute(queries.FORGET, (ended["id"],)).rowcount
+        if gone != len(ended):
+            raise StoreDown(f"{len(ended)} containers ended, of which {gone} have a row")
+        ran = ended["started_us"] > 0
+        if ran.any():
+            self._copy(queries.COPY_ENDED, ended[ran])
+        if not ran.all():
+            self._copy(queries.COPY_NEVER_RAN, ended[~ran][[n for n in ended.dtype.names or () if n != "started_us"]])
 
     def _jobs(self, c: Changes) -> None:
         if c.jobs:
