@@ -183,7 +183,8 @@ class Leader:
         lost, frozen = liveness.judge(n.state[:size], n.seen[:size], self.answered.now, pace.node_lost_s, certain_s)
         duties.lost = lost
         if frozen != self.frozen:
-            self.frozen, self.news = frozen, True
+            self.frozen = self.round.planner.frozen = frozen
+            self.news = True
             log.error("most nodes fell silent together: frozen") if frozen else log.info("nodes answer again")
         if len(lost):
             log.warning("nodes lost", nodes=[n.rows[at]["name"] for at in lost.tolist()])

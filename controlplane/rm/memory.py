@@ -114,13 +114,23 @@ class Memory:
         strict = (w.near, w.racks) if w.strict else ((), ())
         self.asks.where(group, (w.node_labels, *strict, job.avoided), near, racks)
 
-    def avoid(self, job: JobEntry, node: int, failures: int, most_share: float) -> None:
-        """An attempt of the job failed at ``node``; after ``failures`` of them it goes elsewhere."""
-        job.failures[node] = job.failures.get(node, 0) + 1
-        if job.failures[node] < failures or node in job.avoided:
-            return
-        if len(job.avoided) + 1 <= most_share * len(self.nodes):
-            job.avoided = tuple(sorted({*job.avoided, node}))
+    def unmark(self, ids: np.ndarray) -> None:
+        """These containers have ended: nobody need be told any more that they make way."""
+        if self.warned or self.preempted:
+            for cid in ids.tolist():
+                self.warned.pop(cid, None)
+                self.preempted.discard(cid)
+
+    def avoid(self, job: JobEntry, nodes: list[int]) -> None:
+        """Attempts of the job failed at these positions; where too many did it asks no more."""
+        limits = self.queues.components.failing_nodes.parameters
+        before = job.avoided
+        for node in nodes:
+            job.failures[node] = job.failures.get(node, 0) + 1
+            bad = job.failures[node] >= limits.job_failures and node not in job.avoided
+            if bad and len(job.avoided) + 1 <= limits.max_node_share * len(self.nodes):
+                job.avoided = tuple(sorted({*job.avoided, node}))
+        if job.avoided != before:
             self.places()
             for group in job.groups:
                 self._wish(job, group)

@@ -1,7 +1,6 @@
 """Carrying out what a plan takes back: owners are warned, and after the grace their containers stop."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -60,14 +59,6 @@ def reasons(m: Memory, endings: np.ndarray) -> None:
     stopped = np.flatnonzero(endings["reason"] == ContainerReason.STOPPED)
     ids = m.containers.id[endings["slot"][stopped]].tolist()
     endings["reason"][stopped[[cid in m.preempted for cid in ids]]] = ContainerReason.PREEMPTED
-
-
-def forget(m: Memory, ids: Iterable[int]) -> None:
-    """These containers have ended."""
-    if m.warned or m.preempted:
-        for cid in ids:
-            m.warned.pop(cid, None)
-            m.preempted.discard(cid)
 
 
 def _names(m: Memory, group: GroupEntry, slots: list[int]) -> str:
