@@ -120,10 +120,10 @@ def _next(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
 
 @kernel
 def _owes(debt: np.ndarray, p: int, asked: np.ndarray, i: int, shape: np.ndarray, x: int) -> bool:
-    """Whether payer p owes something that claim i asks for and container x has. Plain arguments are passed faster."""
+    """Whether payer p owes something that claim i asks for and container x has."""
     owes = False
     for k in range(debt.shape[1]):
-        owes = owes or (asked[i, k] > 0 and shape[x, k] > 0 and debt[p, k] > LITTLE)
+        owes = owes or (debt[p, k] > LITTLE and asked[i, k] > 0 and shape[x, k] > 0)
     return owes
 
 
@@ -137,16 +137,21 @@ def _bounded(taken: np.ndarray, bound: np.ndarray, shape: np.ndarray, x: int) ->
 
 
 @kernel
-def _eligible(f: Field, c: Claims, b: Books, i: int, x: int) -> bool:
-    """Whether container x, whose priority is low enough and which may go, may be taken for claim i now."""
-    if f.marks[1] == 1 and _bounded(f.taken, f.bound, f.shape, x):
-        return False
-    row, p = c.row[i], f.payer[x]
+def _any_owes(debt: np.ndarray, asked: np.ndarray, i: int) -> bool:
+    """Whether anybody owes something that claim i asks for."""
+    for p in range(len(debt)):
+        for k in range(debt.shape[1]):
+            if debt[p, k] > LITTLE and asked[i, k] > 0:
+                return True
+    return False
+
+
+@kernel
+def _pays(b: Books, p: int, row: int, asked: np.ndarray, i: int, shape: np.ndarray, x: int, least: int) -> bool:
+    """Whether container x of payer p may be taken for claim i of ``row``: p is in debt, and keeps ``least`` others."""
     if row < 0:
         return True
-    if p < 0 or p == row or (f.marks[4] == EXCEPTION and b.alive[p] <= 1):
-        return False
-    return _owes(b.debt, p, c.shape, i, f.shape, x)
+    return p >= 0 and p != row and b.alive[p] > least and _owes(b.debt, p, asked, i, shape, x)
 
 
 @kernel
@@ -212,8 +217,10 @@ def _gather(f: Field, c: Claims, b: Books, i: int, n: int) -> int:
     """Pay with the node's gathered candidates as long as their owners are in debt; how many, in ``some``."""
     m, x = 0, f.head[n]
     f.total[0] = 0
+    least = 1 if f.marks[4] == EXCEPTION else 0
     while x >= 0:
-        if f.priority[x] < c.below[i] and _eligible(f, c, b, i, x):
+        bounded = f.marks[1] == 1 and _bounded(f.taken, f.bound, f.shape, x)
+        if not bounded and _pays(b, f.payer[x], c.row[i], c.shape, i, f.shape, x, least):
             f.some[m] = x
             m += 1
             _add(f.total, 0, f.shape, x, TAKE)
@@ -291,9 +298,14 @@ def _commit(f: Field, c: Claims, b: Books, i: int, n: int) -> bool:
 @kernel
 def _fill(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     """Serve claims from what is free or comes free by itself; the first that is still in want."""
+    if c.swap[i]:
+        return i
     f.total[0] = 0
+    mask, memory = c.mask[i], c.shape[i, 0]  # the same for all of the group
     for n in range(len(f.room)):
-        if not c.nodes[c.mask[i], n] or (c.held[n] >= 0 and c.held[n] != c.holder[i]):
+        if (memory > 0 and f.room[n, 0] < memory) or not c.nodes[mask, n]:
+            continue
+        if c.held[n] >= 0 and c.held[n] != c.holder[i]:
             continue
         while _enough(f.room, n, f.total, 0, c.shape, i, c.swap[i]):
             _serve(f, c, b, i, n, TAKE)
@@ -308,6 +320,8 @@ def _fill(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
 @kernel
 def _walk(f: Field, c: Claims, b: Books, i: int, end: int, g: int, turn: int) -> int:
     """Serve claims of group g from its candidates (turn 0: those already warned); the first that is still in want."""
+    if c.row[i] >= 0 and not _any_owes(b.debt, c.shape, i):
+        return i
     mask, below, swap = c.mask[i], c.below[i], c.swap[i]  # the same for all of the group
     for x in range(c.first[g], c.last[g]):
         n = f.node[x]
@@ -315,7 +329,10 @@ def _walk(f: Field, c: Claims, b: Books, i: int, end: int, g: int, turn: int) ->
             continue
         if (turn == 0 and not f.warned[x]) or (c.held[n] >= 0 and c.held[n] != c.holder[i]):
             continue
-        if not _eligible(f, c, b, i, x):
+        least = 1 if f.marks[4] == EXCEPTION else 0
+        if not _pays(b, f.payer[x], c.row[i], c.shape, i, f.shape, x, least):
+            continue
+        if f.marks[1] == 1 and _bounded(f.taken, f.bound, f.shape, x):
             continue
         _push(f, n, x)
         while _enough(f.room, n, f.pool, n, c.shape, i, swap) and _commit(f, c, b, i, n):
