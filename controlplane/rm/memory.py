@@ -124,11 +124,11 @@ class Memory:
     def avoid(self, job: JobEntry, nodes: list[int]) -> None:
         """Attempts of the job failed at these positions; where too many did it asks no more."""
         limits = self.queues.components.failing_nodes.parameters
-        before = job.avoided
+        before, most = job.avoided, max(1, int(limits.max_node_share * len(self.nodes) + 1e-6))
         for node in nodes:
             job.failures[node] = job.failures.get(node, 0) + 1
             bad = job.failures[node] >= limits.job_failures and node not in job.avoided
-            if bad and len(job.avoided) + 1 <= limits.max_node_share * len(self.nodes):
+            if bad and len(job.avoided) < most and len(job.avoided) + 1 < len(self.nodes):
                 job.avoided = tuple(sorted({*job.avoided, node}))
         if job.avoided != before:
             self.places()
