@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scheduler.core.compiled import kernel
+from scheduler.core.compiled import kernel, part
 
 _LEAST_WEIGHT = 1e-9  # a queue without weight comes after all others, not never
 _STEPS = 4
@@ -61,7 +61,7 @@ def level(base: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarra
     return out
 
 
-@kernel
+@part
 def _time(
     base: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray, amount: float, first: float, last: float
 ) -> float:

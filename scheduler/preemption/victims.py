@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from scheduler.core.compiled import kernel
+from scheduler.core.compiled import lean, part
 
 LITTLE = 1e-6  # of a resource unit: what rounding may cost
 MAY_GO, CHOSEN, STAYS = 0, 1, 2
@@ -92,7 +92,7 @@ class Field(NamedTuple):
     some: np.ndarray
 
 
-@kernel
+@part
 def _wants(c: Claims, b: Books, i: int) -> int:
     """Whether claim i may have one more container (ENTITLED), if only because its row is starving (EXCEPTION)."""
     if c.units[i] <= 0:
@@ -107,7 +107,7 @@ def _wants(c: Claims, b: Books, i: int) -> int:
     return answer
 
 
-@kernel
+@part
 def _next(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     """The first claim from i on that wants something."""
     while i < end:
@@ -118,7 +118,7 @@ def _next(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     return i
 
 
-@kernel
+@part
 def _owes(debt: np.ndarray, p: int, asked: np.ndarray, i: int, shape: np.ndarray, x: int) -> bool:
     """Whether payer p owes something that claim i asks for and container x has."""
     owes = False
@@ -127,7 +127,7 @@ def _owes(debt: np.ndarray, p: int, asked: np.ndarray, i: int, shape: np.ndarray
     return owes
 
 
-@kernel
+@part
 def _bounded(taken: np.ndarray, bound: np.ndarray, shape: np.ndarray, x: int) -> bool:
     """Whether taking container x too would be more than a round may take."""
     over = False
@@ -136,7 +136,7 @@ def _bounded(taken: np.ndarray, bound: np.ndarray, shape: np.ndarray, x: int) ->
     return over
 
 
-@kernel
+@part
 def _any_owes(debt: np.ndarray, asked: np.ndarray, i: int) -> bool:
     """Whether anybody owes something that claim i asks for."""
     for p in range(len(debt)):
@@ -146,7 +146,7 @@ def _any_owes(debt: np.ndarray, asked: np.ndarray, i: int) -> bool:
     return False
 
 
-@kernel
+@part
 def _pays(b: Books, p: int, row: int, asked: np.ndarray, i: int, shape: np.ndarray, x: int, least: int) -> bool:
     """Whether container x of payer p may be taken for claim i of ``row``: p is in debt, and keeps ``least`` others."""
     if row < 0:
@@ -154,7 +154,7 @@ def _pays(b: Books, p: int, row: int, asked: np.ndarray, i: int, shape: np.ndarr
     return p >= 0 and p != row and b.alive[p] > least and _owes(b.debt, p, asked, i, shape, x)
 
 
-@kernel
+@part
 def _enough(room: np.ndarray, n: int, given: np.ndarray, of: int, asked: np.ndarray, i: int, swap: bool) -> bool:
     """Whether claim i fits into ``room[n]`` with ``given[of]`` added."""
     enough = True
@@ -164,14 +164,14 @@ def _enough(room: np.ndarray, n: int, given: np.ndarray, of: int, asked: np.ndar
     return enough
 
 
-@kernel
+@part
 def _add(to: np.ndarray, row: int, amount: np.ndarray, of: int, sign: int) -> None:
     """Add one row of (?, r) amounts to another. A loop, as it compiles ten times faster than an expression."""
     for k in range(to.shape[1]):
         to[row, k] += sign * amount[of, k]
 
 
-@kernel
+@part
 def _pay(taken: np.ndarray, b: Books, p: int, shape: np.ndarray, x: int, sign: int) -> None:
     """Container x of payer p is taken (TAKE), or given back (GIVE)."""
     for k in range(shape.shape[1]):
@@ -182,7 +182,7 @@ def _pay(taken: np.ndarray, b: Books, p: int, shape: np.ndarray, x: int, sign: i
         b.alive[p] -= sign
 
 
-@kernel
+@part
 def _serve(f: Field, c: Claims, b: Books, i: int, n: int, sign: int) -> None:
     """Claim i gets one container on node n (TAKE), or gives it back (GIVE)."""
     _add(f.room, n, c.shape, i, -sign)
@@ -194,14 +194,14 @@ def _serve(f: Field, c: Claims, b: Books, i: int, n: int, sign: int) -> None:
             b.owed[row, k] -= sign * c.shape[i, k]
 
 
-@kernel
+@part
 def _empty(f: Field, n: int) -> None:
     f.head[n] = -1
     for k in range(f.pool.shape[1]):
         f.pool[n, k] = 0
 
 
-@kernel
+@part
 def _push(f: Field, n: int, x: int) -> None:
     f.following[x] = -1
     if f.head[n] < 0:
@@ -212,7 +212,7 @@ def _push(f: Field, n: int, x: int) -> None:
     _add(f.pool, n, f.shape, x, TAKE)
 
 
-@kernel
+@part
 def _gather(f: Field, c: Claims, b: Books, i: int, n: int) -> int:
     """Pay with the node's gathered candidates as long as their owners are in debt; how many, in ``some``."""
     m, x = 0, f.head[n]
@@ -229,7 +229,7 @@ def _gather(f: Field, c: Claims, b: Books, i: int, n: int) -> int:
     return m
 
 
-@kernel
+@part
 def _prune(f: Field, c: Claims, b: Books, i: int, n: int, m: int) -> None:
     """Choose what is needed of the first m of ``some``; the most valuable are let go first."""
     for j in range(m - 1, -1, -1):
@@ -242,7 +242,7 @@ def _prune(f: Field, c: Claims, b: Books, i: int, n: int, m: int) -> None:
             f.state[x] = CHOSEN
 
 
-@kernel
+@part
 def _enter(f: Field, c: Claims, i: int, n: int) -> None:
     """Enter what was chosen on node n; the rest stays gathered."""
     x = f.head[n]
@@ -258,7 +258,7 @@ def _enter(f: Field, c: Claims, i: int, n: int) -> None:
         x = following
 
 
-@kernel
+@part
 def _retreat(f: Field, b: Books, n: int, m: int) -> None:
     """Give back the first m of ``some``; they stay gathered, those whose owners are not in debt do not."""
     _empty(f, n)
@@ -268,14 +268,14 @@ def _retreat(f: Field, b: Books, n: int, m: int) -> None:
         _push(f, n, x)
 
 
-@kernel
+@part
 def _write(f: Field, entry: int) -> None:
     """Remember what was done for a gang: container ``entry`` taken, or one placed on node -1 - ``entry``."""
     f.log[f.marks[0]] = entry
     f.marks[0] += 1
 
 
-@kernel
+@part
 def _commit(f: Field, c: Claims, b: Books, i: int, n: int) -> bool:
     """Make room on node n for one container of claim i; False when that cannot be done after all."""
     m = _gather(f, c, b, i, n)
@@ -295,7 +295,7 @@ def _commit(f: Field, c: Claims, b: Books, i: int, n: int) -> bool:
     return True
 
 
-@kernel
+@part
 def _fill(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     """Serve claims from what is free or comes free by itself; the first that is still in want."""
     if c.swap[i]:
@@ -317,7 +317,7 @@ def _fill(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     return i
 
 
-@kernel
+@part
 def _walk(f: Field, c: Claims, b: Books, i: int, end: int, g: int, turn: int) -> int:
     """Serve claims of group g from its candidates (turn 0: those already warned); the first that is still in want."""
     if c.row[i] >= 0 and not _any_owes(b.debt, c.shape, i):
@@ -347,7 +347,7 @@ def _walk(f: Field, c: Claims, b: Books, i: int, end: int, g: int, turn: int) ->
     return i
 
 
-@kernel
+@part
 def _whole(c: Claims, b: Books, i: int) -> bool:
     """Whether a gang is owed in full."""
     row, whole = c.row[i], True
@@ -357,7 +357,7 @@ def _whole(c: Claims, b: Books, i: int) -> bool:
     return whole
 
 
-@kernel
+@part
 def _undo(f: Field, c: Claims, b: Books, i: int) -> None:
     """Take back all that was done for gang i."""
     while f.marks[0] > 0:
@@ -372,7 +372,7 @@ def _undo(f: Field, c: Claims, b: Books, i: int) -> None:
         _pay(f.taken, b, f.payer[entry], f.shape, entry, GIVE)
 
 
-@kernel
+@part
 def _full(f: Field) -> bool:
     """Whether no candidate is small enough for what the round may still take."""
     full = False
@@ -381,7 +381,7 @@ def _full(f: Field) -> bool:
     return full and f.marks[1] == 1
 
 
-@kernel
+@part
 def _other(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     """The next claim of another row that may have better luck than claim i.
 
@@ -400,7 +400,7 @@ def _other(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     return i
 
 
-@kernel
+@lean
 def choose(f: Field, c: Claims, b: Books) -> None:
     """Serve the groups of claims in turn; the outcome is in ``state``, ``claim``, ``units`` and ``room``."""
     for g in range(len(c.groups) - 1):
