@@ -8,8 +8,8 @@ from enum import IntEnum, IntFlag
 
 
 class JobState(IntEnum):
-    SUBMITTED = 0  # durable, not yet seen by its home RM
-    ADMITTED = 1  # its home RM holds it; nothing runs yet
+    SUBMITTED = 0  # durable; its home RM has not taken it in yet, or a limit keeps it waiting
+    ADMITTED = 1  # it may run; nothing does yet
     RUNNING = 2  # at least one container has been allocated
     KILLING = 3  # a kill was asked for; containers are being stopped
     SUCCEEDED = 10

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from controlplane.rm.claims import Counts
     from controlplane.rm.jobs import GroupEntry, JobEntry
 
 # (id, sub_cluster, node, job, group, task, attempt, state, epoch, memory_mib, vcores_milli, gpus, allocated_us)
@@ -57,6 +58,7 @@ class Changes:
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
     nodes: dict[int, tuple[int, int]] = field(default_factory=dict)  # node id -> (state, health)
     intents: list[int] = field(default_factory=list)  # carried out
+    admissions: "Counts | None" = None
     at_us: int = 0
     number: int = 0
     plan_us: int = 0
@@ -66,6 +68,7 @@ class Changes:
         return bool(
             self.new or self.moved or self.ended or self.jobs or self.groups or self.asks
             or self.events or self.nodes or self.intents or self.tasks_again
+            or self.admissions is not None
         )  # fmt: skip
 
     @property

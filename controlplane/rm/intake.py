@@ -65,6 +65,7 @@ def _carry_out(
             carry_out(m, c, job, master.kill(job.run, message))
         case "priority" if job is not None:
             job.priority = int(intent["payload"]["priority"])
+            m.line.reorder(job)
             c.jobs[job.id] = job
 
 
@@ -85,11 +86,12 @@ def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> N
         _refuse(c, row, f"the stored specification cannot be read: {error!r}; submit it again")
         return
     m.watch(job)
-    job.admitted_us = c.at_us
     c.jobs[job.id] = job
     for group in job.groups:
         c.groups[job.id, group.run.no] = group
-    carry_out(m, c, job, master.admit(job.run))
+    if job.line_row < 0:  # no limit concerns it
+        job.admitted_us = c.at_us
+        carry_out(m, c, job, master.admit(job.run))
 
 
 def _refuse(c: Changes, row: dict[str, Any], message: str) -> None:

@@ -79,7 +79,7 @@ class GroupEntry:
 
 @dataclass(slots=True, eq=False)
 class JobEntry:
-    """A live job. row, user_row, queue_row: its rows of the ledger."""
+    """A live job. row, user_row, queue_row: its rows of the ledger. line_row: of the line, -1 unless it waits there."""
 
     run: JobRun
     groups: list[GroupEntry]
@@ -87,6 +87,7 @@ class JobEntry:
     queue: str
     priority: int
     submitted_on: dt.date
+    submitted_us: int = 0
     admitted_us: int = 0
     started_us: int = 0
     finished_us: int = 0
@@ -94,15 +95,18 @@ class JobEntry:
     row: int = -1
     user_row: int = -1
     queue_row: int = 0
+    line_row: int = -1
     failures: dict[int, int] = field(default_factory=dict)  # node position -> attempts of this job that failed there
     avoided: tuple[int, ...] = ()  # positions of nodes on which too many failed
 
     id: int = field(init=False)
     day: int = field(init=False)  # of its submission, counted from 1970-01-01
+    gang: bool = field(init=False)  # some of its groups start all at once or not at all
 
     def __post_init__(self) -> None:
         self.id = self.run.id
         self.day = self.submitted_on.toordinal() - _FIRST_DAY
+        self.gang = any(group.wishes.gang for group in self.groups)
 
 
 def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
@@ -117,6 +121,7 @@ def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
         row["queue"],
         row["priority"],
         row["submitted_at"].date(),
+        round(row["submitted_at"].timestamp() * 1e6),
     )
 
 

@@ -10,6 +10,7 @@ from controlplane.rm.asks import AskTable, Mask
 from controlplane.rm.containers import ContainerTable
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.ledger import Ledger
+from controlplane.rm.line import Line
 from controlplane.rm.nodes import NodeTable
 from controlplane.rm.queues import QueueTree
 from controlplane.statestore.capacities import DEFAULT
@@ -52,6 +53,7 @@ class Memory:
         self.republish: set[int] = set()  # positions whose current document must be put again
         self.placeable = True  # something changed since the last plan that may let an ask be placed
         self._places = _Places()
+        self.line = Line(queues, 1, {})
         self.take_queues(queues)
 
     def take_queues(self, queues: QueueTree) -> None:
@@ -59,12 +61,14 @@ class Memory:
         self.queues = queues
         self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
         self.ledger = Ledger(len(self.partitions), len(queues.paths))
+        self.line = Line(queues, len(self.partitions), self.line.patience())
         for job in self.jobs.values():
             self.ledger.enter(job, queues.at(job.queue))
             for group in job.groups:
                 group.partition = self._partition_of(job, group)
                 self.ledger.charge(job, group.partition, group.shape * len(group.slots))
                 self.stale.add((job.id, group.run.no))
+            self.line.enter(job, known=True)
 
     def _partition_of(self, job: JobEntry, group: GroupEntry) -> int:
         name = group.wishes.partition
@@ -164,8 +168,8 @@ class Memory:
                 self.asks.refresh(*found, now)
         self.stale.clear()
 
-    def watch(self, job: JobEntry) -> None:
-        """Keep the job, and its groups as possible askers."""
+    def watch(self, job: JobEntry, known: bool = False) -> None:
+        """Keep the job, and its groups as possible askers. known: a former leader had it already."""
         self.jobs[job.id] = job
         self.ledger.enter(job, self.queues.at(job.queue))
         self.places()
@@ -176,12 +180,14 @@ class Memory:
             self.asks.enter(job, group)
             self._wish(job, group)
             self.stale.add(key)
+        self.line.enter(job, known)
 
     def forget(self, job: JobEntry) -> None:
         """The job has ended."""
         if self.jobs.pop(job.id, None) is None:
             return
         self.ledger.leave(job)
+        self.line.leave(job)
         for group in job.groups:
             key = job.id, group.run.no
             self.asks.leave(group)

@@ -34,7 +34,8 @@ SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, j.spec
        j.admitted_at, j.started_at
   FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id
 """
-LIVE_JOBS = _JOB + " WHERE j.home_id = %s AND j.state BETWEEN 1 AND 9 ORDER BY j.id"
+# A job that waits for admission is still submitted; its epoch says that an RM has taken it.
+LIVE_JOBS = _JOB + " WHERE j.home_id = %s AND j.state < 10 AND (j.state > 0 OR j.epoch > 0) ORDER BY j.id"
 JOBS = _JOB + " WHERE j.id = ANY(%s)"
 TASKS = """
 SELECT job_id, group_no, index, state, attempts, failures FROM statestore_task

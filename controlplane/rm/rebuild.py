@@ -33,7 +33,7 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
         jobs[job.id] = job
     _restore_tasks(jobs, store.tasks(jobs))
     for job in jobs.values():
-        m.watch(job)
+        m.watch(job, known=True)
     _adopt(m, jobs, store.containers())
     for job in jobs.values():
         _restore_states(m, job)
@@ -94,5 +94,5 @@ def _restore_states(m: Memory, job: JobEntry) -> None:
         master.resume_stop(run)
         for group in job.groups:
             m.containers.want[list(group.slots)] = Want.STOP
-    else:
+    elif run.state != JobState.SUBMITTED:
         master.open_groups(run)

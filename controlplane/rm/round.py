@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controlplane.rm import collect, drain
+from controlplane.rm import admission, collect, drain
 from controlplane.rm.changes import Changes
 from controlplane.rm.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.intake import take_intents
@@ -69,6 +69,7 @@ class Round:
         if duties.intents:
             taken = take_intents(m, self.store, c, self.settings.log_max_bytes, answered)
             self.more_intents = taken >= INTENTS_PER_ROUND
+        admission.admit(m, self.store, c)
         self._wake_delayed(c)
         drain.attend(m, c)  # what has to leave nodes that operators empty
         # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
@@ -107,8 +108,9 @@ class Round:
     def next_due_s(self) -> float | None:
         """Seconds until a delayed start or the next look at what waits falls due; None without one."""
         due = [group.run.next_due for group in self.m.delayed.values() if group.run.next_due is not None]
-        earliest = min([self.planner.again_at, *due])
-        return max(0.0, earliest - self.clock.now_us() / 1e6) if earliest < NEVER else None
+        now_us = self.clock.now_us()
+        earliest = min([self.planner.again_at, self.m.line.due_us(now_us) / 1e6, *due])
+        return max(0.0, earliest - now_us / 1e6) if earliest < NEVER else None
 
     def _gather(self, c: Changes) -> None:
         """Asks whose target moved, and counters that are due."""

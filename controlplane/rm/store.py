@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from controlplane.rm import copybin, queries
+from controlplane.rm import claims, copybin, queries
 from controlplane.rm.changes import Changes
 from controlplane.rm.ports import Fenced, StoreDown
 from controlplane.statestore.membership import FENCED, Leadership
@@ -99,6 +99,17 @@ class PostgresStore:
 
     def intents(self, limit: int) -> list[dict[str, Any]]:
         return self._rows(queries.INTENTS, self.sub_cluster_id, limit)
+
+    def admitted_elsewhere(self, version: int, keys: list[claims.Key]) -> dict[claims.Key, int]:
+        """Admitted jobs of all other sub-clusters, where their number is limited. version: of the policy here."""
+        with _translated():
+            return claims.elsewhere(self.connection, self.sub_cluster_id, version, keys)
+
+    def claim(self, version: int, wishes: Mapping[claims.Key, claims.Wish]) -> dict[claims.Key, tuple[int, int]]:
+        """Raise own counts as far as there is room; per key what others run, and what stands now. A transaction."""
+        with _translated():
+            session = self.connection
+            return claims.claim(session, self.sub_cluster_id, self.epoch, self.lease_s, version, wishes)
 
     def renew(self) -> None:
         """Extend the lease of an idle leader."""
@@ -195,6 +206,8 @@ class PostgresStore:
         if c.nodes:
             states = list(zip(*c.nodes.values(), strict=True))
             self.connection.execute(queries.UPDATE_NODES, (list(c.nodes), list(states[0]), list(states[1])))
+        if c.admissions is not None:
+            claims.write(self.connection, self.sub_cluster_id, self.epoch, c.admissions)
         if c.intents:
             self.connection.execute(queries.DONE_INTENTS, (c.intents,))
         if c.usage:

@@ -1,5 +1,6 @@
 """What the StateStore holds, one module per aggregate. Each docstring names the row's writer."""
 
+from .admission import AdmissionCount, AdmissionHead, AdmissionLedger
 from .artifacts import Artifact, ArtifactOwner, LogChunk, TaskOutput
 from .audit import AuditEntry, IdempotencyKey, UsageHour
 from .containers import Container, ContainerHistory, Round
@@ -8,6 +9,9 @@ from .jobs import Ask, Intent, Job, JobEvent, Task, TaskGroup
 from .queues import PolicyVersion, Queue, QueueGrant
 
 __all__ = [
+    "AdmissionCount",
+    "AdmissionHead",
+    "AdmissionLedger",
     "Artifact",
     "ArtifactOwner",
     "Ask",

@@ -170,13 +170,12 @@ def waiting(state: int, home: str, groups: Iterable[dict[str, Any]]) -> str | No
     """One line on why the job does not go on by itself, or ``None``."""
     if terminal(state):
         return None
-    if state == JobState.SUBMITTED:
-        return f"the resource manager of {home} has not taken it in yet"
     for group in groups:
         reason = group["reason"]
         if reason and group["pending"]:
-            return f"{group['name']}: {reason.get('text', reason.get('code', 'waiting'))}"
-    return None
+            text: str = reason.get("text", reason.get("code", "waiting"))
+            return text if state == JobState.SUBMITTED else f"{group['name']}: {text}"
+    return f"the resource manager of {home} has not taken it in yet" if state == JobState.SUBMITTED else None
 
 
 def find(user: User, job_id: int) -> Job | None:
