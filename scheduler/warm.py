@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from scheduler.core.compiled import compile_all
+from scheduler.core.plan import Why
 from scheduler.core.snapshot import AXIS, Asks, Fill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
 
 R = len(AXIS)
@@ -81,6 +82,20 @@ def warm() -> None:
     s = snapshot()
     _, memo = plan_round(s, Memo(), (), RoundPolicy(), 0.0, rng)
     plan_round(replace(s, running=None), memo, (), RoundPolicy(), 0.0, rng)
+    _reclaim(s)
+
+
+def _reclaim(s: Snapshot) -> None:
+    """What queue a holds of two small nodes is owed to the others."""
+    from scheduler.preemption.plan import plan_preemption
+    from scheduler.preemption.policy import PreemptionPolicy
+
+    nodes = replace(s.nodes, capacity=np.full((2, R), 2, np.int64), free=np.zeros((2, R), np.int64))
+    queues = replace(s.queues, guaranteed=np.ones((4, R), np.int64))
+    why = np.full(len(s.asks.count), Why.QUEUE_SHARE, np.int8)
+    memo, policy = Memo(), PreemptionPolicy(intra_user=True)
+    tight = replace(s, nodes=nodes, queues=queues)
+    plan_preemption(tight, nodes.free, s.asks.count, why, (memo.warned, memo.warned_due), policy, 0.0)
 
 
 if __name__ == "__main__":
