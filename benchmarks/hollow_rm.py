@@ -10,6 +10,7 @@ import psutil
 import psycopg
 
 from benchmarks.stack import REPO, BenchStack, cpu_s, job, stack
+from controlplane.rm.kernels import COMPILE_MAX_S, cache_folder
 
 SUB_CLUSTER = "east"  # the first one that `up` makes
 JOB_TASKS = 1_000_000  # as many as one job may have
@@ -47,6 +48,7 @@ def run(nodes: int, seconds: float, run_s: float | None) -> dict[str, Any]:
     """
     run_s = run_s or nodes * NODE_CORES / OFFERED_PER_S
     with stack("--sub-clusters", "1", "--nodes", "0") as running, running.client() as client:
+        wait_for_kernels()
         hollow = start_hollow(running, nodes, run_s)
         try:
             shape = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}, "estimated_duration_s": run_s}
@@ -57,6 +59,13 @@ def run(nodes: int, seconds: float, run_s: float | None) -> dict[str, Any]:
         finally:
             hollow.terminate()
             hollow.wait(30)
+
+
+def wait_for_kernels() -> None:
+    """Until the RM has compiled what it plans with; only the first start of a version has to."""
+    done, until = cache_folder() / "complete", time.monotonic() + COMPILE_MAX_S
+    while not done.exists() and time.monotonic() < until:
+        time.sleep(0.5)
 
 
 def start_hollow(running: BenchStack, nodes: int, run_s: float) -> subprocess.Popen[bytes]:

@@ -91,6 +91,7 @@ def compile_all(warm: Callable[[], None]) -> None:
     """
     from numba import typeof
 
+    warm()  # once for nothing: what it imports tells of its kernels
     called = [k for k in _kernels if not k.within]
     seen: dict[Kernel[Any, Any], set[tuple[Any, ...]]] = {k: set() for k in called}
 
