@@ -1,5 +1,6 @@
 """Compiling the scheduling kernels beside the work: rounds run interpreted until they are there."""
 
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -14,15 +15,25 @@ from django.conf import settings
 import scheduler
 
 log = structlog.get_logger("rm")
-_started = threading.Lock()
-ready = threading.Event()
-COMPILE_MAX_S = 600.0
+_begun = threading.Lock()
+COMPILE_MAX_S = 900.0
 
 
 def compile_in_background() -> None:
     """Begin, once per process."""
-    if _started.acquire(blocking=False):
+    if _begun.acquire(blocking=False):
         threading.Thread(target=_compile, name="kernels", daemon=True).start()
+
+
+def compile_now() -> None:
+    """Compile, or load what is compiled, and switch. Raises ``OSError`` or ``subprocess.SubprocessError``."""
+    folder = cache_folder()
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    _fill(folder)
+    from scheduler.core.compiled import compile_all
+    from scheduler.warm import warm
+
+    compile_all(warm)
 
 
 def cache_folder() -> Path:
@@ -42,29 +53,25 @@ def cache_folder() -> Path:
     raise OSError("neither the environment's folder nor the state folder can be written to")
 
 
+def _fill(folder: Path) -> None:
+    """Compile into the cache, unless somebody has done so; one process at a time."""
+    done = folder / "complete"
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if done.exists():
+            return
+        # In a process of its own: a compiler in this one would take turns with the rounds.
+        root = Path(scheduler.__file__).parents[1]
+        command = ["nice", "-n", "5", sys.executable, "-m", "scheduler.warm"]
+        subprocess.run(command, cwd=root, check=True, timeout=COMPILE_MAX_S)
+        done.touch()
+
+
 def _compile() -> None:
     began = time.monotonic()
     try:
-        folder = cache_folder()
-        os.environ["NUMBA_CACHE_DIR"] = str(folder)
-        done = folder / "complete"
-        if not done.exists():
-            # In a process of its own: a compiler in this one would take turns with the rounds.
-            subprocess.run(
-                [sys.executable, "-m", "scheduler.warm"],
-                cwd=Path(scheduler.__file__).parents[1],
-                check=True,
-                timeout=COMPILE_MAX_S,
-                preexec_fn=lambda: os.nice(5),
-            )
-            done.touch()
-        from scheduler.warm import warm
-
-        from scheduler.core.compiled import compile_all
-
-        compile_all(warm)
+        compile_now()
     except (OSError, subprocess.SubprocessError, ImportError) as error:
         log.error("kernels could not be compiled; rounds go on interpreted", error=str(error))
         return
-    ready.set()
     log.info("kernels compiled", seconds=round(time.monotonic() - began, 1))

@@ -121,3 +121,9 @@ def compiled() -> dict[str, int]:
         for k in _kernels
         if not k.within
     }
+
+
+def interpret() -> None:
+    """Run the interpreted forms again, as before ``compile_all``."""
+    for k in _kernels:
+        k._run = k.interpreted

@@ -1,0 +1,51 @@
+"""Compiled kernels in a leader: they are used, decide the same, and no round waits for a compiler."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from controlplane.rm import kernels
+from scheduler.core import compiled
+from scheduler.core.snapshot import Memo
+from scheduler.round import RoundPolicy, plan_round
+from scheduler.warm import snapshot
+from tests.integration.rm.cluster import Cluster
+
+
+@pytest.fixture(scope="module")
+def forms() -> Iterator[dict[str, int]]:
+    kernels.compile_now()
+    yield compiled.compiled()
+    compiled.interpret()
+
+
+def test_both_forms_decide_the_same(forms: dict[str, int]) -> None:
+    def plans() -> list[np.ndarray]:
+        plan, _ = plan_round(snapshot(), Memo(), (), RoundPolicy(), 0.0, np.random.default_rng(0))
+        return [plan.place.ask, plan.place.node, plan.preempt.warn, plan.after.why, plan.after.share]
+
+    fast = plans()
+    compiled.interpret()
+    slow = plans()
+    kernels.compile_now()
+    for a, b in zip(fast, slow, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_leaders_rounds_use_the_forms_that_the_warm_up_has_made(forms: dict[str, int], cluster: Cluster) -> None:
+    cluster.policy(
+        {"default": {"guaranteed": 0.5, "ordering": "fair"}, "prod": {"guaranteed": 0.5}},
+        preemption={"parameters": {"interval_s": 0, "grace_s": 0}},
+    )
+    leader = cluster.lead()
+    cluster.nodes.step()
+    cluster.submit({"count": 30, "estimated_duration_s": 60})
+    leader.round()
+    cluster.submit({"count": 4, "locality": {"nodes": ["n0"]}}, queue="root.prod")
+    cluster.submit({"count": 2, "gang": True}, {"name": "more", "resources": {"memory_mib": 4000}}, queue="root.prod")
+    for _ in range(6):
+        leader.round()
+        cluster.nodes.step()
+    assert cluster.one("SELECT count(*) FROM statestore_container_history WHERE reason = 15")
+    assert compiled.compiled() == forms, "a round had to wait for a compiler"
