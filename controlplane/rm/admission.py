@@ -1,5 +1,6 @@
 """Step 2 of a round, its second half: jobs that wait in line begin where their limits allow."""
 
+import datetime as dt
 from collections import Counter
 from typing import Any
 
@@ -110,11 +111,11 @@ def _explain(line: Line, c: Changes, job: JobEntry, d: Decision, i: int) -> None
     text = limit["text"] + (f"; {ahead:,} job{'s are' if ahead > 1 else ' is'} ahead" if ahead else "") + "."
     for group in job.groups:
         if not group.run.after:
-            group.reason = _reason(group, limit, text, ahead)
+            group.reason = _reason(group, limit, text, ahead, c.at_us)
             c.groups[job.id, group.run.no] = group
 
 
-def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int) -> dict[str, Any]:
+def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int, at_us: int) -> dict[str, Any]:
     return {
         "code": "admission",
         "text": text,
@@ -124,6 +125,7 @@ def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int) -> 
         "position": {"jobs_ahead": ahead, "containers_ahead": None},
         "estimate": {"earliest_s": None, "latest_s": None, "text": "It depends on when others end."},
         "change": None,
+        "at": dt.datetime.fromtimestamp(at_us / 1e6, dt.UTC).isoformat(timespec="seconds"),
     }
 
 
