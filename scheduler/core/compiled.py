@@ -12,6 +12,8 @@ from hashlib import sha256
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -21,7 +23,7 @@ _kernels: list["Kernel[Any, Any]"] = []
 class Kernel(Generic[P, T]):
     """A function that is compiled once ``compile_all`` was called.
 
-    within: only kernels call it, and its code becomes part of theirs. options:
+    within: only kernels call it. options:
     further ones of ``numba.njit``.
     """
 
@@ -62,7 +64,7 @@ class Kernel(Generic[P, T]):
         for name, value in self._globals():
             if isinstance(value, Kernel):
                 said.append(f"{name}={value.digest()}")
-            elif isinstance(value, int | float | str | tuple):
+            elif isinstance(value, int | float | str | tuple | np.generic):
                 said.append(f"{name}={value!r}")
         return sha256("\n".join(said).encode()).hexdigest()[:16]
 
@@ -80,6 +82,11 @@ def lean(function: Callable[P, T]) -> Kernel[P, T]:
 def part(function: Callable[P, T]) -> Kernel[P, T]:
     """Decorator: a lean kernel that becomes part of the kernels that call it."""
     return Kernel(function, within=True, cache=False, _nrt=False, forceinline=True)
+
+
+def aside(function: Callable[P, T]) -> Kernel[P, T]:
+    """Decorator: a lean kernel for kernels, too large or too seldom called to become part of each."""
+    return Kernel(function, within=True, cache=False, _nrt=False)
 
 
 def compile_all(warm: Callable[[], None]) -> None:

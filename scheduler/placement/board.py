@@ -19,10 +19,11 @@ class Ground(NamedTuple):
 
     free*: (n, r) int64. capacity: (n, r) int64. inverse: (n, r) float64,
     1 / capacity, 0 where there is none. usable: (n,) bool, open and not
-    reserved for anybody. room_level*: (n,) int32, how empty in ``LEVELS``
-    steps. held: (h,) int32, reserved nodes. holder: (n,) int32, the ask a node
+    reserved for anybody. room_level*: (n,) int64, how empty in ``LEVELS``
+    steps. line*: (n, 2) and ends*: (``LEVELS`` + 1, 2) int64, see
+    ``line``. held: (h,) int64, reserved nodes. holder: (n,) int64, the ask a node
     is reserved for, or -1. open_nodes: how many take containers, reserved ones
-    too. rack: (n,) int32. rack_from: (racks + 1,), rack_node: (n,) int32, the
+    too. rack: (n,) int64. rack_from: (racks + 1,), rack_node: (n,) int64, the
     nodes of rack x are ``rack_node[rack_from[x]:rack_from[x + 1]]``. shapes:
     (s, r) int64. masks: (m, n) bool.
     """
@@ -32,6 +33,8 @@ class Ground(NamedTuple):
     inverse: np.ndarray
     usable: np.ndarray
     room_level: np.ndarray
+    line: np.ndarray
+    ends: np.ndarray
     held: np.ndarray
     holder: np.ndarray
     open_nodes: int
@@ -45,9 +48,9 @@ class Ground(NamedTuple):
 class Wants(NamedTuple):
     """The asks, a of them.
 
-    left*: int64 still wanted. kind, shape, mask, queue, user: int32. gang:
+    left*: int64 still wanted. kind, shape, mask, queue, user: int64. gang:
     bool. level: int8 that it may use: ``NODE``, ``RACK`` or ``ANY``. holds:
-    int32, the node reserved for it, or -1. near and near_rack as in a snapshot.
+    int64, the node reserved for it, or -1. near and near_rack as in a snapshot.
     placed*: int64. missed*: bool, it let an opportunity pass. why*: int8
     ``Why``. detail*: int32.
     """
@@ -74,7 +77,7 @@ class Wants(NamedTuple):
 class Limits(NamedTuple):
     """What may still be taken.
 
-    parent: (q,) int32. entity: (a,) int32, the row of ``share`` that limits
+    parent: (q,) int64. entity: (a,) int64, the row of ``share`` that limits
     each ask. queue*: (q, r) int64 below the maxima. user*: (u, r) int64.
     share*: (e, r) int64. beyond*: (e,) bool, the entity may have one container
     more than its share.
@@ -91,7 +94,7 @@ class Limits(NamedTuple):
 class Kinds(NamedTuple):
     """The kinds, k of them.
 
-    shape, mask, fill: (k,) int32. direction: (k, r) float64, its product with
+    shape, mask, fill: (k,) int64. direction: (k, r) float64, its product with
     what is free on a node is the alignment in ``LEVELS`` steps. empty_units*:
     (k,) int64, containers that its nodes would take if they were empty, -1
     unknown. held_units*, held_epoch*: (k,) int64, containers that reserved
@@ -112,11 +115,11 @@ class Kinds(NamedTuple):
 class Pools(NamedTuple):
     """Candidates: for each kind one pool of all nodes, and one for each rack.
 
-    table*: (k, w, 6) int32, for all nodes and then for each rack, columns as in
-    ``pools``. node*: (k, v, n) int32, the candidates: those among all nodes, and
+    table*: (k, w, 6) int64, for all nodes and then for each rack, columns as in
+    ``pools``. node*: (k, v, n) int64, the candidates: those among all nodes, and
     those of each rack where the rack's nodes stand in ``rack_node``. w and v are
     1 where no ask has preferences. counts*: (``BINS`` + 1,) int64 and
-    unsorted*: (n,) int32, of the sort.
+    unsorted*: (n,) int64, of the sort.
     """
 
     table: np.ndarray
@@ -128,7 +131,7 @@ class Pools(NamedTuple):
 class Record(NamedTuple):
     """What was placed.
 
-    ask*, node*: (batch,) int32. state*: (3,) int64, see ``PLACED``, ``CURSOR`` and ``EPOCH``.
+    ask*, node*: (batch,) int32. state*: (4,) int64, see ``PLACED`` and what follows.
     """
 
     ask: np.ndarray
@@ -139,6 +142,7 @@ class Record(NamedTuple):
 PLACED = 0  # rows of the record
 CURSOR = 1  # the node after the one used last
 EPOCH = 2  # how often something was placed on a reserved node
+TOP = 3  # no usable node is on a higher level
 
 LEVELS = 32  # steps in which how empty or how aligned a node is, is told
 BINS = 256  # steps in which nodes are sorted for packing
@@ -147,3 +151,7 @@ BINS = 256  # steps in which nodes are sorted for packing
 NODE = 0
 RACK = 1
 ANY = 2
+
+# Typed, so that they do not have kernels compiled again for a constant
+EVERYWHERE: int = np.int64(-1)  # type: ignore[assignment] # in place of a rack
+ONE: int = np.int64(1)  # type: ignore[assignment]

@@ -18,6 +18,7 @@ from scheduler.placement.board import (
     CURSOR,
     LEVELS,
     PLACED,
+    TOP,
     Ground,
     Kinds,
     Limits,
@@ -25,7 +26,7 @@ from scheduler.placement.board import (
     Record,
     Wants,
 )
-from scheduler.placement.prepare import list_racks, number_kinds, set_levels
+from scheduler.placement.prepare import line_up, list_racks, number_kinds, set_levels
 from scheduler.placement.reserve import reserve, still_held
 from scheduler.placement.serve import place_in_order
 
@@ -121,14 +122,14 @@ def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np
     ground = _ground(s, free, holders, nodes)
     wants, kinds = _wants(s, policy.fill)
     wants.holds[holders] = nodes
+    record = _record(wants, policy.batch, memo.cursor, len(free))
+    line_up(ground, int(record.state[CURSOR]))
     waited = _fixed(now - s.asks.since, np.float64)
     misses = _misses(s.asks, memo)
     set_levels(
         ground, wants, waited, misses, float(policy.node_wait_s), float(policy.rack_wait_s),
         int(policy.node_misses), int(policy.rack_misses),
     )  # fmt: skip
-    gangs = wants.left[wants.gang]
-    batch = max(policy.batch, int(gangs.max()) if len(gangs) else 0)
     return Attempt(
         s,
         memo,
@@ -141,7 +142,7 @@ def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np
         wants,
         kinds,
         _pools(ground, wants, kinds),
-        _record(min(batch, max(0, int(wants.left.sum()))), memo.cursor, len(free)),
+        record,
         s.queues.maximum - s.queues.used,
         s.users.maximum - s.users.used,
     )
@@ -155,14 +156,14 @@ def run(t: Attempt, order: np.ndarray, entity: np.ndarray, share_room: np.ndarra
     be given, not changed. overshoot: each entity may have one container more.
     """
     limits = Limits(
-        _fixed(t.snapshot.queues.parent, np.int32),
-        _fixed(entity, np.int32),
+        _fixed(t.snapshot.queues.parent, np.int64),
+        _fixed(entity, np.int64),
         t.queue_room,
         t.user_room,
         np.array(share_room, np.int64),
         np.ones(len(share_room), np.bool_),
     )
-    order = _fixed(order, np.int32)
+    order = _fixed(order, np.int64)
     return place_in_order(t.ground, limits, t.wants, t.kinds, t.pools, t.record, order, bool(overshoot))
 
 
@@ -187,20 +188,22 @@ def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Outcome:
 
 def _ground(s: Snapshot, free: np.ndarray, holders: np.ndarray, reserved: np.ndarray) -> Ground:
     n, capacity = len(free), _fixed(s.nodes.capacity, np.int64)
-    usable, holder = s.nodes.open.copy(), np.full(n, -1, np.int32)
+    usable, holder = s.nodes.open.copy(), np.full(n, -1, np.int64)
     usable[reserved] = False
     holder[reserved] = holders
-    rack = _fixed(s.nodes.rack, np.int32)
+    rack = _fixed(s.nodes.rack, np.int64)
     asked = [int(x.max()) for x in (rack, s.asks.near_rack) if len(x)]
-    rack_from, rack_node = np.zeros(max(asked, default=-1) + 2, np.int32), np.empty(n, np.int32)
+    rack_from, rack_node = np.zeros(max(asked, default=-1) + 2, np.int64), np.empty(n, np.int64)
     list_racks(rack, rack_from, rack_node)
     return Ground(
         free=np.array(free, np.int64),
         capacity=capacity,
         inverse=np.divide(1.0, capacity, out=np.zeros(capacity.shape), where=capacity > 0),
         usable=usable,
-        room_level=np.empty(n, np.int32),
-        held=reserved.astype(np.int32),
+        room_level=np.zeros(n, np.int64),
+        line=np.empty((n, 2), np.int64),
+        ends=np.full((LEVELS + 1, 2), -1, np.int64),
+        held=reserved.astype(np.int64),
         holder=holder,
         open_nodes=int(s.nodes.open.sum()),
         rack=rack,
@@ -213,31 +216,31 @@ def _ground(s: Snapshot, free: np.ndarray, holders: np.ndarray, reserved: np.nda
 
 def _wants(s: Snapshot, default: Fill) -> tuple[Wants, Kinds]:
     asks, a = s.asks, len(s.asks.key)
-    user = _fixed(s.jobs.user[asks.job], np.int32)
-    shape, mask, fill = _fixed(asks.shape, np.int32), _fixed(asks.mask, np.int32), _fixed(asks.fill, np.int8)
-    kind, first = np.empty(a, np.int32), np.empty(a, np.int32)
+    user = _fixed(s.jobs.user[asks.job], np.int64)
+    shape, mask, fill = _fixed(asks.shape, np.int64), _fixed(asks.mask, np.int64), _fixed(asks.fill, np.int8)
+    kind, first = np.empty(a, np.int64), np.empty(a, np.int64)
     count = number_kinds(shape, mask, fill, int(default), len(asks.masks), kind, first)
     wants = Wants(
         left=np.array(asks.count, np.int64),
         kind=kind,
         shape=shape,
         mask=mask,
-        queue=_fixed(s.users.queue[user], np.int32),
+        queue=_fixed(s.users.queue[user], np.int64),
         user=user,
         gang=_fixed(asks.gang, np.bool_),
         level=np.empty(a, np.int8),
-        holds=np.full(a, -1, np.int32),
-        near_from=_fixed(asks.near_from, np.int32),
-        near=_fixed(asks.near, np.int32),
-        near_rack_from=_fixed(asks.near_rack_from, np.int32),
-        near_rack=_fixed(asks.near_rack, np.int32),
+        holds=np.full(a, -1, np.int64),
+        near_from=_fixed(asks.near_from, np.int64),
+        near=_fixed(asks.near, np.int64),
+        near_rack_from=_fixed(asks.near_rack_from, np.int64),
+        near_rack=_fixed(asks.near_rack, np.int64),
         placed=np.zeros(a, np.int64),
         missed=np.zeros(a, np.bool_),
         why=np.zeros(a, np.int8),
         detail=np.full(a, -1, np.int32),
     )
     first = first[:count]
-    filled = fill[first].astype(np.int32)
+    filled = fill[first].astype(np.int64)
     filled[filled < 0] = int(default)
     return wants, _kinds(s, shape[first], mask[first], filled)
 
@@ -262,16 +265,19 @@ def _pools(ground: Ground, wants: Wants, kinds: Kinds) -> Pools:
     preferences = len(wants.near) + len(wants.near_rack) > 0
     racks = len(ground.rack_from) - 1 if preferences else 0
     return Pools(
-        table=np.zeros((len(kinds.shape), 1 + racks, 6), np.int32),
-        node=np.empty((len(kinds.shape), 2 if preferences else 1, len(ground.usable)), np.int32),
+        table=np.zeros((len(kinds.shape), 1 + racks, 6), np.int64),
+        node=np.empty((len(kinds.shape), 2 if preferences else 1, len(ground.usable)), np.int64),
         counts=np.zeros(BINS + 1, np.int64),
-        unsorted=np.empty(len(ground.usable), np.int32),
+        unsorted=np.empty(len(ground.usable), np.int64),
     )
 
 
-def _record(batch: int, cursor: int, nodes: int) -> Record:
-    state = np.zeros(3, np.int64)
-    state[CURSOR] = cursor if cursor < nodes else 0
+def _record(wants: Wants, batch: int, cursor: int, nodes: int) -> Record:
+    gangs = wants.left[wants.gang]
+    batch = max(batch, int(gangs.max()) if len(gangs) else 0)
+    batch = min(batch, max(0, int(wants.left.sum())))
+    state = np.zeros(4, np.int64)
+    state[CURSOR], state[TOP] = cursor if cursor < nodes else 0, LEVELS
     return Record(np.empty(batch, np.int32), np.empty(batch, np.int32), state)
 
 
@@ -301,7 +307,7 @@ def _reserve(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Reserve:
     if most <= 0 or not len(order):
         return Reserve()
     ask, node = np.empty(most, np.int32), np.empty(most, np.int32)
-    order, entity = _fixed(order, np.int32), _fixed(entity, np.int32)
+    order, entity = _fixed(order, np.int64), _fixed(entity, np.int64)
     entities = int(entity.max()) + 1
     count = reserve(t.ground, t.wants, t.waited, order, entity, entities, float(p.reserve_after_s), most, ask, node)
     return Reserve(ask[:count], node[:count])

@@ -9,15 +9,17 @@ makes the pool smaller.
 * SPREAD and ALIGN sweep: nodes have a level (how empty, how aligned), which only
   falls. A sweep takes one container for every node of the best level there is,
   passes over the others, and tells the level of the next sweep. So the node
-  taken is always one of the best level.
+  taken is always one of the best level. Kinds that spread look at the head of
+  the line that they share first, and sweep if nothing there suits them.
 """
 
 import numpy as np
 
-from scheduler.core.compiled import part
+from scheduler.core.compiled import aside, part
 from scheduler.core.snapshot import Fill
-from scheduler.placement.board import BINS, CURSOR, LEVELS, Ground, Kinds, Pools
+from scheduler.placement.board import BINS, CURSOR, EVERYWHERE, LEVELS, Ground, Kinds, Pools
 from scheduler.placement.limits import fits, units_within
+from scheduler.placement.line import emptiest, next_in_line
 
 # Columns of ``Pools.table``
 BUILT = 0  # 1 once there is a list
@@ -30,16 +32,9 @@ BEST = 5  # of the candidates before AT: the level of the next sweep
 PACK = int(Fill.PACK)
 FIRST_FIT = int(Fill.FIRST_FIT)
 ALIGN = int(Fill.ALIGN)
+SPREAD = int(Fill.SPREAD)
 
-
-@part
-def emptiness(free: np.ndarray, inverse: np.ndarray, node: int) -> int:
-    """How empty a node is: the least remaining share of any resource it has, in ``LEVELS`` steps."""
-    least = 1.0
-    for i in range(free.shape[1]):
-        if inverse[node, i] > 0.0:
-            least = min(least, free[node, i] * inverse[node, i])
-    return int(max(least, 0.0) * LEVELS)
+_HEAD = 4  # nodes at the head of the shared line that are tried
 
 
 @part
@@ -63,7 +58,7 @@ def level_of(g: Ground, k: Kinds, kind: int, node: int) -> int:
     return int(product)
 
 
-@part
+@aside
 def build(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> None:
     """List the nodes that have room, all of them or (rack >= 0) those of a rack."""
     table, out = p.table, p.node
@@ -115,6 +110,18 @@ def exhausted(p: Pools, kind: int) -> bool:
 @part
 def following(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> int:
     """The node that comes next for the kind, -1 if none has room. It stays the next one until it is taken."""
+    if rack < 0 and k.fill[kind] == SPREAD:
+        node = emptiest(g, state)
+        for _ in range(_HEAD):
+            if node >= 0:
+                if g.masks[k.mask[kind], node] and fits(g.free, node, g.shapes, k.shape[kind]):
+                    return node
+                node = next_in_line(g, node)
+    return _following_in_pool(g, k, p, state, kind, rack)
+
+
+@part
+def _following_in_pool(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> int:
     table, lane, first = p.table, 0, 0
     if table[kind, 1 + rack, BUILT] == 0:
         build(g, k, p, state, kind, rack)
@@ -147,26 +154,32 @@ def following(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack:
 
 
 @part
-def advance(g: Ground, k: Kinds, p: Pools, kind: int, rack: int) -> None:
-    """The next node of a kind that sweeps was taken: go on to the one after it."""
-    if k.fill[kind] == PACK or k.fill[kind] == FIRST_FIT:
-        return
+def advance(g: Ground, k: Kinds, p: Pools, kind: int, rack: int, node: int) -> None:
+    """A kind that sweeps has taken ``node``: if it came next in the pool, go on to the one after it."""
     table, lane, first = p.table, 0, 0
     if rack >= 0:
         lane, first = 1, g.rack_from[rack]
-    node = p.node[kind, lane, first + table[kind, 1 + rack, AT]]
+    at = table[kind, 1 + rack, AT]
+    if at == table[kind, 1 + rack, END] or p.node[kind, lane, first + at] != node:
+        return
     p.node[kind, lane, first + table[kind, 1 + rack, KEPT]] = node
     table[kind, 1 + rack, BEST] = max(table[kind, 1 + rack, BEST], level_of(g, k, kind, node))
     table[kind, 1 + rack, KEPT] += 1
     table[kind, 1 + rack, AT] += 1
 
 
-@part
+@aside
+def room_anywhere(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int) -> bool:
+    """Whether any node has room for a kind."""
+    return following(g, k, p, state, kind, EVERYWHERE) >= 0
+
+
+@aside
 def units_in_pool(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, want: int) -> int:
     """How many containers of a kind its nodes have room for, counted up to ``want``."""
-    units = 0
     if p.table[kind, 0, BUILT] == 0:
-        build(g, k, p, state, kind, -1)
+        build(g, k, p, state, kind, EVERYWHERE)
+    units = 0
     for x in range(p.table[kind, 0, END]):
         if units < want and (x < p.table[kind, 0, KEPT] or x >= p.table[kind, 0, AT]):
             units += units_within(g.free, p.node[kind, 0, x], g.shapes, k.shape[kind], want - units)

@@ -5,7 +5,7 @@ import numpy as np
 from scheduler.core.compiled import kernel, part
 from scheduler.placement.board import ANY, NODE, RACK, Ground, Wants
 from scheduler.placement.limits import units_within
-from scheduler.placement.pools import emptiness
+from scheduler.placement.line import join
 
 _FILLS = 4
 
@@ -16,13 +16,13 @@ def number_kinds(
 ) -> int:
     """Number the distinct (shape, mask, fill) in order of appearance: how many there are.
 
-    shape, mask: (a,) int32. fill: (a,) int8, negative for ``default``. Sets kind: (a,) int32, and in ``first``,
-    (a,) int32, an ask of each kind.
+    shape, mask: (a,) int64. fill: (a,) int8, negative for ``default``. Sets kind: (a,) int64, and in ``first``,
+    (a,) int64, an ask of each kind.
     """
     slots = 16
     while slots < 2 * len(shape):
         slots *= 2
-    code_at, kind_at = np.full(slots, -1, np.int64), np.zeros(slots, np.int32)
+    code_at, kind_at = np.full(slots, -1, np.int64), np.zeros(slots, np.int64)
     count = 0
     for a in range(len(shape)):
         filled = fill[a] if fill[a] >= 0 else default
@@ -40,7 +40,7 @@ def number_kinds(
 
 @kernel
 def list_racks(rack: np.ndarray, rack_from: np.ndarray, rack_node: np.ndarray) -> None:
-    """Nodes by rack: fills rack_from, (racks + 1,) int32 zeros, and rack_node, (n,) int32."""
+    """Nodes by rack: fills rack_from, (racks + 1,) int64 zeros, and rack_node, (n,) int64."""
     racks = len(rack_from) - 1
     for node in range(len(rack)):
         rack_from[rack[node] + 1] += 1
@@ -50,6 +50,16 @@ def list_racks(rack: np.ndarray, rack_from: np.ndarray, rack_node: np.ndarray) -
     for node in range(len(rack)):
         rack_node[at[rack[node]]] = node
         at[rack[node]] += 1
+
+
+@kernel
+def line_up(g: Ground, start: int) -> None:
+    """Put all usable nodes in line, those from ``start`` on first; the lines are empty."""
+    n = g.free.shape[0]
+    for x in range(n):
+        node = x + start if x + start < n else x + start - n
+        if g.usable[node]:
+            join(g, node)
 
 
 @kernel
@@ -63,13 +73,11 @@ def set_levels(
     node_misses: int,
     rack_misses: int,
 ) -> None:
-    """How empty each node is, and the level of locality open to each ask.
+    """The level of locality open to each ask.
 
     waited: (a,) float64 s. misses: (a,) int64 opportunities it let pass. Nobody
     waits for nodes or racks that take no containers of the ask, or in a gang.
     """
-    for node in range(g.free.shape[0]):
-        g.room_level[node] = emptiness(g.free, g.inverse, node)
     alive = np.zeros(len(g.rack_from), np.bool_)
     for node in range(g.free.shape[0]):
         alive[g.rack[node]] |= g.usable[node]
