@@ -47,6 +47,26 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one group waits; ``reason`` is None where nothing of it does."""
+
+    name: str
+    state: str
+    no: int = 0
+    pending: int = 0
+    as_of: datetime | None = None
+    reason: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobExplanation:
+    job: int
+    state: str
+    waiting: str | None = None  # in one line
+    groups: list[Explanation] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     id: int
     name: str

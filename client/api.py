@@ -26,6 +26,7 @@ from client.answers import (
     DrainPreview,
     Event,
     Job,
+    JobExplanation,
     Login,
     LogPiece,
     Maintenance,
@@ -111,6 +112,10 @@ class Client:
 
     def job(self, job_id: int, *, patience_s: float | None = None) -> Job:
         return answers.read(Job, self._get(f"/jobs/{job_id}", patience_s=patience_s))
+
+    def explain(self, job_id: int) -> JobExplanation:
+        """Why each group of the job waits, with numbers, an estimate and the smallest change that would start it."""
+        return answers.read(JobExplanation, self._get(f"/jobs/{job_id}/explain"))
 
     def jobs(self, *, page_size: int = 100, **filters: str | None) -> Iterator[Job]:
         """Newest first. Filters: state, queue, owner, tag, name, kind."""

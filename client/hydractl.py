@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from client.commands import account, cluster, data, jobs, nodes, policy
+from client.commands import account, cluster, data, explain, jobs, nodes, policy
 from client.commands.common import Settings
 from client.errors import HydraError, Unreachable
 from client.screen import fail, say
@@ -59,5 +59,5 @@ def main(
     ctx.obj = Settings(context, url or None, token or None)
 
 
-for _part in (jobs, data, cluster, nodes, policy, account):
+for _part in (jobs, explain, data, cluster, nodes, policy, account):
     _part.register(app)

@@ -76,11 +76,17 @@ def _running() -> Running:
 
 def warm() -> None:
     """Call every kernel with the types that rounds use."""
+    from scheduler.explain.columns import explain_all
+    from scheduler.explain.outlook import Outlook
+    from scheduler.explain.sentence import About, describe
     from scheduler.round import RoundPolicy, plan_round
 
     rng = np.random.default_rng(0)
     s = snapshot()
-    _, memo = plan_round(s, Memo(), (), RoundPolicy(), 0.0, rng)
+    plan, memo = plan_round(s, Memo(), (), RoundPolicy(), 0.0, rng)
+    if plan.after is not None:
+        told = explain_all(s, plan.after, memo, RoundPolicy().placement, 0.0)
+        describe(told, 0, About(), Outlook(s, plan.after.free, 0.0))
     plan_round(replace(s, running=None), memo, (), RoundPolicy(), 0.0, rng)
     _reclaim(s)
 

@@ -1,15 +1,16 @@
 """Steps 3 to 5 of a round: the pure plan of each partition, applied to the memory."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from controlplane.rm import reasons, reclaim, windows
+from controlplane.rm import reclaim, windows
 from controlplane.rm.changes import Changes
 from controlplane.rm.jobs import GroupEntry
 from controlplane.rm.memory import Memory
 from controlplane.rm.outcome import allocate
 from controlplane.rm.policies import round_policy
+from controlplane.rm.telling import Teller
 from controlplane.rm.view import View, partition_view
 from scheduler.core.invariants import check_plan
 from scheduler.core.plan import Plan, Why
@@ -17,7 +18,6 @@ from scheduler.core.snapshot import Memo
 from scheduler.round import RoundPolicy, plan_round
 from wire.states import JobState
 
-EXPLAINED_PER_ROUND = 200
 HELD_BACK_S = 0.25  # until asks that wait for a near node are looked at again
 NEVER = float("inf")
 
@@ -27,8 +27,8 @@ class Planner:
     """What planning keeps from round to round beside the memory.
 
     again_at: when to plan again though nothing has happened, s on the
-    database's clock. explained: groups whose reasons should be written.
-    frozen: most nodes are silent, so nothing is taken from anybody.
+    database's clock. teller: why groups wait. explained: those whose reasons
+    should be written. frozen: most nodes are silent, so nothing is taken from anybody.
     """
 
     sub: int
@@ -37,12 +37,12 @@ class Planner:
     rng: np.random.Generator
     again_at: float = NEVER
     frozen: bool = False
+    teller: Teller = field(default_factory=Teller)
     explained: dict[tuple[int, int], GroupEntry] = field(default_factory=dict)
     _policy: RoundPolicy = field(default_factory=RoundPolicy)
     _version: int = -1
     _interval_s: float = 1.0
     _reclaimed: float = -NEVER
-    _waiting: set[tuple[int, int]] = field(default_factory=set)  # groups that wait for room, as of the last plan
 
     def policy(self) -> RoundPolicy:
         """The policy in force."""
@@ -62,25 +62,31 @@ class Planner:
         m.refresh(touched, now)
         policy = self.policy()
         reclaims = policy.preemption.enabled and not self.frozen and now - self._reclaimed >= self._interval_s
-        reclaims &= bool(self._waiting or m.warned)
+        reclaims &= bool(self.teller.waiting.any() or m.warned)
         if reclaims:
             self._reclaimed = now
-        waiting: set[tuple[int, int]] = set()
+        self.teller.begin(m)
         for partition, name in enumerate(m.partitions):
             rows = m.asks.wanting(partition)
             if len(rows) or (reclaims and m.warned):
-                view = windows.clear_of(m.nodes, partition_view(m, partition, rows, now, reclaims), c.at_us)
-                self._plan(c, name, view, policy, waiting)
-        self._forget_reasons(c, waiting)
+                looks = reclaims or self.teller.looks(name, now)
+                view = windows.clear_of(m.nodes, partition_view(m, partition, rows, now, looks), c.at_us)
+                self._plan(c, name, view, policy, reclaims)
 
-    def _plan(self, c: Changes, name: str, view: View, policy: RoundPolicy, waiting: set[tuple[int, int]]) -> None:
+    def tell(self, now: float) -> None:
+        """Work out some of the reasons that are owed. Also for rounds that plan nothing."""
+        self.explained |= self.teller.tell(self.m, now)
+
+    def _plan(self, c: Changes, name: str, view: View, policy: RoundPolicy, reclaims: bool) -> None:
         m, now = self.m, c.at_us / 1e6
-        plan, m.memos[name] = plan_round(view.snapshot, m.memos.get(name, Memo()), (), policy, now, self.rng)
+        seen = view.snapshot if reclaims else replace(view.snapshot, running=None)
+        plan, m.memos[name] = plan_round(seen, m.memos.get(name, Memo()), (), policy, now, self.rng)
         if self.check:
             check_plan(view.snapshot, plan)
         self._place(c, plan, view)
         reclaim.carry_out(m, c, plan.preempt, view, policy.preemption.grace_s)
-        self._explain(plan, view, waiting)
+        if plan.after is not None:
+            self.teller.take(m, name, view, plan.after, m.memos[name], policy.placement, now)
         if len(plan.place.ask) >= policy.placement.batch:
             m.placeable = True  # the batch was full; go on in the next round
         if plan.refused is not None:
@@ -100,24 +106,3 @@ class Planner:
                 c.jobs[job.id] = job
             allocate(self.m, c, self.sub, job, group, node[start:end])
             self.m.asks.since[group.row] = c.at_us / 1e6
-
-    def _explain(self, plan: Plan, view: View, waiting: set[tuple[int, int]]) -> None:
-        refused = plan.refused
-        if refused is None:
-            return
-        columns = (refused.ask, refused.missing, refused.why, refused.detail)
-        for number, (ask, missing, why, queue) in enumerate(zip(*(x.tolist() for x in columns), strict=True)):
-            job, group = view.owner(self.m, ask)
-            waiting.add((job.id, group.run.no))
-            if number < EXPLAINED_PER_ROUND:
-                group.reason = reasons.explain(view.snapshot, group, ask, missing, why, queue)
-                self.explained[job.id, group.run.no] = group
-
-    def _forget_reasons(self, c: Changes, waiting: set[tuple[int, int]]) -> None:
-        """Groups that had to say why they wait, and do not any more."""
-        for key in self._waiting - waiting:
-            found = self.m.asking.get(key)
-            if found is not None and found[1].reason is not None:
-                found[1].reason = None
-                c.groups[key] = found[1]
-        self._waiting = waiting

@@ -1,68 +1,83 @@
 """Why a task group waits, as people and programs read it."""
 
+import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from controlplane.rm.jobs import GroupEntry
-from scheduler.core.plan import Why
-from scheduler.core.snapshot import AXIS, Snapshot
+from controlplane.rm.memory import Memory
+from controlplane.rm.view import View
+from scheduler.core import labels
+from scheduler.core.snapshot import AXIS
+from scheduler.explain.sentence import About
 
-_UNITS = ("MiB of memory", "cores", "GPUs")  # along AXIS
-
-
-def explain(s: Snapshot, group: GroupEntry, ask: int, missing: int, why: int, queue: int) -> dict[str, Any]:
-    """The reason object of the API: a code, one honest sentence, and the numbers behind it."""
-    mask = s.asks.masks[s.asks.mask[ask]]
-    asked = dict(zip(AXIS, group.shape.tolist(), strict=True))
-    reason: dict[str, Any] = {"code": Why(why).name.lower(), "waiting": missing, "asked": asked}
-    match why:
-        case Why.NO_NODES:
-            reason["text"] = "No node of its sub-cluster takes containers now."
-        case Why.NO_NODE_MATCHES:
-            reason["text"] = _no_match(s, group, mask)
-        case Why.QUEUE_MAXIMUM:
-            path = s.queues.paths[queue]
-            reason |= {
-                "queue": path,
-                "used": s.queues.used[queue].tolist(),
-                "maximum": s.queues.maximum[queue].tolist(),
-            }
-            reason["text"] = f"The queue {path} is at its maximum."
-        case _:
-            reason |= _largest_free(s, group, mask)
-    return reason
+RELAXED_TERMS = 6  # label terms tried one by one
 
 
-def _no_match(s: Snapshot, group: GroupEntry, matching: np.ndarray) -> str:
-    if not matching.any():
-        late = " and is free of maintenance until it would end" if group.wishes.duration_s else ""
-        return f"No node matches the labels {group.node_labels!r}{late}."
-    largest = s.nodes.capacity[matching].max(axis=0)
-    over = np.flatnonzero(group.shape > largest)
-    if not len(over):
-        return "No single node is large enough in every resource."
-    i = int(over[0])
-    asked, most = _number(i, group.shape[i]), _number(i, largest[i])
-    return f"Asked {asked} {_UNITS[i]} per container; the largest node has {most}."
-
-
-def _number(axis: int, amount: int) -> str:
-    """An amount as people say it: cores, not thousandths."""
-    return f"{amount / 1000:g}" if AXIS[axis] == "vcores_milli" else f"{amount:,}"
-
-
-def _largest_free(s: Snapshot, group: GroupEntry, mask: np.ndarray) -> dict[str, Any]:
-    free = np.maximum(s.nodes.free[s.nodes.open & mask], 0)
-    if not len(free):
-        return {"text": "No matching node takes containers now."}
-    largest = free.max(axis=0)
-    numbers = {"largest_free": dict(zip(AXIS, largest.tolist(), strict=True))}
-    over = np.flatnonzero(group.shape > largest)
-    if not len(over):
-        return numbers | {"text": "No single node has room in every resource at once; it starts when one has."}
-    i = int(over[0])
-    free_piece, asked = _number(i, largest[i]), _number(i, group.shape[i])
-    return numbers | {
-        "text": f"Largest free piece {free_piece} {_UNITS[i]}, asked {asked}; it starts when room is free."
+def back_off(group: GroupEntry, wait_s: float, waiting: int) -> dict[str, Any]:
+    """The reason of a group whose failed tasks pause before they start again."""
+    left = round(max(0.0, wait_s), 1)
+    tasks = "1 task" if waiting == 1 else f"{waiting:,} tasks"
+    text = f"{tasks} ended early and pause before they start again; the next one starts in {left:g} s."
+    if waiting == 1:
+        text = f"1 task ended early and pauses before it starts again, in {left:g} s."
+    return {
+        "code": "backoff",
+        "text": text,
+        "waiting": waiting,
+        "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
+        "limits": [{"limit": "backoff", "text": text, "asked": {}, "available": {}, "wait_s": left}],
+        "position": {"jobs_ahead": 0, "containers_ahead": 0},
+        "estimate": {"earliest_s": left, "latest_s": None, "text": f"In {left:g} s at the earliest."},
+        "change": {"what": "wait", "starts": False, "text": "Nothing: it starts again by itself."},
     }
+
+
+def alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether two reasons say the same; a start expected at nearly the same moment is the same."""
+    if any(old.get(name) != value for name, value in new.items() if name not in ("at", "estimate")):
+        return False
+    if (old.get("estimate") is None) != (new["estimate"] is None):
+        return False
+    passed = (dt.datetime.fromisoformat(new["at"]) - dt.datetime.fromisoformat(old["at"])).total_seconds()
+    return all(
+        _near((old["estimate"] or {}).get(end), (new["estimate"] or {}).get(end), passed)
+        for end in ("earliest_s", "latest_s")
+    )
+
+
+def _near(before: float | None, now: float | None, passed: float) -> bool:
+    if before is None or now is None:
+        return before is now
+    return abs(max(0.0, before - passed) - now) <= 1.0 + 0.2 * now
+
+
+def moment(now: float) -> str:
+    """A time in s since 1970 as answers carry it."""
+    return dt.datetime.fromtimestamp(now, dt.UTC).isoformat(timespec="seconds")
+
+
+def about(m: Memory, view: View, group: GroupEntry, now: float) -> About:
+    """What the snapshot does not say of a group's ask. now: s, when the plan was made."""
+    clear = " and is free of maintenance until it would end" if group.wishes.duration_s else ""
+    number = int(m.asks.mask[group.row])
+    until_us = (now + group.wishes.duration_s) * 1e6 if group.wishes.duration_s else 0.0
+
+    def relaxed() -> Sequence[tuple[str, np.ndarray]]:
+        """What fewer wishes would open, each as advice and the nodes."""
+        expression, nodes, racks, avoided = m.asks.masks[number]
+        found = []
+        if nodes or racks:
+            anywhere = m.mask((expression, (), (), avoided))[view.nodes]
+            found.append(("Let it run on other nodes than those it names (relax: true).", anywhere))
+        terms = labels.conjuncts(expression) if expression else []
+        for at, term in enumerate(terms[:RELAXED_TERMS]):
+            rest = " && ".join(terms[:at] + terms[at + 1 :])
+            word = "label term" if len(terms) > 1 else "label condition"
+            found.append((f"Drop the {word} {term!r}.", m.mask((rest, nodes, racks, avoided))[view.nodes]))
+        in_time = m.nodes.quiet_us[view.nodes] >= until_us
+        return [(text, mask & in_time) for text, mask in found]
+
+    return About(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))

@@ -76,6 +76,7 @@ class Round:
         began = time.perf_counter()
         if self.planner.due(c.at_us / 1e6):
             self.planner.run(c, _touched(c))
+        self.planner.tell(c.at_us / 1e6)
         c.plan_us = int((time.perf_counter() - began) * 1e6)
         # 6. commit everything in one transaction, fenced by this leader's epoch
         self._gather(c)
@@ -107,6 +108,8 @@ class Round:
 
     def next_due_s(self) -> float | None:
         """Seconds until a delayed start or the next look at what waits falls due; None without one."""
+        if self.planner.teller.more:
+            return 0.0
         due = [group.run.next_due for group in self.m.delayed.values() if group.run.next_due is not None]
         now_us = self.clock.now_us()
         earliest = min([self.planner.again_at, self.m.line.due_us(now_us) / 1e6, *due])

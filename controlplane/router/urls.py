@@ -17,6 +17,7 @@ api = [
     path("jobs/<int:job_id>", jobs.JobDetail.as_view(), name="job"),
     path("jobs/<int:job_id>/kill", jobs.JobKill.as_view(), name="job-kill"),
     path("jobs/<int:job_id>/retry", jobs.JobRetry.as_view(), name="job-retry"),
+    path("jobs/<int:job_id>/explain", jobs.JobExplain.as_view(), name="job-explain"),
     path("jobs/<int:job_id>/priority", jobs.JobPriority.as_view(), name="job-priority"),
     path("jobs/<int:job_id>/tasks", jobs.JobTasks.as_view(), name="job-tasks"),
     path("jobs/<int:job_id>/containers", jobs.JobContainers.as_view(), name="job-containers"),

@@ -34,6 +34,29 @@ def parse(text: str) -> Predicate:
     return predicate
 
 
+def conjuncts(text: str) -> list[str]:
+    """The parts of an expression that must all hold; the whole of it when there are not several."""
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for t in _tokens(text):
+        depth += {"(": 1, ")": -1}.get(t, 0)
+        if t == "||" and not depth:
+            return [text.strip()]
+        if t == "&&" and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(t)
+    return [_spelled(part) for part in parts if part]
+
+
+def _spelled(tokens: list[str]) -> str:
+    """Tokens as an expression, spaced as people do."""
+    text = " ".join(tokens)
+    for apart, together in (("! ", "!"), ("( ", "("), (" )", ")"), (" ,", ",")):
+        text = text.replace(apart, together)
+    return text
+
+
 def _tokens(text: str) -> list[str]:
     found, at = [], 0
     text = text.strip()

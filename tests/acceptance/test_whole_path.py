@@ -139,7 +139,8 @@ def test_higher_priority_goes_first_on_a_full_cluster(cluster: Cluster):
     reason = wait_until(
         lambda: cluster.tenant.job(waiting["low"].id).groups[0].reason, 10, "the last one says why it waits"
     )
-    assert reason["asked"]["vcores_milli"] == whole["vcores_milli"] > reason["largest_free"]["vcores_milli"]
+    asked, there = reason["asked"]["vcores_milli"], reason["limits"][-1]["available"]["vcores_milli"]
+    assert asked == whole["vcores_milli"] > there
     cluster.open_gate("fill")
     for job in waiting.values():
         cluster.settled(job)

@@ -14,7 +14,7 @@ from controlplane.statestore.actions import jobs as actions
 from controlplane.statestore.actions.errors import FieldError, Invalid
 from controlplane.statestore.actions.jobs import MAX_BULK, Once
 from controlplane.statestore.models import TaskGroup
-from controlplane.statestore.queries import containers, jobs, outputs, tasks
+from controlplane.statestore.queries import containers, jobs, outputs, reasons, tasks
 from wire.states import TaskState
 
 from .common import (
@@ -138,6 +138,16 @@ class JobDetail(View):
         if found is None:
             job_of(request, job_id)
         return Response(found)
+
+
+class JobExplain(View):
+    @extend_schema(operation_id="jobs_explain", responses=answers({200: shapes.JobExplanation}))
+    def get(self, request: Request, job_id: int) -> Response:
+        """Why each group of the job waits: the limits that bind, its place, when it can start, what would start it."""
+        found = jobs.detail(account(request), job_id)
+        if found is None:
+            job_of(request, job_id)
+        return Response(None if found is None else reasons.explanation(found))
 
 
 class JobKill(View):

@@ -12,6 +12,7 @@ from controlplane.accounts.rights import visible_jobs, visible_jobs_q
 from controlplane.statestore.models import Job, JobEvent, TaskGroup
 from wire.states import GroupState, JobState, terminal
 
+from . import reasons
 from .paging import Cursor, Page, page
 
 COLUMNS = (
@@ -118,7 +119,7 @@ def as_json(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[int, list[dict[str, Any]]] = {row["id"]: [] for row in rows}
     for group in TaskGroup.objects.filter(job_id__in=groups).order_by("job_id", "no").values(*GROUP_COLUMNS):
         groups[group["job_id"]].append(group)
-    return [_job(row, groups[row["id"]]) for row in rows]
+    return [reasons.complete(_job(row, groups[row["id"]])) for row in rows]
 
 
 def _job(row: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:

@@ -260,3 +260,28 @@ def test_the_api_can_be_browsed(world: World) -> None:
         page = world["tenant"].get(address, accept="text/html")
         assert page["Content-Type"].startswith("text/html"), address
         assert b"<html" in page.content
+
+
+def test_why_each_group_waits_comes_from_its_row_or_from_the_groups_before_it(world: World) -> None:
+    groups = [{"name": "map", "count": 3, "command": ["true"]}, {"name": "sum", "command": ["true"], "after": ["map"]}]
+    row = submitted(world, groups=groups)
+    limit = {"limit": "no_room", "text": "Largest free piece 1 MiB.", "asked": {"memory_mib": 2}, "available": {}}
+    told = {
+        "code": "no_room", "text": limit["text"], "waiting": 3, "asked": {"memory_mib": 2}, "limits": [limit],
+        "position": {"jobs_ahead": 0, "containers_ahead": 0}, "estimate": None, "change": None,
+        "at": "2026-01-02T03:04:05+00:00",
+    }  # fmt: skip
+    Job.objects.filter(pk=row.pk).update(state=JobState.ADMITTED)
+    TaskGroup.objects.filter(job=row, name="map").update(reason=told, state=GroupState.PENDING)
+    answer = world["tenant"].get(f"jobs/{row.pk}/explain").json()
+    shapes.JobExplanation.model_validate(answer)
+    first, second = answer["groups"]
+    assert (first["reason"]["code"], first["as_of"], answer["waiting"]) == (
+        "no_room",
+        told["at"],
+        "map: " + limit["text"],
+    )
+    assert second["reason"]["text"] == "It starts after map (3 tasks left)."
+    detail = world["tenant"].get(f"jobs/{row.pk}").json()
+    shapes.JobDetail.model_validate(detail)
+    assert [g["reason"]["code"] for g in detail["groups"]] == ["no_room", "dependencies"]

@@ -63,6 +63,7 @@ RULES: dict[tuple[str, str], Rule] = {
         CHANGED | {"tenant": 201, "operator": 201}, {}, needs=JobState.FAILED
     ),
     ("POST", "api/v1/jobs/<int:job_id>/priority"): Rule(CHANGED, {"priority": 1}),
+    ("GET", "api/v1/jobs/<int:job_id>/explain"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/tasks"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/containers"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/events"): Rule(SEEN),

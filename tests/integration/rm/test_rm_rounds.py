@@ -94,7 +94,8 @@ def test_why_a_group_waits(cluster: Cluster) -> None:
     told = TaskGroup.objects.get(job_id=too_big).reason
     assert told["text"] == "Asked 5,000 MiB of memory per container; the largest node has 4,096."
     small = TaskGroup.objects.get(job_id=wants["queue_maximum"]).reason
-    assert (small["queue"], small["waiting"], small["maximum"]) == ("root.small", 4, [1024, 1000, 0])
+    first = small["limits"][0]
+    assert (first["queue"], small["waiting"], first["available"]["memory_mib"]) == ("root.small", 4, 0)
     for job in [*wants.values(), too_big]:
         cluster.kill(job)
     cluster.play(leader, *wants.values(), too_big)

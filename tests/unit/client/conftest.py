@@ -147,6 +147,18 @@ def job(cluster: Cluster, request: Request, number: str) -> Answer:
     return 200, {}, found
 
 
+def explain(cluster: Cluster, request: Request, number: str) -> Answer:
+    status, headers, found = job(cluster, request, number)
+    if status != 200:
+        return status, headers, found
+    groups = []
+    for g in found["groups"]:
+        reason = g.get("reason")
+        known = {name: g[name] for name in ("no", "name", "state")}
+        groups.append(known | {"pending": 4, "as_of": (reason or {}).get("at"), "reason": reason})
+    return 200, {}, {"job": found["id"], "state": found["state"], "waiting": None, "groups": groups}
+
+
 def page(rows: list[dict[str, Any]], request: Request) -> Answer:
     """Two rows a page, whatever was asked for; the next page under an address of another host."""
     start = int(request.query.get("cursor", 0))
@@ -203,6 +215,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"POST /jobs/bulk", bulk),
     (r"GET /jobs", lambda cluster, request: page(cluster.jobs, request)),
     (r"GET /jobs/(\d+)", job),
+    (r"GET /jobs/(\d+)/explain", explain),
     (r"POST /jobs/(\d+)/(kill|retry|priority)", changed),
     (r"GET /jobs/(\d+)/tasks", tasks),
     (r"GET /jobs/(\d+)/containers", containers),

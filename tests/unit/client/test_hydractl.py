@@ -136,6 +136,35 @@ def test_login_stores_a_token_that_later_commands_use(cluster: Any, env: dict[st
     assert run(env, "me").returncode == 2
 
 
+def test_why_a_job_waits_is_told_for_people_and_programs(cluster: Any, env: dict[str, str]) -> None:
+    job = cluster.add_job({"name": "a", "groups": [{"name": "map"}, {"name": "sum"}]}, "RUNNING")
+    limit = {
+        "limit": "queue_maximum",
+        "text": "The queue root.a is at its maximum: 512 MiB of memory left, asked 1,024.",
+    }
+    job["groups"][0]["reason"] = {
+        "code": "queue_maximum", "text": limit["text"], "waiting": 4, "at": "2026-01-02T03:04:05+00:00",
+        "limits": [limit | {"asked": {"memory_mib": 1024}, "available": {"memory_mib": 512}, "queue": "root.a"}],
+        "position": {"jobs_ahead": 1, "containers_ahead": 9},
+        "estimate": {"earliest_s": 40.0, "latest_s": None, "text": "In 40 s at the earliest."},
+        "change": {"what": "container", "starts": True, "text": "Ask for at most 512 MiB of memory per container."},
+    }  # fmt: skip
+    done = run(env, "explain", "1")
+    assert done.returncode == 0
+    for words in (
+        "map: 4 tasks wait", "1. The queue root.a is at its maximum", "512 of 1,024", "1 job with 9 containers",
+        "In 40 s at the earliest.", "would start it now", "at most 512 MiB",
+    ):  # fmt: skip
+        assert words in done.stdout, done.stdout
+    assert "sum" not in done.stdout, "nothing is known of it"
+    told = json.loads(run(env, "explain", "1", "-o", "json").stdout)
+    assert told["groups"][0]["reason"]["limits"][0]["queue"] == "root.a"
+    job["groups"][0]["reason"] = None
+    quiet = run(env, "explain", "1")
+    assert (quiet.stdout, "nothing of it waits" in quiet.stderr) == ("", True)
+    assert run(env, "explain", "99").returncode == 2
+
+
 def test_jobs_are_listed_for_people_and_programs(cluster: Any, env: dict[str, str]) -> None:
     cluster.add_job({"name": "[red]evil\x1b[2J", "groups": []})
     done = run(env, "jobs", "--state", "running")
