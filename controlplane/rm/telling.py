@@ -8,7 +8,6 @@ old ones only every few seconds.
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from controlplane.rm.jobs import GroupEntry
 from controlplane.rm.memory import Memory
 from controlplane.rm.reasons import about, alike, back_off, moment
 from controlplane.rm.view import View
-from scheduler.core.snapshot import Memo
+from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.explain.columns import After, Explanation, Patience, explain_all
 from scheduler.explain.outlook import Outlook
 from scheduler.explain.sentence import describe
@@ -40,6 +39,17 @@ class _Plan:
 
 
 @dataclass(slots=True)
+class _Seen:
+    """What ran in a partition at ``at``. place: versions of what it refers to by position."""
+
+    place: tuple[int, int, int]
+    snapshot: Snapshot
+    free: np.ndarray
+    at: float
+    outlook: Outlook | None = None
+
+
+@dataclass(slots=True)
 class Teller:
     """more: sentences are still owed. told_*: by row of the ask table, what its group was told and when."""
 
@@ -48,8 +58,9 @@ class Teller:
     told_limits: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
     told_at: np.ndarray = field(default_factory=lambda: np.empty(0))
     waiting: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
+    _somebody: bool = False  # waited when all was last planned
     _plans: dict[str, _Plan] = field(default_factory=dict)
-    _outlooks: dict[str, tuple[tuple[Any, ...], Outlook]] = field(default_factory=dict)
+    _seen: dict[str, _Seen] = field(default_factory=dict)
 
     def begin(self, m: Memory) -> None:
         """All partitions are about to be planned."""
@@ -59,26 +70,27 @@ class Teller:
             self.told_key = np.append(self.told_key, np.full(more, -1, np.int64))
             self.told_limits = np.append(self.told_limits, np.zeros(more, np.int16))
             self.told_at = np.append(self.told_at, np.zeros(more))
+        self._somebody = bool(self.waiting.any())
         self.waiting = np.zeros(rows, np.bool_)
         self._plans.clear()
 
     def looks(self, name: str, now: float) -> bool:
         """Whether it is time to see again what runs, for estimates."""
-        known = self._outlooks.get(name)
-        return known is None or now - known[1].at >= REFRESH_S
+        known = self._seen.get(name)
+        return self._somebody and (known is None or now - known.at >= REFRESH_S)
 
     def take(self, m: Memory, name: str, view: View, after: After, memo: Memo, patience: Patience, now: float) -> None:
         """A partition was planned."""
-        e = explain_all(view.snapshot, after, memo, patience, now)
+        s = view.snapshot
+        if s.running is not None and self.looks(name, now):
+            place = (m.nodes.labels_version, m.queues.version, len(view.nodes))
+            self._seen[name] = _Seen(place, s, after.free, now)
+        if not (after.left > 0).any():
+            return
+        e = explain_all(s, after, memo, patience, now)
         rows = view.asks[e.columns.ask]
         self.waiting[rows] = True
         self._plans[name] = _Plan(view, e, rows)
-        place = (m.nodes.labels_version, m.queues.version, len(view.nodes))
-        known = self._outlooks.get(name)
-        if known is not None and known[0] != place:
-            del self._outlooks[name]
-        if view.snapshot.running is not None and self.looks(name, now):
-            self._outlooks[name] = place, Outlook(view.snapshot, after.free, now)
 
     def tell(self, m: Memory, now: float) -> dict[Key, GroupEntry]:
         """Groups whose reason has changed. now: s, as ``take``."""
@@ -97,7 +109,7 @@ class Teller:
         old = ~fresh & (e.now - self.told_at[rows] >= REFRESH_S)
         first = np.flatnonzero(fresh & theirs)
         due = np.concatenate((first, np.flatnonzero(old & theirs)))
-        outlook = self._outlooks[name][1] if name in self._outlooks else None
+        outlook = self._outlook(m, name, plan) if len(due) else None
         done = 0
         for i in due.tolist():
             if len(changed) >= MAX_GROUPS or (done >= FIRST_FEW and time.perf_counter() > until):
@@ -105,6 +117,16 @@ class Teller:
             self._sentence(m, plan, i, outlook, changed)
             done += 1
         self.more |= done < len(first)
+
+    def _outlook(self, m: Memory, name: str, plan: _Plan) -> Outlook | None:
+        """What runs, as last seen; None when nodes or queues are others since."""
+        seen = self._seen.get(name)
+        if seen is None or seen.place != (m.nodes.labels_version, m.queues.version, len(plan.view.nodes)):
+            self._seen.pop(name, None)
+            return None
+        if seen.outlook is None:
+            seen.outlook = Outlook(seen.snapshot, seen.free, seen.at)
+        return seen.outlook
 
     def _sentence(
         self, m: Memory, plan: _Plan, i: int, outlook: Outlook | None, changed: dict[Key, GroupEntry]

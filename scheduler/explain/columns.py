@@ -118,28 +118,43 @@ def explain_all(s: Snapshot, after: After, memo: Memo, patience: Patience, now: 
         fixed(a.shape, np.int32), fixed(a.mask, np.int32), fixed(s.jobs.user, np.int32), fixed(s.users.queue, np.int32),
     )  # fmt: skip
     floor = blank(s, after.free, holder >= 0, after.left)
-    room_queue, room_user = rooms(s, after.left)
+    room_queue, room_user = rooms(s, line)
     path_room = lowest(fixed(s.queues.parent, np.int32), room_queue)
     order = fixed(after.order, np.int32)
     columns = judge(order, line, floor, path_room, room_user, bool(s.nodes.open.any()))
     return Explanation(columns, s, after, line, room_queue, room_user, holder, patience, memo, now)
 
 
-def rooms(s: Snapshot, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the round has left below the maxima of queues and users."""
-    asks = np.flatnonzero(s.asks.count != left)
-    placed = (s.asks.count - left)[asks, None] * s.asks.shapes[s.asks.shape[asks]]
-    user = s.jobs.user[s.asks.job[asks]]
-    room_user = s.users.maximum - s.users.used
-    np.subtract.at(room_user, user, placed)
-    by_queue = np.zeros_like(s.queues.used)
-    np.add.at(by_queue, s.users.queue[user], placed)
-    room_queue = s.queues.maximum - s.queues.used
-    if len(asks):
-        for q in range(len(by_queue) - 1, 0, -1):
-            by_queue[s.queues.parent[q]] += by_queue[q]
-        room_queue -= by_queue
+def rooms(s: Snapshot, line: Line) -> tuple[np.ndarray, np.ndarray]:
+    """What the round has left below the maxima of queues (q, r) and users (u, r)."""
+    room_queue, room_user = s.queues.maximum - s.queues.used, s.users.maximum - s.users.used
+    count, shapes = fixed(s.asks.count, np.int64), fixed(s.asks.shapes, np.int64)
+    count_off(count, line, shapes, fixed(s.queues.parent, np.int32), room_queue, room_user)
     return room_queue, room_user
+
+
+@kernel
+def count_off(
+    count: np.ndarray, line: Line, shapes: np.ndarray, parent: np.ndarray, room_queue: np.ndarray, room_user: np.ndarray
+) -> None:
+    """Take what was placed off the rooms. count: (a,) wanted before the round."""
+    r = shapes.shape[1]
+    taken = np.zeros((len(parent), r), np.int64)
+    for i in range(len(count)):
+        placed = count[i] - line.left[i]
+        if placed == 0:
+            continue
+        user = line.user[line.job[i]]
+        queue = line.queue[user]
+        for k in range(r):
+            amount = placed * shapes[line.shape[i], k]
+            room_user[user, k] -= amount
+            taken[queue, k] += amount
+    for q in range(len(parent) - 1, -1, -1):
+        for k in range(r):
+            room_queue[q, k] -= taken[q, k]
+            if q > 0:
+                taken[parent[q], k] += taken[q, k]
 
 
 @kernel
@@ -193,7 +208,7 @@ def judge(
         elif gang and why in _OF_GANGS:
             bits |= known if known > 0 and why != _MATCH else 1 << why
         else:
-            bits |= nodes_bits(i, units, line, floor)
+            bits |= nodes_bits(i, units, known > 0, line, floor)
         limits[row] = bits if bits else 1 << _FULL  # nothing keeps it any more: its turn comes next time
         row += 1
     return Columns(ask[:row], limits[:row], jobs_ahead[:row], containers_ahead[:row])
@@ -254,13 +269,13 @@ def maxima_bits(
 
 
 @kernel
-def nodes_bits(i: int, units: int, line: Line, floor: Floor) -> int:
-    """The limits that nodes put on an ask that wants ``units`` at once, as they are."""
+def nodes_bits(i: int, units: int, none_fits: bool, line: Line, floor: Floor) -> int:
+    """The limits that nodes put on an ask that wants ``units`` at once. none_fits: not even one has room now."""
     gang, mask, shape = line.gang[i], line.mask[i], line.shape[i]
     kind = mask * len(floor.shapes) + shape
     state = floor.state[kind]
     if not state & KNOWN or (gang and not state & COUNTED):
-        state = examine(mask, shape, gang, floor)
+        state = examine(mask, shape, gang, none_fits, floor)
     if not state & BIG_ENOUGH or (gang and floor.when_empty[kind] < units):
         return _MATCH_BIT
     if gang:

@@ -84,13 +84,13 @@ def measure(mask: int, floor: Floor) -> None:
 
 
 @kernel
-def examine(mask: int, shape_no: int, count: bool, floor: Floor) -> int:
-    """Find out about a kind. ``count``: how many fit, too."""
+def examine(mask: int, shape_no: int, count: bool, none_fits: bool, floor: Floor) -> int:
+    """Find out about a kind. count: how many fit, too. none_fits: the round knows that none does."""
     kind = mask * len(floor.shapes) + shape_no
     shape = floor.shapes[shape_no]
-    if not floor.measured[mask]:
+    if not none_fits and not floor.measured[mask]:
         measure(mask, floor)
-    hopeless = not holds(floor.largest[mask], shape)
+    hopeless = none_fits or not holds(floor.largest[mask], shape)
     state = KNOWN
     now = held = empty = 0
     for node in range(len(floor.open)):
