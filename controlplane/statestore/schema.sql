@@ -69,7 +69,7 @@ CREATE TABLE statestore_round (
     ended integer NOT NULL,
     plan_us integer NOT NULL,
     commit_us integer NOT NULL,
-    transitions bytea STORAGE EXTERNAL NOT NULL, -- compressing it took longer than all the rest of a commit
+    transitions bytea NOT NULL,
     PRIMARY KEY (sub_cluster_id, first_seq, at)
 ) PARTITION BY RANGE (at);
 
