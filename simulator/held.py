@@ -14,12 +14,15 @@ _NEVER = np.inf
 
 
 class Held:
-    """``table``: (nodes, places) ``HELD``; the first ``count`` places of each row are taken."""
+    """``table``: (nodes, places) ``HELD``; the first ``count`` places of each row are taken.
+
+    due: (nodes, places), of containers that run; looked through at every tick.
+    """
 
     def __init__(self, nodes: int):
         self.count = np.zeros(nodes, np.int64)
         self.table = np.zeros((nodes, _WIDTH), HELD)
-        self.due = np.full((nodes, _WIDTH), _NEVER)  # of those that run; looked through at every tick
+        self.due = np.full((nodes, _WIDTH), _NEVER)
 
     def more(self, nodes: int) -> None:
         """Room for as many nodes."""
@@ -30,21 +33,24 @@ class Held:
 
     def of(self, rows: np.ndarray) -> np.ndarray:
         """What these nodes hold, one node's after the other: (e,) ``HELD``."""
-        found: np.ndarray = self.table[rows][self._taken(self.count[rows])]
+        found: np.ndarray = self.table.reshape(-1)[self._places(rows, self.count[rows])]
         return found
 
     def put(self, rows: np.ndarray, counts: np.ndarray, held: np.ndarray) -> None:
         """From now on these nodes hold this, one node's after the other."""
         if len(counts) and counts.max() > self.table.shape[1]:
             self._widen(int(counts.max()))
-        taken = self._taken(counts)
-        block, due = np.zeros(taken.shape, HELD), np.full(taken.shape, _NEVER)
-        block[taken] = held
-        due[taken] = np.where(held["report"]["state"] == ContainerState.RUNNING, held["due"], _NEVER)
-        self.table[rows], self.due[rows], self.count[rows] = block, due, counts
+        self.count[rows], self.due[rows] = counts, _NEVER
+        places = self._places(rows, counts)
+        self.table.reshape(-1)[places] = held
+        running = held["report"]["state"] == ContainerState.RUNNING
+        self.due.reshape(-1)[places[running]] = held["due"][running]
 
-    def _taken(self, counts: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.arange(self.table.shape[1]) < counts[:, None]
+    def _places(self, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Where the first ``counts`` places of each of these rows lie in the table: (e,) int64."""
+        ends = np.cumsum(counts)
+        begin = rows * self.table.shape[1] - (ends - counts)
+        found: np.ndarray = np.repeat(begin, counts) + np.arange(ends[-1] if len(ends) else 0)
         return found
 
     def _widen(self, width: int) -> None:
@@ -59,7 +65,7 @@ class Held:
 
     def end(self, ids: set[int] | None, state: int) -> int:
         """End these running containers, or all, in a moment; how many."""
-        rows, places = np.nonzero(self.table["report"]["state"] == ContainerState.RUNNING)
+        rows, places = np.nonzero(self.due < _NEVER)
         if ids is not None:
             chosen = np.isin(self.table["report"]["id"][rows, places], list(ids))
             rows, places = rows[chosen], places[chosen]

@@ -105,7 +105,7 @@ class HollowNodes:
         self.silent_until = np.concatenate((self.silent_until, np.zeros(size - old)))
         self.heard_at = np.concatenate((self.heard_at, np.zeros(size - old)))
 
-    def run(self, stop: Event, heartbeat_s: float = 1.0, tick_s: float = 0.02) -> None:
+    def run(self, stop: Event, heartbeat_s: float = 1.0, tick_s: float = 0.05) -> None:
         """Play until ``stop``."""
         wakes = Wakes(self._redis, self.s)
         beat = itertools.cycle(self._slices(max(1, round(heartbeat_s / tick_s))))

@@ -22,7 +22,7 @@ class NoParameters(Part):
 
 
 class PlacementParameters(Part):
-    batch: Annotated[int, Field(ge=1, le=1_000_000, description="containers placed in one round at most")] = 5_000
+    batch: Annotated[int, Field(ge=1, le=1_000_000, description="containers placed in one round at most")] = 10_000
 
 
 class Placement(Part):

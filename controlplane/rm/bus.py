@@ -12,17 +12,20 @@ from redis.retry import Retry
 from controlplane.rm.ports import BusDown, Fenced
 from wire import keys
 
-# KEYS: epoch key, then document keys. ARGV: epoch, then document and channel for each.
+# KEYS: epoch key, then document keys. ARGV: epoch, then the documents, then their channels.
 # Returns -1 for a lower epoch, 0 when the epoch key was missing (Redis has lost its data), else 1.
 _PUBLISH = """
 local known = tonumber(redis.call('GET', KEYS[1]) or '-1')
 local mine = tonumber(ARGV[1])
 if known > mine then return -1 end
 if known < mine then redis.call('SET', KEYS[1], ARGV[1]) end
+local documents = {}
 for i = 2, #KEYS do
-    redis.call('SET', KEYS[i], ARGV[2 * i - 2])
-    redis.call('PUBLISH', ARGV[2 * i - 1], '')
+    documents[2 * i - 3] = KEYS[i]
+    documents[2 * i - 2] = ARGV[i]
 end
+if #KEYS > 1 then redis.call('MSET', unpack(documents)) end
+for i = #KEYS + 1, #ARGV do redis.call('PUBLISH', ARGV[i], '') end
 if known < 0 then return 0 end
 return 1
 """
@@ -81,9 +84,7 @@ class RedisBus:
             for at in range(0, max(1, len(items)), _BATCH):
                 part = items[at : at + _BATCH]
                 names = [keys.leader_epoch(self.s), *(keys.desired(self.s, n) for n, _ in part)]
-                values: list[Any] = [self.epoch]
-                for n, body in part:
-                    values += [body, keys.wake_channel(self.s, n)]
+                values = [self.epoch, *(body for _, body in part), *(keys.wake_channel(self.s, n) for n, _ in part)]
                 answer = self._publish(keys=names, args=values)
                 if answer == -1:
                     raise Fenced("a leader with a higher epoch has published")

@@ -44,7 +44,7 @@ class PlacementPolicy:
     """
 
     fill: Fill = Fill.SPREAD
-    batch: int = 5_000
+    batch: int = 10_000
     node_wait_s: float = 3.0
     rack_wait_s: float = 3.0
     node_misses: int = 0
