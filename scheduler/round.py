@@ -13,8 +13,9 @@ import numpy as np
 
 from scheduler.core.entities import Entities, entities
 from scheduler.core.plan import After, Place, Plan, Preempt, Refusal, Why
-from scheduler.core.snapshot import Memo, Ordering, Snapshot
+from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement import place
+from scheduler.placement.order import service_order
 from scheduler.placement.place import Attempt, Outcome, PlacementPolicy
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
@@ -24,7 +25,6 @@ from scheduler.shares.tree import ShareTree, demand_of
 
 PASSES = 12  # what is left after so many is gone on with in the next round
 _ROUNDING = 1e-6  # of a unit
-_PRIORITY_BITS, _ASK_BITS = 12, 24  # more than there are levels; more than there are asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +85,8 @@ def _place(s: Snapshot, rows: Entities, attempt: Attempt) -> tuple[np.ndarray, n
 
 def capacity_now(s: Snapshot, free: np.ndarray) -> np.ndarray:
     """What there is to share: what is held, and what open nodes have free. (r,) int64."""
-    return s.queues.used[0] + np.maximum(free[s.nodes.open], 0).sum(axis=0)
-
-
-def service_order(s: Snapshot, rows: Entities, held: np.ndarray) -> np.ndarray:
-    """Asks in the order they are served: (a,) int32.
-
-    Rows that hold the smallest part of their share first (``held`` (e,)); in a
-    row by priority where its leaf says so, then by submission.
-    """
-    rank = np.empty(len(held), np.int64)
-    rank[np.argsort(held, kind="stable")] = np.arange(len(held))
-    by_priority = s.queues.ordering[s.ask_queue] == Ordering.PRIORITY
-    priority = np.where(by_priority, s.jobs.priority[s.asks.job], 0).astype(np.int64)
-    key = rank[rows.of_ask] << _PRIORITY_BITS | (1 << (_PRIORITY_BITS - 1)) - priority
-    key = key << _ASK_BITS | np.arange(len(key))
-    key.sort()
-    return (key & ((1 << _ASK_BITS) - 1)).astype(np.int32)
+    whole: np.ndarray = s.queues.used[0] + np.maximum(free[s.nodes.open], 0).sum(axis=0)
+    return whole
 
 
 def _reclaim(
