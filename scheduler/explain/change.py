@@ -13,7 +13,7 @@ from scheduler.explain.outlook import units_in
 Change = dict[str, Any]
 Relaxed = Callable[[], Sequence[tuple[str, np.ndarray]]]
 _PLENTY = 0.5  # a container that keeps this share of what was asked is still the same work
-_LEAST = 0.1  # less than this share of what was asked is no advice
+LEAST = 0.1  # less than this share of what was asked is no advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,12 @@ class Situation:
         return replace(self, shape=shape, pieces=look(self.free, self.usable, shape))
 
 
-def smallest(now: Situation, relaxed: Relaxed, waits_for_locality: bool) -> Change | None:
+def smallest(now: Situation, relaxed: Relaxed, waits_for_locality: bool, least: float = LEAST) -> Change | None:
     """The first of these that starts it, or None: go anywhere, fewer at once, fewer labels, a little smaller,
-    higher maxima, much smaller, higher maxima and one of the others."""
+    higher maxima, much smaller, higher maxima and one of the others.
+
+    least: the share of what was asked that a smaller container must keep.
+    """
     if waits_for_locality and now.starts():
         return {"what": "locality", "text": "Let it run on any node now, not only near the data it prefers."}
     for change, _ in _of_the_job(now, relaxed, _PLENTY):
@@ -68,10 +71,10 @@ def smallest(now: Situation, relaxed: Relaxed, waits_for_locality: bool) -> Chan
     raised, by = _raise(now)
     if by and raised.starts():
         return by
-    for change, _ in _smaller(now, _LEAST):
+    for change, _ in _smaller(now, least):
         return change
     if by:
-        for change, then in _of_the_job(raised, relaxed, _LEAST):
+        for change, then in _of_the_job(raised, relaxed, least):
             _, by = _raise(replace(then, room=now.room))
             text = f"{by['text'].rstrip('.')}, and {change['text'][0].lower()}{change['text'][1:]}"
             return {"what": "several", "changes": [by, change], "text": text}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from scheduler.core.compiled import kernel
+from scheduler.core.compiled import aside, lean, part
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.explain.nodes import BIG_ENOUGH, COUNTED, FITS, FITS_HELD, KNOWN, Floor, blank, examine, fixed
@@ -119,9 +119,7 @@ def explain_all(s: Snapshot, after: After, memo: Memo, patience: Patience, now: 
     )  # fmt: skip
     floor = blank(s, after.free, holder >= 0, after.left)
     room_queue, room_user = rooms(s, line)
-    path_room = lowest(fixed(s.queues.parent, np.int32), room_queue)
-    order = fixed(after.order, np.int32)
-    columns = judge(order, line, floor, path_room, room_user, bool(s.nodes.open.any()))
+    columns = judge(fixed(after.order, np.int32), line, floor, s, room_queue, room_user)
     return Explanation(columns, s, after, line, room_queue, room_user, holder, patience, memo, now)
 
 
@@ -129,17 +127,45 @@ def rooms(s: Snapshot, line: Line) -> tuple[np.ndarray, np.ndarray]:
     """What the round has left below the maxima of queues (q, r) and users (u, r)."""
     room_queue, room_user = s.queues.maximum - s.queues.used, s.users.maximum - s.users.used
     count, shapes = fixed(s.asks.count, np.int64), fixed(s.asks.shapes, np.int64)
-    count_off(count, line, shapes, fixed(s.queues.parent, np.int32), room_queue, room_user)
+    taken = np.zeros_like(room_queue)
+    count_off(count, line, shapes, fixed(s.queues.parent, np.int32), room_queue, room_user, taken)
     return room_queue, room_user
 
 
-@kernel
+def judge(
+    order: np.ndarray, line: Line, floor: Floor, s: Snapshot, room_queue: np.ndarray, room_user: np.ndarray
+) -> Columns:
+    """The columns of the asks in ``order`` (k,) int32."""
+    rows, q = len(order), len(room_queue)
+    out = Columns(
+        np.empty(rows, np.int32), np.empty(rows, np.int16), np.empty(rows, np.int32), np.empty(rows, np.int64)
+    )
+    below = room_queue.copy()
+    lowest(fixed(s.queues.parent, np.int32), below)
+    scratch = Scratch(
+        below, room_user, np.zeros(len(line.queue), np.bool_), np.zeros(len(floor.state), np.int32),
+        np.zeros(len(line.user), np.bool_), np.zeros(q, np.int32), np.zeros(q, np.int64),
+        np.zeros(len(line.left), np.int16), np.zeros(len(line.left), np.int32),
+    )  # fmt: skip
+    near_maxima(floor.shapes, line, scratch)
+    verdicts(line, len(floor.shapes), scratch)
+    bind(line, floor, scratch, bool(s.nodes.open.any()))
+    found = int(stand(order, line, scratch, out))
+    return Columns(*(column[:found] for column in out))
+
+
+@lean
 def count_off(
-    count: np.ndarray, line: Line, shapes: np.ndarray, parent: np.ndarray, room_queue: np.ndarray, room_user: np.ndarray
+    count: np.ndarray,
+    line: Line,
+    shapes: np.ndarray,
+    parent: np.ndarray,
+    room_queue: np.ndarray,
+    room_user: np.ndarray,
+    taken: np.ndarray,
 ) -> None:
-    """Take what was placed off the rooms. count: (a,) wanted before the round."""
+    """Take what was placed off the rooms. count: (a,) wanted before the round. taken: (q, r) zeros."""
     r = shapes.shape[1]
-    taken = np.zeros((len(parent), r), np.int64)
     for i in range(len(count)):
         placed = count[i] - line.left[i]
         if placed == 0:
@@ -157,50 +183,74 @@ def count_off(
                 taken[parent[q], k] += taken[q, k]
 
 
-@kernel
-def lowest(parent: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """The least of each row's and its ancestors': (q, r)."""
-    out = room.copy()
+@lean
+def lowest(parent: np.ndarray, room: np.ndarray) -> None:
+    """Make each row of ``room`` (q, r) the least of it and the rows above."""
     for i in range(1, len(parent)):
         for k in range(room.shape[1]):
-            out[i, k] = min(out[i, k], out[parent[i], k])
-    return out
+            room[i, k] = min(room[i, k], room[parent[i], k])
 
 
-@kernel
-def judge(
-    order: np.ndarray, line: Line, floor: Floor, room_queue: np.ndarray, room_user: np.ndarray, any_open: bool
-) -> Columns:
-    """The columns. room_queue: (q, r) with what lies above."""
-    rows, shapes = len(order), len(floor.shapes)
-    ask, limits = np.empty(rows, np.int32), np.empty(rows, np.int16)
-    jobs_ahead, containers_ahead = np.empty(rows, np.int32), np.empty(rows, np.int64)
-    jobs, containers = np.zeros(len(room_queue), np.int32), np.zeros(len(room_queue), np.int64)
-    met = np.zeros(len(line.user), np.bool_)
-    verdict = verdicts(line.left, line.why, line.gang, line.shape, line.mask, len(floor.masks), shapes)
-    tight = near_maxima(floor.shapes, room_queue, room_user, line.queue)
-    row = 0
-    for i in order:
+class Scratch(NamedTuple):
+    """What filling the columns works with.
+
+    room_queue: (q, r) with what lies above. room_user: (u, r). tight: (u,)
+    bool, a container of some shape may exceed a maximum. verdict: (kinds,)
+    int32, bit of ``Why`` that the round has found no node has room for the
+    kind. met: (j,) bool. jobs, containers: (q,) met so far. bits: (a,) int16,
+    the limits of each ask. leaf: (a,) int32, its queue.
+    """
+
+    room_queue: np.ndarray
+    room_user: np.ndarray
+    tight: np.ndarray
+    verdict: np.ndarray
+    met: np.ndarray
+    jobs: np.ndarray
+    containers: np.ndarray
+    bits: np.ndarray
+    leaf: np.ndarray
+
+
+@lean
+def near_maxima(shapes: np.ndarray, line: Line, scratch: Scratch) -> None:
+    """Fill ``scratch.tight``."""
+    for k in range(shapes.shape[1]):
+        most = 0
+        for shape in range(len(shapes)):
+            most = max(most, shapes[shape, k])
+        for user in range(len(line.queue)):
+            if most > 0 and min(scratch.room_queue[line.queue[user], k], scratch.room_user[user, k]) < most:
+                scratch.tight[user] = True
+
+
+@lean
+def verdicts(line: Line, shapes: int, scratch: Scratch) -> None:
+    """Fill ``scratch.verdict``."""
+    for i in range(len(line.left)):
+        why = int(line.why[i])
+        if line.left[i] > 0 and not line.gang[i] and why in (_ROOM, _MATCH):
+            scratch.verdict[line.mask[i] * shapes + line.shape[i]] = 1 << why
+
+
+@lean
+def bind(line: Line, floor: Floor, scratch: Scratch, any_open: bool) -> None:
+    """Fill ``scratch.bits`` and ``scratch.leaf``."""
+    for i in range(len(line.left)):
         left = line.left[i]
         if left <= 0:
             continue
-        job = line.job[i]
-        user = line.user[job]
+        user = line.user[line.job[i]]
         queue = line.queue[user]
-        if not met[job]:
-            met[job] = True
-            jobs[queue] += 1
-        ask[row] = i
-        jobs_ahead[row], containers_ahead[row] = jobs[queue] - 1, containers[queue]
-        containers[queue] += left
-        gang, shape, why = line.gang[i], line.shape[i], line.why[i]
+        scratch.leaf[i] = queue
+        gang, shape, why = line.gang[i], line.shape[i], int(line.why[i])
         units = left if gang else 1
         bits = 0
-        if gang or tight[user]:
-            bits = maxima_bits(floor.shapes, shape, units, room_queue, queue, room_user, user)
+        if gang or scratch.tight[user]:
+            bits = maxima_bits(floor.shapes, shape, units, scratch, queue, user)
         if why in (_SHARE, _FULL):
             bits |= 1 << why
-        known = verdict[line.mask[i] * shapes + shape]
+        known = scratch.verdict[line.mask[i] * len(floor.shapes) + shape]
         if not any_open:
             bits |= _NONE_BIT
         elif known > 0 and (not gang or known == _MATCH_BIT):
@@ -209,66 +259,43 @@ def judge(
             bits |= known if known > 0 and why != _MATCH else 1 << why
         else:
             bits |= nodes_bits(i, units, known > 0, line, floor)
-        limits[row] = bits if bits else 1 << _FULL  # nothing keeps it any more: its turn comes next time
+        scratch.bits[i] = bits if bits else 1 << _FULL  # nothing keeps it any more: its turn comes next time
+
+
+@lean
+def stand(order: np.ndarray, line: Line, scratch: Scratch, out: Columns) -> int:
+    """Fill the columns in the order of service; how many rows there are."""
+    row = 0
+    for i in order:
+        left = line.left[i]
+        if left <= 0:
+            continue
+        job, queue = line.job[i], scratch.leaf[i]
+        if not scratch.met[job]:
+            scratch.met[job] = True
+            scratch.jobs[queue] += 1
+        out.ask[row], out.limits[row] = i, scratch.bits[i]
+        out.jobs_ahead[row], out.containers_ahead[row] = scratch.jobs[queue] - 1, scratch.containers[queue]
+        scratch.containers[queue] += left
         row += 1
-    return Columns(ask[:row], limits[:row], jobs_ahead[:row], containers_ahead[:row])
+    return row
 
 
-@kernel
-def verdicts(
-    left: np.ndarray,
-    why: np.ndarray,
-    gang: np.ndarray,
-    shape: np.ndarray,
-    mask: np.ndarray,
-    masks: int,
-    shapes: int,
-) -> np.ndarray:
-    """What the round has found out about kinds that no node has room for: a bit of ``Why``, or 0; by kind."""
-    out = np.zeros(masks * shapes, np.int32)
-    for i in range(len(left)):
-        if left[i] > 0 and not gang[i] and (why[i] == _ROOM or why[i] == _MATCH):
-            out[mask[i] * shapes + shape[i]] = 1 << why[i]
-    return out
-
-
-@kernel
-def near_maxima(shapes: np.ndarray, room_queue: np.ndarray, room_user: np.ndarray, queue: np.ndarray) -> np.ndarray:
-    """Users for whom a container of some shape may exceed a maximum: (u,) bool."""
-    out = np.zeros(len(queue), np.bool_)
-    for k in range(shapes.shape[1]):
-        most = 0
-        for shape in range(len(shapes)):
-            most = max(most, shapes[shape, k])
-        for user in range(len(queue)):
-            if most > 0 and min(room_queue[queue[user], k], room_user[user, k]) < most:
-                out[user] = True
-    return out
-
-
-@kernel
-def maxima_bits(
-    shapes: np.ndarray,
-    shape: int,
-    units: int,
-    room_queue: np.ndarray,
-    queue: int,
-    room_user: np.ndarray,
-    user: int,
-) -> int:
+@part
+def maxima_bits(shapes: np.ndarray, shape: int, units: int, scratch: Scratch, queue: int, user: int) -> int:
     """The maxima that ``units`` containers of this shape would exceed."""
     bits = 0
     for k in range(shapes.shape[1]):
         need = shapes[shape, k] * units
         if need > 0:
-            if need > room_queue[queue, k]:
+            if need > scratch.room_queue[queue, k]:
                 bits |= _QUEUE_BIT
-            if need > room_user[user, k]:
+            if need > scratch.room_user[user, k]:
                 bits |= _USER_BIT
     return bits
 
 
-@kernel
+@aside
 def nodes_bits(i: int, units: int, none_fits: bool, line: Line, floor: Floor) -> int:
     """The limits that nodes put on an ask that wants ``units`` at once. none_fits: not even one has room now."""
     gang, mask, shape = line.gang[i], line.mask[i], line.shape[i]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.core.compiled import kernel
+from scheduler.core.compiled import lean
 from scheduler.core.plan import Why
 from scheduler.explain.amounts import lasting
 from scheduler.explain.change import Situation
@@ -22,22 +22,28 @@ _TIMELESS = {
 }
 
 
-@kernel
-def ahead(columns: Columns, line: Line, shapes: np.ndarray, queues: int) -> np.ndarray:
+def before_each(e: Explanation) -> np.ndarray:
     """What the asks before each one wait for, in its own queue and in all, but those that never start: (w, 2, r)."""
-    rows, r = len(columns.ask), shapes.shape[1]
-    out = np.zeros((rows, 2, r), np.int64)
-    own, every = np.zeros((queues, r), np.int64), np.zeros(r, np.int64)
-    for row in range(rows):
+    shapes, q = fixed(e.s.asks.shapes, np.int64), len(e.s.queues.paths)
+    out = np.zeros((len(e.columns.ask), 2, shapes.shape[1]), np.int64)
+    sum_up(e.columns, e.line, shapes, np.zeros((q + 1, shapes.shape[1]), np.int64), out)
+    return out
+
+
+@lean
+def sum_up(columns: Columns, line: Line, shapes: np.ndarray, sums: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out``. sums: zeros, a row for each queue and one for all."""
+    every = len(sums) - 1
+    for row in range(len(columns.ask)):
         i = columns.ask[row]
         queue = line.queue[line.user[line.job[i]]]
-        for k in range(r):
-            out[row, 0, k], out[row, 1, k] = own[queue, k], every[k]
-            if not columns.limits[row] & _NEVER:
+        starts = not columns.limits[row] & _NEVER
+        for k in range(shapes.shape[1]):
+            out[row, 0, k], out[row, 1, k] = sums[queue, k], sums[every, k]
+            if starts:
                 amount = line.left[i] * shapes[line.shape[i], k]
-                own[queue, k] += amount
-                every[k] += amount
-    return out
+                sums[queue, k] += amount
+                sums[every, k] += amount
 
 
 def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, kind: Any) -> Estimate:
@@ -52,7 +58,7 @@ def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, 
     if outlook is None:
         return _told(None, None, "Not estimated yet.")
     if "ahead" not in e.kept:
-        e.kept["ahead"] = ahead(e.columns, e.line, fixed(e.s.asks.shapes, np.int64), len(e.s.queues.paths))
+        e.kept["ahead"] = before_each(e)
     before = e.kept["ahead"][row]
     earliest: float | None = 0.0
     latest: float | None = 0.0

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scheduler.core.compiled import kernel
+from scheduler.core.compiled import aside, lean
 from scheduler.core.snapshot import Snapshot
+from scheduler.placement.limits import fits, units_within
 
 # What is known of a kind.
 KNOWN, BIG_ENOUGH, FITS, FITS_HELD, COUNTED = 1, 2, 4, 8, 16
@@ -52,65 +53,43 @@ def blank(s: Snapshot, free: np.ndarray, held: np.ndarray, left: np.ndarray) -> 
     )  # fmt: skip
 
 
-@kernel
-def holds(amount: np.ndarray, shape: np.ndarray) -> bool:
-    """Whether one unit of ``shape`` fits ``amount``; a resource that is not asked for may be overdrawn."""
-    for k in range(len(shape)):  # noqa: SIM110 - a generator would not compile
-        if shape[k] > 0 and amount[k] < shape[k]:
-            return False
-    return True
-
-
-@kernel
-def units(amount: np.ndarray, shape: np.ndarray) -> int:
-    """How many units of ``shape`` fit ``amount``."""
-    found = _MOST
-    for k in range(len(shape)):
-        if shape[k] > 0:
-            found = min(found, max(0, amount[k]) // shape[k])
-    return found
-
-
-@kernel
+@aside
 def measure(mask: int, floor: Floor) -> None:
     """The largest free amount of each resource on the mask's open nodes."""
-    best = floor.largest[mask]
-    best[:] = -1
+    for k in range(floor.free.shape[1]):
+        floor.largest[mask, k] = -1
     for node in range(len(floor.open)):
         if floor.open[node] and floor.masks[mask, node]:
-            for k in range(len(best)):
-                best[k] = max(best[k], floor.free[node, k])
+            for k in range(floor.free.shape[1]):
+                floor.largest[mask, k] = max(floor.largest[mask, k], floor.free[node, k])
     floor.measured[mask] = True
 
 
-@kernel
-def examine(mask: int, shape_no: int, count: bool, none_fits: bool, floor: Floor) -> int:
+@aside
+def examine(mask: int, shape: int, count: bool, none_fits: bool, floor: Floor) -> int:
     """Find out about a kind. count: how many fit, too. none_fits: the round knows that none does."""
-    kind = mask * len(floor.shapes) + shape_no
-    shape = floor.shapes[shape_no]
+    kind = mask * len(floor.shapes) + shape
     if not none_fits and not floor.measured[mask]:
         measure(mask, floor)
-    hopeless = none_fits or not holds(floor.largest[mask], shape)
+    hopeless = none_fits or not fits(floor.largest, mask, floor.shapes, shape)
     state = KNOWN
-    now = held = empty = 0
+    now, held, empty = 0, 0, 0
     for node in range(len(floor.open)):
         if not floor.masks[mask, node]:
             continue
-        if not state & BIG_ENOUGH and holds(floor.capacity[node], shape):
+        if not state & BIG_ENOUGH and fits(floor.capacity, node, floor.shapes, shape):
             state |= BIG_ENOUGH
         if count:
-            empty += units(floor.capacity[node], shape)
-        if not hopeless and floor.open[node] and holds(floor.free[node], shape):
+            empty += units_within(floor.capacity, node, floor.shapes, shape, _MOST)
+        if not hopeless and floor.open[node] and fits(floor.free, node, floor.shapes, shape):
             state |= FITS_HELD if floor.held[node] else FITS
-            if count and floor.held[node]:
-                held += units(floor.free[node], shape)
-            elif count:
-                now += units(floor.free[node], shape)
-        if (
-            state & BIG_ENOUGH
-            and (hopeless or state & FITS)
-            and (not count or (empty >= floor.most and (hopeless or now >= floor.most)))
-        ):
+            more = units_within(floor.free, node, floor.shapes, shape, _MOST) if count else 0
+            if floor.held[node]:
+                held += more
+            else:
+                now += more
+        enough = not count or (empty >= floor.most and (hopeless or now >= floor.most))
+        if enough and state & BIG_ENOUGH and (hopeless or state & FITS):
             break
     if count:
         state |= COUNTED
@@ -135,29 +114,39 @@ class Pieces(NamedTuple):
 
 def look(free: np.ndarray, usable: np.ndarray, shape: np.ndarray) -> Pieces:
     """free: (n, r). usable: (n,) bool. shape: (r,)."""
-    return _look(fixed(free, np.int64), fixed(usable, np.bool_), fixed(shape, np.int64))
-
-
-@kernel
-def _look(free: np.ndarray, usable: np.ndarray, shape: np.ndarray) -> Pieces:
     r = len(shape)
     largest, alone, nearest = np.zeros(r, np.int64), np.full(r, -1, np.int64), np.zeros(r, np.int64)
-    fits, best = 0, -1.0
+    table = fixed(shape, np.int64).reshape(1, r)
+    found = sift(fixed(free, np.int64), fixed(usable, np.bool_), table, largest, alone, nearest)
+    return Pieces(int(found), largest, alone, nearest)
+
+
+@lean
+def sift(
+    free: np.ndarray,
+    usable: np.ndarray,
+    shapes: np.ndarray,
+    largest: np.ndarray,
+    alone: np.ndarray,
+    nearest: np.ndarray,
+) -> int:
+    """Fills what ``Pieces`` tells of the only row of ``shapes``; how many fit."""
+    found, best = 0, -1.0
     for node in range(len(usable)):
         if not usable[node]:
             continue
-        short, which, part = 0, 0, 1.0
-        for k in range(r):
+        short, which, share = 0, 0, 1.0
+        for k in range(shapes.shape[1]):
             amount = max(0, free[node, k])
             largest[k] = max(largest[k], amount)
-            if amount < shape[k]:
-                short, which, part = short + 1, k, min(part, amount / shape[k])
+            if amount < shapes[0, k]:
+                short, which, share = short + 1, k, min(share, amount / shapes[0, k])
         if short == 0:
-            fits += units(free[node], shape)
+            found += units_within(free, node, shapes, 0, _MOST)
         elif short == 1:
             alone[which] = max(alone[which], free[node, which], 0)
-        if part > best:
-            best = part
-            for k in range(r):
+        if share > best:
+            best = share
+            for k in range(shapes.shape[1]):
                 nearest[k] = max(0, free[node, k])
-    return Pieces(fits, largest, alone, nearest)
+    return found

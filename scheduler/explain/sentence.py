@@ -95,9 +95,10 @@ def advice(e: Explanation, row: int, now: Situation, about: About) -> Change:
     found = smallest(now, relaxed, Why.LOCALITY_WAIT in reasons)
     if found is not None:
         return found | {"starts": True}
-    if Why.NO_NODE_MATCHES in reasons and (found := _on_empty_nodes(e, ask, now, about)) is not None:
-        text = f"{found['text'].rstrip('.')}; it then waits for room."
-        return found | {"starts": False, "text": text}
+    if Why.NO_NODE_MATCHES in reasons:
+        if (found := _on_empty_nodes(e, ask, now, about)) is None:
+            return _wait("No single change would let it start: no node could hold it.")
+        return found | {"starts": False, "text": f"{found['text'].rstrip('.')}; it then waits for room."}
     return _wait("Nothing of the job's own: wait until running work ends.")
 
 
@@ -106,7 +107,7 @@ def _on_empty_nodes(e: Explanation, ask: int, now: Situation, about: About) -> C
     s = e.s
     matching = s.asks.masks[s.asks.mask[ask]] & s.nodes.open
     empty = replace(now.elsewhere(s.nodes.capacity, matching), room=np.full_like(now.room, _UNBOUNDED))
-    return smallest(empty, lambda: [(text, mask & s.nodes.open) for text, mask in about.relaxed()], False)
+    return smallest(empty, lambda: [(text, mask & s.nodes.open) for text, mask in about.relaxed()], False, least=0.0)
 
 
 def _wait(text: str) -> Change:

@@ -4,11 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Running, Snapshot
+from scheduler.explain import columns, nodes
+from scheduler.explain import estimate as estimates
 from scheduler.explain.columns import Explanation, explain_all
 from scheduler.explain.estimate import estimate
 from scheduler.explain.limits import binding, situation
@@ -294,3 +297,30 @@ def released(x: Left, e: Explanation, row: int, running: Running, of_queue: bool
         if fit >= wanted:
             return moment
     return None
+
+
+def test_compiled_and_interpreted_say_the_same(monkeypatch: pytest.MonkeyPatch):
+    seen: list[Left] = []
+
+    @given(rounds())
+    @settings(max_examples=40, deadline=None, database=None)
+    def draw(x: Left) -> None:
+        seen.append(x)
+
+    draw()
+    interpreted = [said(x) for x in seen]
+    for k in (
+        columns.count_off, columns.lowest, columns.near_maxima, columns.verdicts, columns.bind, columns.stand,
+        nodes.sift, estimates.sum_up,
+    ):  # fmt: skip
+        monkeypatch.setattr(k, "_run", k.prepare())
+    assert [said(x) for x in seen] == interpreted
+    assert any(interpreted)
+
+
+def said(x: Left) -> list[dict[str, Any]]:
+    """All that is said of a round."""
+    e = explained(x)
+    running = Running(*(np.empty((0, R) if name == "shape" else 0, np.int64) for name in Running.__slots__))
+    outlook = Outlook(replace(x.s, running=running), x.free, NOW)
+    return [describe(e, row, About(), outlook) | {"all": binding(e, row)} for row in range(len(e.columns.ask))]

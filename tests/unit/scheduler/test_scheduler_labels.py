@@ -72,3 +72,18 @@ def test_many_terms_are_fine_where_nothing_is_nested() -> None:
     assert labels.parse("&&".join(["!x"] * 120))(NODE)
     assert labels.parse("&&".join(["(gpu)"] * 70))(NODE)
     assert not labels.parse("!" * 31 + "gpu")(NODE)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("gpu", ["gpu"]),
+        ("gpu && !spot", ["gpu", "!spot"]),
+        ("zone in (a, b) && (gpu || fast) && x==1", ["zone in (a, b)", "(gpu || fast)", "x == 1"]),
+        ("a && b || c", ["a && b || c"]),
+    ],
+)
+def test_parts_that_must_all_hold(text: str, parts: list[str]):
+    assert labels.conjuncts(text) == parts
+    node = {"gpu": "1", "zone": "b", "x": "1", "a": "y", "c": "1"}
+    assert labels.parse(text)(node) == all(labels.parse(part)(node) for part in parts)

@@ -1,0 +1,98 @@
+"""What waiting asks are told, word for word, in situations with one right answer."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.explain.columns import explain_all
+from scheduler.explain.sentence import About, describe
+from scheduler.round import RoundPolicy, plan_round
+from tests.worlds import Ask, Node, Queue, build
+
+GIB = 1024
+WHOLE = (8 * GIB, 8000, 0)
+
+
+def told(s: Snapshot, ask: int = 0, about: About | None = None) -> dict[str, Any]:
+    policy = RoundPolicy()
+    plan, memo = plan_round(s, Memo(), (), policy, 0.0, np.random.default_rng(0))
+    assert plan.after is not None
+    e = explain_all(s, plan.after, memo, policy.placement, 0.0)
+    row = e.columns.ask.tolist().index(ask)
+    assert plan.refused is not None
+    why = dict(zip(plan.refused.ask.tolist(), plan.refused.why.tolist(), strict=True))[ask]
+    answer = describe(e, row, about or About())
+    assert int(e.columns.limits[row]) >> why & 1, "what the round says is among the limits"
+    return answer
+
+
+def test_fragmentation():
+    nodes = [Node(WHOLE, (5 * GIB, 1000, 0)), Node(WHOLE, (6 * GIB, 1000, 0))]
+    answer = told(build(nodes, [Queue("root")], [Ask(0, 1)], [(4 * GIB, 1000, 0)]))
+    assert answer["text"] == "Largest free piece 3,072 MiB of memory, asked 4,096; it starts when room is free."
+    assert answer["limits"][0]["available"] == {"memory_mib": 3072}
+    assert answer["change"]["per_container_at_most"] == {"memory_mib": 3072}
+    assert answer["change"]["starts"]
+
+
+def test_no_node_has_all_of_it():
+    nodes = [Node(WHOLE, (7 * GIB, 0, 0)), Node(WHOLE, (0, 7500, 0))]
+    answer = told(build(nodes, [Queue("root")], [Ask(0, 1)], [(2 * GIB, 1000, 0)]))
+    assert answer["code"] == "no_room"
+    assert "every resource at once: the nearest has" in answer["text"]
+    assert answer["limits"][0]["asked"] in ({"memory_mib": 2048}, {"vcores_milli": 1000})
+
+
+def test_too_large_for_any_node():
+    answer = told(build([Node(WHOLE)], [Queue("root")], [Ask(0, 1)], [(900 * GIB, 1000, 0)]))
+    assert answer["text"] == "Asked 921,600 MiB of memory per container; the largest node has 8,192."
+    assert answer["change"]["per_container_at_most"] == {"memory_mib": 8192}
+    assert answer["estimate"]["text"] == "It does not start by waiting: no node can ever hold it."
+
+
+def test_several_limits_in_their_order():
+    nodes = [Node(WHOLE, (7 * GIB, 7000, 0))]
+    queues = [Queue("root"), Queue("root.prod", maximum=(GIB, 8000, 0), own=(GIB, 0, 0))]
+    answer = told(build(nodes, queues, [Ask(1, 1)], [(2 * GIB, 1000, 0)]))
+    assert [x["limit"] for x in answer["limits"]] == ["queue_maximum", "no_room"]
+    assert answer["text"] == "The queue root.prod is at its maximum: 0 MiB of memory left, asked 2,048."
+    assert answer["change"]["what"] == "several"
+    assert answer["change"]["text"] == (
+        "Raise the maximum of root.prod by 1,024 MiB of memory, and ask for at most 1,024 MiB of memory per container."
+    )
+
+
+def test_a_user_at_the_maximum():
+    asks = [Ask(0, 3, used=(GIB, 0, 0))]
+    s = build(
+        [Node(WHOLE)], [Queue("root", own=(GIB, 0, 0))], asks, [(GIB, 1000, 0)], None, {(0, 0): (2 * GIB, 8000, 0)}
+    )
+    answer = told(s)
+    assert (answer["code"], answer["waiting"]) == ("user_maximum", 2)
+    assert answer["change"]["raise"] == [{"of": "what one user may hold in root", "by": {"memory_mib": 1024}}]
+
+
+def test_a_gang_is_told_how_many_fit():
+    answer = told(build([Node(WHOLE, (3 * GIB, 0, 0))], [Queue("root")], [Ask(0, 8, gang=True)], [(GIB, 1000, 0)]))
+    assert answer["text"] == "Needs 8 at once; 5 fit now."
+    assert answer["change"] == {"what": "gang", "at_once": 5, "text": "Ask for 5 instead of 8 at once.", "starts": True}
+
+
+@pytest.mark.parametrize(("since", "level", "left"), [(-1.0, "node", 2.0), (-4.0, "rack", 2.0)])
+def test_waiting_for_a_place_near_the_data(since: float, level: str, left: float):
+    full, empty = Node(WHOLE, WHOLE), Node(WHOLE, rack=1)
+    s = build([full, empty], [Queue("root")], [Ask(0, 1, near=[0], since=since)], [(GIB, 1000, 0)])
+    answer = told(s)
+    limit = answer["limits"][0]
+    assert (limit["limit"], limit["level"], limit["wait_s"]) == ("locality_wait", level, left)
+    assert answer["change"]["what"] == "locality"
+    assert answer["change"]["starts"]
+
+
+def test_the_label_to_drop():
+    s = build([Node(WHOLE)], [Queue("root")], [Ask(0, 1)], [(GIB, 1000, 0)], [[False]])
+    answer = told(s, about=About("gpu", relaxed=lambda: [("Drop the label condition 'gpu'.", np.array([True]))]))
+    assert answer["text"] == "No node matches the labels 'gpu'."
+    assert answer["change"] == {"what": "nodes", "text": "Drop the label condition 'gpu'.", "starts": True}
