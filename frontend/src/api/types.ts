@@ -23,13 +23,31 @@ export type GroupState = "WAITING" | "PENDING" | "RUNNING" | "SUCCEEDED" | "FAIL
 export type TaskState = "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "KILLED";
 export type NodeState = "REGISTERED" | "UP" | "UNHEALTHY" | "LOST" | "DECOMMISSIONED";
 
-/** Why a group waits. `text` is a sentence; the numbers stand beside it where the code has some. */
+/** Whole numbers by resource, or by `containers`. */
+export type Amounts = Record<string, number>;
+
+/** One limit that binds; what was asked of it and what it has left stand beside each other. */
+export interface WaitLimit {
+  limit: string;
+  text: string;
+  asked: Amounts;
+  available: Amounts;
+  queue?: string;
+  wait_s?: number;
+  [more: string]: unknown;
+}
+
+/** Why a group waits. `text` is the first limit's; limits stand in the order in which they bind. */
 export interface WaitReason {
   code: string;
   text?: string;
   asked?: Partial<Resources>;
-  largest_free?: Partial<Resources>;
   waiting?: number;
+  limits?: WaitLimit[];
+  position?: { jobs_ahead: number; containers_ahead: number | null } | null;
+  estimate?: { earliest_s: number | null; latest_s: number | null; text: string } | null;
+  change?: { what: string; text: string; starts?: boolean } | null;
+  at?: string | null;
   [more: string]: unknown;
 }
 

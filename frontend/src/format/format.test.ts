@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Group } from "../api/types";
-import { amounts, sentence, waitingLine } from "./reason";
+import type { Group, WaitLimit } from "../api/types";
+import { amount, amounts, comparisons, place, sentence, title, waitingLine } from "./reason";
 import { ended, tone, word } from "./states";
 import { ago, bytes, coarse, cores, duration, memory, percent } from "./units";
 
@@ -24,21 +24,27 @@ describe("states", () => {
 });
 
 describe("why a group waits", () => {
-  const asked = { memory_mib: 2048, vcores_milli: 1000 };
+  const limit = (more: Partial<WaitLimit>): WaitLimit => ({ limit: "no_room", text: "", asked: {}, available: {}, ...more });
 
-  it("keeps the server's sentence when it has numbers", () =>
-    expect(sentence({ code: "no_room", text: "2 GiB asked, 1 GiB free.", asked })).toBe("2 GiB asked, 1 GiB free."));
-  it("puts asked beside free when there is no room", () =>
-    expect(sentence({ code: "no_room", text: "whatever", asked, largest_free: { memory_mib: 512, vcores_milli: 0 } })).toBe(
-      "Each asks for 2 GiB and 1 core; the node with most room has 512 MiB and 0 cores free. They start when there is room.",
-    ));
-  it("adds the numbers the sentence lacks", () =>
-    expect(sentence({ code: "no_node_matches", asked })).toBe("No node matches its labels or locality: each task asks for 2 GiB and 1 core."));
-  it("says an unknown code rather than nothing", () => expect(sentence({ code: "moon" })).toBe("It waits (moon)."));
+  it("sets what there is beside what is asked", () =>
+    expect(comparisons(limit({ asked: { memory_mib: 4096, gpus: 1 }, available: { memory_mib: 3072 } }))).toEqual([
+      { name: "memory_mib", asked: "4 GiB", there: "3 GiB", part: 0.75 },
+      { name: "gpus", asked: "1 GPU", there: "0 GPUs", part: 0 },
+    ]));
+  it("counts tasks of a gang", () => expect([amount("containers", 8), amount("vcores_milli", 1000)]).toEqual(["8 tasks", "1 core"]));
+  it("ends the server's sentence once", () => expect([sentence("Full.", "x"), sentence("Full", "x")]).toEqual(["Full.", "Full."]));
+  it("says an unknown code rather than nothing", () => expect([sentence(undefined, "moon"), title("on_the_moon")]).toEqual(["It waits (moon).", "On the moon"]));
   it("lists amounts", () => expect(amounts({ memory_mib: 64, vcores_milli: 500, gpus: 2 })).toBe("64 MiB, 0.5 cores and 2 GPUs"));
+  it("says what is ahead", () => {
+    const at = (jobs_ahead: number, containers_ahead: number | null) => place({ code: "no_room", position: { jobs_ahead, containers_ahead } });
+    expect([at(0, 0), at(1, 9), at(3, null)]).toEqual([
+      "Nobody is ahead of it in its queue", "1 job with 9 tasks is ahead of it in its queue", "3 jobs are ahead of it in its queue",
+    ]);
+    expect(place({ code: "dependencies", position: null })).toBeNull();
+  });
   it("counts who waits", () => {
     const group = { name: "map", pending: 3, reason: { code: "no_nodes" } } as Group;
-    expect(waitingLine(group)?.who).toBe("3 tasks of map wait");
+    expect(waitingLine(group)).toBe("3 tasks of map wait");
     expect(waitingLine({ ...group, reason: null })).toBeNull();
   });
 });

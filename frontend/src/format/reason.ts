@@ -1,5 +1,5 @@
-/** Why a group waits, as one plain sentence with the numbers the scheduler gave. */
-import type { Group, Resources, WaitReason } from "../api/types";
+/** Why a group waits, in words and numbers. */
+import type { Group, Resources, WaitLimit, WaitReason } from "../api/types";
 import { cores, count, memory } from "./units";
 
 export function amounts(r: Partial<Resources> | undefined): string {
@@ -11,34 +11,73 @@ export function amounts(r: Partial<Resources> | undefined): string {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
 
-const WITHOUT_TEXT: Record<string, (r: WaitReason) => string> = {
-  no_room: () => "No node has enough room free at the moment",
-  queue_maximum: () => "The queue is at its maximum",
-  dependencies: () => "It waits for the groups it comes after",
-  no_node_matches: () => "No node matches its labels or locality",
-  no_nodes: () => "The sub-cluster has no node that is up",
-  backoff: () => "Its last attempt failed; it waits before the next one",
+/** What a limit is called in a heading; its own name where a newer server knows more. */
+const TITLES: Record<string, string> = {
+  admission: "Admission",
+  backoff: "Pause after a failure",
+  dependencies: "Groups before it",
+  gang: "All at once",
+  locality_wait: "Near its data",
+  max_am_share: "Application masters",
+  max_running_jobs: "Running jobs",
+  max_running_jobs_per_user: "Running jobs of one user",
+  no_node_matches: "No node matches",
+  no_nodes: "No nodes",
+  no_room: "Room on nodes",
+  queue_maximum: "Queue maximum",
+  queue_share: "Queue share",
+  reserved: "Held free for others",
+  round_full: "Next round",
+  user_maximum: "User maximum",
 };
 
-/** The server's sentence where it gave one, followed by asked and free amounts if it does not name them itself. */
-export function sentence(reason: WaitReason): string {
-  if (reason.code === "no_room" && reason.asked && reason.largest_free) {
-    return `Each asks for ${amounts(reason.asked)}; the node with most room has ${amounts(reason.largest_free)} free. They start when there is room.`;
-  }
-  const text = (reason.text ?? WITHOUT_TEXT[reason.code]?.(reason) ?? `It waits (${reason.code})`).replace(/\.$/, "");
-  const asked = amounts(reason.asked);
-  const free = amounts(reason.largest_free);
-  const parts = [];
-  if (asked && !text.includes(asked)) parts.push(`each task asks for ${asked}`);
-  if (free && !text.includes(free)) parts.push(`the most any node has free is ${free}`);
-  const tail = /\d/.test(text) ? "" : parts.length ? `: ${parts.join("; ")}` : "";
-  return `${text}${tail}.`;
+export function title(limit: string): string {
+  return TITLES[limit] ?? limit.replaceAll("_", " ").replace(/^./, (c) => c.toUpperCase());
 }
 
-/** "3 tasks of map wait" and why; null when nothing of the group waits. */
-export function waitingLine(group: Group): { who: string; why: string } | null {
+/** One resource's name and amount as people read them. */
+export function amount(name: string, n: number): string {
+  if (name === "memory_mib") return memory(n);
+  if (name === "vcores_milli") return `${cores(n)} ${n === 1000 ? "core" : "cores"}`;
+  const word = name === "gpus" ? (n === 1 ? "GPU" : "GPUs") : name === "containers" ? (n === 1 ? "task" : "tasks") : name;
+  return `${count(n)} ${word}`;
+}
+
+export interface Comparison {
+  name: string;
+  asked: string;
+  there: string;
+  /** 0 to 1: how much of what is asked there is. */
+  part: number;
+}
+
+/** Asked and available of a limit, resource by resource. */
+export function comparisons(limit: WaitLimit): Comparison[] {
+  return Object.entries(limit.asked ?? {}).map(([name, asked]) => {
+    const there = limit.available?.[name] ?? 0;
+    return { name, asked: amount(name, asked), there: amount(name, there), part: asked > 0 ? Math.min(1, there / asked) : 1 };
+  });
+}
+
+/** The server's sentence with a full stop; an unknown code rather than nothing. */
+export function sentence(text: string | undefined, code: string): string {
+  return `${(text ?? `It waits (${code})`).replace(/\.$/, "")}.`;
+}
+
+/** "2 jobs with 9 tasks are ahead of it in its queue"; null when the position says nothing. */
+export function place(reason: WaitReason): string | null {
+  const position = reason.position;
+  if (!position || reason.code === "backoff") return null;
+  const { jobs_ahead: jobs, containers_ahead: tasks } = position;
+  if (jobs === 0) return "Nobody is ahead of it in its queue";
+  const who = `${count(jobs)} ${jobs === 1 ? "job" : "jobs"}`;
+  const what = tasks === null ? "" : ` with ${count(tasks)} ${tasks === 1 ? "task" : "tasks"}`;
+  return `${who}${what} ${jobs === 1 ? "is" : "are"} ahead of it in its queue`;
+}
+
+/** "3 tasks of map wait"; null when nothing of the group does. */
+export function waitingLine(group: Group): string | null {
   if (!group.reason) return null;
   const n = group.reason.waiting ?? group.pending;
-  const who = n === 1 ? `1 task of ${group.name} waits` : `${count(n)} tasks of ${group.name} wait`;
-  return { who, why: sentence(group.reason) };
+  return n === 1 ? `1 task of ${group.name} waits` : `${count(n)} tasks of ${group.name} wait`;
 }

@@ -6,15 +6,14 @@ import { Link, useLocation, useSearch } from "wouter";
 import { ApiError, get, post } from "../../api/client";
 import type { Job, JobSnapshot, Me, Page, Task } from "../../api/types";
 import { ago, coarse, duration, moment } from "../../format/units";
-import { waitingLine } from "../../format/reason";
 import { ended } from "../../format/states";
 import { useLiveness, useTopic } from "../../live/hooks";
-import { Clock } from "../../ui/icons";
 import { Card, Command, Confirm, Failed, Loading, Notice, Stale, State, useNow } from "../../ui/parts";
 import { Events, Files, Spec } from "./Extras";
 import { GroupGraph } from "./GroupGraph";
 import { Tasks } from "./Tasks";
 import { TimelineChart } from "./TimelineChart";
+import { Waiting } from "./Waiting";
 
 async function readSnapshot(id: string, signal: AbortSignal): Promise<JobSnapshot> {
   const [job, tasks] = await Promise.all([
@@ -46,7 +45,7 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
       <Head job={job} me={me} now={now} />
       {old && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}
       {job.message && <Notice kind={job.state === "FAILED" ? "bad" : undefined}>{job.message}</Notice>}
-      <Waiting job={job} />
+      <Waiting job={job} now={now} />
       <div className="job-top">
         <Card title="Timeline"><TimelineChart job={job} now={now} /></Card>
         <GroupGraph groups={job.groups} />
@@ -84,22 +83,6 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
         {job.tags.length > 0 && <div><dt>Tags</dt><dd className="row">{job.tags.map((t) => <span className="tag clip" key={t}>{t}</span>)}</dd></div>}
       </dl>
     </header>
-  );
-}
-
-function Waiting({ job }: { job: Job }) {
-  if (ended(job.state)) return null;
-  const lines = job.groups.filter((g) => !ended(g.state)).flatMap((g) => waitingLine(g) ?? []);
-  if (lines.length === 0 && !job.waiting) return null;
-  return (
-    <div className="notice warn" role="status" data-testid="waiting">
-      <Clock />
-      <div className="grow">
-        <strong>Why it waits</strong>
-        {lines.length === 0 && <div>{job.waiting}</div>}
-        {lines.map((line) => <div key={line.who}><b>{line.who}.</b> {line.why}</div>)}
-      </div>
-    </div>
   );
 }
 
