@@ -19,6 +19,7 @@ from scheduler.placement.order import service_order
 from scheduler.placement.place import Attempt, Outcome, PlacementPolicy
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
+from scheduler.preemption.users import behind_others
 from scheduler.proposals import take_proposals
 from scheduler.shares.fair import fair_shares, held_part
 from scheduler.shares.tree import ShareTree, demand_of
@@ -53,7 +54,8 @@ def plan_round(
     s, taken, rejected = take_proposals(snapshot, proposals, free)
     rows = entities(s)
     attempt = place.begin(s, memo, policy.placement, now, free)
-    order, share = _place(s, rows, attempt)
+    users = policy.preemption.enabled and policy.preemption.intra_user
+    order, share = _place(s, rows, attempt, users)
     outcome = place.finish(attempt, order, rows.of_ask)
     preempt, memo = _reclaim(s, attempt, outcome, policy.preemption, now)
     after = After(attempt.free, outcome.left, outcome.why, outcome.detail, order, rows.of_ask, share)
@@ -61,8 +63,11 @@ def plan_round(
     return plan, memo
 
 
-def _place(s: Snapshot, rows: Entities, attempt: Attempt) -> tuple[np.ndarray, np.ndarray]:
-    """Shares, then a pass; again while what found no node leaves something to others: (the order, the last shares)."""
+def _place(s: Snapshot, rows: Entities, attempt: Attempt, users: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Shares, then a pass; again while what found no node leaves something to others: (the order, the last shares).
+
+    users: those who hold more than their part of a leaf come after the others.
+    """
     tree = ShareTree(rows.parent, rows.guaranteed, rows.maximum, rows.weight)
     whole = capacity_now(s, attempt.free)
     alive, used = attempt.left > 0, rows.used
@@ -72,7 +77,8 @@ def _place(s: Snapshot, rows: Entities, attempt: Attempt) -> tuple[np.ndarray, n
         share = fair_shares(tree, whole, used, demand, floor=True)
         room = np.maximum(np.floor(share - used + _ROUNDING), 0).astype(np.int64)
         if number == 0:
-            order = service_order(s, rows, held_part(used, share, whole))
+            order = service_order(s, rows, how_well_served(rows, share, whole))
+            order = behind_others(s, rows.of_ask, order) if users else order
         before = attempt.left.copy()
         placed = place.run(attempt, order[alive[order]], rows.of_ask, room, overshoot)
         used = demand_of(rows.of_ask, s.asks.shape, before - attempt.left, alive, s.asks.shapes, used)
@@ -81,6 +87,17 @@ def _place(s: Snapshot, rows: Entities, attempt: Attempt) -> tuple[np.ndarray, n
             break
         overshoot = not placed  # what is left is smaller than anybody's share
     return order, share
+
+
+def how_well_served(rows: Entities, share: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """The part of its share that each row holds, among equals (to 6 digits) that of its guarantee: (e,) float64.
+
+    Where nothing is free everybody holds all of his share.
+    """
+    held, sure = held_part(rows.used, share, whole), held_part(rows.used, rows.guaranteed, whole)
+    beyond = 1.0 - 1.0 / (1.0 + sure)  # 1 for those without a guarantee
+    served: np.ndarray = np.round(held, 6) + 1e-7 * beyond
+    return served
 
 
 def capacity_now(s: Snapshot, free: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Owner = tuple["JobEntry", "GroupEntry"]
 Mask = tuple[str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]  # labels, strict nodes, strict racks, avoided
+T = TypeVar("T")
 _NONE = np.empty(0, np.int32)
 
 
@@ -20,7 +21,7 @@ class AskTable:
     """Parallel arrays over groups; a row is free when its ``key`` is -1.
 
     count: containers wanted now. job: row of the ledger. shape, mask: numbers
-    of ``shapes`` and ``masks``. near, racks: positions a group prefers.
+    of ``shapes`` and ``masks``, mask -1 before ``where``. near, racks: positions a group prefers.
     """
 
     _COLUMNS = {
@@ -46,10 +47,8 @@ class AskTable:
         self.owner: list[Owner | None] = []
         self.near: list[np.ndarray] = []
         self.racks: list[np.ndarray] = []
-        self.shapes: list[np.ndarray] = []
-        self.masks: list[Mask] = []
-        self._shape_of: dict[bytes, int] = {}
-        self._mask_of: dict[Mask, int] = {}
+        self.shapes: Numbered[tuple[int, ...]] = Numbered()
+        self.masks: Numbered[Mask] = Numbered()
         self._free: list[int] = []
 
     def enter(self, job: JobEntry, group: GroupEntry) -> None:
@@ -62,12 +61,14 @@ class AskTable:
         self.count[at], self.since[at] = 0, 0.0
         wishes = group.wishes
         self.gang[at], self.fill[at], self.duration[at] = wishes.gang, wishes.fill, wishes.duration_s
-        self.shape[at] = self._number(self._shape_of, self.shapes, group.shape.tobytes(), group.shape)
+        self.shape[at], self.mask[at] = self.shapes.take(tuple(group.shape.tolist())), -1
         self.near[at] = self.racks[at] = _NONE
 
     def leave(self, group: GroupEntry) -> None:
         """The group will never ask again."""
         at = group.row
+        self.shapes.drop(int(self.shape[at]))
+        self.masks.drop(int(self.mask[at]))
         self.key[at], self.count[at], self.owner[at], self.choosy[at] = -1, 0, None, False
         self.near[at] = self.racks[at] = _NONE
         self._free.append(at)
@@ -75,7 +76,8 @@ class AskTable:
     def where(self, group: GroupEntry, mask: Mask, near: np.ndarray, racks: np.ndarray) -> None:
         """Which nodes the group may use, and which it prefers: (k,) int32 positions, (l,) int32 racks."""
         at = group.row
-        self.mask[at] = self._number(self._mask_of, self.masks, mask, mask)
+        before, self.mask[at] = int(self.mask[at]), self.masks.take(mask)
+        self.masks.drop(before)
         self.near[at], self.racks[at] = near, racks
         self.choosy[at] = bool(len(near) or len(racks))
 
@@ -85,14 +87,6 @@ class AskTable:
         if wanted and not self.count[at]:
             self.since[at] = now
         self.count[at], self.job[at], self.partition[at] = wanted, job.row, group.partition
-
-    @staticmethod
-    def _number(known: dict, table: list, key: object, value: object) -> int:  # type: ignore[type-arg]
-        found = known.get(key)
-        if found is None:
-            found = known[key] = len(table)
-            table.append(value)
-        return int(found)
 
     def _grow(self) -> None:
         old = len(self.owner)
@@ -118,7 +112,7 @@ class AskTable:
         shapes, shape = compact(self.shape[rows])
         near_from, near = _ragged(self.near, rows, self.choosy[rows])
         rack_from, racks = _ragged(self.racks, rows, self.choosy[rows])
-        table = [self.shapes[i] for i in shapes.tolist()]
+        table = [self.shapes.values[i] for i in shapes.tolist()]
         return Asks(
             key=self.key[rows],
             count=self.count[rows],
@@ -136,6 +130,47 @@ class AskTable:
             shapes=np.array(table, np.int64).reshape(len(table), len(AXIS)),
             masks=masks,
         )
+
+
+class Numbered(Generic[T]):
+    """Small numbers for values that rows share; one that no row has any more is given to another value."""
+
+    def __init__(self) -> None:
+        self.values: list[T | None] = []
+        self._number: dict[T, int] = {}
+        self._rows: list[int] = []
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def __getitem__(self, number: int) -> T:
+        found = self.values[number]
+        assert found is not None
+        return found
+
+    def take(self, value: T) -> int:
+        """The number of ``value``, which one row more has from now on."""
+        number = self._number.get(value)
+        if number is None:
+            if not self._free:
+                self._free.append(len(self.values))
+                self.values.append(None)
+                self._rows.append(0)
+            number = self._number[value] = self._free.pop()
+            self.values[number] = value
+        self._rows[number] += 1
+        return number
+
+    def drop(self, number: int) -> None:
+        """One row less has it; -1 is nothing."""
+        if number < 0:
+            return
+        self._rows[number] -= 1
+        if not self._rows[number]:
+            del self._number[self[number]]
+            self.values[number] = None
+            self._free.append(number)
 
 
 def compact(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -64,8 +64,7 @@ def _carry_out(
             tell(c, job, "kill", message)
             carry_out(m, c, job, master.kill(job.run, message))
         case "priority" if job is not None:
-            job.priority = int(intent["payload"]["priority"])
-            m.line.reorder(job)
+            m.reprioritise(job, int(intent["payload"]["priority"]))
             c.jobs[job.id] = job
 
 

@@ -1,12 +1,12 @@
 """The warm snapshot a leader keeps between rounds. Rebuilt from the StateStore at take-over."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from controlplane.rm.asks import AskTable, Mask
+from controlplane.rm.asks import AskTable, Mask, compact
 from controlplane.rm.containers import ContainerTable
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.ledger import Ledger
@@ -15,7 +15,8 @@ from controlplane.rm.nodes import NodeTable
 from controlplane.rm.queues import QueueTree
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core import labels
-from scheduler.core.snapshot import Memo
+from scheduler.core.snapshot import AXIS, Memo
+from wire.states import NodeState
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class Memory:
         self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
         self.ledger = Ledger(len(self.partitions), len(queues.paths))
         self.line = Line(queues, len(self.partitions), self.line.patience())
+        self._unhold({name: memo for name, memo in self.memos.items() if name in self.partitions})
         for job in self.jobs.values():
             self.ledger.enter(job, queues.at(job.queue))
             for group in job.groups:
@@ -80,14 +82,25 @@ class Memory:
         """Worked out again when a node or the partitions changed."""
         p, version = self._places, (self.nodes.labels_version, self.queues.version)
         if p.version != version:
-            rows = self.nodes.rows
+            rows, before = self.nodes.rows, p.partition
             p = self._places = _Places(version, node={row["name"]: at for at, row in enumerate(rows)})
             p.partition = np.full(len(rows), len(self.partitions) - 1, np.int16)
             for number in range(len(self.partitions) - 2, -1, -1):  # the first that matches stands
                 p.partition[self.matching(self.queues.partitions[number].nodes)] = number
+            if not np.array_equal(p.partition[: len(before)], before):
+                self._unhold(self.memos)
             for job, group in self.asking.values():
                 self._wish(job, group)
         return p
+
+    def _unhold(self, memos: dict[str, Memo]) -> None:
+        """Keep these memos without the nodes held in them: those may be in other partitions now."""
+        none = Memo()
+        self.memos = {
+            name: replace(memo, cursor=0, reserved=none.reserved, reserved_node=none.reserved_node,
+                          reserved_at=none.reserved_at)
+            for name, memo in memos.items()
+        }  # fmt: skip
 
     def matching(self, expression: str) -> np.ndarray:
         """Nodes that match a label expression; ``node`` and ``rack`` are labels of every node: (n,) bool."""
@@ -101,6 +114,8 @@ class Memory:
         known = self.places().masks
         found = known.get(mask)
         if found is None:
+            if len(known) > 2 * len(self.asks.masks) + 64:
+                known.clear()
             expression, nodes, racks, avoided = mask
             found = self.matching(expression) if expression else np.ones(len(self.nodes), np.bool_)
             if nodes or racks:
@@ -128,11 +143,14 @@ class Memory:
     def avoid(self, job: JobEntry, nodes: list[int]) -> None:
         """Attempts of the job failed at these positions; where too many did it asks no more."""
         limits = self.queues.components.failing_nodes.parameters
-        before, most = job.avoided, max(1, int(limits.max_node_share * len(self.nodes) + 1e-6))
+        alive = self.nodes.state[: len(self.nodes)] <= NodeState.UNHEALTHY
+        before, all_of_them = job.avoided, int(alive.sum())
+        most = max(1, int(limits.max_node_share * all_of_them + 1e-6))
         for node in nodes:
             job.failures[node] = job.failures.get(node, 0) + 1
             bad = job.failures[node] >= limits.job_failures and node not in job.avoided
-            if bad and len(job.avoided) < most and len(job.avoided) + 1 < len(self.nodes):
+            shunned = int(alive[list(job.avoided)].sum())
+            if bad and shunned < most and shunned + 1 < all_of_them:
                 job.avoided = tuple(sorted({*job.avoided, node}))
         if job.avoided != before:
             self.places()
@@ -153,6 +171,43 @@ class Memory:
         positions = np.flatnonzero(usable)
         return positions, of[positions] == partition
 
+    def holders(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
+        """Slots of live containers: (those of the partition's own asks, those of others' on its own nodes)."""
+        t = self.containers
+        live = np.flatnonzero(t.live)
+        if len(self.partitions) == 1:
+            return live, live[:0]
+        own = self.asks.partition[t.ask[live]] == partition
+        there = self.places().partition[t.node[live]] == partition
+        return live[own], live[there & ~own]
+
+    def containers_hold(self, slots: np.ndarray) -> np.ndarray:
+        """What each of these containers was given: (k, R) int64."""
+        numbers = self.asks.shape[self.containers.ask[slots]]
+        distinct, at = compact(numbers)
+        shapes = [self.asks.shapes[number] for number in distinct.tolist()]
+        found: np.ndarray = np.array(shapes, np.int64).reshape(-1, len(AXIS))[at]
+        return found
+
+    def spoken_for(self) -> np.ndarray:
+        """Nodes of partitions with a name on which room is being made for their own asks: (n,) bool."""
+        found = np.zeros(len(self.nodes), np.bool_)
+        going = [np.fromiter(self.preempted, np.int64, len(self.preempted))]
+        for number, partition in enumerate(self.queues.partitions):
+            memo = self.memos.get(partition.name)
+            if memo is not None:
+                found[self.nodes_of(number)[0][memo.reserved_node]] = True
+                going.append(memo.warned)
+        slots = self.containers.slots_of(np.concatenate(going))
+        found[self.containers.node[slots[slots >= 0]]] = True
+        return found
+
+    def warned_elsewhere(self, partition: int, ids: np.ndarray) -> np.ndarray:
+        """Which of these containers are to make way for asks of another partition: (k,) bool."""
+        name = self.partitions[partition]
+        others = [memo.warned for of, memo in self.memos.items() if of != name and len(memo.warned)]
+        return np.isin(ids, np.concatenate(others)) if others else np.zeros(len(ids), np.bool_)
+
     def capacity(self, positions: np.ndarray) -> np.ndarray:
         """Capacity of those of these nodes that are not lost: (R,) int64."""
         live = positions[self.nodes.state[positions] <= 2]
@@ -167,6 +222,11 @@ class Memory:
             if found is not None:
                 self.asks.refresh(*found, now)
         self.stale.clear()
+
+    def reprioritise(self, job: JobEntry, priority: int) -> None:
+        """The job has another priority from now on."""
+        job.priority = self.ledger.job_priority[job.row] = priority
+        self.line.reorder(job)
 
     def watch(self, job: JobEntry, known: bool = False) -> None:
         """Keep the job, and its groups as possible askers. known: a former leader had it already."""

@@ -125,6 +125,7 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     tasks = _task_rows(m, c, endings)
     for at, devices in zip(nodes[t.gpus[slots] != 0].tolist(), t.gpus[slots][t.gpus[slots] != 0].tolist(), strict=True):
         m.nodes.free_gpus(at, devices)
+    m.unmark(t.id[slots])
     t.drop(slots)
     for start, stop in pairwise(np.r_[0, np.flatnonzero(np.diff(owners)) + 1, len(owners)].tolist()):
         job, group = t.owner_of(slots[start])
@@ -133,6 +134,9 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
         c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, int(held_us[part].sum()), group.amounts)
         instructions = _tell_master(m, c, job, group, endings[part], tasks[part]["index"])
         _record_tasks(c, group, tasks[part])
+        failed = endings["state"][part] == ContainerState.FAILED
+        if failed.any():
+            m.avoid(job, nodes[part][failed].tolist())
         carry_out(m, c, job, instructions)
     m.dirty_nodes.update(nodes.tolist())
     m.placeable = True

@@ -61,6 +61,8 @@ class Planner:
         m.placeable, self.again_at = False, NEVER
         m.refresh(touched, now)
         policy = self.policy()
+        if m.warned and not policy.preemption.enabled:
+            reclaim.forgive_all(m)
         reclaims = policy.preemption.enabled and not self.frozen and now - self._reclaimed >= self._interval_s
         reclaims &= bool(self.teller.waiting.any() or m.warned)
         if reclaims:
@@ -72,6 +74,9 @@ class Planner:
                 looks = reclaims or self.teller.looks(name, now)
                 view = windows.clear_of(m.nodes, partition_view(m, partition, rows, now, looks), c.at_us)
                 self._plan(c, name, view, policy, reclaims)
+        reclaim.spare(m, c)
+        if m.warned:
+            self.again_at = min(self.again_at, now + self._interval_s)
 
     def tell(self, now: float) -> None:
         """Work out some of the reasons that are owed. Also for rounds that plan nothing."""
@@ -80,7 +85,8 @@ class Planner:
     def _plan(self, c: Changes, name: str, view: View, policy: RoundPolicy, reclaims: bool) -> None:
         m, now = self.m, c.at_us / 1e6
         seen = view.snapshot if reclaims else replace(view.snapshot, running=None)
-        plan, m.memos[name] = plan_round(seen, m.memos.get(name, Memo()), (), policy, now, self.rng)
+        memo = reclaim.standing(m, m.memos.get(name, Memo()))
+        plan, m.memos[name] = plan_round(seen, memo, (), policy, now, self.rng)
         if self.check:
             check_plan(view.snapshot, plan)
         self._place(c, plan, view)

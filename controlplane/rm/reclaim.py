@@ -1,6 +1,7 @@
 """Carrying out what a plan takes back: owners are warned, and after the grace their containers stop."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,14 +11,36 @@ from controlplane.rm.memory import Memory
 from controlplane.rm.outcome import tell
 from controlplane.rm.view import View
 from scheduler.core.plan import Preempt
+from scheduler.core.snapshot import Memo
 from wire.states import ContainerReason, Want
 
 
+def standing(m: Memory, memo: Memo) -> Memo:
+    """The memo without containers that have ended or are being stopped: nothing more can come of a warning to them."""
+    if not len(memo.warned):
+        return memo
+    slots = m.containers.slots_of(memo.warned)
+    stands = (slots >= 0) & (m.containers.want[slots] == Want.RUN)
+    return replace(memo, warned=memo.warned[stands], warned_due=memo.warned_due[stands])
+
+
+def forgive_all(m: Memory) -> None:
+    """Nothing is to be taken back any more."""
+    none = Memo()
+    m.memos = {name: replace(x, warned=none.warned, warned_due=none.warned_due) for name, x in m.memos.items()}
+
+
 def carry_out(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
-    """Warn, stop and spare the containers of a plan."""
+    """Warn and stop the containers of a plan."""
     _warn(m, c, plan, view, grace_s)
-    _spare(m, c, plan.spared)
     _stop(m, c, view.slots[plan.kill])
+
+
+def spare(m: Memory, c: Changes) -> None:
+    """Tell the owners of containers that no partition wants back any more."""
+    if m.warned:
+        wanted = {cid for memo in m.memos.values() for cid in memo.warned.tolist()}
+        _spare(m, c, np.array([cid for cid in m.warned if cid not in wanted], np.int64))
 
 
 def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
@@ -36,9 +59,8 @@ def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> N
 
 def _spare(m: Memory, c: Changes, ids: np.ndarray) -> None:
     told: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for cid in ids.tolist():
-        slot = int(m.containers.slots_of(np.array([cid]))[0])
-        if m.warned.pop(cid, None) and slot >= 0:
+    for cid, slot in zip(ids.tolist(), m.containers.slots_of(ids).tolist(), strict=True):
+        if m.warned.pop(cid, None) and slot >= 0 and m.containers.want[slot] == Want.RUN:
             job, group = m.containers.owner_of(slot)
             told[job.id, group.run.no].append(slot)
     for (job_id, no), slots in told.items():
@@ -49,7 +71,10 @@ def _stop(m: Memory, c: Changes, slots: np.ndarray) -> None:
     t = m.containers
     t.want[slots] = Want.STOP
     m.dirty_nodes.update(t.node[slots].tolist())
-    m.preempted.update(t.id[slots].tolist())
+    ids = t.id[slots].tolist()
+    m.preempted.update(ids)
+    for cid in ids:
+        m.warned.pop(cid, None)
 
 
 def reasons(m: Memory, endings: np.ndarray) -> None:

@@ -54,7 +54,9 @@ class Queues:
     in resource units of this sub-cluster; ``used`` counts the whole subtree.
     weight: (q,) float64, of what is left beyond the guarantees. ordering: (q,)
     int8 ``Ordering``, read at leaves. preemptable: (q,) bool, whether others
-    may take back what the queue has borrowed.
+    may take back what the queue has borrowed. lent: the row of what other
+    partitions' containers hold of these nodes, which gives way to whatever is
+    asked for here; -1 without one.
     """
 
     paths: list[str]
@@ -65,6 +67,7 @@ class Queues:
     weight: np.ndarray
     ordering: np.ndarray
     preemptable: np.ndarray
+    lent: int = -1
 
 
 @dataclass(frozen=True, slots=True)

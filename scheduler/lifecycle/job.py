@@ -179,6 +179,7 @@ _WHY = {
     ContainerReason.EXIT_UNKNOWN: "ended while its exit status could not be recorded",
     ContainerReason.DISCONNECTED: "was stopped by a node that was cut off",
     ContainerReason.DRAINED: "was stopped to empty its node",
+    ContainerReason.PREEMPTED: "was stopped to make way",
 }
 
 

@@ -44,14 +44,16 @@ def by_priority(s: Snapshot, asks: np.ndarray) -> np.ndarray:
 def heard(s: Snapshot, asks: np.ndarray, books: Books) -> np.ndarray:
     """Positions of asks whose user is owed something, leaf by leaf in the order in which the leaf serves them.
 
-    Where a user who holds too much waits before them, room made would only be his.
+    Users who hold too much come after others of equal priority. Where one waits
+    before them, room made would only be his.
     """
     queue, user = s.ask_queue, s.jobs.user[s.asks.job]
     found = np.flatnonzero(asks)
     ordering = s.queues.ordering[queue[found]]
     first = np.where(ordering == Ordering.PRIORITY, -s.jobs.priority[s.asks.job[found]], 0)
-    found = found[np.lexsort((found, first, queue[found]))]
-    owes = (books.debt.max(axis=1) > LITTLE)[user[found]] & (s.queues.ordering[queue[found]] != Ordering.FAIR)
+    above = (books.debt.max(axis=1) > LITTLE)[user[found]]
+    order = np.lexsort((found, above, first, queue[found]))
+    found, owes = found[order], above[order] & (s.queues.ordering[queue[found[order]]] != Ordering.FAIR)
     earlier = np.cumsum(owes)
     starts = np.searchsorted(queue[found], queue[found])
     before = np.append(0, earlier)[starts]

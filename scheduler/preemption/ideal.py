@@ -4,7 +4,8 @@ Every parent's amount is divided among its children, for each resource by
 itself, in steps that each begin when the one before is satisfied: what cannot
 be taken away, the guarantees, what is held or still guaranteed further down,
 and last whatever is wanted. The root leaves the last step out, so nobody is
-owed what nobody guaranteed him.
+owed what nobody guaranteed him; but what is lent to other partitions comes
+after all that is wanted here.
 """
 
 from typing import NamedTuple
@@ -25,6 +26,7 @@ class Tree(NamedTuple):
     for by its own asks, beyond ``own``. spared: the part of ``own`` that may
     not be preempted. weight: (q,) float64. fixed: (q,) bool, nothing may be
     taken from. children: (q - 1,) int64, by parent, from (q + 1,) ``start`` on.
+    lent: as in ``Queues``.
     """
 
     parent: np.ndarray
@@ -37,6 +39,7 @@ class Tree(NamedTuple):
     fixed: np.ndarray
     children: np.ndarray
     start: np.ndarray
+    lent: int
 
 
 @kernel
@@ -103,7 +106,7 @@ def _steps(tree: Tree, used: np.ndarray) -> np.ndarray:
             wanted = min(below[k, 3, i] + tree.own[i, k] + tree.wanted[i, k], max(u, tree.maximum[i, k]))
             if leaf[i]:
                 kept = u if tree.fixed[i] else max(tree.spared[i, k], min(u, sure))
-                held = min(wanted, max(u, sure))
+                held = kept if i == tree.lent else min(wanted, max(u, sure))
             else:
                 kept = max(min(u, sure), below[k, 0, i] + tree.own[i, k])
                 held = min(wanted, max(sure, below[k, 2, i] + tree.own[i, k]))
@@ -132,6 +135,8 @@ def _divide(tree: Tree, steps: np.ndarray, k: int, children: np.ndarray, amount:
             sure = tree.guaranteed[i, k]
             base[j] = sure if step > 1 else 0.0  # first the same part of each guarantee, then beyond it
             pull[j] = max(high[j] if step == 0 else sure if step == 1 else tree.weight[i], _LEAST_WEIGHT)
+            if i == tree.lent and step > 0:
+                pull[j] = _LEAST_WEIGHT
         if total > amount:
             break
     return level(base, pull, low, high, amount)
@@ -149,7 +154,7 @@ def ideals(tree: Tree, used: np.ndarray, capacity: np.ndarray) -> np.ndarray:
         children = tree.children[tree.start[i] : tree.start[i + 1]]
         if len(children) == 0:
             continue
-        last = 2 if i == 0 else _STEPS - 1
+        last = 2 if i == 0 and tree.lent < 0 else _STEPS - 1
         for k in range(r):
             amount = out[i, k] - tree.own[i, k]
             parts = _divide(tree, steps, k, children, amount, last)

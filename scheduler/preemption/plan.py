@@ -92,7 +92,7 @@ def _begin(
         room=room,
         state=np.where(ending | live.spared, STAYS, MAY_GO).astype(np.int8),
         taken=np.zeros((1, room.shape[1]), np.int64),
-        bound=np.floor(policy.per_round * capacity(s, free)).astype(np.int64),
+        bound=np.floor(policy.per_round * capacity(s)).astype(np.int64),
         owed_to=np.full(len(ending), -1, np.int32),
         intra=np.zeros(len(ending), np.bool_),
     )

@@ -33,11 +33,10 @@ class Round:
     intra: np.ndarray  # (c,) bool
 
 
-def capacity(s: Snapshot, free: np.ndarray) -> np.ndarray:
-    """(r,) float64: what there is to divide; of a closed node, what is used of it."""
-    nodes = s.nodes
-    held = np.where(nodes.open[:, None], nodes.capacity, np.maximum(nodes.capacity - free, 0))
-    total: np.ndarray = held.sum(axis=0).astype(np.float64)
+def capacity(s: Snapshot) -> np.ndarray:
+    """(r,) float64: what there is to divide: what is held, and what open nodes have free."""
+    free = np.maximum(s.nodes.free[s.nodes.open], 0).sum(axis=0)
+    total: np.ndarray = (s.queues.used[0] + free).astype(np.float64)
     return total
 
 
@@ -160,8 +159,9 @@ def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray
         queues.weight,
         fixed,
         *children(queues.parent),
+        queues.lent,
     )
-    return used, ideals(tree, used, capacity(s, s.nodes.free))
+    return used, ideals(tree, used, capacity(s))
 
 
 def _parts(r: Round, asking: np.ndarray, payer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

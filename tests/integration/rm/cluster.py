@@ -136,8 +136,9 @@ class Cluster:
     def one(self, sql: str) -> Any:
         return self.rows(sql)[0][0]
 
-    def policy(self, queues: dict[str, Any], **components: Any) -> None:
-        documents.publish(SYSTEM, {"queues": queues, "components": components}, "test", force=True)
+    def policy(self, queues: dict[str, Any], partitions: dict[str, Any] | None = None, **components: Any) -> None:
+        document = {"queues": queues, "partitions": partitions or {}, "components": components}
+        documents.publish(SYSTEM, document, "test", force=True)
 
     def add_node(self, name: str, **more: Any) -> int:
         """Register a node (or the same again) and play it from now on; its id."""

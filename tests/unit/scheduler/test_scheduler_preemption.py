@@ -168,8 +168,10 @@ def test_users_yield_to_those_below_their_part():
     policy = replace(POLICY, intra_user=True)
     assert decide(within(asks, running), policy)[0].warn.tolist() == [5, 6, 7, 8, 9]
     assert not len(decide(within(asks, running))[0].warn)
-    waiting = [replace(asks[0], count=1), asks[1]]  # the room would only be the first's again
-    assert not len(decide(within(waiting, running), policy)[0].warn)
+    waiting = [replace(asks[0], count=1), asks[1]]  # of equal priority: it is the other's turn
+    assert decide(within(waiting, running), policy)[0].warn.tolist() == [5, 6, 7, 8, 9]
+    waiting = [replace(asks[0], count=1, priority=1), asks[1]]  # the room would only be the first's again
+    assert not len(decide(within(waiting, running), replace(policy, intra_priority=False))[0].warn)
 
 
 def test_switched_off_it_takes_its_warnings_back():
