@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from controlplane.router.jobspec import Whole
+from controlplane.router.waiting import WaitReason
 
 
 class Shape(BaseModel):
@@ -36,76 +37,6 @@ class Amounts(Shape):
     memory_mib: int
     vcores_milli: int
     gpus: int
-
-
-class WaitLimit(Shape):
-    """One limit that binds: what was asked of it, and what it has left.
-
-    queue: whose maximum or share. after: groups that must succeed first. now,
-    most: what a limit of jobs or amounts counts, and up to what. level: how
-    near to its data it insists to be, for ``wait_s`` more.
-    """
-
-    limit: str
-    text: str
-    asked: dict[str, int]
-    available: dict[str, int]
-    queue: str | None = None
-    after: list[str] | None = None
-    now: int | None = None
-    most: int | None = None
-    level: str | None = None
-    wait_s: float | None = None
-
-
-class WaitPosition(Shape):
-    """What stands before it in its queue."""
-
-    jobs_ahead: int
-    containers_ahead: int | None
-
-
-class WaitEstimate(Shape):
-    """Seconds from ``at``: behind its own queue's work only, and behind all; null where nobody can say."""
-
-    earliest_s: float | None
-    latest_s: float | None
-    text: str
-
-
-class WaitChange(Shape):
-    """The smallest change that would start it. starts: at once; else it only could start later.
-
-    what: wait, locality, gang (``at_once``), nodes, container
-    (``per_container_at_most``), maximum (``raise``), or several (``changes``).
-    """
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-
-    what: str
-    text: str
-    starts: bool = False
-    at_once: int | None = None
-    per_container_at_most: dict[str, int] | None = None
-    raised: list[dict[str, Any]] | None = Field(default=None, alias="raise")
-    changes: list[dict[str, Any]] | None = None
-
-
-class WaitReason(Shape):
-    """Why containers of a group wait. code, text: the first of ``limits``, which stand in the order they bind.
-
-    waiting: containers. asked: of each. at: when this was found.
-    """
-
-    code: str
-    text: str
-    waiting: int
-    asked: dict[str, int]
-    limits: list[WaitLimit]
-    position: WaitPosition | None
-    estimate: WaitEstimate | None
-    change: WaitChange | None
-    at: dt.datetime | None = None
 
 
 class GroupInfo(Shape):
@@ -148,24 +79,6 @@ class JobInfo(Shape):
 
 class JobDetail(JobInfo):
     spec: dict[str, Any]
-
-
-class GroupExplanation(Shape):
-    """reason: null where nothing of the group waits, or its resource manager has not answered yet."""
-
-    no: int
-    name: str
-    state: str
-    pending: int
-    as_of: dt.datetime | None
-    reason: WaitReason | None
-
-
-class JobExplanation(Shape):
-    job: int
-    state: str
-    waiting: str | None
-    groups: list[GroupExplanation]
 
 
 class PageOf(Shape):

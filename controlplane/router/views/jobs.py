@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import cluster, shapes, submission
+from controlplane.router import cluster, shapes, submission, waiting
 from controlplane.router.jobspec import JobSpec
 from controlplane.statestore.actions import jobs as actions
 from controlplane.statestore.actions.errors import FieldError, Invalid
@@ -141,7 +141,7 @@ class JobDetail(View):
 
 
 class JobExplain(View):
-    @extend_schema(operation_id="jobs_explain", responses=answers({200: shapes.JobExplanation}))
+    @extend_schema(operation_id="jobs_explain", responses=answers({200: waiting.JobExplanation}))
     def get(self, request: Request, job_id: int) -> Response:
         """Why each group of the job waits: the limits that bind, its place, when it can start, what would start it."""
         found = jobs.detail(account(request), job_id)

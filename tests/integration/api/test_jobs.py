@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from controlplane.router import shapes
+from controlplane.router import shapes, waiting
 from controlplane.statestore.models import AuditEntry, Intent, Job, TaskGroup
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
@@ -274,7 +274,7 @@ def test_why_each_group_waits_comes_from_its_row_or_from_the_groups_before_it(wo
     Job.objects.filter(pk=row.pk).update(state=JobState.ADMITTED)
     TaskGroup.objects.filter(job=row, name="map").update(reason=told, state=GroupState.PENDING)
     answer = world["tenant"].get(f"jobs/{row.pk}/explain").json()
-    shapes.JobExplanation.model_validate(answer)
+    waiting.JobExplanation.model_validate(answer)
     first, second = answer["groups"]
     assert (first["reason"]["code"], first["as_of"], answer["waiting"]) == (
         "no_room",
