@@ -1,0 +1,257 @@
+"""Placement against a reference that places one container at a time, interpreted and compiled."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler.core.compiled import compile_all, interpret
+from scheduler.core.plan import Why
+from scheduler.core.snapshot import Fill, Memo, Snapshot
+from scheduler.placement.place import Attempt, Outcome, PlacementPolicy, begin, finish, run
+from tests.placement_reference import PlacementReference
+from tests.worlds import Ask, Node, Queue, build, snapshots
+
+EXAMPLES = settings(max_examples=300, deadline=None)
+NOW = 0.0
+
+policies = st.builds(
+    PlacementPolicy,
+    fill=st.sampled_from(list(Fill)),
+    batch=st.sampled_from([1, 4, 9, 10_000]),
+    node_wait_s=st.sampled_from([0.0, 3.0, 50.0]),
+    rack_wait_s=st.sampled_from([0.0, 3.0, 500.0]),
+    node_misses=st.integers(0, 2),
+    rack_misses=st.integers(0, 2),
+    reserve_after_s=st.sampled_from([0.0, 10.0]),
+    reserve_max_node_share=st.sampled_from([0.0, 0.05, 0.5]),
+)
+Passes = list[tuple[np.ndarray, np.ndarray, np.ndarray, bool]]
+
+
+@st.composite
+def memos(draw: st.DrawFn, s: Snapshot) -> Memo:
+    """What an earlier round may have left, asks and nodes that no longer qualify among it."""
+    keys = [*s.asks.key.tolist(), 7]
+    late = sorted(draw(st.sets(st.sampled_from(keys))))
+    misses = [draw(st.integers(1, 5)) for _ in late]
+    n = len(s.nodes.open)
+    held = draw(st.lists(st.sampled_from(keys), max_size=3)) if n else []
+    nodes = [draw(st.integers(0, n - 1)) for _ in held]
+    since = [draw(st.sampled_from([-1000.0, -5.0])) for _ in held]
+    return Memo(
+        draw(st.integers(0, 8)),
+        np.array(late, np.int64),
+        np.array(misses, np.int64),
+        np.array(held, np.int64),
+        np.array(nodes, np.int64),
+        np.array(since, np.float64),
+        np.array([5], np.int64),
+        np.array([1.0]),
+    )
+
+
+_machine = st.sampled_from([(16, 16, 0), (32, 16, 0), (24, 24, 4), (64, 32, 0)])
+
+
+@st.composite
+def roomy(draw: st.DrawFn) -> Snapshot:
+    """A few racks of machines with room on many of them, and limits that seldom bind."""
+    n = draw(st.integers(3, 12))
+    capacity = [draw(_machine) for _ in range(n)]
+    load = draw(st.sampled_from([0.0, 0.5, 1.0]))
+    used = [tuple(int(draw(st.floats(0, 1)) * load * c) for c in row) for row in capacity]
+    nodes = [
+        Node(c, u, draw(st.integers(0, 9)) > 0, draw(st.integers(0, 2))) for c, u in zip(capacity, used, strict=True)
+    ]
+    some = st.tuples(*[st.sampled_from([0, 40, 80, 1 << 40])] * 3)
+    queues = [Queue("root"), Queue("root.a"), Queue("root.b", draw(some))]
+    shapes = draw(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=3))
+    masks = [[True] * n, [draw(st.booleans()) for _ in range(n)]]
+    nearby = st.lists(st.integers(0, n - 1), max_size=3, unique=True)
+    asks = [
+        Ask(
+            queue=draw(st.integers(1, 2)),
+            count=draw(st.integers(1, 9)),
+            shape=draw(st.integers(0, len(shapes) - 1)),
+            mask=draw(st.sampled_from([0, 0, 0, 1])),
+            since=draw(st.sampled_from([-100.0, -4.0, 0.0, 0.0])),
+            gang=draw(st.integers(0, 5)) == 0,
+            near=draw(nearby),
+            near_racks=draw(st.lists(st.integers(0, 2), max_size=1)),
+        )
+        for _ in range(draw(st.integers(1, 10)))
+    ]
+    most = {(a.queue, a.user): draw(some) for a in asks if draw(st.integers(0, 5)) == 0}
+    return build(nodes, queues, asks, shapes, masks, most)
+
+
+@st.composite
+def rounds(draw: st.DrawFn) -> tuple[Snapshot, Memo, PlacementPolicy, Passes]:
+    """A snapshot, a memo, a policy, and one to three passes with shares of their own."""
+    s = draw(st.one_of(roomy(), snapshots()))
+    a = len(s.asks.key)
+    s.asks.fill[:] = [draw(st.integers(-1, len(Fill) - 1)) for _ in range(a)]
+    entities = draw(st.integers(1, 3))
+    entity = np.array([draw(st.integers(0, entities - 1)) for _ in range(a)], np.int32)
+    passes: Passes = []
+    for _ in range(draw(st.integers(1, 3))):
+        order = np.array(draw(st.permutations(range(a)))[: draw(st.sampled_from([a, a, a // 2]))], np.int32)
+        share = [draw(st.sampled_from([0, 5, 12, 40, 10_000, 10_000])) for _ in range(3 * entities)]
+        passes.append((order, entity, np.array(share, np.int64).reshape(-1, 3), draw(st.booleans())))
+    return s, draw(memos(s)), draw(policies), passes
+
+
+def held_nodes(s: Snapshot, memo: Memo, policy: PlacementPolicy) -> dict[int, int]:
+    """By ask, the node that stays reserved for it."""
+    found: dict[int, int] = {}
+    if not policy.reserve_max_node_share:
+        return found
+    for key, node, at in zip(memo.reserved, memo.reserved_node, memo.reserved_at, strict=True):
+        ask = np.flatnonzero(s.asks.key == key)
+        if not len(ask) or NOW - at > policy.reserve_max_s or not s.nodes.open[node]:
+            continue
+        i = int(ask[0])
+        shape, fits = s.asks.shapes[s.asks.shape[i]], s.asks.masks[s.asks.mask[i], node]
+        fits = fits and ((s.nodes.capacity[node] >= shape) | (shape == 0)).all()
+        if fits and s.asks.count[i] and not s.asks.gang[i] and i not in found and node not in found.values():
+            found[i] = int(node)
+    return found
+
+
+def play(s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes) -> tuple[Attempt, Outcome, list[int]]:
+    attempt = begin(s, memo, policy, NOW, s.nodes.free)
+    placed = [run(attempt, *one) for one in passes]
+    return attempt, finish(attempt, *passes[-1][:2]), placed
+
+
+def follow(s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes) -> tuple[PlacementReference, Outcome]:
+    """Play a round and check every choice of it."""
+    _, outcome, placed = play(s, memo, policy, passes)
+    reference = PlacementReference(s, memo, policy, NOW, held_nodes(s, memo, policy))
+    rows = list(zip(outcome.place.ask.tolist(), outcome.place.node.tolist(), strict=True))
+    assert sum(placed) == len(rows)
+    for one, count in zip(passes, placed, strict=True):
+        reference.follow(*one, rows[:count])
+        rows = rows[count:]
+    return reference, outcome
+
+
+@EXAMPLES
+@given(rounds())
+def test_every_choice_and_every_reason_is_that_of_the_rules(drawn) -> None:
+    s, _memo, _policy, _passes = drawn
+    reference, outcome = follow(*drawn)
+    np.testing.assert_array_equal(outcome.left, reference.left)
+    assert [(Why(w), d) for w, d in zip(outcome.why.tolist(), outcome.detail.tolist(), strict=True)] == list(
+        zip(map(Why, reference.why.tolist()), reference.detail.tolist(), strict=True)
+    )
+    given_some = s.asks.count - reference.left
+    expected = [
+        0 if given_some[a] or not reference.left[a] else reference.misses[a] + (a in reference.missed)
+        for a in range(len(given_some))
+    ]
+    late = [a for a, times in enumerate(expected) if times]
+    assert outcome.memo.late.tolist() == s.asks.key[late].tolist()
+    assert outcome.memo.misses.tolist() == [expected[a] for a in late]
+    if len(s.nodes.open) and len(outcome.place.node):
+        assert outcome.memo.cursor == reference.cursor
+
+
+@EXAMPLES
+@given(rounds())
+def test_reservations_are_for_the_first_in_line_and_within_bounds(drawn) -> None:
+    s, memo, policy, passes = drawn
+    reference, outcome = follow(*drawn)
+    order, entity = passes[-1][:2]
+    new, held = outcome.reserve, held_nodes(s, memo, policy)
+    kept = dict(zip(outcome.memo.reserved.tolist(), outcome.memo.reserved_node.tolist(), strict=True))
+    assert len(set(kept.values())) == len(kept) == len(outcome.memo.reserved)
+    share = policy.reserve_max_node_share
+    most = max(1, int(share * s.nodes.open.sum())) if share else 0
+    assert len(new.ask) <= max(0, most - len(held))
+    served = set(zip(outcome.place.ask.tolist(), outcome.place.node.tolist(), strict=True))
+    waiting = {a: n for a, n in held.items() if reference.left[a] and (a, n) not in served}
+    new_rows = dict(zip(new.ask.tolist(), new.node.tolist(), strict=True))
+    assert kept == {int(s.asks.key[a]): n for a, n in (waiting | new_rows).items()}
+    first = {}
+    for a in order.tolist():
+        if outcome.left[a] and outcome.why[a] == Why.NO_ROOM and not s.asks.gang[a]:
+            first.setdefault(int(entity[a]), a)
+    wanting = [a for a in first.values() if NOW - s.asks.since[a] > policy.reserve_after_s and a not in held]
+    taken = set(held.values())
+    for a in wanting[: most - len(held)] if most > len(held) else []:
+        able = [n for n in range(len(s.nodes.open)) if n not in taken and could_hold(s, a, n)]
+        if not able:
+            assert a not in new_rows
+            continue
+        missing = {n: to_be_freed(s, reference.free, a, n) for n in able}
+        assert missing[new_rows[a]] <= min(missing.values()) + 1e-12
+        taken.add(new_rows[a])
+
+
+def could_hold(s: Snapshot, a: int, n: int) -> bool:
+    shape = s.asks.shapes[s.asks.shape[a]]
+    large = ((s.nodes.capacity[n] >= shape) | (shape == 0)).all()
+    return bool(s.nodes.open[n] and s.asks.masks[s.asks.mask[a], n] and large)
+
+
+def to_be_freed(s: Snapshot, free: np.ndarray, a: int, n: int) -> float:
+    shape = s.asks.shapes[s.asks.shape[a]].tolist()
+    rows = zip(shape, free[n].tolist(), s.nodes.capacity[n].tolist(), strict=True)
+    return max([0.0, *((asked - has) / most for asked, has, most in rows if asked)])
+
+
+@EXAMPLES
+@given(rounds())
+def test_same_arguments_same_outcome_and_nothing_is_changed(drawn) -> None:
+    s, memo, _policy, passes = drawn
+    inputs = [getattr(t, f.name) for t in (s.nodes, s.queues, s.users, s.jobs, s.asks, memo) for f in fields(t)]
+    inputs = [x for x in inputs if isinstance(x, np.ndarray)] + [x for one in passes for x in one[:3]]
+    before = [x.copy() for x in inputs]
+    first, second = play(*drawn)[1], play(*drawn)[1]
+    same(first, second)
+    for old, new in zip(before, inputs, strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def same(one: Outcome, other: Outcome) -> None:
+    for f in fields(one):
+        x, y = getattr(one, f.name), getattr(other, f.name)
+        if isinstance(x, np.ndarray):
+            np.testing.assert_array_equal(x, y)
+        else:
+            for inner in fields(x):
+                np.testing.assert_array_equal(getattr(x, inner.name), getattr(y, inner.name))
+
+
+@pytest.fixture
+def compiled():
+    """Compiled kernels for one test."""
+    from scheduler.warm import warm
+
+    compile_all(warm)
+    yield
+    interpret()
+
+
+def test_compiled_and_interpreted_agree_and_nothing_is_compiled_twice(compiled) -> None:
+    interpret()
+    seen = []
+
+    @settings(max_examples=150, deadline=None, database=None, derandomize=True)
+    @given(rounds())
+    def collect(drawn) -> None:
+        seen.append((drawn, play(*drawn)[1]))
+
+    collect()
+    from scheduler.core.compiled import compiled as forms
+    from scheduler.warm import warm
+
+    compile_all(warm)
+    before = forms()
+    for drawn, interpreted in seen:
+        same(interpreted, play(*drawn)[1])
+    assert forms() == before
