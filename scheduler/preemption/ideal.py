@@ -15,6 +15,7 @@ import numpy as np
 from scheduler.core.compiled import kernel, part
 
 _LEAST_WEIGHT = 1e-9  # a queue without weight comes after all others, not never
+_LENT_WEIGHT = 1e-18  # and after them what is lent: its part must be less than what rounding may cost
 _STEPS = 4
 _HALVINGS = 120
 
@@ -88,7 +89,7 @@ def _time(
             pull += weight[i]
         else:
             rest -= low[i] if at < low[i] else high[i]
-    return rest / pull if pull > 0 else first
+    return min(max(rest / pull, first), last) if pull > 0 else first  # of a tiny pull only rounding is left
 
 
 @kernel
@@ -136,7 +137,7 @@ def _divide(tree: Tree, steps: np.ndarray, k: int, children: np.ndarray, amount:
             base[j] = sure if step > 1 else 0.0  # first the same part of each guarantee, then beyond it
             pull[j] = max(high[j] if step == 0 else sure if step == 1 else tree.weight[i], _LEAST_WEIGHT)
             if i == tree.lent and step > 0:
-                pull[j] = _LEAST_WEIGHT
+                pull[j] = _LENT_WEIGHT
         if total > amount:
             break
     return level(base, pull, low, high, amount)

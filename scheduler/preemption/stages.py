@@ -161,7 +161,8 @@ def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray
         *children(queues.parent),
         queues.lent,
     )
-    return used, ideals(tree, used, capacity(s))
+    lost = r.ending & ~s.nodes.open[live.node]  # what ends there frees nothing
+    return used, ideals(tree, used, capacity(s) - live.shape[lost].sum(axis=0))
 
 
 def _parts(r: Round, asking: np.ndarray, payer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
