@@ -32,7 +32,17 @@ class PlacementReference:
         self.missed: set[int] = set()
         self.lists: dict[tuple, list[int]] = {}  # the order of nodes for kinds that fill node by node
         misses = dict(zip(memo.late.tolist(), memo.misses.tolist(), strict=True))
+        late_at = dict(zip(memo.late.tolist(), memo.late_at.tolist(), strict=True))
+        self.late_at = [late_at.get(key, self.now) for key in s.asks.key.tolist()]
         self.misses = [misses.get(key, 0) for key in s.asks.key.tolist()]
+
+    def settle(self) -> None:
+        """After the last pass: room that others took meanwhile was no opportunity."""
+        for a in sorted(self.missed):
+            if not self._able(a):
+                self.missed.discard(a)
+                if self.why[a] == Why.LOCALITY_WAIT:
+                    self.why[a] = self._why_no_node(a, 1)
 
     def follow(self, order, entity, share_room, overshoot: bool, chosen: list[tuple[int, int]]) -> None:
         """One pass, which placed ``chosen``; fails where that is not what the rules say."""
@@ -125,7 +135,7 @@ class PlacementReference:
     def level(self, a: int) -> int:
         asks, p = self.s.asks, self.policy
         near, racks = self._near(a)
-        waited, missed = self.now - asks.since[a], self.misses[a]
+        waited, missed = self.now - self.late_at[a], self.misses[a]
         mask = asks.masks[asks.mask[a]]
         node_hope = any(self.usable[n] and mask[n] and self._fits(self.s.nodes.capacity[n], a) for n in near)
         rack_hope = any(self.usable[n] and self.s.nodes.rack[n] in racks for n in range(len(self.free)))

@@ -176,8 +176,9 @@ def _ids() -> np.ndarray:
 class Memo:
     """What a round may carry to the next, and may be lost.
 
-    cursor: node to fill next. late, misses: (m,) int64 keys of asks that have
-    let opportunities pass for the sake of locality, ascending, and how many.
+    cursor: node to fill next. late, misses, late_at: (m,) int64 keys of asks that
+    have let opportunities pass for the sake of locality, ascending, how many
+    (int64), and (float64 s) when the first of them was.
     reserved, reserved_node, reserved_at: (k,) int64 keys of asks that hold a
     node free, the node's position, and (float64 s) since when. warned,
     warned_due: (w,) int64 container ids told that they will be preempted, and
@@ -187,6 +188,7 @@ class Memo:
     cursor: int = 0
     late: np.ndarray = field(default_factory=_ids)
     misses: np.ndarray = field(default_factory=_ids)
+    late_at: np.ndarray = field(default_factory=lambda: np.empty(0))
     reserved: np.ndarray = field(default_factory=_ids)
     reserved_node: np.ndarray = field(default_factory=_ids)
     reserved_at: np.ndarray = field(default_factory=lambda: np.empty(0))

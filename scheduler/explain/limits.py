@@ -165,7 +165,8 @@ def patience_left(e: Explanation, ask: int) -> tuple[int, float, float]:
     racks_worth = bool((around & usable_now).any())
     to_racks = p.node_wait_s if near_worth else 0.0
     to_any = to_racks + (p.rack_wait_s if racks_worth else 0.0)
-    waited = e.now - float(s.asks.since[ask])
+    late = np.flatnonzero(e.memo.late == s.asks.key[ask])
+    waited = e.now - float(e.memo.late_at[late[0]]) if len(late) else 0.0
     level = 2 if waited >= to_any else 1 if _by_misses(e, ask) or waited >= to_racks else 0
     until = to_any if level or not racks_worth else to_racks
     return level, max(0.0, until - waited), max(0.0, to_any - waited)

@@ -3,8 +3,9 @@
 Containers go, one ask after the other, to the node reserved for the ask, its
 preferred nodes, the racks of those, and then any node that matches, in the
 order of the policy's fill; always within every limit. Delay scheduling: an ask
-with preferences may use a rack, and then any node, only after it has waited or
-has let opportunities pass.
+with preferences may use a rack, and then any node, only after it has held out
+for a time or has let opportunities pass; what it waits because nothing is free
+does not count.
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from scheduler.placement.board import (
 )
 from scheduler.placement.prepare import line_up, list_racks, number_kinds, set_levels
 from scheduler.placement.reserve import reserve, still_held
-from scheduler.placement.serve import place_in_order
+from scheduler.placement.serve import place_in_order, settle_missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class PlacementPolicy:
 class Attempt:
     """The working state of one round; the caller may count off rooms what it placed by other means.
 
-    waited: (a,) float64 s. misses: (a,) int64. kept: rows of the memo's
+    waited: (a,) float64 s. misses: (a,) int64. late_at: (a,) float64 s, when the
+    first opportunity was let pass, infinite without one. kept: rows of the memo's
     reservations that are in force. queue_room: (q, r), user_room: (u, r) int64.
     """
 
@@ -68,6 +70,7 @@ class Attempt:
     now: float
     waited: np.ndarray
     misses: np.ndarray
+    late_at: np.ndarray
     kept: np.ndarray
     ground: Ground
     wants: Wants
@@ -124,10 +127,9 @@ def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np
     wants.holds[holders] = nodes
     record = _record(wants, policy.batch, memo.cursor, len(free))
     line_up(ground, int(record.state[CURSOR]))
-    waited = _fixed(now - s.asks.since, np.float64)
-    misses = _misses(s.asks, memo)
+    misses, late_at = _late(s.asks, memo)
     set_levels(
-        ground, wants, waited, misses, float(policy.node_wait_s), float(policy.rack_wait_s),
+        ground, wants, np.maximum(now - late_at, 0.0), misses, float(policy.node_wait_s), float(policy.rack_wait_s),
         int(policy.node_misses), int(policy.rack_misses),
     )  # fmt: skip
     return Attempt(
@@ -135,8 +137,9 @@ def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np
         memo,
         policy,
         now,
-        waited,
+        _fixed(now - s.asks.since, np.float64),
         misses,
+        late_at,
         kept,
         ground,
         wants,
@@ -169,6 +172,7 @@ def run(t: Attempt, order: np.ndarray, entity: np.ndarray, share_room: np.ndarra
 
 def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Outcome:
     """What was decided, nodes newly reserved, and the memo. order, entity: as for ``run``, first in line first."""
+    settle_missed(t.ground, t.wants, t.kinds, t.pools, t.record)
     w, placed = t.wants, int(t.record.state[PLACED])
     place = Place(t.record.ask[:placed].copy(), t.record.node[:placed].copy())
     misses = np.where(w.left > 0, np.where(w.placed > 0, 0, t.misses + w.missed), 0)
@@ -179,6 +183,7 @@ def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Outcome:
         cursor=int(t.record.state[CURSOR]),
         late=t.snapshot.asks.key[late],
         misses=misses[late],
+        late_at=np.minimum(t.late_at, t.now)[late],
         reserved=np.concatenate((t.memo.reserved[kept], t.snapshot.asks.key[new.ask])),
         reserved_node=np.concatenate((t.memo.reserved_node[kept], new.node)).astype(np.int64),
         reserved_at=np.concatenate((t.memo.reserved_at[kept], np.full(len(new.ask), t.now))),
@@ -281,13 +286,14 @@ def _record(wants: Wants, batch: int, cursor: int, nodes: int) -> Record:
     return Record(np.empty(batch, np.int32), np.empty(batch, np.int32), state)
 
 
-def _misses(asks: Asks, memo: Memo) -> np.ndarray:
-    misses = np.zeros(len(asks.key), np.int64)
+def _late(asks: Asks, memo: Memo) -> tuple[np.ndarray, np.ndarray]:
+    """Opportunities that each ask let pass, (a,) int64, and when the first was, (a,) float64 s."""
+    misses, first = np.zeros(len(asks.key), np.int64), np.full(len(asks.key), np.inf)
     if len(memo.late) and len(asks.key):
         at = np.minimum(np.searchsorted(asks.key, memo.late), len(asks.key) - 1)
         same = asks.key[at] == memo.late
-        misses[at[same]] = memo.misses[same]
-    return misses
+        misses[at[same]], first[at[same]] = memo.misses[same], memo.late_at[same]
+    return misses, first
 
 
 def _still_waiting(t: Attempt, place: Place) -> np.ndarray:

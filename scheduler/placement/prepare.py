@@ -75,7 +75,7 @@ def set_levels(
 ) -> None:
     """The level of locality open to each ask.
 
-    waited: (a,) float64 s. misses: (a,) int64 opportunities it let pass. Nobody
+    waited: (a,) float64 s since it let the first opportunity pass. misses: (a,) int64, how many it has. Nobody
     waits for nodes or racks that take no containers of the ask, or in a gang.
     """
     alive = np.zeros(len(g.rack_from), np.bool_)

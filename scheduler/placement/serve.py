@@ -142,6 +142,16 @@ def why_no_node(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record, a: int, miss
     return RESERVED if _held_units(g, k, o, kind) > 0 else NO_ROOM
 
 
+@lean
+def settle_missed(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record) -> None:
+    """After the last pass: room that others took meanwhile was no opportunity."""
+    for a in range(len(w.missed)):
+        if w.missed[a] and not room_anywhere(g, k, p, o.state, w.kind[a]):
+            w.missed[a] = False
+            if w.why[a] == LOCALITY_WAIT:
+                w.why[a] = RESERVED if _held_units(g, k, o, w.kind[a]) > 0 else NO_ROOM
+
+
 @part
 def _empty_units(g: Ground, k: Kinds, kind: int) -> int:
     """Containers of a kind that fit on all its nodes when they are empty; counted once."""

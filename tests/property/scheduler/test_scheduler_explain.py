@@ -112,7 +112,7 @@ class Left:
 
     def prefers(self, ask: int) -> bool:
         """Held back: it waits for one of its nodes alone, however long."""
-        return bool(self.near(ask)) and self.s.asks.since[ask] > -3.0
+        return bool(self.near(ask))
 
     def binds(self, ask: int) -> set[Why]:
         s, shape = self.s, self.s.asks.shapes[self.s.asks.shape[ask]]

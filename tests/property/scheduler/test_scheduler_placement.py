@@ -20,13 +20,13 @@ NOW = 0.0
 policies = st.builds(
     PlacementPolicy,
     fill=st.sampled_from(list(Fill)),
-    batch=st.sampled_from([1, 4, 9, 10_000]),
-    node_wait_s=st.sampled_from([0.0, 3.0, 50.0]),
-    rack_wait_s=st.sampled_from([0.0, 3.0, 500.0]),
+    batch=st.sampled_from([1, 9, *[10_000] * 6]),
+    node_wait_s=st.sampled_from([50.0, 3.0, 0.0]),
+    rack_wait_s=st.sampled_from([500.0, 3.0, 0.0]),
     node_misses=st.integers(0, 2),
     rack_misses=st.integers(0, 2),
     reserve_after_s=st.sampled_from([0.0, 10.0]),
-    reserve_max_node_share=st.sampled_from([0.0, 0.05, 0.5]),
+    reserve_max_node_share=st.sampled_from([0.0, 0.05, 0.5, 0.5]),
 )
 Passes = list[tuple[np.ndarray, np.ndarray, np.ndarray, bool]]
 
@@ -45,6 +45,7 @@ def memos(draw: st.DrawFn, s: Snapshot) -> Memo:
         draw(st.integers(0, 8)),
         np.array(late, np.int64),
         np.array(misses, np.int64),
+        np.array([NOW - draw(st.sampled_from([1.0, 4.0, 100.0])) for _ in late]),
         np.array(held, np.int64),
         np.array(nodes, np.int64),
         np.array(since, np.float64),
@@ -61,13 +62,15 @@ def roomy(draw: st.DrawFn) -> Snapshot:
     """A few racks of machines with room on many of them, and limits that seldom bind."""
     n = draw(st.integers(3, 12))
     capacity = [draw(_machine) for _ in range(n)]
-    load = draw(st.sampled_from([0.0, 0.5, 1.0]))
+    load = draw(st.sampled_from([1.0, 0.5, 0.0]))
     used = [tuple(int(draw(st.floats(0, 1)) * load * c) for c in row) for row in capacity]
     nodes = [
-        Node(c, u, draw(st.integers(0, 9)) > 0, draw(st.integers(0, 2))) for c, u in zip(capacity, used, strict=True)
+        Node(c, u, not draw(st.sampled_from([False] * 9 + [True])), draw(st.integers(0, 2)))
+        for c, u in zip(capacity, used, strict=True)
     ]
-    some = st.tuples(*[st.sampled_from([0, 40, 80, 1 << 40])] * 3)
-    queues = [Queue("root"), Queue("root.a"), Queue("root.b", draw(some))]
+    some = st.tuples(*[st.sampled_from([1 << 40, 80, 40, 20])] * 3)
+    seldom = st.sampled_from([False] * 7 + [True])
+    queues = [Queue("root"), Queue("root.a"), Queue("root.b", draw(some) if draw(seldom) else (1 << 40,) * 3)]
     shapes = draw(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=3))
     masks = [[True] * n, [draw(st.booleans()) for _ in range(n)]]
     nearby = st.lists(st.integers(0, n - 1), max_size=3, unique=True)
@@ -77,14 +80,14 @@ def roomy(draw: st.DrawFn) -> Snapshot:
             count=draw(st.integers(1, 9)),
             shape=draw(st.integers(0, len(shapes) - 1)),
             mask=draw(st.sampled_from([0, 0, 0, 1])),
-            since=draw(st.sampled_from([-100.0, -4.0, 0.0, 0.0])),
-            gang=draw(st.integers(0, 5)) == 0,
+            since=draw(st.sampled_from([0.0, -4.0, -100.0, 0.0])),
+            gang=draw(seldom),
             near=draw(nearby),
             near_racks=draw(st.lists(st.integers(0, 2), max_size=1)),
         )
-        for _ in range(draw(st.integers(1, 10)))
+        for _ in range(draw(st.integers(3, 12)))
     ]
-    most = {(a.queue, a.user): draw(some) for a in asks if draw(st.integers(0, 5)) == 0}
+    most = {(a.queue, a.user): draw(some) for a in asks if draw(seldom)}
     return build(nodes, queues, asks, shapes, masks, most)
 
 
@@ -99,7 +102,7 @@ def rounds(draw: st.DrawFn) -> tuple[Snapshot, Memo, PlacementPolicy, Passes]:
     passes: Passes = []
     for _ in range(draw(st.integers(1, 3))):
         order = np.array(draw(st.permutations(range(a)))[: draw(st.sampled_from([a, a, a // 2]))], np.int32)
-        share = [draw(st.sampled_from([0, 5, 12, 40, 10_000, 10_000])) for _ in range(3 * entities)]
+        share = [draw(st.sampled_from([*[10_000] * 12, 40, 12, 0])) for _ in range(3 * entities)]
         passes.append((order, entity, np.array(share, np.int64).reshape(-1, 3), draw(st.booleans())))
     return s, draw(memos(s)), draw(policies), passes
 
@@ -136,6 +139,7 @@ def follow(s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes) -> 
     for one, count in zip(passes, placed, strict=True):
         reference.follow(*one, rows[:count])
         rows = rows[count:]
+    reference.settle()
     return reference, outcome
 
 
@@ -156,6 +160,7 @@ def test_every_choice_and_every_reason_is_that_of_the_rules(drawn) -> None:
     late = [a for a, times in enumerate(expected) if times]
     assert outcome.memo.late.tolist() == s.asks.key[late].tolist()
     assert outcome.memo.misses.tolist() == [expected[a] for a in late]
+    assert outcome.memo.late_at.tolist() == [reference.late_at[a] for a in late]
     if len(s.nodes.open) and len(outcome.place.node):
         assert outcome.memo.cursor == reference.cursor
 

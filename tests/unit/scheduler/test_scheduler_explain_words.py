@@ -15,9 +15,9 @@ GIB = 1024
 WHOLE = (8 * GIB, 8000, 0)
 
 
-def told(s: Snapshot, ask: int = 0, about: About | None = None) -> dict[str, Any]:
+def told(s: Snapshot, ask: int = 0, about: About | None = None, before: Memo | None = None) -> dict[str, Any]:
     policy = RoundPolicy()
-    plan, memo = plan_round(s, Memo(), (), policy, 0.0, np.random.default_rng(0))
+    plan, memo = plan_round(s, before or Memo(), (), policy, 0.0, np.random.default_rng(0))
     assert plan.after is not None
     e = explain_all(s, plan.after, memo, policy.placement, 0.0)
     row = e.columns.ask.tolist().index(ask)
@@ -80,11 +80,12 @@ def test_a_gang_is_told_how_many_fit():
     assert answer["change"] == {"what": "gang", "at_once": 5, "text": "Ask for 5 instead of 8 at once.", "starts": True}
 
 
-@pytest.mark.parametrize(("since", "level", "left"), [(-1.0, "node", 2.0), (-4.0, "rack", 2.0)])
-def test_waiting_for_a_place_near_the_data(since: float, level: str, left: float):
+@pytest.mark.parametrize(("late_at", "level", "left"), [(-1.0, "node", 2.0), (-4.0, "rack", 2.0)])
+def test_waiting_for_a_place_near_the_data(late_at: float, level: str, left: float):
     full, empty = Node(WHOLE, WHOLE), Node(WHOLE, rack=1)
-    s = build([full, empty], [Queue("root")], [Ask(0, 1, near=[0], since=since)], [(GIB, 1000, 0)])
-    answer = told(s)
+    s = build([full, empty], [Queue("root")], [Ask(0, 1, near=[0], since=-1000.0)], [(GIB, 1000, 0)])
+    held_back = Memo(late=np.array([0]), misses=np.array([1]), late_at=np.array([late_at]))
+    answer = told(s, before=held_back)
     limit = answer["limits"][0]
     assert (limit["limit"], limit["level"], limit["wait_s"]) == ("locality_wait", level, left)
     assert answer["change"]["what"] == "locality"
