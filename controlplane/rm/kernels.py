@@ -37,9 +37,9 @@ def compile_now() -> None:
 
 
 def cache_folder() -> Path:
-    """Compiled kernels of exactly these sources: in the environment's folder, else in the state folder."""
+    """Compiled kernels of exactly these sources at this place: in the environment's folder, else in the state folder."""
     source = Path(scheduler.__file__).parent
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(str(source.resolve()).encode())
     for path in sorted(source.rglob("*.py")):
         digest.update(path.read_bytes())
     for base in (Path(sys.prefix) / "var", Path(settings.MEDIA_ROOT).parent):
