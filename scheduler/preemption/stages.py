@@ -141,14 +141,13 @@ def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray
     """What queues use, once what ends soon has ended, and their ideals: (q, r) float64 each."""
     s, live, queues = r.s, r.running, r.s.queues
     shapes = s.asks.shapes[s.asks.shape]
-    own, wanted, spared = (np.zeros(queues.used.shape) for _ in range(3))
-    np.add.at(own, s.ask_queue, (s.asks.count - r.left)[:, None] * shapes)
-    np.subtract.at(own, live.queue[r.ending], live.shape[r.ending])
+    q = len(queues.parent)
+    own = _sums(s.ask_queue, (s.asks.count - r.left)[:, None] * shapes, q)
+    own -= _sums(live.queue[r.ending], live.shape[r.ending], q)
     used = np.maximum(queues.used + subtrees(queues.parent, own), 0.0)
-    below = np.zeros_like(used)
-    np.add.at(below, queues.parent[1:], used[1:])
-    np.add.at(wanted, s.ask_queue[asking], r.left[asking, None] * shapes[asking])
-    np.add.at(spared, live.queue[live.spared], live.shape[live.spared])
+    below = _sums(queues.parent[1:], used[1:], q)
+    wanted = _sums(s.ask_queue[asking], r.left[asking, None] * shapes[asking], q)
+    spared = _sums(live.queue[live.spared], live.shape[live.spared], q)
     tree = Tree(
         queues.parent,
         queues.guaranteed.astype(np.float64),
@@ -169,13 +168,17 @@ def _parts(r: Round, asking: np.ndarray, payer: np.ndarray) -> tuple[np.ndarray,
     """What users use, once what ends soon has ended, and their fair parts: (u, r) float64 each."""
     s = r.s
     shapes, user = s.asks.shapes[s.asks.shape], s.jobs.user[s.asks.job]
-    used, wanted = s.users.used.astype(np.float64), np.zeros(s.users.used.shape)
-    np.add.at(used, user, (s.asks.count - r.left)[:, None] * shapes)
+    u = len(s.users.queue)
     known = r.ending & (payer >= 0)
-    np.subtract.at(used, payer[known], r.running.shape[known])
-    used = np.maximum(used, 0.0)
-    np.add.at(wanted, user[asking], r.left[asking, None] * shapes[asking])
+    placed = _sums(user, (s.asks.count - r.left)[:, None] * shapes, u)
+    used = np.maximum(s.users.used + placed - _sums(payer[known], r.running.shape[known], u), 0.0)
+    wanted = _sums(user[asking], r.left[asking, None] * shapes[asking], u)
     return used, user_parts(s.users.queue, np.argsort(s.users.queue, kind="stable"), used, wanted)
+
+
+def _sums(row: np.ndarray, amounts: np.ndarray, rows: int) -> np.ndarray:
+    """Sums of (k, r) amounts by row: (rows, r) float64."""
+    return np.stack([np.bincount(row, amounts[:, i], rows) for i in range(amounts.shape[1])], axis=1)
 
 
 def _choose(

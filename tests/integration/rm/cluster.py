@@ -140,10 +140,10 @@ class Cluster:
         document = {"queues": queues, "partitions": partitions or {}, "components": components}
         documents.publish(SYSTEM, document, "test", force=True)
 
-    def add_node(self, name: str, **more: Any) -> int:
+    def add_node(self, name: str, rack: str = "r", **more: Any) -> int:
         """Register a node (or the same again) and play it from now on; its id."""
         values = {"memory_mib": 4096, "vcores_milli": 4000, "gpus": 2, "labels": {"name": name}} | more
-        (session,) = node_actions.bulk_register(self.sub, [Register("", name, "r", **values)])
+        (session,) = node_actions.bulk_register(self.sub, [Register("", name, rack, **values)])
         lease_keys = {int(k): bytes.fromhex(v) for k, v in session.lease_keys.items()}
         self.nodes.add({session.node_id: lease_keys})
         return session.node_id
