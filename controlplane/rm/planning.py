@@ -12,7 +12,7 @@ from controlplane.rm.outcome import allocate
 from controlplane.rm.policies import round_policy
 from controlplane.rm.telling import Teller
 from controlplane.rm.view import View, partition_view
-from scheduler.core.invariants import check_plan
+from scheduler.core.invariants import check_plan, check_preempt, check_reserved
 from scheduler.core.plan import Plan, Why
 from scheduler.core.snapshot import Memo
 from scheduler.round import RoundPolicy, plan_round
@@ -88,14 +88,16 @@ class Planner:
         memo = reclaim.standing(m, m.memos.get(name, Memo()))
         plan, m.memos[name] = plan_round(seen, memo, (), policy, now, self.rng)
         if self.check:
-            check_plan(view.snapshot, plan)
+            check_plan(seen, plan)
+            check_reserved(seen, plan, memo, m.memos[name])
+            check_preempt(seen, plan.preempt, m.memos[name].warned, policy.preemption.per_round)
         self._place(c, plan, view)
         reclaim.carry_out(m, c, plan.preempt, view, policy.preemption.grace_s)
         if plan.after is not None:
             self.teller.take(m, name, view, plan.after, m.memos[name], policy.placement, now)
-        if len(plan.place.ask) >= policy.placement.batch:
-            m.placeable = True  # the batch was full; go on in the next round
         if plan.refused is not None:
+            unfinished = np.isin(plan.refused.why, (Why.ROUND_FULL, Why.QUEUE_SHARE)).any()
+            m.placeable |= bool(unfinished and len(plan.place.ask))  # go on in the next round
             held_back = bool((plan.refused.why == Why.LOCALITY_WAIT).any())
             self.again_at = min(self.again_at, now + (HELD_BACK_S if held_back else self._interval_s))
 
