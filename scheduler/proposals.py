@@ -22,6 +22,7 @@ def take_proposals(
         return s, taken, rejected
     ceilings = Ceilings(s.queues)
     wanted = s.asks.count.copy()
+    user_room = s.users.maximum - s.users.used
     for p in proposals:
         given = np.bincount(p.ask, minlength=len(wanted))
         shapes = s.asks.shapes[s.asks.shape[p.ask]]
@@ -29,26 +30,35 @@ def take_proposals(
         np.subtract.at(after, p.node, shapes)
         for ask, shape in zip(p.ask.tolist(), shapes, strict=True):
             ceilings.take(int(s.ask_queue[ask]), shape)
+        users = user_room.copy()
+        np.subtract.at(users, s.jobs.user[s.asks.job[p.ask]], shapes)
         short = (after < 0) & (after < free)
-        if why := _conflict(s, p, short, given > wanted, (ceilings.room < 0) & (ceilings.room < room)):
+        if why := _conflict(s, p, short, given, wanted) or _over(ceilings.room, room, users, user_room):
             ceilings.room = room
             rejected.append(f"a proposal of {len(p.ask)} containers {why}")
             continue
-        free[:] = after
+        free[:], user_room = after, users
         wanted -= given
         taken.append(p)
     return _reduced(s, wanted), taken, rejected
 
 
-def _conflict(s: Snapshot, p: Place, short: np.ndarray, unwanted: np.ndarray, over: np.ndarray) -> str:
-    """Why the proposal cannot be taken, or nothing: nodes ``short`` of room, asks given more, queues over."""
+def _over(queues: np.ndarray, before: np.ndarray, users: np.ndarray, users_before: np.ndarray) -> str:
+    """Which maximum has less than no room after the proposal, or nothing."""
+    if ((queues < 0) & (queues < before)).any():
+        return "takes a queue over its maximum"
+    return "takes a user over his maximum" if ((users < 0) & (users < users_before)).any() else ""
+
+
+def _conflict(s: Snapshot, p: Place, short: np.ndarray, given: np.ndarray, wanted: np.ndarray) -> str:
+    """Why nodes or asks do not take the proposal, or nothing: nodes ``short`` of room, what asks are given."""
     if short.any() or not s.nodes.open[p.node].all():
         return "no longer fits its nodes"
     if not s.asks.masks[s.asks.mask[p.ask], p.node].all():
         return "uses nodes its labels exclude"
-    if unwanted.any():
+    if (given > wanted).any():
         return "gives an ask more than it wants"
-    return "takes a queue over its maximum" if over.any() else ""
+    return "takes a gang apart" if (s.asks.gang & (given > 0) & (given < wanted)).any() else ""
 
 
 def _reduced(s: Snapshot, wanted: np.ndarray) -> Snapshot:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from scheduler.core.plan import Plan, Preempt
-from scheduler.core.snapshot import Snapshot
+from scheduler.core.snapshot import Memo, Snapshot
 
 
 class InvariantError(AssertionError):
@@ -11,7 +11,10 @@ class InvariantError(AssertionError):
 
 
 def check_plan(s: Snapshot, plan: Plan) -> None:
-    """A plan never overfills a node, exceeds a queue's maximum, an ask's count, or uses a closed or unmatched node."""
+    """A plan never overfills a node, uses one that is closed or excluded, nor exceeds an ask's count or a maximum.
+
+    Of a gang it places all or nothing.
+    """
     place, asks = plan.place, s.asks
     if not len(place.ask):
         return
@@ -26,9 +29,13 @@ def check_plan(s: Snapshot, plan: Plan) -> None:
         raise InvariantError("a container was placed on a node that takes none")
     if not asks.masks[asks.mask[place.ask], place.node].all():
         raise InvariantError("a container was placed on a node its labels exclude")
-    if (np.bincount(place.ask, minlength=len(asks.count)) > asks.count).any():
+    given = np.bincount(place.ask, minlength=len(asks.count))
+    if (given > asks.count).any():
         raise InvariantError("an ask was given more than it wants")
+    if (asks.gang & (given > 0) & (given < asks.count)).any():
+        raise InvariantError("a gang was placed in part")
     _check_queues(s, place.ask, shapes)
+    _check_users(s, place.ask, shapes)
 
 
 def _check_queues(s: Snapshot, ask: np.ndarray, shapes: np.ndarray) -> None:
@@ -39,6 +46,22 @@ def _check_queues(s: Snapshot, ask: np.ndarray, shapes: np.ndarray) -> None:
     over = ((s.queues.used + added > s.queues.maximum) & (added > 0)).any(axis=1)
     if over.any():
         raise InvariantError(f"queues over their maximum: {[s.queues.paths[q] for q in np.flatnonzero(over)]}")
+
+
+def _check_users(s: Snapshot, ask: np.ndarray, shapes: np.ndarray) -> None:
+    added = np.zeros_like(s.users.used)
+    np.add.at(added, s.jobs.user[s.asks.job[ask]], shapes)
+    over = ((s.users.used + added > s.users.maximum) & (added > 0)).any(axis=1)
+    if over.any():
+        raise InvariantError(f"users over their maximum: rows {np.flatnonzero(over).tolist()}")
+
+
+def check_reserved(s: Snapshot, plan: Plan, before: Memo, after: Memo) -> None:
+    """Nodes that stay reserved are given to nobody else. before, after: the round's memos."""
+    stays = set(zip(after.reserved.tolist(), after.reserved_node.tolist(), strict=True))
+    for key, node in zip(before.reserved.tolist(), before.reserved_node.tolist(), strict=True):
+        if (key, node) in stays and (s.asks.key[plan.place.ask[plan.place.node == node]] != key).any():
+            raise InvariantError(f"node {node} is reserved, and another ask was placed there")
 
 
 def check_preempt(s: Snapshot, preempt: Preempt, warned: np.ndarray, per_round: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.core.invariants import InvariantError, check_plan
+from scheduler.core.invariants import InvariantError, check_plan, check_reserved
 from scheduler.core.plan import Place, Plan, Why
 from scheduler.core.snapshot import Fill, Memo, Snapshot
 from scheduler.placement.place import PlacementPolicy
@@ -160,6 +160,30 @@ def test_planted_violations_are_found(change: str, ask: list[int], node: list[in
         s.asks.count[:] = 1
     with pytest.raises(InvariantError, match=told):
         check_plan(s, Plan(Place(np.array(ask, np.int32), np.array(node, np.int32))))
+
+
+def test_planted_violations_of_users_gangs_and_reservations_are_found() -> None:
+    s = build(
+        [Node((8, 8, 1))],
+        [Queue("root", (16, 16, 2))],
+        [Ask(0, 3, gang=True), Ask(0, 3, user=1)],
+        [(2, 2, 0)],
+        user_maximum={(0, 1): (2, 2, 0)},
+    )
+
+    def placed(*asks: int) -> Plan:
+        return Plan(Place(np.array(asks, np.int32), np.zeros(len(asks), np.int32)))
+
+    check_plan(s, placed(0, 0, 0, 1))
+    for ask, told in ((0, "gang"), (1, "user")):
+        with pytest.raises(InvariantError, match=told):
+            check_plan(s, placed(ask, ask))
+        assert told in plan(s, RoundPolicy(), proposals=(placed(ask, ask).place,))[0].rejected[0]
+    held = Memo(reserved=s.asks.key[:1], reserved_node=np.zeros(1, np.int64), reserved_at=np.zeros(1))
+    check_reserved(s, placed(0, 0, 0), held, held)
+    check_reserved(s, placed(1), held, Memo())
+    with pytest.raises(InvariantError, match="reserved"):
+        check_reserved(s, placed(1), held, held)
 
 
 def test_a_large_round_in_one_go() -> None:
