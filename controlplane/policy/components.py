@@ -70,7 +70,11 @@ class PreemptionParameters(Part):
     per_round: Annotated[Share, Field(description="of the capacity that may be taken in one round")] = 0.1
     grace_s: Annotated[Seconds, Field(description="between the warning and the end of a container")] = 15.0
     intra_queue: Annotated[
-        list[Literal["priority", "user_limit"]], Field(description="for what a queue's own containers give way")
+        list[Literal["priority", "user_limit"]],
+        Field(
+            description="for what a queue's own containers give way: jobs of higher `priority`; other users who hold"
+            " less of the leaf than their part (`user_limit`), which are then also served first among equals"
+        ),
     ] = ["priority", "user_limit"]
 
 

@@ -46,7 +46,7 @@ def spare(m: Memory, c: Changes) -> None:
 def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
     paths = view.snapshot.queues.paths
     for row, owed, intra in zip(plan.warn.tolist(), plan.owed_to.tolist(), plan.intra.tolist(), strict=True):
-        why = "a more important job of its queue needs it" if intra else f"the queue {paths[owed]} is owed it"
+        why = "another job of its queue comes before it" if intra else f"the queue {paths[owed]} is owed it"
         m.warned[int(m.containers.id[view.slots[row]])] = why
     told: dict[tuple[int, int, str], list[int]] = defaultdict(list)
     for slot in view.slots[plan.warn].tolist():

@@ -17,6 +17,7 @@ SERVICE_BACKOFF_S = (1.0, 300.0)  # first and longest wait before a service task
 SERVICE_STABLE_S = 300.0  # a service task that ran this long starts again without a wait
 BATCH_BACKOFF_S = (0.5, 60.0)
 FREE_ATTEMPTS = 20  # attempts lost through no fault of the task that are not counted
+_CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster, which may do so again and again
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
 
 
@@ -174,7 +175,7 @@ class GroupRun:
         if self.service:
             return TaskState.PENDING
         exhausted = self.failures[e.index] > self.retries
-        hopeless = self.launches[e.index] > self.retries + 1 + FREE_ATTEMPTS
+        hopeless = self.launches[e.index] > self.retries + 1 + FREE_ATTEMPTS and e.reason not in _CHOSEN
         return TaskState.FAILED if exhausted or hopeless else TaskState.PENDING
 
     def _again(self, e: End, now: float) -> None:

@@ -204,7 +204,7 @@ def test_a_more_important_job_of_the_same_queue_takes_the_newest_of_the_least_im
     high = cluster.submit(ONE_GIB | {"count": 2}, queue="root.a", priority=9)
     wait(cluster, leader, GRACE_S + 5)
     assert held(low, middle, same, high) == [2, 4, 0, 2]
-    assert events(low) == ["g0[2, 3] will be stopped in 15 s, because a more important job of its queue needs it"]
+    assert events(low) == ["g0[2, 3] will be stopped in 15 s, because another job of its queue comes before it"]
     cluster.play(leader, low, middle, same, high)
 
 

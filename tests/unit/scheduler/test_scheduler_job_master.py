@@ -110,6 +110,16 @@ def test_the_wait_of_a_batch_task_is_bounded() -> None:
     assert wait == BATCH_BACKOFF_S[1]
 
 
+@pytest.mark.parametrize("reason", [R.PREEMPTED, R.DRAINED])
+def test_what_the_cluster_takes_back_is_tried_again_however_often(reason: R) -> None:
+    g = group(retries=0)
+    job = admitted(g)
+    for _ in range(3 * FREE_ATTEMPTS):
+        start(job)
+        assert end(job, 0, C.KILLED, reason=reason)[0] == T.PENDING
+    assert (g.failures[0], g.wanted) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("state", "reason"),
     [(C.LOST, R.NODE_LOST), (C.LOST, R.VANISHED), (C.KILLED, R.DISCONNECTED), (C.FAILED, R.EXIT_UNKNOWN)],
