@@ -37,7 +37,7 @@ def compile_now() -> None:
 
 
 def cache_folder() -> Path:
-    """Compiled kernels of exactly these sources at this place: in the environment's folder, else in the state folder."""
+    """For compiled kernels of exactly these sources, here: in the environment's folder, else in the state folder."""
     source = Path(scheduler.__file__).parent
     digest = hashlib.sha256(str(source.resolve()).encode())
     for path in sorted(source.rglob("*.py")):
