@@ -95,12 +95,13 @@ class Memory:
 
     def _unhold(self, memos: dict[str, Memo]) -> None:
         """Keep these memos without the nodes held in them: those may be in other partitions now."""
-        none = Memo()
-        self.memos = {
-            name: replace(memo, cursor=0, reserved=none.reserved, reserved_node=none.reserved_node,
-                          reserved_at=none.reserved_at)
-            for name, memo in memos.items()
-        }  # fmt: skip
+        self.memos = {name: _holding_nothing(memo) for name, memo in memos.items()}
+
+    def let_go(self, partition: str) -> None:
+        """Nobody asks for anything in the partition: no node is held there."""
+        memo = self.memos.get(partition)
+        if memo is not None and len(memo.reserved):
+            self.memos[partition] = _holding_nothing(memo)
 
     def matching(self, expression: str) -> np.ndarray:
         """Nodes that match a label expression; ``node`` and ``rack`` are labels of every node: (n,) bool."""
@@ -253,3 +254,10 @@ class Memory:
             self.asks.leave(group)
             self.asking.pop(key, None)
             self.delayed.pop(key, None)
+
+
+def _holding_nothing(memo: Memo) -> Memo:
+    none = Memo()
+    return replace(
+        memo, cursor=0, reserved=none.reserved, reserved_node=none.reserved_node, reserved_at=none.reserved_at
+    )

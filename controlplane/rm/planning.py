@@ -74,6 +74,8 @@ class Planner:
                 looks = reclaims or self.teller.looks(name, now)
                 view = windows.clear_of(m.nodes, partition_view(m, partition, rows, now, looks), c.at_us)
                 self._plan(c, name, view, policy, reclaims)
+            else:
+                m.let_go(name)
         reclaim.spare(m, c)
         if m.warned:
             self.again_at = min(self.again_at, now + self._interval_s)

@@ -127,6 +127,21 @@ def test_room_that_is_being_made_is_not_given_away_meanwhile(cluster: Cluster) -
     cluster.play(leader, borrower, small, large)
 
 
+def test_a_node_held_for_an_ask_that_is_gone_is_lent_again(cluster: Cluster) -> None:
+    leader = three(cluster, SHARED)
+    own = running(cluster, leader, gpu(3), queue="root.lab")
+    large = cluster.submit(sized(4, partition="gpu"), queue="root.lab")
+    turn(cluster, leader, 12)
+    assert len(leader.memory.memos["gpu"].reserved) == 1
+    plain = cluster.submit(ONE_GIB | {"count": 9}, queue="root.a")
+    turn(cluster, leader, 2)
+    assert where(plain) == {"n0": 4, "n1": 4}, "the place left is kept"
+    cluster.kill(large)
+    turn(cluster, leader, 2)
+    assert where(plain) == {"n0": 4, "n1": 4, "g0": 1}, "nobody asks for the partition any more"
+    cluster.play(leader, own, large, plain)
+
+
 def test_borrowers_whose_queue_may_not_be_taken_from_stay(cluster: Cluster) -> None:
     leader = three(cluster, SHARED, QUEUES | {"a": QUEUES["a"] | {"preemptable": False}})
     borrower = running(cluster, leader, ONE_GIB | {"count": 12}, queue="root.a")
