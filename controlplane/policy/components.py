@@ -75,7 +75,7 @@ class PreemptionParameters(Part):
             description="for what a queue's own containers give way: jobs of higher `priority`; other users who hold"
             " less of the leaf than their part (`user_limit`), which are then also served first among equals"
         ),
-    ] = ["priority", "user_limit"]
+    ] = ["priority"]
 
 
 class Preemption(Part):
