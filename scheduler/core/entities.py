@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scheduler.core.compiled import kernel
 from scheduler.core.snapshot import Ordering, Snapshot
 
 UNBOUNDED = np.int64(1) << 60
@@ -36,16 +37,13 @@ def entities(s: Snapshot) -> Entities:
     q, r = s.queues.used.shape
     inner = np.zeros(q, np.bool_)
     inner[s.queues.parent[1:]] = True
-    own = s.queues.used.copy()
-    for i in range(r):
-        own[:, i] -= np.bincount(s.queues.parent[1:], s.queues.used[1:, i], q).astype(np.int64)
+    own = without_children(s.queues.parent, s.queues.used)
     of_ask = s.ask_queue.copy()
     shared = s.queues.ordering[of_ask] == Ordering.FAIR
     shared &= ~inner[of_ask]
     jobs, of_job = _distinct(s.asks.job[shared], len(s.jobs.user))
     leaf = s.users.queue[s.jobs.user[jobs]]
-    for i in range(r):
-        own[:, i] -= np.bincount(leaf, s.jobs.used[jobs, i], q).astype(np.int64)
+    np.subtract.at(own, leaf, s.jobs.used[jobs])
     split = inner.copy()
     split[leaf] = True
     asked = np.zeros(q, np.bool_)
@@ -65,6 +63,16 @@ def entities(s: Snapshot) -> Entities:
         used,
         of_ask,
     )
+
+
+@kernel
+def without_children(parent: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """What rows have themselves, from the totals (q, r) of their subtrees. parent: (q,) int32, parents first."""
+    own = totals.copy()
+    for c in range(1, len(parent)):
+        for i in range(totals.shape[1]):
+            own[parent[c], i] -= totals[c, i]
+    return own
 
 
 def _distinct(numbers: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
