@@ -44,7 +44,7 @@ class Shape:
         return total
 
     def lowered(self, own: np.ndarray, combine: np.ufunc) -> np.ndarray:
-        """``own`` (q,) combined with that of every ancestor."""
+        """``own`` (q, ...) combined with that of every ancestor."""
         found = own.copy()
         for rows in self.levels[1:]:
             found[rows] = combine(found[rows], found[self.parent[rows]])

@@ -80,6 +80,18 @@ def test_a_queue_has_limits_of_its_own_in_each_partition(cluster: Cluster) -> No
     give_up(cluster, leader, plain, named, other)
 
 
+def test_what_a_queue_may_not_hold_is_not_lent_to_it_either(cluster: Cluster) -> None:
+    """The default partition has no GPUs here, so that nobody's maximum of them is less than all of it."""
+    for name in ("n0", "n1"):
+        cluster.add_node(name, gpus=0)
+    leader = three(cluster, SHARED, QUEUES | {"a": {"maximum": {"gpus": "0 gpus"}} | OPEN})
+    one = {"resources": {"memory_mib": 64, "vcores_milli": 64, "gpus": 1}}
+    denied, free = cluster.submit(one, queue="root.a"), cluster.submit(one | {"partition": ""}, queue="root.lab")
+    turn(cluster, leader)
+    assert (where(denied), where(free)) == ({}, {"g0": 1})
+    give_up(cluster, leader, denied, free)
+
+
 @pytest.mark.parametrize("queue", ["root.lab", "root.a"])
 def test_what_was_lent_is_given_back_to_the_partitions_own_asks(cluster: Cluster, queue: str) -> None:
     """Also where the queue is guaranteed nothing of the partition: its own work comes first there."""
