@@ -10,7 +10,7 @@ from scheduler.placement.limits import fits, units_within
 
 # What is known of a kind.
 KNOWN, BIG_ENOUGH, FITS, FITS_HELD, COUNTED = 1, 2, 4, 8, 16
-_MOST = 1 << 40  # units counted; asks that want nothing of any resource fit without end
+_MOST = 1 << 32  # units counted; that many of the largest container (2**24 MiB) is a number still
 
 
 class Floor(NamedTuple):

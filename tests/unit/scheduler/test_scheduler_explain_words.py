@@ -7,6 +7,7 @@ import pytest
 
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.explain.columns import explain_all
+from scheduler.explain.nodes import look
 from scheduler.explain.sentence import About, describe
 from scheduler.round import RoundPolicy, plan_round
 from tests.worlds import Ask, Node, Queue, build
@@ -43,6 +44,11 @@ def test_no_node_has_all_of_it():
     assert answer["code"] == "no_room"
     assert "every resource at once: the nearest has" in answer["text"]
     assert answer["limits"][0]["asked"] in ({"memory_mib": 2048}, {"vcores_milli": 1000})
+
+
+def test_the_largest_containers_are_counted_too():
+    large = look(np.array([[2**24, 10**6, 0]]), np.array([True]), np.array([2**23, 1000, 0]))
+    assert large.fits == 2
 
 
 def test_too_large_for_any_node():
