@@ -60,14 +60,6 @@ class Ledger:
         self.users[partition, job.user_row] += amount
         self.jobs[partition, job.row] += amount
 
-    def discharge(
-        self, partition: np.ndarray, queue: np.ndarray, user: np.ndarray, job: np.ndarray, amount: np.ndarray
-    ) -> None:
-        """Containers ended: their partitions and rows (k,), and what each held (k, R)."""
-        np.subtract.at(self.queues, (partition, queue), amount)
-        np.subtract.at(self.users, (partition, user), amount)
-        np.subtract.at(self.jobs, (partition, job), amount)
-
     def _user_row(self, queue: int) -> int:
         if self._free_users:
             row = self._free_users.pop()

@@ -6,11 +6,7 @@ from scheduler.core.snapshot import Queues
 
 
 class Ceilings:
-    """Room below the maxima, counted down as containers are placed.
-
-    Problem: an ask of queue q for units of shape s may take at most
-    ``min over ancestors a of q, resources r of (maximum[a, r] - used[a, r]) // s[r]``.
-    """
+    """room: (q, r) int64 below each queue's own maximum, counted down as containers are placed; may be negative."""
 
     def __init__(self, queues: Queues):
         self.room = queues.maximum - queues.used
@@ -23,16 +19,6 @@ class Ceilings:
             path.append(q)
             q = int(parent[q])
         return np.array(path, np.int32)
-
-    def allowed(self, queue: int, shape: np.ndarray) -> tuple[int, int]:
-        """(units of ``shape`` the queue may still take, the queue that binds)."""
-        path = self._ancestry[queue]
-        asked = shape > 0
-        if not asked.any():
-            return np.iinfo(np.int64).max, queue
-        units = (self.room[path][:, asked] // shape[asked]).min(axis=1)
-        tightest = int(units.argmin())
-        return max(0, int(units[tightest])), int(path[tightest])
 
     def take(self, queue: int, amount: np.ndarray) -> None:
         """``amount``: (r,) int64, placed in ``queue``."""
