@@ -44,6 +44,7 @@ class Memory:
         self.asking: dict[tuple[int, int], tuple[JobEntry, GroupEntry]] = {}
         self.delayed: dict[tuple[int, int], GroupEntry] = {}  # groups with starts that wait for a back-off
         self.asks = AskTable()
+        self.behind: dict[tuple[int, int], GroupEntry] = {}  # groups whose rows a former leader did not finish
         self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
         self.memos: dict[str, Memo] = {}  # by partition
         self.warned: dict[int, str] = {}  # container id -> why it will be stopped

@@ -41,6 +41,10 @@ TASKS = """
 SELECT job_id, group_no, index, state, attempts, failures FROM statestore_task
  WHERE job_id = ANY(%s) AND submitted_on = ANY(%s)
 """
+GROUPS = """
+SELECT job_id, no, state, running, succeeded, failed, killed, retried, reason IS NOT NULL FROM statestore_taskgroup
+ WHERE job_id = ANY(%s)
+"""
 CONTAINERS = """
 SELECT id, node_id, job_id, group_no, task_index, attempt, state, gpus, allocated_at, started_at
   FROM statestore_container WHERE sub_cluster_id = %s ORDER BY id

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm import windows
-from controlplane.rm.jobs import JobEntry, entry
+from controlplane.rm.jobs import GroupEntry, JobEntry, entry
 from controlplane.rm.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.queues import QueueTree
@@ -37,6 +37,7 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     _adopt(m, jobs, store.containers())
     for job in jobs.values():
         _restore_states(m, job)
+    m.behind = _behind(jobs, store.groups(jobs))
     m.dirty_nodes = set(range(len(m.nodes)))
     return m
 
@@ -77,6 +78,17 @@ def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[tuple[Any, ...]]) ->
             m.nodes.gpu_free[at] &= ~gpus
         job.run.live += len(members)
         m.ledger.charge(job, group.partition, group.shape * len(members))
+
+
+def _behind(jobs: dict[int, JobEntry], rows: Iterable[tuple[Any, ...]]) -> dict[tuple[int, int], GroupEntry]:
+    """Groups whose counters were not written yet, or that are told why they wait and do not wait any more."""
+    found = {}
+    for job_id, no, *counters, told in rows:
+        job, group = jobs[job_id], jobs[job_id].groups[no]
+        waits = group.run.wanted or job.line_row >= 0
+        if tuple(counters) != group.counters()[:-1] or (told and not waits):
+            found[job_id, no] = group
+    return found
 
 
 def _restore_states(m: Memory, job: JobEntry) -> None:

@@ -55,7 +55,7 @@ class Round:
         self.signer, self.settings = signer, s
         self.planner = Planner(sub, m, s.check_invariants, np.random.default_rng(m.epoch))
         self.more_intents = False  # the last round took as many as it may
-        self._pending_groups: dict[tuple[int, int], GroupEntry] = {}
+        self._pending_groups: dict[tuple[int, int], GroupEntry] = m.behind
 
     def run(self, duties: Duties, answered: float) -> Report:
         """One round. Raises ``Fenced`` or ``StoreDown``; the memory is worthless after either."""

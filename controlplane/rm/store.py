@@ -93,6 +93,13 @@ class PostgresStore:
         with _translated():
             return self.connection.execute(queries.TASKS, (list(jobs), days)).fetchall()  # type: ignore[return-value]
 
+    def groups(self, jobs: Mapping[int, Any]) -> list[tuple[Any, ...]]:
+        """Group rows of these jobs: (job, group, state, running, succeeded, failed, killed, retried, has a reason)."""
+        if not jobs:
+            return []
+        with _translated():
+            return self.connection.execute(queries.GROUPS, (list(jobs),)).fetchall()
+
     def containers(self) -> list[tuple[Any, ...]]:
         with _translated():
             return self.connection.execute(queries.CONTAINERS, (self.sub_cluster_id,)).fetchall()

@@ -234,6 +234,31 @@ def test_take_overs_at_every_step_leave_the_result_of_a_clean_run(cluster: Clust
     assert epochs == sorted(epochs)
 
 
+def test_what_a_leader_did_not_write_of_a_group_its_successor_writes(cluster: Cluster) -> None:
+    """Counters of a running group are written once a second: here the last containers start within it."""
+    half = {"resources": {"memory_mib": 2048, "vcores_milli": 1000}}
+    leader, job = running(cluster, half | {"count": 6}, kind="service")
+    for _ in range(3):
+        leader.clock.ahead_s += 2.0
+        leader.round()
+    before = TaskGroup.objects.get(job_id=job)
+    assert (before.running, before.reason["code"]) == (4, "no_room")
+    (group,) = leader.memory.jobs[job].groups
+    group.written_at = leader.clock.monotonic()
+    cluster.ids.append(cluster.add_node("n2"))
+    leader.round()
+    cluster.nodes.step()
+    leader.round()
+    assert (len(group.slots), TaskGroup.objects.get(job_id=job).running) == (6, 4)
+    leader.close()
+    successor = cluster.lead()
+    successor.round()
+    after = TaskGroup.objects.get(job_id=job)
+    assert (after.running, after.reason) == (6, None)
+    cluster.kill(job)
+    cluster.play(successor, job)
+
+
 def test_times_and_ask_versions_do_not_go_back_with_a_new_leader(cluster: Cluster) -> None:
     big = {"resources": {"memory_mib": 4096, "vcores_milli": 1}, "retries": 3}
     old, job = running(cluster, {"count": 1}, big | {"count": 5, "name": "big"})
