@@ -283,7 +283,8 @@ def maintenance_add(
 ) -> None:
     """Plan a window. Its nodes are empty when it starts and work again when it ends, by themselves."""
     if bool(end) == bool(lasts):
-        raise client_error("the window has no end", field_name="end", remedy="Give one of --end and --for.")
+        wrong = "the window has two ends" if end else "the window has no end"
+        raise client_error(wrong, field_name="end", remedy="Give one of --end and --for.")
     starts_at = moment(start, "start")
     ends_at = moment(end, "end") if end else starts_at + timedelta(seconds=seconds(lasts, "for"))
     more = {"node": node, "rack": rack, "labels": labels, "message": message, "lead_s": seconds(lead, "lead")}
@@ -292,7 +293,10 @@ def maintenance_add(
     if output is Format.json:
         print_json(made)
     else:
-        print(f"window {made.id}: {made.nodes} nodes of {made.sub_cluster}, from {plain(made.starts_at)}")
+        nodes = "1 node" if made.nodes == 1 else f"{made.nodes:,} nodes"
+        print(f"window {made.id}: {nodes} of {made.sub_cluster}, from {plain(made.starts_at)}")
+        if not made.nodes:
+            say("No node matches now. Is it spelled right? hydractl nodes lists names and racks.")
 
 
 @maintenance.command("cancel")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from enum import StrEnum
@@ -41,6 +42,12 @@ def read(file: Path) -> tuple[dict[str, Any], int | None]:
         raise client_error(f"{file} cannot be read: {error}", field_name="file", remedy="Give YAML or JSON.") from None
     if not isinstance(document, dict):
         raise client_error(f"{file} holds no mapping", field_name="file", remedy="It begins with queues:.")
+    try:
+        json.dumps(document, allow_nan=False)
+    except (TypeError, ValueError) as error:  # YAML knows .nan, dates and a mapping that holds itself
+        raise client_error(
+            f"{file}: {error}", field_name="file", remedy="Give finite numbers, and quote dates."
+        ) from None
     found = _MADE_FROM.match(text)
     return document, int(found[1]) if found else None
 

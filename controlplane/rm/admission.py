@@ -116,6 +116,11 @@ def _explain(line: Line, c: Changes, job: JobEntry, d: Decision, i: int) -> None
 
 
 def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int, at_us: int) -> dict[str, Any]:
+    most = limit["most"]
+    never = most == 0 or (limit["limit"] == "gang" and any(need > most for need in limit["asked"].values()))
+    starts = (
+        "It does not start by waiting: the limit is lower than that." if never else "It depends on when others end."
+    )
     return {
         "code": "admission",
         "text": text,
@@ -123,7 +128,7 @@ def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int, at_
         "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
         "limits": [limit],
         "position": {"jobs_ahead": ahead, "containers_ahead": None},
-        "estimate": {"earliest_s": None, "latest_s": None, "text": "It depends on when others end."},
+        "estimate": {"earliest_s": None, "latest_s": None, "text": starts},
         "change": None,
         "at": dt.datetime.fromtimestamp(at_us / 1e6, dt.UTC).isoformat(timespec="seconds"),
     }

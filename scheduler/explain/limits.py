@@ -122,7 +122,8 @@ def _no_match(e: Explanation, ask: int, now: Situation, labels: str, besides: st
     matching = s.asks.masks[s.asks.mask[ask]]
     out: Limit = {"limit": "no_node_matches", "asked": {}, "available": {}}
     if not matching.any():
-        return out | {"text": f"No node matches the labels {labels!r}{besides}."}
+        wanted = f"matches the labels {labels!r}" if labels else "of its partition is among those it may run on"
+        return out | {"text": f"No node {wanted}{besides}."}
     largest = s.nodes.capacity[matching].max(axis=0)
     over = now.shape > largest
     if over.any():

@@ -180,6 +180,8 @@ def test_gangs_stay_below_the_queues_maximum_together(cluster: Cluster) -> None:
     never = cluster.submit(gang | {"count": 6}, queue="root.ml")
     leader.round()
     assert begun(cluster, first, second, third, plain, never) == [True, False, True, True, False]
+    assert reason(second)["estimate"]["text"] == "It depends on when others end."
+    assert reason(never)["estimate"]["text"].startswith("It does not start by waiting")
     told = reason(second)
     assert told["text"] == (
         "It needs 2,048 MiB of memory at once, and gangs of root.ml hold 4,096 of at most 4,096 MiB of memory."

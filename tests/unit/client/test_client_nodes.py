@@ -1,12 +1,14 @@
 """What people type about nodes: time spans, moments, names."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from client.answers import Node
 from client.commands.nodes import deadline_s, moment, seconds
+from client.commands.policy import read
 from client.errors import HydraError
 from client.hydractl import app
 
@@ -55,3 +57,15 @@ def test_show_may_be_left_out_and_the_words_are_explained() -> None:
         assert run(app, words).exit_code == 0, words
     refused = run(app, ["--url", "http://127.0.0.1:1", "maintenance", "add", "west", "--start", "now"])
     assert refused.exit_code == 2
+
+
+def test_a_window_with_two_ends_and_a_policy_no_json_can_carry_are_refused_with_what_is_wrong(tmp_path: Path) -> None:
+    both = ["maintenance", "add", "west", "--start", "now", "--end", "+1h", "--for", "2h", "--rack", "r"]
+    refused = CliRunner().invoke(app, ["--url", "http://127.0.0.1:1", *both])
+    assert refused.exit_code == 2 and "has two ends" in refused.output
+    file = tmp_path / "policy.yaml"
+    for value in (".nan", ".inf", "2026-01-01"):
+        file.write_text(f"queues:\n  a: {{weight: {value}}}\n")
+        with pytest.raises(HydraError) as error:
+            read(file)
+        assert error.value.problem.errors[0].field == "file" and "finite" in error.value.problem.errors[0].remedy

@@ -102,4 +102,5 @@ def test_the_label_to_drop():
     s = build([Node(WHOLE)], [Queue("root")], [Ask(0, 1)], [(GIB, 1000, 0)], [[False]])
     answer = told(s, about=About("gpu", relaxed=lambda: [("Drop the label condition 'gpu'.", np.array([True]))]))
     assert answer["text"] == "No node matches the labels 'gpu'."
+    assert told(s)["text"] == "No node of its partition is among those it may run on."
     assert answer["change"] == {"what": "nodes", "text": "Drop the label condition 'gpu'.", "starts": True}
