@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from controlplane.rm.windows import Window
 
 R = len(AXIS)
+GPUS = AXIS.index("gpus")
 IN_SERVICE = "in_service"
 NEVER_US = 2**62  # later than any moment
 
@@ -18,7 +19,8 @@ NEVER_US = 2**62  # later than any moment
 class NodeTable:
     """Parallel arrays over nodes; a node keeps its position while the leader leads.
 
-    capacity, used: (n, R) int64. gpu_free: bit mask of free device ids.
+    capacity, used: (n, R) int64. gpu_held: bit mask of device ids that containers
+    have, those that the node no longer declares among them.
     seen: answered time (see ``liveness``) of the last status that moved.
     generation: of the last desired document; echo_*: the one the node obeys.
 
@@ -44,7 +46,7 @@ class NodeTable:
         self.id = np.zeros(n, np.int64)
         self.capacity = np.zeros((n, R), np.int64)
         self.used = np.zeros((n, R), np.int64)
-        self.gpu_free = np.zeros(n, np.int64)
+        self.gpu_held = np.zeros(n, np.int64)
         self.rack = np.zeros(n, np.int32)
         self.state = np.zeros(n, np.int8)
         self.health = np.zeros(n, np.int16)
@@ -63,7 +65,7 @@ class NodeTable:
         self.quiet_us = np.zeros(n, np.int64)
 
     _COLUMNS = (
-        "id", "capacity", "used", "gpu_free", "rack", "state", "health", "seq", "seen", "generation",
+        "id", "capacity", "used", "gpu_held", "rack", "state", "health", "seq", "seen", "generation",
         "echo_epoch", "echo_generation", "policy_version", "published", "containers", "load",
         "closed", "leaving", "leave_us", "quiet_us",
     )  # fmt: skip
@@ -90,12 +92,8 @@ class NodeTable:
             self.rows.append(row)
             self.id[at] = row["id"]
             self.seen[at] = seen
-            self.gpu_free[at] = (1 << row["gpus"]) - 1
             self.state[at] = row["state"]
             self.health[at] = row["health"]
-        elif row["gpus"] != self.rows[at]["gpus"]:
-            held = ((1 << self.rows[at]["gpus"]) - 1) & ~int(self.gpu_free[at])
-            self.gpu_free[at] = ((1 << row["gpus"]) - 1) & ~held
         if row["revoked"]:
             self.state[at] = NodeState.DECOMMISSIONED
         elif self.state[at] == NodeState.DECOMMISSIONED:
@@ -107,19 +105,28 @@ class NodeTable:
         self.settle_us = 0
         return at
 
+    @property
+    def gpu_free(self) -> np.ndarray:
+        """Bit masks of the free device ids: (n,) int64."""
+        return self._gpus(slice(None))
+
+    def _gpus(self, at: int | slice) -> Any:
+        """Of declared device ids those that are free."""
+        return ~(np.int64(-1) << self.capacity[at, GPUS]) & ~self.gpu_held[at]
+
     def take_gpus(self, at: int, count: int) -> int:
         """Mask of the ``count`` lowest free devices, marked as held."""
-        mask, free = 0, int(self.gpu_free[at])
+        mask, free = 0, int(self._gpus(at))
         for _ in range(count):
             low = free & -free
             mask |= low
             free ^= low
-        self.gpu_free[at] = free
+        self.gpu_held[at] |= mask
         return mask
 
     def free_gpus(self, at: int, mask: int) -> None:
-        """Give devices back; one the node no longer declares is forgotten."""
-        self.gpu_free[at] |= mask & ((1 << self.rows[at]["gpus"]) - 1)
+        """Give devices back."""
+        self.gpu_held[at] &= ~mask
 
     def view(self) -> Nodes:
         """The arrays a plan sees."""

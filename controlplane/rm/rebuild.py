@@ -75,7 +75,7 @@ def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[tuple[Any, ...]]) ->
             group.run.adopt(task, attempt)
             m.nodes.used[at] += group.shape
             m.nodes.containers[at] += 1
-            m.nodes.gpu_free[at] &= ~gpus
+            m.nodes.gpu_held[at] |= gpus
         job.run.live += len(members)
         m.ledger.charge(job, group.partition, group.shape * len(members))
 

@@ -12,7 +12,7 @@ from controlplane.rm import outcome
 from controlplane.rm.changes import Changes
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory import Memory
-from controlplane.rm.nodes import R
+from controlplane.rm.nodes import NodeTable, R
 from controlplane.rm.queues import QueueTree
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import GroupRun
@@ -124,6 +124,17 @@ def one_by_one(world: World, ends: dict[int, tuple[int, int]]) -> None:
     order = sorted(ends, key=lambda cid: (t.ask[slots[cid]], ends[cid][0] != ContainerState.SUCCEEDED))
     for cid in order:
         outcome.end(world.m, world.c, world.endings({cid: ends[cid]}))
+
+
+def test_a_device_that_a_container_has_is_not_given_again_when_the_node_declares_it_anew() -> None:
+    nodes = NodeTable([node(0) | {"gpus": 4}])
+    assert [nodes.take_gpus(0, 1) for _ in range(4)] == [1, 2, 4, 8]
+    for gpus in (2, 6, 63):
+        nodes.put(node(0) | {"gpus": gpus})
+    assert nodes.take_gpus(0, 2) == 0b110000
+    nodes.free_gpus(0, 0b1000)
+    assert nodes.take_gpus(0, 1) == 0b1000
+    assert nodes.gpu_free.tolist()[0] == (1 << 63) - 1 - 0b111111
 
 
 @settings(max_examples=150, deadline=None)
