@@ -153,15 +153,14 @@ class PlacementReference:
         """The nodes of which any may be next. ``swept``: preferred nodes that have had one in this sweep."""
         near, racks = self._near(a)
         able = self._able(a)
-        own = [self.holds[a]] if a in self.holds and self._fits(self.free[self.holds[a]], a) else []
-        hoped = own + [n for n in near if n in able]
-        if hoped:
-            positions = [*([self.holds[a]] if a in self.holds else []), *near]
-            if not [n for n in positions[len(swept) :] if n in hoped]:
+        own = [(self.holds[a], self._fits(self.free[self.holds[a]], a))] if a in self.holds else []
+        hoped = own + [(n, n in able) for n in near]  # in this order; a reserved node is nobody's preferred one
+        if any(able_now for _, able_now in hoped):
+            if not any(able_now for _, able_now in hoped[len(swept) :]):
                 swept.clear()
-            while positions[len(swept)] not in hoped:
-                swept.append(positions[len(swept)])
-            swept.append(positions[len(swept)])
+            while not hoped[len(swept)][1]:
+                swept.append(hoped[len(swept)][0])
+            swept.append(hoped[len(swept)][0])
             return {swept[-1]}
         level = self.level(a)
         for rack in racks if level >= RACK else []:
