@@ -50,7 +50,8 @@ class Wants(NamedTuple):
 
     left*: int64 still wanted. kind, shape, mask, queue, user: int64. gang:
     bool. level: int8 that it may use: ``NODE``, ``RACK`` or ``ANY``. holds:
-    int64, the node reserved for it, or -1. near and near_rack as in a snapshot.
+    int64, the node reserved for it, or -1; a gang's are those it is the
+    ``holder`` of. near and near_rack as in a snapshot.
     placed*: int64. missed*: bool, it let an opportunity pass. why*: int8
     ``Why``. detail*: int32.
     """

@@ -40,7 +40,7 @@ class PlacementPolicy:
     node_wait_s, rack_wait_s: how long an ask holds out for a preferred node,
     and then for a rack. node_misses, rack_misses: or so many opportunities that
     it let pass; 0: by time only. reserve_after_s: an ask that no node has room
-    for holds one after this long, of at most reserve_max_node_share of the
+    for (or a gang: as many as it would fill) holds one after this long, of at most reserve_max_node_share of the
     open nodes (0: never, else at least one), for at most reserve_max_s.
     """
 
@@ -124,7 +124,8 @@ def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np
     nodes = memo.reserved_node[kept]
     ground = _ground(s, free, holders, nodes)
     wants, kinds = _wants(s, policy.fill)
-    wants.holds[holders] = nodes
+    alone = ~wants.gang[holders]
+    wants.holds[holders[alone]] = nodes[alone]
     record = _record(wants, policy.batch, memo.cursor, len(free))
     line_up(ground, int(record.state[CURSOR]))
     misses, late_at = _late(s.asks, memo)

@@ -6,27 +6,27 @@ from scheduler.core.compiled import kernel, part
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.board import Ground, Wants
 from scheduler.placement.limits import units_within
-from scheduler.placement.serve import NO_ROOM
+from scheduler.placement.serve import GANG, NO_ROOM
 
 
 def still_held(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.ndarray, np.ndarray]:
     """(rows of ``memo.reserved`` that stay in force, the ask of each row): int64.
 
     A reservation ends when its ask is gone or satisfied, its node no longer
-    takes it, or it is older than ``max_s``.
+    takes it, or it is older than ``max_s``. A gang may hold several nodes.
     """
     asks, rows, holders = s.asks, [], []
     seen: set[int] = set()
     at = np.searchsorted(asks.key, memo.reserved)
     for row, (a, node) in enumerate(zip(at.tolist(), memo.reserved_node.tolist(), strict=True)):
-        if a == len(asks.key) or asks.key[a] != memo.reserved[row] or asks.count[a] <= 0 or asks.gang[a]:
+        if a == len(asks.key) or asks.key[a] != memo.reserved[row] or asks.count[a] <= 0:
             continue
         able = s.nodes.open[node] and asks.masks[asks.mask[a], node]
         able = able and (s.nodes.capacity[node] >= asks.shapes[asks.shape[a]]).all()
         if able and now - memo.reserved_at[row] <= max_s and not {~a, node} & seen:
             rows.append(row)
             holders.append(a)
-            seen |= {~a, node}
+            seen |= {node} if asks.gang[a] else {~a, node}
     return np.array(rows, np.int64), np.array(holders, np.int64)
 
 
@@ -45,9 +45,9 @@ def reserve(
 ) -> int:
     """Choose up to ``most`` nodes to reserve: how many; they are in out_ask and out_node, (most,) int32.
 
-    Of each entity the first ask in order that lacks a node is considered. It
-    gets one if it has waited for ``after_s`` and holds none yet: the node on
-    which the least has to be freed.
+    Of each entity the first ask in order that lacks a node is considered, if it
+    has waited for ``after_s``. It gets the node on which the least has to be
+    freed; a gang as many as it would fill if they were empty.
     """
     served = np.zeros(entities, np.bool_)
     taken = ~g.usable
@@ -55,15 +55,30 @@ def reserve(
     for a in order:
         if count == most:
             break
-        if w.left[a] > 0 and w.why[a] == NO_ROOM and not w.gang[a] and not served[entity[a]]:
+        lacks = w.why[a] == NO_ROOM or w.why[a] == GANG
+        if w.left[a] > 0 and lacks and not served[entity[a]]:
             served[entity[a]] = True
-            if waited[a] > after_s and w.holds[a] < 0:
+            units = _units_held(g, w, a)
+            wanted = w.left[a] if w.gang[a] else 1
+            while waited[a] > after_s and units < wanted and count < most:
                 node = _least_missing(g, w, a, taken)
-                if node >= 0:
-                    taken[node] = True
-                    out_ask[count], out_node[count] = a, node
-                    count += 1
+                if node < 0:
+                    break
+                taken[node] = True
+                out_ask[count], out_node[count] = a, node
+                count += 1
+                units += units_within(g.capacity, node, g.shapes, w.shape[a], wanted)
     return count
+
+
+@part
+def _units_held(g: Ground, w: Wants, a: int) -> int:
+    """Containers of ask ``a`` that the nodes it holds take when they are empty."""
+    units = 0
+    for node in g.held:
+        if g.holder[node] == a:
+            units += units_within(g.capacity, node, g.shapes, w.shape[a], w.left[a])
+    return units
 
 
 @part

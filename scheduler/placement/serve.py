@@ -64,10 +64,14 @@ def place(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record, a: int, want: int)
     """Place up to ``want`` containers of ask ``a``, the nearest nodes first; a gang all or none. How many it was."""
     kind, placed = w.kind[a], 0
     full = exhausted(p, kind)
-    if w.gang[a] and (full or not _whole_gang_fits(g, k, p, o, kind, want)):
-        return 0
-    if w.holds[a] >= 0 or (not full and w.near_from[a] < w.near_from[a + 1]):
-        placed = _place_near(g, w, o, a, want)
+    if w.gang[a]:
+        own = _own_units(g, w, a, want)
+        if own < want and (full or not _whole_gang_fits(g, k, p, o, kind, want - own)):
+            return 0
+        if own > 0:
+            placed = _place_on_own(g, w, o, a, want)
+    if placed < want and (w.holds[a] >= 0 or (not full and w.near_from[a] < w.near_from[a + 1])):
+        placed += _place_near(g, w, o, a, want - placed)
     if placed < want and not full and w.level[a] > NODE:
         placed += _place_in_pools(g, w, k, p, o, a, want - placed)
     return placed
@@ -81,6 +85,28 @@ def _whole_gang_fits(g: Ground, k: Kinds, p: Pools, o: Record, kind: int, want: 
         return True
     k.gang_most[kind] = want
     return False
+
+
+@aside
+def _own_units(g: Ground, w: Wants, a: int, want: int) -> int:
+    """How many of ``want`` containers the nodes that a gang holds have room for."""
+    units = 0
+    for node in g.held:
+        if g.holder[node] == a:
+            units += units_within(g.free, node, g.shapes, w.shape[a], want - units)
+    return units
+
+
+@aside
+def _place_on_own(g: Ground, w: Wants, o: Record, a: int, want: int) -> int:
+    placed = 0
+    for node in g.held:
+        if g.holder[node] == a:
+            units = units_within(g.free, node, g.shapes, w.shape[a], want - placed)
+            if units > 0:
+                put(g, w, o, a, node, units)
+                placed += units
+    return placed
 
 
 @part

@@ -34,7 +34,7 @@ Passes = list[tuple[np.ndarray, np.ndarray, np.ndarray, bool]]
 @st.composite
 def memos(draw: st.DrawFn, s: Snapshot) -> Memo:
     """What an earlier round may have left, asks and nodes that no longer qualify among it."""
-    keys = [*s.asks.key.tolist(), 7]
+    keys = [*s.asks.key[~s.asks.gang].tolist(), 7]
     late = sorted(draw(st.sets(st.sampled_from(keys))))
     misses = [draw(st.integers(1, 5)) for _ in late]
     n = len(s.nodes.open)
@@ -172,29 +172,41 @@ def test_reservations_are_for_the_first_in_line_and_within_bounds(drawn) -> None
     reference, outcome = follow(*drawn)
     order, entity = passes[-1][:2]
     new, held = outcome.reserve, held_nodes(s, memo, policy)
-    kept = dict(zip(outcome.memo.reserved.tolist(), outcome.memo.reserved_node.tolist(), strict=True))
-    assert len(set(kept.values())) == len(kept) == len(outcome.memo.reserved)
+    kept = list(zip(outcome.memo.reserved.tolist(), outcome.memo.reserved_node.tolist(), strict=True))
+    assert len({node for _, node in kept}) == len(kept), "a node is held for one ask"
     share = policy.reserve_max_node_share
     most = max(1, int(share * s.nodes.open.sum())) if share else 0
-    assert len(new.ask) <= max(0, most - len(held))
+    room = max(0, most - len(held))
+    assert len(new.ask) <= room
     served = set(zip(outcome.place.ask.tolist(), outcome.place.node.tolist(), strict=True))
-    waiting = {a: n for a, n in held.items() if reference.left[a] and (a, n) not in served}
-    new_rows = dict(zip(new.ask.tolist(), new.node.tolist(), strict=True))
-    assert kept == {int(s.asks.key[a]): n for a, n in (waiting | new_rows).items()}
+    rows = list(zip(new.ask.tolist(), new.node.tolist(), strict=True))
+    waiting = [(a, n) for a, n in held.items() if reference.left[a] and (a, n) not in served]
+    assert sorted(kept) == sorted((int(s.asks.key[a]), n) for a, n in waiting + rows)
     first = {}
     for a in order.tolist():
-        if outcome.left[a] and outcome.why[a] == Why.NO_ROOM and not s.asks.gang[a]:
+        if outcome.left[a] and outcome.why[a] in (Why.NO_ROOM, Why.GANG):
             first.setdefault(int(entity[a]), a)
-    wanting = [a for a in first.values() if NOW - s.asks.since[a] > policy.reserve_after_s and a not in held]
-    taken = set(held.values())
-    for a in wanting[: most - len(held)] if most > len(held) else []:
-        able = [n for n in range(len(s.nodes.open)) if n not in taken and could_hold(s, a, n)]
-        if not able:
-            assert a not in new_rows
-            continue
-        missing = {n: to_be_freed(s, reference.free, a, n) for n in able}
-        assert missing[new_rows[a]] <= min(missing.values()) + 1e-12
-        taken.add(new_rows[a])
+    taken, expected = set(held.values()), iter(rows)
+    for a in first.values():
+        units = int(a in held)
+        wanted = int(outcome.left[a]) if s.asks.gang[a] else 1
+        while NOW - s.asks.since[a] > policy.reserve_after_s and units < wanted and room:
+            able = [n for n in range(len(s.nodes.open)) if n not in taken and could_hold(s, a, n)]
+            if not able:
+                break
+            ask, node = next(expected)
+            assert ask == a
+            missing = {n: to_be_freed(s, reference.free, a, n) for n in able}
+            assert missing[node] <= min(missing.values()) + 1e-12
+            taken.add(node)
+            units += when_empty(s, a, node)
+            room -= 1
+    assert next(expected, None) is None
+
+
+def when_empty(s: Snapshot, a: int, n: int) -> int:
+    shape = s.asks.shapes[s.asks.shape[a]]
+    return int((s.nodes.capacity[n][shape > 0] // shape[shape > 0]).min())
 
 
 def could_hold(s: Snapshot, a: int, n: int) -> bool:

@@ -200,22 +200,23 @@ def test_a_reservation_ends() -> None:
     assert kept(600.0, Ask(1, 1)) == [0]
     assert kept(601.0, Ask(1, 1)) == []
     assert kept(1.0, Ask(1, 0)) == []
-    assert kept(1.0, Ask(1, 1, gang=True)) == []
+    assert kept(1.0, Ask(1, 2, gang=True)) == [0]
     assert kept(1.0, Ask(1, 1), open_=False) == []
     assert kept(1.0, Ask(1, 1, shape=1)) == []  # fits by now, on that node
 
 
+@pytest.mark.parametrize("large", [Ask(1, 1), Ask(1, 24, shape=1, gang=True)])
 @pytest.mark.parametrize("reserving", [True, False])
-def test_a_large_ask_starts_in_spite_of_endless_small_ones(reserving: bool) -> None:
-    """Small ones end one by one and others are always there; only a reservation ever frees a whole node."""
-    policy = PlacementPolicy(reserve_after_s=5.0, reserve_max_node_share=0.05 if reserving else 0.0)
+def test_a_large_ask_starts_in_spite_of_endless_small_ones(reserving: bool, large: Ask) -> None:
+    """Small ones end one by one and others are always there; only reservations ever free whole nodes."""
+    policy = PlacementPolicy(reserve_after_s=5.0, reserve_max_node_share=0.2 if reserving else 0.0)
     rng, n, memo = np.random.default_rng(4), 20, Memo()
     running: list[list[float]] = [[float(rng.uniform(0, 30)) for _ in range(8)] for _ in range(n)]
     started = None
     for now in range(200):
         running = [[end for end in ends if end > now] for ends in running]
         nodes = [Node((8, 8, 0), (len(ends), len(ends), 0)) for ends in running]
-        s = build(nodes, QUEUES, [Ask(1, 1), Ask(1, 500, shape=1)], [(8, 8, 0), (1, 1, 0)])
+        s = build(nodes, QUEUES, [large, Ask(1, 500, shape=1)], [(8, 8, 0), (1, 1, 0)])
         found = one_pass(s, policy, memo, float(now))
         memo = found.memo
         for ask, node in zip(found.place.ask.tolist(), found.place.node.tolist(), strict=True):
