@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from client import spec as spec_rules
+from client import yamltext
 from client.errors import FieldError, InvalidJob
 
 _READ_BYTES = 1024 * 1024
@@ -50,7 +51,7 @@ def load(path: Path) -> dict[str, Any]:
         wrong = FieldError(str(path), f"cannot be read: {reason}", "Name a YAML or JSON job file")
         raise InvalidJob([wrong]) from error
     try:
-        raw = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        raw = json.loads(text) if path.suffix == ".json" else yamltext.load(text)
     except (ValueError, yaml.YAMLError) as error:
         what = " ".join(str(error).split())
         raise InvalidJob([FieldError(str(path), f"is not valid {_language(path)}: {what}")]) from error

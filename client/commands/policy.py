@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from client import yamltext
 from client.answers import Policy
 from client.commands.common import connected
 from client.errors import client_error
@@ -37,7 +38,7 @@ def read(file: Path) -> tuple[dict[str, Any], int | None]:
     """(the document, the version it was made from if its first line says so)."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text()
-        document = yaml.safe_load(text)
+        document = yamltext.load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise client_error(f"{file} cannot be read: {error}", field_name="file", remedy="Give YAML or JSON.") from None
     if not isinstance(document, dict):

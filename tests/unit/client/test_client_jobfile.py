@@ -24,6 +24,7 @@ def test_yaml_and_json_read_alike(tmp_path: Path) -> None:
     ("name", "content", "says"),
     [
         ("job.yaml", b"name: [", "is not valid YAML"),
+        ("job.yaml", b"name: a\ngroups: []\nname: b", "'name' stands twice"),
         ("job.json", b"{", "is not valid JSON"),
         ("job.yaml", b"", "holds nothing"),
         ("job.yaml", b"- a", "holds list"),

@@ -13,7 +13,7 @@ from rich.table import Table
 from controlplane.embedded import cluster
 from controlplane.embedded.home import Home, HomeError, read_json
 
-GOOD = {"ready", "done", "held"}
+GOOD = {"ready", "done"}
 
 
 class Command(BaseCommand):

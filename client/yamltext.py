@@ -1,0 +1,23 @@
+"""YAML as people write it, except that no name may stand twice in a mapping: the second would silently win."""
+
+from typing import Any
+
+import yaml
+
+
+class _Strict(yaml.SafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            name = (key.tag, getattr(key, "value", None)) if isinstance(key, yaml.ScalarNode) else None
+            if name in seen and key.tag != "tag:yaml.org,2002:merge":
+                mark = key.start_mark
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", mark)
+            if name is not None:
+                seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+def load(text: str) -> Any:
+    """The document's value. Raises ``yaml.YAMLError``."""
+    return yaml.load(text, Loader=_Strict)  # noqa: S506 - a safe loader
