@@ -48,6 +48,7 @@ class Memory:
         self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
         self.memos: dict[str, Memo] = {}  # by partition
         self.warned: dict[int, str] = {}  # container id -> why it will be stopped
+        self.room_due: dict[str, float] = {}  # queue -> when room is made for it, s
         self.preempted: set[int] = set()  # containers told to stop for others' sake
         self.counter = 0  # of container ids within this epoch
         self.round_number = 0
@@ -61,6 +62,7 @@ class Memory:
     def take_queues(self, queues: QueueTree) -> None:
         """A policy is in force: count everything anew under its queues and partitions."""
         self.queues = queues
+        self.room_due = {}
         self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
         self.ledger = Ledger(len(self.partitions), len(queues.paths))
         self.line = Line(queues, len(self.partitions), self.line.patience())

@@ -95,6 +95,8 @@ class Planner:
             check_preempt(seen, plan.preempt, m.memos[name].warned, policy.preemption.per_round)
         self._place(c, plan, view)
         reclaim.carry_out(m, c, plan.preempt, view, policy.preemption.grace_s)
+        if len(plan.preempt.warn):
+            self.teller.again(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
         if plan.after is not None:
             self.teller.take(m, name, view, plan.after, m.memos[name], policy.placement, now)
         if plan.refused is not None:

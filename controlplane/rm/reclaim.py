@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,7 @@ def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> N
     for row, owed, intra in zip(plan.warn.tolist(), plan.owed_to.tolist(), plan.intra.tolist(), strict=True):
         why = "another job of its queue comes before it" if intra else f"the queue {paths[owed]} is owed it"
         m.warned[int(m.containers.id[view.slots[row]])] = why
+        m.room_due[paths[owed]] = c.at_us / 1e6 + grace_s
     told: dict[tuple[int, int, str], list[int]] = defaultdict(list)
     for slot in view.slots[plan.warn].tolist():
         job, group = m.containers.owner_of(slot)
@@ -75,6 +77,19 @@ def _stop(m: Memory, c: Changes, slots: np.ndarray) -> None:
     m.preempted.update(ids)
     for cid in ids:
         m.warned.pop(cid, None)
+
+
+def hopeful(m: Memory, queue: str, reason: dict[str, Any], now: float) -> dict[str, Any]:
+    """The reason of a group in ``queue``; where room is being made for that queue, it says so. now: s."""
+    due = m.room_due.get(queue, 0.0)
+    if due < now or reason["code"] not in ("no_room", "queue_share", "gang", "reserved"):
+        return reason
+    left = round(due - now, 1)
+    text = f"Containers of other jobs make room for its queue, in {left:g} s."
+    return reason | {
+        "estimate": {"earliest_s": left, "latest_s": None, "text": text},
+        "change": {"what": "wait", "starts": False, "text": "Nothing: room is being made."},
+    }
 
 
 def reasons(m: Memory, endings: np.ndarray) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from controlplane.rm.jobs import GroupEntry
 from controlplane.rm.memory import Memory
 from controlplane.rm.reasons import about, alike, back_off, moment
+from controlplane.rm.reclaim import hopeful
 from controlplane.rm.view import View
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.explain.columns import After, Explanation, Patience, explain_all
@@ -79,6 +80,10 @@ class Teller:
         known = self._seen.get(name)
         return self._somebody and (known is None or now - known.at >= REFRESH_S)
 
+    def again(self, rows: np.ndarray) -> None:
+        """Something has come up for these rows of the ask table that their groups should be told soon."""
+        self.told_at[rows] = 0.0
+
     def take(self, m: Memory, name: str, view: View, after: After, memo: Memo, patience: Patience, now: float) -> None:
         """A partition was planned."""
         s = view.snapshot
@@ -136,6 +141,7 @@ class Teller:
         assert owner is not None
         job, group = owner
         reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), outlook)
+        reason = hopeful(m, m.queues.paths[job.queue_row], reason, plan.explanation.now)
         reason["at"] = moment(plan.explanation.now)
         self.told_key[row], self.told_at[row] = m.asks.key[row], plan.explanation.now
         self.told_limits[row] = plan.explanation.columns.limits[i]

@@ -141,6 +141,8 @@ def test_what_a_queue_is_owed_is_taken_back_after_a_warning(fleet: Cluster):
         lambda: [e for e in fleet.tenant.events(borrower.id) if e.kind == "preemption"], 15, "the owner is warned"
     )
     assert "root.prod" in told[0].message and "2 s" in told[0].message
+    room = "make room for its queue"
+    wait_until(lambda: room in (reason(fleet, owed)["estimate"] or {}).get("text", ""), 5, "the other one hears of it")
     fleet.settled(owed, 60)
     ended = [c for c in fleet.tenant.containers(borrower.id) if c.reason == "PREEMPTED"]
     assert 5 <= len(ended) <= 7, "as many as were owed, and hardly more"
