@@ -10,7 +10,7 @@ import psutil
 import psycopg
 
 from benchmarks.stack import REPO, BenchStack, cpu_s, job, stack
-from controlplane.rm.kernels import COMPILE_MAX_S, cache_folder
+from controlplane.kernels import COMPILE_MAX_S, cache_folder
 
 SUB_CLUSTER = "east"  # the first one that `up` makes
 JOB_TASKS = 1_000_000  # as many as one job may have

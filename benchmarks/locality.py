@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.snapshots import R, one_queue
 from benchmarks.stack import percentile
-from controlplane.rm.kernels import compile_now
+from controlplane.kernels import compile_now
 from scheduler.core.snapshot import Memo
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round

@@ -6,7 +6,6 @@ on the node with the least left over.
 """
 
 import argparse
-import csv
 import os
 import time
 from pathlib import Path
@@ -15,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.snapshots import one_queue
-from controlplane.rm.kernels import compile_now
+from controlplane.kernels import compile_now
 from scheduler.core.snapshot import Fill, Memo
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
+from simulator.workloads import openb
 
 BATCH = 100  # pods that arrive between two rounds
 ASKED = 1.5  # times the cluster's GPUs, in all
@@ -26,14 +26,11 @@ ASKED = 1.5  # times the cluster's GPUs, in all
 
 def load(folder: Path) -> tuple[np.ndarray, list[str], np.ndarray, list[frozenset[str]]]:
     """Capacities (n, 3), GPU models of the nodes, pods (p, 3) in order of arrival, models each pod accepts."""
-    with (folder / "openb_node_list_all_node.csv").open() as f:
-        nodes = list(csv.DictReader(f))
-    with (folder / "openb_pod_list_default.csv").open() as f:
-        pods = sorted(csv.DictReader(f), key=lambda p: float(p["creation_time"]))
-    capacity = np.array([[int(n["memory_mib"]), int(n["cpu_milli"]), int(n["gpu"])] for n in nodes], np.int64)
-    shapes = np.array([[int(p["memory_mib"]), int(p["cpu_milli"]), int(p["num_gpu"])] for p in pods], np.int64)
-    accepted = [frozenset(x for x in p["gpu_spec"].split("|") if x) for p in pods]
-    return capacity, [n["model"] for n in nodes], shapes, accepted
+    nodes = openb.machines(folder / "openb_node_list_all_node.csv")
+    pods = openb.pods(folder / "openb_pod_list_default.csv")
+    capacity = np.array([[n.memory_mib, n.vcores_milli, n.gpus] for n in nodes], np.int64)
+    shapes = np.array([[p.memory_mib, p.vcores_milli, p.gpus] for p in pods], np.int64)
+    return capacity, [n.labels.get(openb.LABEL, "") for n in nodes], shapes, [frozenset(p.models) for p in pods]
 
 
 def stream(capacity: np.ndarray, shapes: np.ndarray) -> np.ndarray:

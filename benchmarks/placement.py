@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.snapshots import R, prefer, queue_tree
-from controlplane.rm.kernels import compile_now
+from controlplane.kernels import compile_now
 from scheduler.core.snapshot import AXIS, Asks, Jobs, Memo, Nodes, Snapshot, Users
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round

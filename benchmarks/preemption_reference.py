@@ -105,8 +105,15 @@ class Plain:
         self.size, self.queue = self.live.shape.tolist(), s.ask_queue.tolist()
         self._books()
         self.taken = [0] * len(s.axis)
-        for group in self._groups():
-            self._serve(group)
+        n = len(self.live.id)
+        self.master = [False] * n if self.live.last is None else self.live.last.tolist()
+        self.refused = False  # whether the bound of the round let one stay that is no master
+        order, groups = cheapest_first(self.live), self._groups(self._asking())
+        for group in groups:
+            self._serve(group, [x for x in order if not self.master[x]])
+        if any(self.master) and not self.refused:
+            for group in groups:
+                self._serve(group, sorted(order, key=lambda x: self.master[x]))
 
     def _capacity(self) -> Vector:
         nodes = self.s.nodes
@@ -135,18 +142,22 @@ class Plain:
         self.alive = np.bincount(self.live.queue, minlength=q).tolist()
         self.starving = [max(row) <= 0 for row in s.queues.used.tolist()]
 
-    def _groups(self) -> list[list[int]]:
-        """Asks of one shape and mask; the queue that lacks most of its ideal first."""
+    def _asking(self) -> list[int]:
+        """Asks of queues that are owed something; the queue that lacks most of its ideal first."""
 
         def lack(q: int) -> float:
-            return max(o / i if i > 0 else 0.0 for o, i in zip(self.owed[q], self.ideal[q], strict=True))
+            return max(o / max(i, LITTLE) for o, i in zip(self.owed[q], self.ideal[q], strict=True))
 
         def rank(a: int) -> tuple[float, int, int, int]:
             return -lack(self.queue[a]), self.queue[a], -int(self.s.jobs.priority[self.s.asks.job[a]]), a
 
         asking = [a for a, n in enumerate(self.left) if n and max(self.owed[self.queue[a]]) > LITTLE]
+        return sorted(asking, key=rank)
+
+    def _groups(self, asking: list[int]) -> list[list[int]]:
+        """Those of one shape and mask together."""
         groups: dict[tuple[int, int], list[int]] = {}
-        for a in sorted(asking, key=rank):
+        for a in asking:
             groups.setdefault((int(self.s.asks.shape[a]), int(self.s.asks.mask[a])), []).append(a)
         return list(groups.values())
 
@@ -166,13 +177,21 @@ class Plain:
             return False
         if self.wants(a) == "exception" and self.alive[p] - sum(self.live.queue[y] == p for y in paid) <= 1:
             return False
-        if self.chosen:
-            for k in self.resources:
-                bound = np.floor(self.policy.per_round * self.capacity[k])
-                if self.taken[k] + sum(self.size[y][k] for y in paid) + self.size[x][k] > bound:
-                    return False
         debt = [self.debt[p][k] - sum(self.size[y][k] for y in paid if self.live.queue[y] == p) for k in self.resources]
-        return any(debt[k] > LITTLE and self.shape[a][k] and self.size[x][k] for k in self.resources)
+        if not any(debt[k] > LITTLE and self.shape[a][k] and self.size[x][k] for k in self.resources):
+            return False
+        return not self.chosen or not self.bounded(x, paid)
+
+    def bounded(self, x: int, paid: list[int]) -> bool:
+        """Whether x is more than the round may still take; a master also if that has let another than a master stay."""
+        if self.master[x] and self.refused:
+            return True
+        for k in self.resources:
+            bound = np.floor(self.policy.per_round * self.capacity[k])
+            if self.taken[k] + sum(self.size[y][k] for y in paid) + self.size[x][k] > bound:
+                self.refused = self.refused or not self.master[x]
+                return True
+        return False
 
     def fits(self, a: int, node: int, given: list[int]) -> bool:
         have = [self.room[node][k] + sum(self.size[x][k] for x in given) for k in self.resources]
@@ -195,17 +214,22 @@ class Plain:
         self.left[a] -= 1
         self.starving[q] = False
 
-    def _serve(self, group: list[int]) -> None:
-        """Ask after ask: where something is free, else where the candidates seen so far on a node make it fit."""
-        order = cheapest_first(self.live)
-        failed = ""
+    def _serve(self, group: list[int], order: list[int]) -> None:
+        """Ask after ask: where something is free, else where the candidates seen so far on a node make it fit.
+
+        An ask goes on in the order where the one before it was served. One
+        that is entitled begins anew after an exception, which passes over more.
+        """
+        failed, walk, last = "", Walk(order), ""
         for a in group:
             while self.wants(a):
-                if self._free(a):
-                    continue
-                hopeless = failed and (failed == "entitled" or self.wants(a) == "exception")
-                if hopeless or not self._victims(a, order):
-                    failed = failed or self.wants(a)
+                if failed and (failed == "entitled" or self.wants(a) == "exception"):
+                    break
+                if (last, self.wants(a)) == ("exception", "entitled"):
+                    walk = Walk(order)
+                last = self.wants(a)
+                if not self._free(a) and not self._victims(a, walk):
+                    failed = last
                     break
 
     def _free(self, a: int) -> bool:
@@ -215,24 +239,42 @@ class Plain:
                 return True
         return False
 
-    def _victims(self, a: int, order: list[int]) -> bool:
-        seen: dict[int, list[int]] = {}
-        for x in order:
-            node = int(self.live.node[x])
-            if not self.usable(a, node) or not self.eligible(a, x, []):
-                continue
-            seen.setdefault(node, []).append(x)
-            paid: list[int] = []
-            for y in seen[node]:
-                if self.eligible(a, y, paid):
-                    paid.append(y)
-            if self.fits(a, node, paid):
-                for y in paid[::-1]:  # the most valuable stay where they can
-                    if self.fits(a, node, [z for z in paid if z != y]):
-                        paid.remove(y)
-                self.place(a, node, paid)
-                return True
-        return False
+    def _victims(self, a: int, walk: "Walk") -> bool:
+        while not self._gathered(a, walk):
+            if not walk.ahead:
+                return False
+            x = walk.ahead.pop(0)
+            walk.node = int(self.live.node[x])
+            if self.usable(a, walk.node) and self.eligible(a, x, []):
+                walk.seen.setdefault(walk.node, []).append(x)
+            else:
+                walk.node = -1
+        return True
+
+    def _gathered(self, a: int, walk: "Walk") -> bool:
+        """Whether those seen on the node at hand make room for ask a; those who then cannot pay are passed over."""
+        seen, paid = walk.seen.get(walk.node, []), list[int]()
+        if not seen or not self.fits(a, walk.node, seen):
+            return False
+        for y in seen:
+            if self.eligible(a, y, paid):
+                paid.append(y)
+        if not self.fits(a, walk.node, paid):
+            walk.seen[walk.node] = paid
+            return False
+        for y in paid[::-1]:  # the most valuable stay where they can
+            if self.fits(a, walk.node, [z for z in paid if z != y]):
+                paid.remove(y)
+        self.place(a, walk.node, paid)
+        walk.seen[walk.node] = [y for y in seen if y not in paid]
+        return True
+
+
+class Walk:
+    """How far down the order a group of asks has come, and what it has seen, by node."""
+
+    def __init__(self, order: list[int]):
+        self.ahead, self.seen, self.node = list(order), dict[int, list[int]](), -1
 
 
 def cheapest_first(live: Running) -> list[int]:

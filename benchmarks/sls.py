@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.snapshots import one_queue
-from controlplane.rm.kernels import compile_now
+from controlplane.kernels import compile_now
 from scheduler.core.snapshot import Memo
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round

@@ -39,6 +39,12 @@ class BenchStack:
     def database_url(self) -> str:
         return self.home.environment(self.home.secrets(), self.home.ports())["DATABASE_URL"]
 
+    def store_environ(self) -> dict[str, str]:
+        """The environment of a process of ours that knows the stack's stores."""
+        stores = self.home.environment(self.home.secrets(), self.home.ports())
+        django = {"DJANGO_SETTINGS_MODULE": "controlplane.settings", "PYTHONPATH": str(REPO)}
+        return os.environ | self.environ | stores | django
+
     def processes(self) -> dict[str, list[psutil.Process]]:
         """Process name -> it and everything below it; the guard and the supervisor count as ``supervisor``."""
         state = read_json(self.home.state)

@@ -21,7 +21,6 @@ from client.answers import (
     Node,
     Output,
     Overview,
-    Policy,
     Queue,
     QueueRight,
     SubCluster,
@@ -29,6 +28,15 @@ from client.answers import (
 )
 from client.api import Client
 from client.errors import FieldError, HydraError, InvalidJob, Problem, Unreachable
+from client.policyanswers import (
+    Policy,
+    PolicyChange,
+    PolicyDiff,
+    PolicyOverride,
+    PolicyPlan,
+    Proposal,
+    Pushed,
+)
 
 __all__ = [
     "Artifact",
@@ -50,7 +58,13 @@ __all__ = [
     "Output",
     "Overview",
     "Policy",
+    "PolicyChange",
+    "PolicyDiff",
+    "PolicyOverride",
+    "PolicyPlan",
     "Problem",
+    "Proposal",
+    "Pushed",
     "Queue",
     "QueueRight",
     "SubCluster",

@@ -56,6 +56,7 @@ class Explanation:
     pending: int = 0
     as_of: datetime | None = None
     reason: dict[str, Any] | None = None
+    elsewhere: list[dict[str, Any]] = field(default_factory=list)  # what of it waits in other sub-clusters, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,22 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A port on which a task serves. ``healthy`` is None before the first verdict and without a health check."""
+
+    group: str
+    index: int
+    name: str
+    host: str
+    port: int
+    proxy: str  # path on the server, under which it passes requests on
+    container: str
+    node: str = ""
+    healthy: bool | None = None
+    checked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """A file that a task left behind under a name its group gives."""
 
@@ -205,19 +222,6 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """A version of the policy document; lists of versions come without the document."""
-
-    version: int
-    parent: int | None = None
-    active: bool = False
-    author: str | None = None  # none: the system
-    at: datetime | None = None
-    message: str = ""
-    document: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class QueueRight:
     """``source``: grant, which operators can withdraw, or policy, an access list of the document in force."""
 
@@ -251,15 +255,20 @@ class Node:
     duty_at: datetime | None = None
     duty_by: str | None = None
     drained: bool = False  # it was to be emptied, and is
+    sub_cluster_state: str = "running"  # draining: it is emptied with its sub-cluster
     maintenance: dict[str, Any] | None = None  # the present or next window
 
     @property
     def shown_state(self) -> str:
         """Its state; of a node that is up, what operators have made of that."""
-        if self.state != "UP" or (self.duty == "in_service" and not (self.maintenance or {}).get("active")):
+        leaves = self.sub_cluster_state == "draining"
+        kept = leaves or bool((self.maintenance or {}).get("active"))
+        if self.state != "UP" or (self.duty == "in_service" and not kept):
             return self.state
         if self.drained:
             return "DRAINED"
+        if leaves and self.duty in ("in_service", "cordoned"):
+            return "DRAINING"
         words = {"cordoned": "CORDONED", "draining": "DRAINING", "decommissioned": "LEAVING"}
         return words.get(self.duty, "MAINTENANCE")
 
@@ -337,8 +346,17 @@ class SubCluster:
     leader: str | None = None
     epoch: int | None = None
     lease_ok: bool | None = None
+    lease_age_s: float | None = None  # since its leader last renewed
+    message: str = ""  # the operator's
+    state_at: datetime | None = None
+    state_by: str | None = None
+    deadline: datetime | None = None  # of a drain
+    waits_for: list[str] = field(default_factory=list)  # what a joining one lacks
+    left: dict[str, int] | None = None  # what still keeps a draining one
+    load: dict[str, Any] | None = None  # what its leader last said of its open nodes
+    shares: dict[str, Any] | None = None  # version and age of what the GPG assigned
     nodes: dict[str, int] = field(default_factory=dict)  # node state -> number
-    duties: dict[str, int] = field(default_factory=dict)  # open (takes containers), cordoned, draining -> number
+    duties: dict[str, int] = field(default_factory=dict)  # open (up, takes containers), closed (up), cordoned, draining
     capacity: Amounts = field(default_factory=dict)
     allocated: Amounts = field(default_factory=dict)
     used: Amounts = field(default_factory=dict)
@@ -351,6 +369,7 @@ class SubCluster:
     round_ms: float | None = None
     rounds_per_s: float | None = None
     placed_per_s: float | None = None
+    ended_per_s: float | None = None
     policy_version: int | None = None
     summary_age_s: float | None = None
 
@@ -363,6 +382,7 @@ class Overview:
     at: float | None = None  # seconds since 1970
     policy_version: int | None = None
     nodes: dict[str, int] = field(default_factory=dict)  # node state -> number
+    duties: dict[str, int] = field(default_factory=dict)  # as of a sub-cluster
     capacity: Amounts = field(default_factory=dict)
     allocated: Amounts = field(default_factory=dict)
     used: Amounts = field(default_factory=dict)

@@ -20,10 +20,12 @@ from urllib.parse import parse_qs, quote, urlsplit
 import httpx
 
 from client import answers, jobfile
+from client.accounts import AccountCalls
 from client.answers import (
     Artifact,
     Container,
     DrainPreview,
+    Endpoint,
     Event,
     Job,
     JobExplanation,
@@ -34,13 +36,20 @@ from client.answers import (
     Node,
     Output,
     Overview,
-    Policy,
     Queue,
     QueueRight,
     SubCluster,
     Task,
 )
+from client.comparison import ComparisonCalls
 from client.errors import HydraError, client_error
+from client.jobcalls import JobCalls
+from client.policycalls import PolicyCalls
+from client.queuecalls import QueueCalls
+from client.rollouts import RolloutCalls
+from client.series import SeriesCalls
+from client.simulations import SimulationCalls
+from client.subclusters import SubClusterCalls
 from client.transport import Transport
 
 T = TypeVar("T")
@@ -53,7 +62,17 @@ _BLOCK_BYTES = 256 * 1024
 _POLL_MIN_S, _POLL_MAX_S = 0.1, 1.0
 
 
-class Client:
+class Client(
+    JobCalls,
+    PolicyCalls,
+    RolloutCalls,
+    SubClusterCalls,
+    ComparisonCalls,
+    AccountCalls,
+    QueueCalls,
+    SeriesCalls,
+    SimulationCalls,
+):
     """One server and one account. Safe to use from several threads; close it, or use it in ``with``."""
 
     def __init__(self, url: str, token: str | None = None, *, timeout_s: float = 30.0, retry_s: float = 30.0) -> None:
@@ -118,7 +137,7 @@ class Client:
         return answers.read(JobExplanation, self._get(f"/jobs/{job_id}/explain"))
 
     def jobs(self, *, page_size: int = 100, **filters: str | None) -> Iterator[Job]:
-        """Newest first. Filters: state, queue, owner, tag, name, kind."""
+        """Newest first. Filters: state, queue, owner, tag, name, kind, since, until (ISO 8601), order."""
         return self._pages("/jobs", Job, {**filters, "page_size": page_size})
 
     def wait(
@@ -179,6 +198,10 @@ class Client:
     def outputs(self, job_id: int) -> Iterator[Output]:
         """The files that the job's tasks have left behind, each task's valid attempt only."""
         return self._pages(f"/jobs/{job_id}/outputs", Output, {"page_size": 500})
+
+    def endpoints(self, job_id: int) -> Iterator[Endpoint]:
+        """Where the job's tasks serve, now."""
+        return self._pages(f"/jobs/{job_id}/endpoints", Endpoint, {"page_size": 500})
 
     # -- logs ---------------------------------------------------------------------------------------------------
 
@@ -341,30 +364,7 @@ class Client:
     def overview(self) -> Overview:
         return answers.read(Overview, self._get("/overview"))
 
-    # -- policy and rights, for operators --------------------------------------------------------------------------
-
-    def policy(self, version: int | None = None) -> Policy:
-        """The policy in force, or that version of it, with its document."""
-        return answers.read(Policy, self._get("/policy", {"version": version}))
-
-    def policy_versions(self) -> Iterator[Policy]:
-        """Newest first, without their documents."""
-        return self._pages("/policy/versions", Policy, {})
-
-    def validate_policy(self, document: Spec) -> int:
-        """Number of queues of a document the server finds right; ``HydraError`` names everything wrong."""
-        body = {"document": document}
-        answer = self._transport.request("POST", f"{PREFIX}/policy/validate", json=body, repeatable=True)
-        return int(answer.json()["queues"])
-
-    def apply_policy(self, document: Spec, message: str, *, parent: int | None = None, force: bool = False) -> Policy:
-        """Put a document in force everywhere.
-
-        ``parent``: the version it was made from; refused (412) when another one
-        is in force by now. ``force``: remove queues although jobs live in them.
-        """
-        body = {"document": document, "message": message, "parent": parent, "force": force}
-        return answers.read(Policy, self._transport.request("POST", f"{PREFIX}/policy", json=body).json())
+    # -- rights, for operators -------------------------------------------------------------------------------------
 
     def queue_rights(self, path: str) -> list[QueueRight]:
         return list(self._pages(f"/queues/{quote(path, safe='')}/rights", QueueRight, {}))

@@ -12,7 +12,24 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from client.commands import account, cluster, data, explain, jobs, nodes, policy
+from client.commands import (
+    account,
+    accounts,
+    cluster,
+    compare,
+    data,
+    endpoints,
+    explain,
+    jobs,
+    nodes,
+    policy,
+    queues,
+    replay,
+    rollouts,
+    series,
+    subclusters,
+    views,
+)
 from client.commands.common import Settings
 from client.errors import HydraError, Unreachable
 from client.screen import fail, say
@@ -59,5 +76,22 @@ def main(
     ctx.obj = Settings(context, url or None, token or None)
 
 
-for _part in (jobs, explain, data, cluster, nodes, policy, account):
+for _part in (
+    jobs,
+    views,
+    explain,
+    data,
+    endpoints,
+    cluster,
+    queues,
+    subclusters,
+    compare,
+    series,
+    nodes,
+    policy,
+    rollouts,
+    replay,
+    account,
+    accounts,
+):
     _part.register(app)

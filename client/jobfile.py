@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+import hydra
 from client import spec as spec_rules
 from client import yamltext
 from client.errors import FieldError, InvalidJob
@@ -76,11 +77,20 @@ def pack(spec: dict[str, Any], base: Path) -> Packed:
     if wrong:
         raise InvalidJob(wrong)
     result = deepcopy(spec)
+    if isinstance(result.get("master"), dict):
+        _bring_sdk(result["master"])
     uploads: dict[str, LocalFile] = {}
     for holder, _ in _holders(result):
         if "files" in holder:
             holder["files"] = [packed for entry in holder["files"] for packed in _pack_entry(entry, base, uploads)]
     return Packed(result, list(uploads.values()))
+
+
+def _bring_sdk(master: dict[str, Any]) -> None:
+    """An application master finds the package ``hydra`` in its work folder, unless the job brings its own."""
+    files = master.setdefault("files", [])
+    if not any(entry["path"].split("/")[0] == "hydra" for entry in files):
+        files.append({"path": "hydra", "source": str(Path(hydra.__file__).resolve().parent)})
 
 
 def read_file(source: Path) -> LocalFile:
@@ -118,8 +128,10 @@ def _files_of(source: Path) -> list[Path]:
 
 
 def _holders(spec: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Whatever may have ``files``: the job and its groups, each with its name in error messages."""
+    """Whatever may have ``files``: the job, its master and its groups, each with its name in error messages."""
     yield spec, ""
+    if isinstance(spec.get("master"), dict):
+        yield spec["master"], "master."
     groups = spec.get("groups")
     for number, group in enumerate(groups if isinstance(groups, list) else []):
         if isinstance(group, dict):

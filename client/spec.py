@@ -55,6 +55,20 @@ class Locality(_Part):
     relax: bool = True
 
 
+class PortSpec(_Part):
+    name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=32)
+
+
+class HealthCheck(_Part):
+    port: str
+    http: str | None = Field(default=None, pattern=r"^/", max_length=255)
+    tcp: bool = False
+    interval_s: float = Field(default=10, ge=1)
+    timeout_s: float = Field(default=3, ge=0.1)
+    start_s: float = Field(default=30, ge=0)
+    failures: int = Field(default=3, ge=1)
+
+
 class GroupSpec(_Part):
     name: GroupName
     count: int = Field(default=1, ge=1)
@@ -75,22 +89,44 @@ class GroupSpec(_Part):
     partition: str | None = Field(default=None, max_length=63)
     placement: Literal["spread", "pack"] | None = None
     gang: bool = False
+    parallelism: int = Field(default=0, ge=0)
     estimated_duration_s: float | None = Field(default=None, ge=0)
+    ports: list[PortSpec] = Field(default=[], max_length=16)
+    health_check: HealthCheck | None = None
+
+
+class MasterSpec(_Part):
+    command: list[str] | str = Field(min_length=1)
+    shell: bool = False
+    resources: Resources = Resources()
+    env: dict[str, str] = {}
+    files: list[FileSpec] = []
+    outputs: list[OutputSpec] = []
+    retries: int = Field(default=1, ge=0)
+    timeout_s: int = Field(default=0, ge=0)
+    grace_s: float = Field(default=5, ge=0)
+    locality: Locality = Locality()
+    node_labels: str = ""
+    partition: str | None = Field(default=None, max_length=63)
+    ports: list[PortSpec] = Field(default=[], max_length=16)
+    health_check: HealthCheck | None = None
 
 
 class JobSpec(_Part):
     name: JobName
-    kind: Literal["batch", "service"] = "batch"
+    kind: Literal["batch", "service", "application"] = "batch"
     queue: str | None = None
     priority: int | None = Field(default=None, ge=-500, le=499)
     tags: list[str] = []
     files: list[FileSpec] = []
-    groups: list[GroupSpec] = Field(min_length=1)
+    groups: list[GroupSpec] = []
+    master: MasterSpec | None = None
 
 
 _MODELS: dict[str, type[_Part]] = {
     "files": FileSpec, "inputs": InputSpec, "outputs": OutputSpec, "groups": GroupSpec,
     "resources": Resources, "locality": Locality,
+    "ports": PortSpec, "health_check": HealthCheck, "master": MasterSpec,
 }  # fmt: skip
 
 
@@ -101,7 +137,7 @@ def problems(spec: dict[str, Any], *, unknown: bool = True) -> list[FieldError]:
     except ValidationError as error:
         found = [e for e in error.errors() if unknown or e["type"] != "extra_forbidden"]
         return _once([_field_error(dict(e)) for e in found])
-    return [*_commands(job), *_references(job)]
+    return _parts(job) or [*_commands(job), *_references(job)]
 
 
 def _field_error(error: dict[str, Any]) -> FieldError:
@@ -142,13 +178,28 @@ def _once(errors: list[FieldError]) -> list[FieldError]:
     return list({(e.field, e.message): e for e in errors}.values())
 
 
+def _parts(job: JobSpec) -> list[FieldError]:
+    """Whether the job has what its kind needs, and nothing else."""
+    if job.kind == "application":
+        if job.master is None:
+            return [FieldError("master", "an application needs a master", "Add its command")]
+        if job.groups:
+            return [FieldError("groups", "an application's master asks for its groups", "Remove them")]
+    elif job.master is not None:
+        return [FieldError("master", f"a job of kind {job.kind} has no master", "Remove it, or use kind: application")]
+    elif not job.groups:
+        return [FieldError("groups", "there is none", "Give at least 1")]
+    return []
+
+
 def _commands(job: JobSpec) -> list[FieldError]:
     wrong = []
-    for number, group in enumerate(job.groups):
+    of_master: list[tuple[str, MasterSpec | GroupSpec]] = [("master", job.master)] if job.master else []
+    for where, group in [*of_master, *((f"groups.{number}", group) for number, group in enumerate(job.groups))]:
         if isinstance(group.command, str) and not group.shell and len(group.command.split()) > 1:
             wrong.append(
                 FieldError(
-                    f"groups.{number}.command",
+                    f"{where}.command",
                     "one string is a script for a shell",
                     "Write a list of words, or add shell: true",
                 )

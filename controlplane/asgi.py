@@ -1,4 +1,4 @@
-"""ASGI entry: HTTP to Django, WebSockets to the dashboard's consumers."""
+"""ASGI entry: pages of jobs to the tracking proxy, HTTP to Django, WebSockets to the dashboard's consumers."""
 
 import os
 
@@ -12,15 +12,12 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from controlplane.router.http import HttpHandler  # noqa: E402 - needs the apps that the line above has loaded
+from controlplane.router.proxy.app import Proxy  # noqa: E402
 
 try:
     from controlplane.dashboard.routing import websocket_urlpatterns
 except ModuleNotFoundError:
     websocket_urlpatterns = []
 
-application = ProtocolTypeRouter(
-    {
-        "http": HttpHandler(),
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
-    }
-)
+proxy = Proxy(HttpHandler(), AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))))
+application = ProtocolTypeRouter({"http": proxy, "websocket": proxy})

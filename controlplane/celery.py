@@ -1,6 +1,7 @@
 """The Celery application: it starts duties and nothing else. What it loses, doubles or delays, it starts again."""
 
 import os
+from typing import Any
 
 from celery import Celery
 from celery.signals import task_postrun, task_prerun
@@ -10,8 +11,19 @@ from django.db import close_old_connections
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 OFFER_EVERY_S = 1.0
+BURY_EVERY_S = 2.0
 RETIRE_EVERY_S = 2.0
+ROLLOUTS_EVERY_S = 1.0
+OVERRIDES_EVERY_S = 1.0
+SERIES_EVERY_S = 5.0
+SIMULATIONS_EVERY_S = 1.0
 HOUSEKEEPING_EVERY_S = 3600.0
+
+
+def _duty(task: str, every_s: float, expires_s: float) -> dict[str, Any]:
+    """``expires_s``: one that nobody took for so long is not started any more."""
+    return {"task": task, "schedule": every_s, "options": {"queue": "control", "expires": expires_s}}
+
 
 app = Celery("hydra", fixups=[], set_as_current=True)  # no Django fixup: it runs every system check at each start
 app.conf.update(
@@ -34,23 +46,16 @@ app.conf.update(
     broker_connection_max_retries=None,
     broker_transport_options={"socket_keepalive": True, "health_check_interval": 10},
     enable_utc=True,
-    imports=["controlplane.duties", "controlplane.rm.tasks"],
+    imports=["controlplane.duties", "controlplane.rm.tasks", "controlplane.gpg.tasks", "controlplane.whatif.tasks"],
     beat_schedule={
-        "offer free posts": {
-            "task": "rm.offer",
-            "schedule": OFFER_EVERY_S,
-            "options": {"queue": "control", "expires": 2 * OFFER_EVERY_S},
-        },
-        "retire empty nodes": {
-            "task": "control.retire",
-            "schedule": RETIRE_EVERY_S,
-            "options": {"queue": "control", "expires": 2 * RETIRE_EVERY_S},
-        },
-        "housekeeping": {
-            "task": "control.housekeeping",
-            "schedule": HOUSEKEEPING_EVERY_S,
-            "options": {"queue": "control", "expires": HOUSEKEEPING_EVERY_S / 2},
-        },
+        "offer free posts": _duty("rm.offer", OFFER_EVERY_S, 2 * OFFER_EVERY_S),
+        "bury lost sub-clusters": _duty("rm.bury", BURY_EVERY_S, 2 * BURY_EVERY_S),
+        "policy rollouts": _duty("policy.rollouts", ROLLOUTS_EVERY_S, 2 * ROLLOUTS_EVERY_S),
+        "retire empty nodes": _duty("control.retire", RETIRE_EVERY_S, 2 * RETIRE_EVERY_S),
+        "policy overrides": _duty("policy.overrides", OVERRIDES_EVERY_S, 2 * OVERRIDES_EVERY_S),
+        "offer simulations": _duty("whatif.offer", SIMULATIONS_EVERY_S, 2 * SIMULATIONS_EVERY_S),
+        "history over time": _duty("control.series", SERIES_EVERY_S, SERIES_EVERY_S),
+        "housekeeping": _duty("control.housekeeping", HOUSEKEEPING_EVERY_S, HOUSEKEEPING_EVERY_S / 2),
     },
 )
 

@@ -2,15 +2,17 @@
 
 A hint is ``{"type": "hint", "topics": [...]}`` to the Channels group
 ``hints``; whoever shows a topic then reads it again from the StateStore.
-Topics: ``overview``, ``jobs``, ``job:<id>``, ``nodes``, ``queues``. One
-background thread sends, coalesced, so that a caller never waits for Redis.
+Topics: ``overview``, ``jobs``, ``jobs:<owner>`` for lists of nothing but one
+account's jobs, ``job:<id>``, ``nodes``, ``queues``, ``policy``. One background
+thread sends, coalesced, so that a caller never waits for Redis.
 """
 
 import asyncio
+import atexit
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from channels.layers import get_channel_layer
 
@@ -18,7 +20,9 @@ log = logging.getLogger(__name__)
 
 GROUP = "hints"
 COALESCE_S = 0.05
-MAX_TOPICS = 500  # more changed jobs than this in one go are told as "jobs" alone
+END_MAX_S = 3.0
+MAX_TOPICS = 500  # more than this in one go are told as "jobs" of everybody
+EVERYBODYS = "jobs:*"
 
 
 class _Sender:
@@ -28,32 +32,43 @@ class _Sender:
         self._topics: set[str] = set()
         self._lock = threading.Lock()
         self._wake = threading.Event()
+        self._ending = False
         self._thread: threading.Thread | None = None
 
     def add(self, topics: Iterable[str]) -> None:
         with self._lock:
             self._topics.update(topics)
             if self._thread is None or not self._thread.is_alive():
+                if self._thread is None:
+                    atexit.register(self.end)
                 self._thread = threading.Thread(target=self._run, name="hints", daemon=True)
                 self._thread.start()
         self._wake.set()
+
+    def end(self) -> None:
+        """Send what is left and stop: an interpreter that ends under a thread inside a C extension may abort."""
+        self._ending = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(END_MAX_S)
 
     def _take(self) -> list[str]:
         with self._lock:
             topics, self._topics = self._topics, set()
         if len(topics) > MAX_TOPICS:
-            topics = {t for t in topics if not t.startswith("job:")} | {"jobs"}
+            topics = {t for t in topics if not t.startswith(("job:", "jobs:"))} | {"jobs", EVERYBODYS}
         return sorted(topics)
 
     def _run(self) -> None:
         # The thread waits, not the loop's executor: a daemon thread may be left behind when the process ends.
         loop = asyncio.new_event_loop()
-        while True:
+        while not self._ending:
             self._wake.wait()
             self._wake.clear()
             if topics := self._take():
                 loop.run_until_complete(self._send(topics))
-            time.sleep(COALESCE_S)  # what comes meanwhile goes out together
+            if not self._ending:
+                time.sleep(COALESCE_S)  # what comes meanwhile goes out together
 
     async def _send(self, topics: list[str]) -> None:
         layer = get_channel_layer()
@@ -73,15 +88,20 @@ def hint(*topics: str) -> None:
     _sender.add(topics)
 
 
-def job_changed(job_ids: Iterable[int]) -> None:
-    """Say that these jobs, and so the lists and the overview, may have changed."""
-    hint("jobs", "overview", *(f"job:{job_id}" for job_id in job_ids))
+def of_owner(owner: int) -> set[str]:
+    """Topics that concern a list of this account's jobs."""
+    return {f"jobs:{owner}", EVERYBODYS}
 
 
-def publish_round(sub_cluster: str, job_ids: Iterable[int] = ()) -> None:
-    """What an RM says after a committed round: the jobs it touched."""
-    topics = {f"job:{job_id}" for job_id in job_ids}
-    topics |= {"overview", f"sub-cluster:{sub_cluster}"}
-    if len(topics) > 2:
-        topics.add("jobs")
-    hint(*topics)
+def job_changed(owners: Mapping[int, int]) -> None:
+    """Say that these jobs, and so the lists and the overview, may have changed. owners: job -> whose it is.
+
+    An RM says so after a committed round, of the jobs it touched.
+    """
+    hint("overview", *_of_jobs(owners))
+
+
+def _of_jobs(owners: Mapping[int, int]) -> set[str]:
+    if not owners:
+        return set()
+    return {"jobs"} | {f"job:{job}" for job in owners} | {f"jobs:{owner}" for owner in owners.values()}

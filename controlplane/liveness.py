@@ -1,9 +1,10 @@
-"""Each process says every few seconds that it lives: a hash in Redis that expires. A hint for screens only."""
+"""Each process says every few seconds that it lives: a hash in Redis that expires. A hint, nothing more."""
 
 import os
 import socket
 import threading
 import time
+from contextlib import suppress
 
 import redis
 from django.conf import settings
@@ -13,22 +14,29 @@ from wire import keys
 
 EVERY_S = 5.0
 EXPIRES_S = 15
+FORGOTTEN_S = 3600
 
 
-def start(kind: str, name: str) -> None:
-    """Report from a thread of its own until the process ends. Without Redis it goes on trying."""
-    facts = {"pid": os.getpid(), "host": socket.gethostname(), "started_at": time.time()}
-    threading.Thread(target=_report, args=(keys.component(kind, name), facts), name="liveness", daemon=True).start()
+def start(kind: str, name: str, **more: str) -> None:
+    """Report, ``more`` included, from a thread of its own until the process ends. Without Redis it goes on trying."""
+    facts = {"pid": os.getpid(), "host": socket.gethostname(), "started_at": time.time()} | more
+    threading.Thread(target=_report, args=(kind, name, facts), name="liveness", daemon=True).start()
 
 
-def _report(key: str, facts: dict[str, int | float | str]) -> None:
+def _report(kind: str, name: str, facts: dict[str, int | float | str]) -> None:
     client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1)
+    key, member = keys.component(kind, name), f"{kind}:{name}"
     while not shutdown.requested.is_set():
+        now = time.time()
         try:
             pipe = client.pipeline(transaction=False)
-            pipe.hset(key, mapping=facts | {"at": time.time()})
+            pipe.hset(key, mapping=facts | {"at": now})
             pipe.expire(key, EXPIRES_S)
+            pipe.zadd(keys.components(), {member: now})
+            pipe.zremrangebyscore(keys.components(), 0, now - FORGOTTEN_S)
             pipe.execute()
         except redis.RedisError:
             pass  # the next one says it
         shutdown.requested.wait(EVERY_S)
+    with suppress(redis.RedisError):
+        client.zrem(keys.components(), member)  # it ends as it should: nobody need wonder

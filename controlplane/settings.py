@@ -79,12 +79,14 @@ INSTALLED_APPS = [
     "controlplane.policy",
     "controlplane.router",
     "controlplane.rm",
+    "controlplane.gpg",
+    "controlplane.whatif",
     "controlplane.dashboard",
     "controlplane.embedded",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "controlplane.router.static.static_files",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -143,6 +145,10 @@ REST_FRAMEWORK = {
         "controlplane.accounts.authentication.HashedTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
+    "DEFAULT_RENDERER_CLASSES": [
+        "controlplane.router.rendering.Json",
+        "rest_framework.renderers.BrowsableAPIRenderer",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
@@ -150,6 +156,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_RATES": {
         "user": env("HYDRA_RATE_USER", "600/s"),
         "anonymous": env("HYDRA_RATE_ANONYMOUS", "10/s"),
+        "master": env("HYDRA_RATE_MASTER", "50/s"),
         "login": env("HYDRA_RATE_LOGIN", "30/min"),
         "join": env("HYDRA_RATE_JOIN", "100/s"),
     },
@@ -164,6 +171,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SCHEMA_PATH_PREFIX_TRIM": False,
+    "POSTPROCESSING_HOOKS": [],  # words stay with the field they belong to: no names to invent for equal sets
 }
 
 # What the cluster does. Durations in seconds unless the name says otherwise.
@@ -175,12 +183,22 @@ HYDRA = {
     "max_disconnect_s": number("HYDRA_MAX_DISCONNECT_S", 600),  # a cut-off node stops its containers after this
     "container_lease_s": number("HYDRA_CONTAINER_LEASE_S", 7200),  # how long a grant may wait for its start
     "history_days": number("HYDRA_HISTORY_DAYS", 14),
+    "series_10s_hours": number("HYDRA_SERIES_10S_HOURS", 6),  # history over time, by its resolution
+    "series_1min_days": number("HYDRA_SERIES_1MIN_DAYS", 3),
+    "series_10min_days": number("HYDRA_SERIES_10MIN_DAYS", 60),
+    "series_nodes_hours": number("HYDRA_SERIES_NODES_HOURS", 24),  # a sample a minute of each node
+    "series_queues": int(number("HYDRA_SERIES_QUEUES", 200)),  # that have windows of 10 s; five times more of 1 min
+    "metrics_queues": int(number("HYDRA_METRICS_QUEUES", 200)),  # at /metrics, the largest shares first
     "log_days": number("HYDRA_LOG_DAYS", 7),
     "log_max_mib": number("HYDRA_LOG_MAX_MIB", 4),  # kept per stream and container
     "artifact_max_mib": number("HYDRA_ARTIFACT_MAX_MIB", 512),
     "artifact_days": number("HYDRA_ARTIFACT_DAYS", 14),  # unused ones are removed after this
     "max_tasks_per_job": number("HYDRA_MAX_TASKS_PER_JOB", 1_000_000),
     "max_live_jobs_per_user": number("HYDRA_MAX_LIVE_JOBS_PER_USER", 20_000),
+    "master_max_asks": int(number("HYDRA_MASTER_MAX_ASKS", 200)),  # of different ids, per application
+    "master_max_containers": int(number("HYDRA_MASTER_MAX_CONTAINERS", 10_000)),  # wanted or running at once
+    "master_grant_s": number("HYDRA_MASTER_GRANT_S", 30),  # a grant nobody launches is taken back after this
+    "proxy_answer_s": number("HYDRA_PROXY_ANSWER_S", 60),  # how long a job's page may take to begin its answer
     "check_invariants": flag("HYDRA_CHECK_INVARIANTS", False),  # after every round; for tests
     "lease_key_id": int(number("HYDRA_LEASE_KEY_ID", 1)),  # raise it to roll the keys; the previous one stays valid
 }

@@ -4,6 +4,8 @@ from django.urls import include, path
 
 from controlplane.dashboard import urls as dashboard
 from controlplane.router import urls
+from controlplane.router.proxy import PREFIX
+from controlplane.router.proxy.views import enter
 from controlplane.router.views import system
 from wire import nodeapi
 
@@ -12,6 +14,7 @@ urlpatterns = [
     path(nodeapi.PREFIX.strip("/") + "/", include(urls.node)),
     path("healthz", system.Healthz.as_view(schema=None)),
     path("metrics", system.Metrics.as_view(schema=None)),
+    path(f"{PREFIX.strip('/')}/<path:rest>", enter),
     path("", include(dashboard.urlpatterns)),
 ]
 handler400 = "controlplane.router.problems.bad_request"

@@ -1,5 +1,8 @@
 """A Celery worker in this process: takes free posts by itself, resigns at once when told to stop, notices when deaf.
 
+One that serves every sub-cluster listens for those that join later, too,
+without a restart.
+
 A worker may stay connected and yet consume nothing after the broker came back.
 So each one sends itself a message every few seconds; when the broker answers
 and no message has come for ``DEAF_S``, the process resigns its posts and ends,
@@ -7,6 +10,7 @@ and whoever supervises it starts a new one.
 """
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,28 +21,54 @@ from django.db import DatabaseError, close_old_connections
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
-from controlplane import duties, liveness, shutdown
+from controlplane import duties, heap, liveness, shutdown
 from controlplane.celery import app
 from controlplane.embedded import notify
-from controlplane.statestore import posts
+from controlplane.rm import balance
+from controlplane.statestore import bus, posts
 
 log = structlog.get_logger(__name__)
 
+# Many leaders may share the process: one with a short word to say waits no longer than this for each of the others.
+SWITCH_S = 0.001
 PULSE_EVERY_S = 4.0
 DEAF_S = 14.0  # of an answering broker
+DUTY_THREADS = 3  # offers, housekeeping, pulse
+EVERY = "*"  # what a worker says it serves that serves all sub-clusters
 RESIGN_S = 1.0  # what leaders get to give up their leases
 EX_TEMPFAIL = 75
+
+
+class Served:
+    """The queues a worker consumes. ``every``: also those of sub-clusters to come; ``listen`` has it consume one more.
+
+    ``listen`` is set once the worker is ready; it may be called from any thread.
+    """
+
+    def __init__(self, queues: list[str], every: bool = False) -> None:
+        self.names = set(queues)
+        self.every = every
+        self.listen: Callable[[str], object] | None = None
+
+    def look(self) -> None:
+        """Take in the sub-clusters that have come since. Raises ``DatabaseError``."""
+        if not self.every or self.listen is None:
+            return
+        for queue in sorted({f"rm.{name}" for name in posts.names()} - self.names):
+            log.info("a sub-cluster to serve", queue=queue)
+            self.listen(queue)
+            self.names.add(queue)
 
 
 class Pulse:
     """The messages a worker sends itself, and what follows when they stop coming; beside them, a look at free posts."""
 
     def __init__(
-        self, name: str, queues: list[str], every_s: float = PULSE_EVERY_S, deaf_s: float = DEAF_S,
+        self, name: str, served: Served, every_s: float = PULSE_EVERY_S, deaf_s: float = DEAF_S,
         end: Callable[[int], None] = os._exit,
     ) -> None:  # fmt: skip
-        self.queue = f"pulse.{name}"
-        self.queues = queues
+        self.name, self.queue = name, balance.own_queue(name)
+        self.served = served
         self.every_s, self.deaf_s, self.end = every_s, deaf_s, end
         self.heard_at = time.monotonic()
         self.answered_s = 0.0  # for how long the broker has answered without our hearing anything
@@ -57,7 +87,8 @@ class Pulse:
         while not shutdown.requested.wait(self.every_s):
             if not self.send():
                 continue
-            offer_own(self.queues)
+            offer_own(self.served)
+            even_out(self.name)
             if time.monotonic() - self.heard_at > self.every_s * 1.5:
                 self.answered_s += self.every_s
             if self.answered_s >= self.deaf_s:
@@ -76,28 +107,58 @@ class Pulse:
         return True
 
 
-def offer_own(queues: list[str]) -> None:
+def offer_own(served: Served) -> None:
     """Offer this worker the free posts it listens for, without waiting for beat; what fails now is done next time."""
     try:
         close_old_connections()
+        served.look()
         for sub_cluster_id, name in posts.free():
-            if f"rm.{name}" in queues:
+            if f"rm.{name}" in served.names:
                 app.send_task(duties.LEAD, args=[sub_cluster_id], queue=f"rm.{name}", expires=duties.OFFER_EXPIRES_S)
+        if "control" in served.names:
+            duties.offer_gpg()
+            duties.offer_simulations()
     except (DatabaseError, KombuError, RedisError, OSError) as problem:
         log.warning("could not look for free posts", problem=str(problem))
 
 
-def run(name: str, queues: list[str], threads: int) -> int:
-    """Work until SIGTERM. Returns the exit status."""
-    pulse = Pulse(name, queues)
+def even_out(name: str) -> None:
+    """Hand a sub-cluster over where this worker leads many more of them than another."""
+    try:
+        close_old_connections()
+        led = posts.led()
+    except DatabaseError as problem:
+        log.warning("could not look who leads what", problem=str(problem))
+        return
+    workers = [
+        balance.Worker(
+            other, None if said["serves"] == EVERY else frozenset(said["serves"].split(",")), float(said["started_at"])
+        )
+        for kind, other, said, _ in bus.processes() or []
+        if kind == "worker" and "serves" in said
+    ]
+    trusted = [worker for worker in workers if not balance.here.shuns(worker)]
+    if (found := balance.handover(name, led, trusted, time.time())) is not None:
+        balance.here.resign(*found)
+
+
+def run(name: str, queues: list[str], threads: int, every: bool = False) -> int:
+    """Work until SIGTERM. ``every``: for all sub-clusters, now and later. Returns the exit status."""
+    served = Served(queues, every)
+    pulse = Pulse(name, served)
     os.environ["HYDRA_WORKER"] = name
-    liveness.start("worker", name)
+    sys.setswitchinterval(SWITCH_S)
+    balance.here.most = threads - DUTY_THREADS
+    served_names = [queue.removeprefix("rm.") for queue in queues if queue.startswith("rm.")]
+    liveness.start("worker", name, serves=EVERY if every else ",".join(served_names))
 
     @worker_ready.connect(weak=False)
     def on_ready(**_: object) -> None:
+        heap.settle()
         notify.ready()
+        served.listen = lambda queue: worker.consumer.call_soon(worker.consumer.add_task_queue, queue)
         pulse.start()
-        offer_own(queues)
+        offer_own(served)
         if "control" in queues:
             duties.housekeeping.apply_async(queue="control", expires=60)
 

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from dataclasses import asdict
 from typing import NoReturn
 
 from nodemanager import cgroups, config, folders, limits, session
@@ -37,7 +36,7 @@ def lock(settings: config.Config) -> int:
 
 def identify(settings: config.Config, found: limits.Limits, http: Http, saved: Saved) -> Saved:
     """The saved session when it is this node's; else register, trying until it works."""
-    if saved.control_plane == settings.control_plane and saved.session.get("name") == settings.name:
+    if saved.control_plane == settings.control_plane and session.holds(saved.session, settings):
         try:
             http.authorization = session.authorization(session.parse(saved.session))
             return saved
@@ -52,7 +51,7 @@ def identify(settings: config.Config, found: limits.Limits, http: Http, saved: S
             time.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
     if saved.session.get("node_id") != fresh.node_id:
         saved.epoch = saved.generation = 0
-    saved.session = asdict(fresh) | {"name": settings.name}
+    saved.session = session.to_json(fresh, settings)
     saved.control_plane = settings.control_plane
     note("info", "registered", node_id=fresh.node_id, sub_cluster=fresh.sub_cluster)
     return saved

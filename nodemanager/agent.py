@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from nodemanager.config import Config
 from nodemanager.core import Core, Node
 from nodemanager.healthscript import HealthScript
 from nodemanager.http import Http, HttpError
-from nodemanager.lifecycle import Container, lease_to_json
-from nodemanager.limits import Limits, Where
+from nodemanager.lifecycle import Container
+from nodemanager.limits import Limits
 from nodemanager.link import Link
 from nodemanager.localize import Cache, Localizer
 from nodemanager.log import note
@@ -29,10 +28,11 @@ from nodemanager.logs import LogPusher
 from nodemanager.mailbox import Mailbox
 from nodemanager.runtimes import Happened
 from nodemanager.runtimes.process import ProcessRuntime
+from nodemanager.serving import Servers
 from nodemanager.state import SEQ_RESERVE, Saved, StateFile
 from nodemanager.transfers import Transfers
 from nodemanager.usage import Rates
-from wire import desired, keys, status, template
+from wire import desired, keys, policy, status, template
 from wire.ids import format_container
 from wire.nodeapi import Session
 from wire.states import NodeHealth
@@ -81,12 +81,14 @@ class Agent:
         self.logs = LogPusher(http, note)
         cache = Cache(config.dir / "cache", config.cache_mib << 20)
         self.transfers = Transfers(self, containers, Localizer(http, cache, self.stopping))
+        self.servers = Servers(config, self.core, self.selector, http, self.hear, time.monotonic)
         self.seq = max(saved.seq, int(clock.unix() * 1000))
         self.seq_reserved = 0
-        self.last_document = b""
+        self.last_document = self.last_policy = b""
         self.asking = self.ask_again = self.listed = False
         self.changed = self.persist = self.durable = False
-        self.published_at = self.heartbeat_at = self.health_at = self.report_at = self.tick_at = 0.0
+        self.published_at = self.health_at = self.report_at = self.tick_at = 0.0
+        self.heartbeat_at = self.ask_at = 0.0  # the next status, the next look at the document are due
         self.renewing = False
         self.renewed_at = float("-inf")
         self.fetching: set[bytes] = set()
@@ -123,6 +125,7 @@ class Agent:
             signal.signal(number, lambda *_: self.shut_down())
         self.logs.thread.start()
         self.script.start()
+        self.servers.start(self.pool)
         self.configure()  # what was valid last time; a control plane that hangs must not make this node silent
         self.renew()
         self.runtime.tend(time.monotonic())
@@ -146,7 +149,7 @@ class Agent:
 
     def _timeout(self) -> float:
         now = time.monotonic()
-        due = min(self.heartbeat_at, self.tick_at)
+        due = min(self.heartbeat_at, self.ask_at, self.tick_at)
         if self.changed:
             due = min(due, self.published_at + COALESCE_S)
         if not self.listed:
@@ -159,18 +162,19 @@ class Agent:
         if now >= self.tick_at:
             self.tick_at = now + min(1.0, self.heartbeat_s)
             self.runtime.tend(now)
+            self.servers.prober.tend(now)
             if self.listed:
                 self.link.tend(now)
                 self.hear(ev.Tick(now))
         if now >= self.health_at:
             self.health_at = now + HEALTH_S
             self._check_health()
-        if self.listed and now >= self.heartbeat_at:
-            self.heartbeat_at = now + self.heartbeat_s
+        if self.listed and (now >= self.heartbeat_at or (self.changed and now >= self.published_at + COALESCE_S)):
+            self.heartbeat_at = now + self.heartbeat_s  # any status is a heartbeat
             self.publish(now)
+        if self.listed and now >= self.ask_at:
+            self.ask_at = now + self.heartbeat_s
             self.ask()
-        elif self.listed and self.changed and now >= self.published_at + COALESCE_S:
-            self.publish(now)
         if self.persist:
             self._save()
         if now >= self.report_at:
@@ -202,6 +206,7 @@ class Agent:
     def _close(self) -> None:
         self.stopping.set()
         self.script.close()
+        self.servers.close()
         self.publish(time.monotonic())
         self._save()
         self.logs.close(3.0 if self.stop_containers else 1.0)
@@ -222,8 +227,8 @@ class Agent:
         self.persist = True
         self.durable |= instruction.durable
 
-    def do_report(self, _: ev.Report) -> None:
-        self.changed = True
+    def do_report(self, news: ev.Report) -> None:
+        self.changed |= not news.patient
 
     def do_note(self, instruction: ev.Note) -> None:
         note(instruction.level, instruction.text, **instruction.fields)
@@ -269,30 +274,12 @@ class Agent:
             self.transfers.remove(cid)  # forgotten while its files came
 
     def do_start(self, instruction: ev.Start) -> None:
-        container = self.held(instruction.container_id)
-        assert container.lease is not None
-        assert container.template is not None
-        name = format_container(container.container_id)
-        meta = {
-            "name": name,
-            "lease": lease_to_json(container.lease),
-            "grace_s": container.grace_s,
-            "outputs": [[o.name, o.path, o.optional] for o in container.template.outputs],
-        }
-        where = Where(self.config.name, self.config.rack, self.session.sub_cluster, self.config.path)
-        folder = str(self.folder(container.container_id))
-        self.runtime.start(
-            limits.order(
-                container.lease,
-                container.template,
-                config=self.config,
-                limits=self.limits,
-                folder=folder,
-                where=where,
-                meta=meta,
-            )
-        )
-        self.logs.watch(name, folder)
+        cid = instruction.container_id
+        folder = str(self.folder(cid))
+        token = self.transfers.tokens.pop(cid, "")
+        order = limits.order(self.held(cid), self.config, self.limits, folder, self.session.sub_cluster, token)
+        self.runtime.start(order)
+        self.logs.watch(format_container(cid), folder)
 
     def do_stop(self, instruction: ev.Stop) -> None:
         self.runtime.stop(instruction.container_id, instruction.grace_s)
@@ -320,7 +307,7 @@ class Agent:
         elif news.kind == "started":
             self.hear(ev.Started(cid, now))
         elif news.kind == "start_failed":
-            self.logs.end(format_container(cid), 0)
+            self.logs.end(format_container(cid), -1)  # its stderr says why
             self.hear(ev.StartFailed(cid, news.error, now))
         elif news.kind == "exit" and news.exit is not None:
             self.rates.forget(cid)
@@ -368,7 +355,7 @@ class Agent:
         note("info", "connected", redis=self.link.url)
         self.fetching.clear()
         self.asking = False
-        self.heartbeat_at = 0.0
+        self.heartbeat_at = self.ask_at = 0.0
 
     def denied(self, why: str) -> None:
         note("warning", "Redis refused this node; asking for its user to be restored", why=why)
@@ -381,9 +368,19 @@ class Agent:
         if self.asking:
             self.ask_again = True
             return
-        self.asking = True
-        key = keys.desired(self.session.sub_cluster_id, self.session.node_id)
-        self.link.send(self._document, "GET", key)
+        self.asking, self.ask_at = True, time.monotonic() + self.heartbeat_s
+        s, n = self.session.sub_cluster_id, self.session.node_id
+        self.link.send(self._answered, "MGET", keys.desired(s, n), keys.policy(s))
+
+    def _answered(self, answer: Any) -> None:
+        document, told = answer if isinstance(answer, list) else (answer, None)
+        self._document(document)
+        if isinstance(told, bytes) and told != self.last_policy and not self.finish:
+            self.last_policy = told
+            try:
+                self.hear(ev.PolicyTold(*policy.decode(told)))
+            except policy.PolicyError as error:
+                note("warning", "what names the policy version cannot be read", why=str(error))
 
     def _document(self, answer: Any) -> None:
         self.asking = False
@@ -456,7 +453,7 @@ class Agent:
         self.renewing = False
         if (fresh.node_id, fresh.sub_cluster_id) != (self.session.node_id, self.session.sub_cluster_id):
             note("warning", "registered as another node", was=self.session.node_id, now=fresh.node_id)
-            self.core.epoch = self.core.generation = 0
+            self.core.epoch = self.core.generation = self.core.policy_epoch = 0
             self.core.node.node_id, self.core.node.sub_cluster = fresh.node_id, fresh.sub_cluster_id
         if fresh != self.session:
             self.persist = self.durable = True
@@ -464,18 +461,18 @@ class Agent:
         self.core.node.max_disconnect_s = fresh.max_disconnect_s
         self.lease_keys = session.keys(fresh)
         self.heartbeat_s = self.config.heartbeat_s or fresh.heartbeat_s
-        self.last_document = b""
+        self.last_document = self.last_policy = b""
         self.configure()
         self.link.tend(time.monotonic())
 
     def configure(self) -> None:
         s = self.session
-        channel = keys.wake_channel(s.sub_cluster_id, s.node_id)
-        self.link.configure(s.redis_url, s.redis_user, s.credential, self.config.ca_file, channel)
+        channels = keys.wake_channel(s.sub_cluster_id, s.node_id), keys.policy_wake(s.sub_cluster_id)
+        self.link.configure(s.redis_url, s.redis_user, s.credential, self.config.ca_file, channels)
 
     def _save(self) -> None:
         self.seq_reserved = self.seq + SEQ_RESERVE
-        value = asdict(self.session) | {"name": self.config.name}
+        value = session.to_json(self.session, self.config)
         try:
             self.state.save(value, self.config.control_plane, self.core, self.seq_reserved, self.durable)
         except OSError as error:
@@ -492,6 +489,10 @@ DOES: dict[type, Callable[[Agent, Any], None]] = {
     ev.Kill: Agent.do_kill,
     ev.Collect: Agent.do_collect,
     ev.Forget: Agent.do_forget,
+    ev.FindPorts: lambda agent, instruction: agent.servers.find(instruction),
+    ev.Announce: lambda agent, instruction: agent.servers.announce(instruction),
+    ev.Withdraw: lambda agent, instruction: agent.servers.withdraw(instruction),
+    ev.Probe: lambda agent, instruction: agent.servers.probe(instruction),
     ev.Persist: Agent.do_persist,
     ev.Report: Agent.do_report,
     ev.Note: Agent.do_note,

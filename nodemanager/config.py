@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
+HOST = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -48,6 +49,8 @@ class Config:
     disk_reserve_mib: int = 256  # less free space than this makes the node unhealthy
     path: str = STANDARD_PATH  # PATH of the tasks
     cgroups: bool = True
+    advertise_host: str = ""  # where others reach the ports of this node's containers; none: the machine's name
+    ports: tuple[int, int] = (20_000, 29_999)  # first and last that containers are given
     health_script: tuple[str, ...] = ()  # a path, or a program and its arguments; none: no script
     health_interval_s: float = 60.0
     health_timeout_s: float = 20.0
@@ -106,6 +109,7 @@ def _convert(name: str, value: Any) -> Any:
         "heartbeat_s": float,
         "cgroups": bool,
         "health_script": tuple,
+        "ports": range,
         "health_interval_s": float,
         "health_timeout_s": float,
         "health_as_task_user": bool,
@@ -113,6 +117,8 @@ def _convert(name: str, value: Any) -> Any:
     try:
         if kind is tuple:
             return _words(value)
+        if kind is range:
+            return _range(value)
         if kind is dict:
             value = json.loads(value) if isinstance(value, str) else value
             cast = int if name == "extended" else str
@@ -121,7 +127,10 @@ def _convert(name: str, value: Any) -> Any:
             return value if isinstance(value, bool) else {"1": True, "0": False}[value]
         return kind(value)
     except (TypeError, ValueError, AttributeError, KeyError):
-        raise ConfigError(f"{name} is {value!r}; expected {getattr(kind, '__name__', 'a value')}") from None
+        expected = (
+            "two of 1024 to 65535, such as 20000-29999" if kind is range else getattr(kind, "__name__", "a value")
+        )
+        raise ConfigError(f"{name} is {value!r}; expected {expected}") from None
 
 
 def _words(value: Any) -> tuple[str, ...]:
@@ -131,6 +140,14 @@ def _words(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(word, str) and word and "\0" not in word for word in value):
         raise ValueError(value)
     return tuple(value)
+
+
+def _range(value: Any) -> tuple[int, int]:
+    """``20000-29999``: numbers of unprivileged ports."""
+    first, last = (int(text) for text in value.split("-"))
+    if not 1024 <= first <= last <= 65_535:
+        raise ValueError(value)
+    return first, last
 
 
 def _check(config: Config) -> None:
@@ -145,6 +162,8 @@ def _check(config: Config) -> None:
         raise ConfigError("health_interval_s and health_timeout_s must be more than 0")
     if config.health_script and not config.health_script[0].startswith("/"):
         raise ConfigError(f"health_script is {config.health_script[0]!r}; give the program's whole path")
+    if not HOST.fullmatch(config.advertise_host):
+        raise ConfigError(f"advertise_host is {config.advertise_host!r}; use a host name or an address, without a port")
     if config.gpus > 32:
         raise ConfigError(f"gpus is {config.gpus}; at most 32 devices are handed out on one node")
     socket_path = config.dir.absolute() / "run" / "supervisor.sock"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodemanager import events as ev
+from nodemanager.checks import Check
 from nodemanager.events import Exit, Instruction
 from nodemanager.lifecycle import TRANSITIONS, Container, Phase, by_order, from_meta, judge, report
 from wire.desired import WRITER_RM, Desired, Lease
@@ -16,7 +17,7 @@ from wire.ids import format_container
 from wire.states import ContainerReason as Reason
 from wire.states import ContainerState as State
 from wire.states import Want
-from wire.status import MAX_ENTRIES, NodeStatus
+from wire.status import MAX_ENTRIES, PATIENT_ENTRIES, NodeStatus
 from wire.template import Template
 
 TEMPLATE_WAIT_S = 30.0  # how long a missing template may stay missing
@@ -39,6 +40,7 @@ class Core:
     epoch: int = 0
     generation: int = 0
     policy_version: int = 0
+    policy_epoch: int = 0  # of the leader that named it
     containers: dict[int, Container] = field(default_factory=dict)
     templates: dict[bytes, Template] = field(default_factory=dict)
     health: int = 0
@@ -62,13 +64,25 @@ class Core:
         if (doc.epoch, doc.generation) <= (self.epoch, self.generation):
             return
         new_epoch = doc.epoch != self.epoch
-        self.epoch, self.generation, self.policy_version = doc.epoch, doc.generation, doc.policy_version
+        self.epoch, self.generation = doc.epoch, doc.generation
+        self.heed(doc.epoch, doc.policy_version)
         for container in list(self.containers.values()):
             if container.container_id not in doc.entries:
                 self.omit(container, event.at)
         for cid, want in doc.entries.items():
             self.entry(doc, cid, want, event)
-        self.out += [ev.Persist(durable=new_epoch), ev.Report()]
+        self.out += [ev.Persist(durable=new_epoch), self.progress()]
+
+    def on_policy(self, event: ev.PolicyTold) -> None:
+        if self.heed(event.epoch, event.version):
+            self.out.append(ev.Report())
+
+    def heed(self, epoch: int, version: int) -> bool:
+        """Whether this names a newer policy version than is known. It is said in every status, and that is all."""
+        newer = epoch >= self.epoch and (epoch, version) > (self.policy_epoch, self.policy_version)
+        if newer:
+            self.policy_epoch, self.policy_version = epoch, version
+        return newer
 
     def entry(self, doc: Desired, cid: int, want: int, event: ev.DesiredRead) -> None:
         known = self.containers.get(cid)
@@ -135,6 +149,7 @@ class Core:
         container.template = template
         container.grace_s = template.grace_s
         container.collects = bool(template.outputs)
+        container.check = Check(template.health_check) if template.health_check else None
         self.move(container, "template", Phase.LOCALIZING)
         self.out.append(ev.Localise(container.container_id))
 
@@ -147,6 +162,29 @@ class Core:
             self.move(container, "localise_failed", Phase.ENDED)
             self.end(container, State.FAILED, Reason.LOCALIZATION)
             return
+        if container.template and container.template.ports:
+            taken = frozenset(
+                p for c in self.containers.values() if c.live and c is not container for p in c.ports.values()
+            )
+            self.out.append(ev.FindPorts(container.container_id, len(container.template.ports), taken))
+        else:
+            self.start(container)
+
+    def on_ports(self, event: ev.PortsFound) -> None:
+        container = self.containers.get(event.container_id)
+        wanted = container.template.ports if container and container.template else []
+        if container is None or container.phase is not Phase.LOCALIZING or not wanted:
+            self.out.append(ev.Withdraw(event.container_id, tuple(event.ports)))
+            return
+        if event.error:
+            self.note("error", "no ports for it", container=event.container_id, why=event.error)
+            self.move(container, "localise_failed", Phase.ENDED)
+            self.end(container, State.FAILED, Reason.START)
+            return
+        container.ports = {p.name: number for p, number in zip(wanted, event.ports, strict=True)}
+        self.start(container)
+
+    def start(self, container: Container) -> None:
         self.move(container, "localised", Phase.STARTING)
         self.out.append(ev.Start(container.container_id))
 
@@ -157,6 +195,7 @@ class Core:
         container.started_at = event.at
         if container.phase is Phase.STARTING:
             self.move(container, "started", Phase.RUNNING)
+            self.announce(container)
 
     def on_start_failed(self, event: ev.StartFailed) -> None:
         container = self.containers.get(event.container_id)
@@ -217,13 +256,15 @@ class Core:
         container.state, container.reason = state, reason
         if exit_code is not None:
             container.exit_code = exit_code
+        if container.ports:
+            self.out.append(ev.Withdraw(container.container_id, tuple(container.ports.values())))
         self.out += [ev.Persist(), ev.Report()]
         self.forget_if_done(container)
 
     def forget_if_done(self, container: Container) -> None:
         if container.omitted and not container.live and container.container_id in self.containers:
             del self.containers[container.container_id]
-            self.out += [ev.Forget(container.container_id), ev.Persist(), ev.Report()]
+            self.out += [ev.Forget(container.container_id), ev.Persist(), self.progress()]
             self.drop_template(container.lease)
 
     def drop_template(self, lease: Lease | None) -> None:
@@ -264,6 +305,8 @@ class Core:
             self.move(container, "adopt", Phase.RUNNING)
         elif container.phase is Phase.STOPPING:
             self.out.append(ev.Stop(container.container_id, container.grace_s))
+        if container.live:
+            self.announce(container)
 
     def missing(self, container: Container) -> None:
         if container.phase is Phase.STARTING and container.lease:
@@ -316,6 +359,27 @@ class Core:
             container.ran_ms = int((at - container.started_at) * 1000)
             if container.lease and 0 < container.lease.timeout_s <= at - container.started_at:
                 self.stop(container, State.FAILED, Reason.TIMEOUT, at)
+            elif container.check and container.check.rule.port in container.ports and container.check.due(at):
+                rule = container.check.rule
+                self.out.append(ev.Probe(container.container_id, container.ports[rule.port], rule.http, rule.timeout_s))
+
+    # --- containers that serve
+
+    def announce(self, container: Container) -> None:
+        if container.ports:
+            self.out.append(ev.Announce(container.container_id))
+
+    def on_probed(self, event: ev.Probed) -> None:
+        container = self.containers.get(event.container_id)
+        if container is None or container.phase is not Phase.RUNNING or container.check is None:
+            return
+        ran_s = event.at - (container.started_at if container.started_at is not None else event.at)
+        if container.check.answered(not event.wrong, ran_s):
+            self.announce(container)
+            self.out.append(ev.Persist())
+        if container.check.given_up:
+            self.note("warning", "its health check failed too often", container=event.container_id, why=event.wrong)
+            self.stop(container, State.FAILED, Reason.UNHEALTHY, event.at)
 
     def cut_off(self, at: float) -> None:
         live = [c for c in self.containers.values() if c.live and c.phase is not Phase.STOPPING]
@@ -351,7 +415,11 @@ class Core:
         if to not in TRANSITIONS[container.phase].get(cause, ()):
             raise AssertionError(f"{container.phase.name} does not become {to.name} by {cause}")
         container.phase = to
-        self.out.append(ev.Report())
+        self.out.append(self.progress())
+
+    def progress(self) -> ev.Report:
+        """A container gets on. With many of them nobody waits for that of one; its end is another report."""
+        return ev.Report(patient=len(self.containers) >= PATIENT_ENTRIES)
 
     def note(self, level: str, text: str, container: int | None = None, **fields: object) -> None:
         if container is not None:
@@ -377,6 +445,7 @@ class Core:
 
 HANDLERS: dict[type, Callable[[Core, Any], None]] = {
     ev.DesiredRead: Core.on_desired,
+    ev.PolicyTold: Core.on_policy,
     ev.TemplateRead: Core.on_template,
     ev.Localised: Core.on_localised,
     ev.Started: Core.on_started,
@@ -388,5 +457,7 @@ HANDLERS: dict[type, Callable[[Core, Any], None]] = {
     ev.HealthRead: Core.on_health,
     ev.Contact: Core.on_contact,
     ev.Tick: Core.on_tick,
+    ev.PortsFound: Core.on_ports,
+    ev.Probed: Core.on_probed,
     ev.StopAll: Core.on_stop_all,
 }

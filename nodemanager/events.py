@@ -46,6 +46,14 @@ class DesiredRead:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyTold:
+    """The policy version the sub-cluster runs, as the leader of that epoch says."""
+
+    epoch: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class TemplateRead:
     """``template`` is None when the bytes were there but are not what the digest names."""
 
@@ -122,6 +130,24 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class PortsFound:
+    """Free ports, claimed for the container, in the order of its template; or why there are none."""
+
+    container_id: int
+    ports: list[int]
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a container answered its health check: ``wrong`` is empty when all is well."""
+
+    container_id: int
+    wrong: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class StopAll:
     """The operator takes the node down together with its containers."""
 
@@ -130,6 +156,7 @@ class StopAll:
 
 Event = (
     DesiredRead
+    | PolicyTold
     | TemplateRead
     | Localised
     | Started
@@ -141,6 +168,8 @@ Event = (
     | HealthRead
     | Contact
     | Tick
+    | PortsFound
+    | Probed
     | StopAll
 )
 
@@ -191,13 +220,49 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True)
+class FindPorts:
+    """``taken``: ports of the containers here, whether they have bound them or not."""
+
+    container_id: int
+    count: int
+    taken: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Tell the control plane the container's ports and health."""
+
+    container_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """The container has ended; its ports are free."""
+
+    container_id: int
+    ports: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Ask the container's health: GET ``path``, or with "" a connection."""
+
+    container_id: int
+    port: int
+    path: str
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Persist:
     durable: bool = False  # must survive a power cut
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The status has news."""
+    """The status has news. ``patient``: they may wait for the next heartbeat."""
+
+    patient: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,4 +274,19 @@ class Note:
     fields: dict[str, object] = field(default_factory=dict)
 
 
-Instruction = FetchTemplate | Localise | Start | Stop | Kill | Collect | Forget | Persist | Report | Note
+Instruction = (
+    FetchTemplate
+    | Localise
+    | Start
+    | Stop
+    | Kill
+    | Collect
+    | Forget
+    | FindPorts
+    | Announce
+    | Withdraw
+    | Probe
+    | Persist
+    | Report
+    | Note
+)

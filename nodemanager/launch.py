@@ -12,7 +12,6 @@ from typing import Any
 
 PR_SET_NO_NEW_PRIVS = 38
 PR_SET_CHILD_SUBREAPER = 36
-PR_SET_DUMPABLE = 4
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -99,7 +98,9 @@ def launch(order: Order, stdout: int, stderr: int, cgroup_procs: list[str]) -> t
         except BaseException as error:
             text = getattr(error, "strerror", None) or str(error) or type(error).__name__
             name = getattr(error, "filename", None)
-            os.write(report_w, (f"{text}: {name}" if name else str(text)).encode(errors="replace")[:4000])
+            why = (f"{text}: {os.fsdecode(name)}" if name else str(text)).encode(errors="replace")[:4000]
+            os.write(report_w, why)
+            os.write(stderr, b"hydra: the command could not be started: " + why + b"\n")  # where its owner looks
         finally:
             os._exit(127)
     os.close(report_w)

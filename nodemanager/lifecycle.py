@@ -1,12 +1,15 @@
 """One container's life on a node: its phases, what may follow what, and how an end is judged. Pure."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from nodemanager import checks
+from nodemanager.checks import Check
 from nodemanager.events import Adopted, Exit
 from wire.desired import Lease
+from wire.ids import format_container
 from wire.states import ContainerReason as Reason
 from wire.states import ContainerState as State
 from wire.status import ContainerReport
@@ -95,6 +98,8 @@ class Container:
     peak_mib: int = 0
     cpu_ms: int = 0
     omitted: bool = False  # the control plane no longer names it: forget once dead
+    ports: dict[str, int] = field(default_factory=dict)  # name -> number, once the node has found them
+    check: Check | None = None
 
     @property
     def live(self) -> bool:
@@ -147,6 +152,25 @@ def by_order(c: Container, record: Adopted) -> None:
         c.grace_s = float(grace)
     if "outputs" in record.meta:
         c.collects = bool(record.meta["outputs"])
+    if isinstance(ports := record.meta.get("ports"), dict):
+        c.ports = {str(name): int(number) for name, number in ports.items()}
+    known, c.check = c.check, checks.from_json(record.meta.get("health_check"))
+    if known and c.check:
+        c.check.healthy = known.healthy
+
+
+def meta(c: Container) -> dict[str, Any]:
+    """What the start order keeps about a container, for ``from_meta``."""
+    assert c.lease is not None
+    assert c.template is not None
+    return {
+        "name": format_container(c.container_id),
+        "lease": lease_to_json(c.lease),
+        "grace_s": c.grace_s,
+        "outputs": [[o.name, o.path, o.optional] for o in c.template.outputs],
+        "ports": c.ports,
+        "health_check": checks.to_json(c.check),
+    }
 
 
 def lease_to_json(lease: Lease) -> dict[str, Any]:

@@ -4,14 +4,15 @@ import hashlib
 import os
 import platform
 from dataclasses import dataclass
-from typing import Any
 
+from nodemanager import lifecycle
 from nodemanager.config import Config
 from nodemanager.healthscript import Script
 from nodemanager.launch import Order
+from nodemanager.lifecycle import Container
 from wire.desired import Lease
 from wire.ids import format_container
-from wire.template import Template
+from wire.template import Template, port_variable
 
 MARKER_BASE = 1 << 30  # groups above it mark one container's processes
 MARKERS = 1 << 30
@@ -84,9 +85,10 @@ class Where:
     rack: str
     sub_cluster: str
     path: str
+    host: str
 
 
-def environment(lease: Lease, template: Template, folder: str, where: Where) -> dict[str, str]:
+def environment(lease: Lease, template: Template, folder: str, where: Where, ports: dict[str, int]) -> dict[str, str]:
     """The task's environment, built from nothing; the group's own names cannot replace ours."""
     work, gpus = os.path.join(folder, "work"), gpu_ids(lease.gpus)
     fixed = {
@@ -113,21 +115,33 @@ def environment(lease: Lease, template: Template, folder: str, where: Where) -> 
         "HYDRA_VCORES_MILLI": str(lease.vcores_milli),
         "HYDRA_GPUS": gpus,
         "HYDRA_WORK_DIR": work,
+        "HYDRA_HOST": where.host,
     }
+    own |= {port_variable(name): str(number) for name, number in ports.items()}
     asked = {k: v for k, v in template.env.items() if not k.startswith("HYDRA_")}
     return fixed | asked | own
 
 
 def order(
-    lease: Lease, template: Template, *, config: Config, limits: Limits, folder: str, where: Where, meta: dict[str, Any]
+    container: Container, config: Config, limits: Limits, folder: str, sub_cluster: str, token: str = ""
 ) -> Order:
-    """The start order of one container."""
+    """The start order of one container whose template is known and whose ports are found.
+
+    token: of an application master; it and the API's address are in its environment.
+    """
+    lease, template = container.lease, container.template
+    assert lease is not None
+    assert template is not None
     argv = ["/bin/sh", "-c", *template.command] if template.shell else list(template.command)
     uid = uid_of(config, limits, lease.tenant)
+    where = Where(config.name, config.rack, sub_cluster, config.path, advertised(config))
+    env = environment(lease, template, folder, where, container.ports)
+    if template.master:
+        env |= {"HYDRA_API_URL": config.control_plane, "HYDRA_AM_TOKEN": token, "HYDRA_API_CA": config.ca_file}
     return Order(
         id=lease.container_id,
         argv=argv,
-        env=environment(lease, template, folder, where),
+        env=env,
         folder=folder,
         uid=uid,
         marker_gid=marker(folder) if uid >= 0 else -1,
@@ -135,7 +149,7 @@ def order(
         cpu_milli=lease.vcores_milli,
         log_max_bytes=template.log_max_bytes,
         rlimits={"CORE": 0, "NPROC": limits.nproc, "NOFILE": NOFILE},
-        meta=meta,
+        meta=lifecycle.meta(container),
     )
 
 
@@ -147,5 +161,6 @@ def health_script(config: Config, limits: Limits) -> Script:
     return Script(config.health_script, *timing, config.uid_base if as_task else -1, env)
 
 
-def host() -> str:
-    return platform.node()[:253]
+def advertised(config: Config) -> str:
+    """Where others reach this machine: as the operator says, else its own name."""
+    return config.advertise_host or platform.node()[:253]

@@ -55,7 +55,8 @@ class Link:
     ) -> None:
         self.selector, self.threads, self.post = selector, threads, post
         self.on_ready, self.on_wake, self.on_denied = on_ready, on_wake, on_denied
-        self.url = self.user = self.password = self.ca_file = self.channel = ""
+        self.url = self.user = self.password = self.ca_file = ""
+        self.channels: tuple[str, ...] = ()
         self.connection: socket.socket | None = None
         self.connecting: Future[socket.socket] | None = None
         self.reader = hiredis.Reader()
@@ -65,10 +66,10 @@ class Link:
         self.failures = 0
         self.retry_at = 0.0
 
-    def configure(self, url: str, user: str, password: str, ca_file: str, channel: str) -> None:
+    def configure(self, url: str, user: str, password: str, ca_file: str, channels: tuple[str, ...]) -> None:
         changed = (url, user, password) != (self.url, self.user, self.password)
         self.url, self.user, self.password = url, user, password
-        self.ca_file, self.channel = ca_file, channel
+        self.ca_file, self.channels = ca_file, channels
         self.retry_at = 0.0
         if changed:
             self.drop("new settings")
@@ -105,7 +106,7 @@ class Link:
             return
         self.ready = True
         self.failures = 0
-        self._send("SUBSCRIBE", self.channel)
+        self._send("SUBSCRIBE", *self.channels)
         self.on_ready()
 
     def _failed(self) -> None:

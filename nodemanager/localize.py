@@ -93,6 +93,14 @@ class Localizer:
             except (OSError, PathError, HttpError) as error:
                 raise LocalizeError(f"{file.path}: {error}") from None
 
+    def token(self, container: str) -> str:
+        """What the application master in this container speaks to the API with. Raises ``LocalizeError``."""
+        try:
+            answer = self._retry(lambda: self.http.request("GET", f"{nodeapi.PREFIX}/containers/{container}/token"))
+            return str(answer["token"])
+        except (HttpError, KeyError, TypeError) as error:
+            raise LocalizeError(f"the application master's token: {error}") from None
+
     def _inputs(self, container: str) -> list[File]:
         try:
             raw = self._retry(lambda: self.http.request("GET", f"{nodeapi.PREFIX}/containers/{container}/inputs"))

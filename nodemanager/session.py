@@ -6,7 +6,7 @@ from typing import Any
 from nodemanager import VERSION
 from nodemanager.config import Config
 from nodemanager.http import Http, HttpError
-from nodemanager.limits import Limits, host
+from nodemanager.limits import Limits, advertised
 from wire import nodeapi
 from wire.nodeapi import Register, Session
 
@@ -33,6 +33,17 @@ def authorization(session: Session) -> str:
     return f"{nodeapi.AUTH_SCHEME} {session.node_id}:{session.credential}"
 
 
+def to_json(session: Session, config: Config) -> dict[str, Any]:
+    """The session as local state keeps it, with what it was given for."""
+    return asdict(session) | {"name": config.name, "host": advertised(config)}
+
+
+def holds(saved: dict[str, Any], config: Config) -> bool:
+    """Whether a saved session is this node's, as the node describes itself now."""
+    moved = config.join_token and saved.get("host", advertised(config)) != advertised(config)
+    return saved.get("name") == config.name and not moved
+
+
 def register(http: Http, config: Config, limits: Limits) -> Session:
     """A new credential for this node's name. Raises ``HttpError`` or ``ValueError``."""
     if not config.join_token:
@@ -47,7 +58,7 @@ def register(http: Http, config: Config, limits: Limits) -> Session:
         labels=config.labels,
         extended=config.extended,
         enforces=limits.enforces,
-        host=host(),
+        host=advertised(config),
         version=VERSION,
     )
     http.authorization = ""

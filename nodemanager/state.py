@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nodemanager import records
+from nodemanager import checks, records
 from nodemanager.core import Core
 from nodemanager.lifecycle import Container, Phase, lease_from_json, lease_to_json
 from wire.states import ContainerReason, ContainerState
 
-SEQ_RESERVE = 100_000  # sequence numbers claimed per write
+# Sequence numbers claimed per write. A node that lost this file begins with the clock, in ms; its statuses are old news
+# until it has passed what was claimed before.
+SEQ_RESERVE = 1000
 VERSION = 1
 PLAIN = ("grace_s", "collects", "exit_code", "ran_ms", "memory_mib", "peak_mib", "cpu_ms", "omitted")
 
@@ -39,6 +41,8 @@ def container_to_json(c: Container) -> dict[str, Any]:
     value |= {"id": c.container_id, "phase": int(c.phase), "state": int(c.state), "reason": int(c.reason)}
     value["lease"] = lease_to_json(c.lease) if c.lease else None
     value["verdict"] = [int(c.verdict[0]), int(c.verdict[1])] if c.verdict else None
+    value["ports"] = c.ports
+    value["health_check"] = checks.to_json(c.check)
     return value
 
 
@@ -52,6 +56,8 @@ def container_from_json(raw: dict[str, Any], at: float) -> Container:
         if not isinstance(raw[name], (int, float)):
             raise ValueError(f"{name} is not a number")
         setattr(c, name, raw[name])
+    c.ports = {str(name): int(number) for name, number in raw.get("ports", {}).items()}
+    c.check = checks.from_json(raw.get("health_check"))
     if raw["verdict"]:
         c.verdict = (ContainerState(raw["verdict"][0]), ContainerReason(raw["verdict"][1]))
     return c

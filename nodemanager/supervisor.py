@@ -39,7 +39,6 @@ class Supervisor:
         self.agent: Lines | None = None
         self.agent_gone_at = time.monotonic()
         self.quitting = False
-        self.next_check = 0.0
 
     # --- setting up
 

@@ -47,7 +47,6 @@ class Task:
         self.start_error = ""
         self.disconnected = self.over_memory = self.adopted = self.stopping = False
         self.kill_at = 0.0
-        self.stop_sent = False
         self.pipes: dict[int, Writer] = {}
         self.budget: dict[int, int] = {}
         self.paused: set[int] = set()

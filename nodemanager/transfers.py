@@ -36,6 +36,7 @@ class Transfers:
     def __init__(self, loop: Loop, containers: Path, localizer: Localizer) -> None:
         self.loop, self.containers, self.localizer = loop, containers, localizer
         self.localising: set[int] = set()
+        self.tokens: dict[int, str] = {}  # of application masters that are about to start
 
     def folder(self, cid: int) -> Path:
         return self.containers / format_container(cid)
@@ -52,7 +53,7 @@ class Transfers:
 
     def localise(self, cid: int, template: Template, uid: int) -> None:
         """Prepare the container's folder; without files to bring that is done at once."""
-        if not template.files and not template.inputs:
+        if not (template.files or template.inputs or template.master):
             self.loop.localised(cid, self._prepare(cid, uid))
             return
         self.localising.add(cid)
@@ -62,6 +63,8 @@ class Transfers:
                 error = self._prepare(cid, uid)
                 if not error:
                     self.localizer.bring(format_container(cid), template, str(self.folder(cid) / "work"), uid)
+                    if template.master:
+                        self.tokens[cid] = self.localizer.token(format_container(cid))
             except LocalizeError as failed:
                 error = str(failed)
             except Exception as failed:  # whatever it is, it must not leave the container waiting

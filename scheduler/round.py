@@ -58,7 +58,7 @@ def plan_round(
     order, share = _place(s, rows, attempt, users)
     outcome = place.finish(attempt, order, rows.of_ask)
     preempt, memo = _reclaim(s, attempt, outcome, policy.preemption, now)
-    after = After(attempt.free, outcome.left, outcome.why, outcome.detail, order, rows.of_ask, share)
+    after = After(attempt.free, outcome.left, outcome.why, outcome.detail, order, rows.of_ask, share, attempt.ahead)
     plan = Plan(_join([*taken, outcome.place]), _refusal(after), tuple(rejected), preempt, outcome.reserve, after)
     return plan, memo
 
@@ -102,7 +102,7 @@ def how_well_served(rows: Entities, share: np.ndarray, whole: np.ndarray) -> np.
 
 def capacity_now(s: Snapshot, free: np.ndarray) -> np.ndarray:
     """What there is to share: what is held, and what open nodes have free. (r,) int64."""
-    whole: np.ndarray = s.queues.used[0] + np.maximum(free[s.nodes.open], 0).sum(axis=0)
+    whole: np.ndarray = s.queues.used[0] + s.nodes.open @ np.maximum(free, 0)
     return whole
 
 
@@ -110,14 +110,16 @@ def _reclaim(
     s: Snapshot, attempt: Attempt, outcome: Outcome, policy: PreemptionPolicy, now: float
 ) -> tuple[Preempt, Memo]:
     """Step 5, where the caller has shown what runs."""
-    memo = outcome.memo
-    if s.running is None:
+    memo, why = outcome.memo, outcome.why
+    if s.running is None or not s.reclaim:
         return Preempt(), memo
     held = np.full(len(s.nodes.open), -1, np.int32)
     at = np.searchsorted(s.asks.key, memo.reserved)
     held[memo.reserved_node] = at
     marks = (memo.warned, memo.warned_due)
-    preempt, warned, due = plan_preemption(s, attempt.free, outcome.left, outcome.why, marks, policy, now, held)
+    if (ahead := attempt.ahead) is not None:  # there is room for them: others are to have it
+        why = np.where(ahead.behind >= 0, np.int8(Why.LOCALITY_WAIT), why)
+    preempt, warned, due = plan_preemption(s, attempt.free, outcome.left, why, marks, policy, now, held)
     return preempt, replace(memo, warned=warned, warned_due=due)
 
 

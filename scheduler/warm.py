@@ -9,7 +9,20 @@ import numpy as np
 
 from scheduler.core.compiled import compile_all
 from scheduler.core.plan import Why
-from scheduler.core.snapshot import AXIS, Asks, Fill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
+from scheduler.core.snapshot import (
+    AXIS,
+    Asks,
+    Backfill,
+    Fill,
+    Jobs,
+    Memo,
+    Nodes,
+    Ordering,
+    Queues,
+    Running,
+    Snapshot,
+    Users,
+)
 
 R = len(AXIS)
 _MANY = 1 << 40
@@ -88,7 +101,31 @@ def warm() -> None:
         told = explain_all(s, plan.after, memo, RoundPolicy().placement, 0.0)
         describe(told, 0, About(), Outlook(s, plan.after.free, 0.0))
     plan_round(replace(s, running=None), memo, (), RoundPolicy(), 0.0, rng)
+    plan_round(_backfilling(s), memo, (), RoundPolicy(), 0.0, rng)
     _reclaim(s)
+    _divide()
+
+
+def _backfilling(s: Snapshot) -> Snapshot:
+    """Each queue by another rule; what runs ends soon."""
+    assert s.running is not None
+    rules = np.array([Backfill.NONE, Backfill.EASY, Backfill.CONSERVATIVE, Backfill.NONE], np.int8)
+    running = replace(s.running, ends=np.arange(1.0, 1 + len(s.running.ends)))
+    return replace(s, queues=replace(s.queues, backfill=rules), running=running)
+
+
+def _divide() -> None:
+    """Two queues want more than there is of one of two sub-clusters, a third wants little of the other."""
+    from scheduler.federation import comparators, gif
+    from scheduler.shares.tree import ShareTree
+
+    parent = np.array([-1, 0, 1, 1, 0], np.int32)
+    tree = ShareTree(parent, np.full((5, R), 2, np.int64), np.full((5, R), _MANY, np.int64), np.ones(5))
+    demand = np.zeros((5, 2, R), np.int64)
+    demand[2, 0], demand[4, 0], demand[3, 1] = 20, 6, 1
+    room = np.array([[8] * R, [4] * R], np.int64)
+    gif.shares(tree, room, demand)
+    comparators.load_based(tree, room, demand)
 
 
 def _reclaim(s: Snapshot) -> None:

@@ -6,20 +6,19 @@ report it; only the processes are missing. A container runs for its template's
 verified for itself; all else is done for many nodes at once.
 """
 
-import itertools
 import time
-import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Event
 
 import numpy as np
 import redis
 
-from controlplane.rm.records import SIGNED_LEASE, STATUS, WANTED
-from simulator.held import Held, obey
-from wire import desired, keys, status, template
+from controlplane.rm.records import SIGNED_LEASE, WANTED
+from simulator.played import Documents, Played
+from wire import desired, keys, policy, template
 from wire.desired import DesiredError, Verified
+from wire.policy import PolicyError
 
 _OBEYED = slice(20, 28)  # epoch and generation in a document's header
 SILENCE_S = 5.0  # shorter gaps between two reports of a node are not worth noting
@@ -54,11 +53,14 @@ class Tally:
     silences: dict[int, list[float]] = field(default_factory=dict)
 
 
-class HollowNodes:
+class HollowNodes(Played):
     """``nodes``: node id -> its lease keys by key id. ``loss``: share of statuses that never leave their node.
 
     ``remember``: keep the id of every container, to count those started twice.
-    head: (n,) ``STATUS``, what each node's next status begins with.
+    ``spread_first``: tasks with a lower index run for a random part of their
+    time, so that what starts together does not end together. ``stamp``: ended
+    containers report as processor time the moment of their end, in ms since
+    1970 modulo 2^32.
     """
 
     def __init__(
@@ -69,17 +71,18 @@ class HollowNodes:
         default_s: float = 1.0,
         loss: float = 0.0,
         remember: bool = False,
+        spread_first: int = 0,
+        stamp: bool = False,
     ):
+        super().__init__(stamp)
         self.s = sub_cluster_id
-        self.default_s = default_s
+        self.default_s, self.spread_first = default_s, spread_first
         self.loss = loss
         self._rng = np.random.default_rng(sub_cluster_id)
         self._launched: set[int] | None = set() if remember else None
         self.nodes: dict[int, HollowNode] = {}
-        self.ids = np.zeros(0, np.int64)
-        self.head = np.zeros(0, STATUS)
-        self.held = Held(0)
         self.silent_until, self.heard_at = np.zeros(0), np.zeros(0)  # monotonic; 0 before its first report
+        self.heartbeat_s, self.ask_at, self.beat_at = 1.0, np.zeros(0), np.zeros(0)  # a document, a status is due
         self.tally = Tally()
         self._redis = redis.Redis.from_url(url, socket_timeout=10)
         self._durations: dict[bytes, float] = {}
@@ -91,51 +94,49 @@ class HollowNodes:
             row = self.nodes[node_id].row if node_id in self.nodes else len(self.nodes)
             ready = {number: desired.Key(key) for number, key in lease_keys.items()}
             self.nodes[node_id] = HollowNode(node_id, row, lease_keys, ready)
-        old, size = len(self.ids), len(self.nodes)
-        self.ids = np.array(list(self.nodes), np.int64)
-        head = np.zeros(size, STATUS)
-        head[:old] = self.head
-        head["magic"], head["version"], head["node"] = status.MAGIC, status.VERSION, self.ids
-        head["disk_free_mib"], head["cpu_milli"], head["memory_mib"] = 100_000, 100, 1000
-        for node_id in nodes:  # one that starts anew knows no document, and counts from the time on
-            row = self.nodes[node_id].row
-            head["seq"][row], head["epoch"][row], head["generation"][row] = time.time_ns() // 1000, 0, 0
-        self.head = head
-        self.held.more(size)
-        self.silent_until = np.concatenate((self.silent_until, np.zeros(size - old)))
-        self.heard_at = np.concatenate((self.heard_at, np.zeros(size - old)))
+        more = len(self.nodes) - len(self.ids)
+        self.more(list(self.nodes))
+        self.anew(self._rows(nodes), time.time_ns() // 1000)
+        for name in ("silent_until", "heard_at", "ask_at", "beat_at"):
+            setattr(self, name, np.concatenate((getattr(self, name), np.zeros(more))))
 
     def run(self, stop: Event, heartbeat_s: float = 1.0, tick_s: float = 0.05) -> None:
         """Play until ``stop``."""
-        wakes = Wakes(self._redis, self.s)
-        beat = itertools.cycle(self._slices(max(1, round(heartbeat_s / tick_s))))
-        woken = set(self.nodes)
-        while not stop.is_set():
-            began = time.monotonic()
-            beating = set(next(beat))
-            woken |= (wakes.take() & self.nodes.keys()) | beating
-            changed = self._obey(woken)
-            woken = set()
-            changed |= self._finish(time.monotonic())
-            self._report(changed, beating)
-            time.sleep(max(0.0, tick_s - (time.monotonic() - began)))
-        self._note_silences(np.arange(len(self.ids)), time.monotonic())
-        wakes.close()
+        play([self], stop, heartbeat_s, tick_s)
 
-    def _slices(self, parts: int) -> list[list[int]]:
-        ids = sorted(self.nodes)
-        return [ids[i::parts] for i in range(parts)]
+    def ticks(self, heartbeat_s: float, tick_s: float) -> Generator[None, None, None]:
+        """Look after all nodes once for each item; closed at the end."""
+        wakes = Wakes(self._redis, self.s)
+        self.heartbeat_s = heartbeat_s
+        spread = np.arange(len(self.ids)) * heartbeat_s / max(1, len(self.ids))
+        self.ask_at, self.beat_at = time.monotonic() + spread, time.monotonic() + spread
+        woken = set(self.nodes)
+        try:
+            while True:
+                now = time.monotonic()
+                beating = set(self.ids[self.beat_at <= now].tolist())
+                woken |= (wakes.take() & self.nodes.keys()) | set(self.ids[self.ask_at <= now].tolist())
+                changed = self._obey(woken) | self._heed(np.arange(len(self.ids)), wakes.policy)
+                woken, wakes.policy = set(), None
+                changed |= self._finish(time.monotonic())
+                self._report(changed, beating)
+                yield
+        finally:
+            self._note_silences(np.arange(len(self.ids)), time.monotonic())
+            wakes.close()
 
     def _rows(self, ids: Iterable[int]) -> np.ndarray:
         return np.array([self.nodes[n].row for n in ids], np.int64)
 
     def _obey(self, woken: Iterable[int]) -> set[int]:
-        """Read these nodes' documents and do what the new ones say; the nodes that had one."""
+        """Read these nodes' documents and do what the new ones say; the nodes whose next status should not wait."""
         ids = list(woken)
         if not ids:
             return set()
+        self.ask_at[self._rows(ids)] = time.monotonic() + self.heartbeat_s
         fresh: list[tuple[HollowNode, Verified]] = []
-        for node_id, body in zip(ids, self._redis.mget([keys.desired(self.s, n) for n in ids]), strict=True):
+        told, *bodies = self._redis.mget([keys.policy(self.s), *(keys.desired(self.s, n) for n in ids)])
+        for node_id, body in zip(ids, bodies, strict=True):
             node = self.nodes[node_id]
             # The epoch and generation stand at fixed places: skip unread what is obeyed already.
             if body is None or body[_OBEYED] == node.obeyed:
@@ -149,45 +150,45 @@ class HollowNodes:
             if (doc.epoch, doc.generation) > (head["epoch"], head["generation"]):
                 node.obeyed = body[_OBEYED]
                 fresh.append((node, doc))
-        if fresh:
-            self._take([node for node, _ in fresh], [doc for _, doc in fresh], time.monotonic())
-        return {node.node_id for node, _ in fresh}
+        urgent = self._take([node for node, _ in fresh], [doc for _, doc in fresh]) if fresh else set()
+        return urgent | self._heed(self._rows(ids), told)
 
-    def _take(self, nodes: list[HollowNode], docs: list[Verified], now: float) -> None:
-        rows = np.array([node.row for node in nodes], np.int64)
-        numbers = np.array([(d.epoch, d.generation, d.policy_version) for d in docs], np.uint32)
-        for at, name in enumerate(("epoch", "generation", "policy_version")):
-            self.head[name][rows] = numbers[:, at]
-        wanted = np.frombuffer(b"".join([d.entries for d in docs]), WANTED)
-        sizes = np.array([len(d.entries) for d in docs], np.int64) // WANTED.itemsize
-        position = np.arange(len(rows))
-        owner = np.repeat(position, sizes)
-        starts, run_s = self._leased(wanted["id"], docs, numbers[:, 0])
-        holder = np.repeat(position, self.held.count[rows])
-        held, owner, started = obey(
-            self.held.of(rows), holder, wanted["id"], wanted["want"], owner, now, starts, run_s
-        )  # fmt: skip
-        self.held.put(rows, np.bincount(owner, minlength=len(rows)), held)
-        self._remember(wanted["id"][started])
+    def _heed(self, rows: np.ndarray, told: bytes | None) -> set[int]:
+        """The policy version these nodes read; the nodes that had not heard of it."""
+        if told is None:
+            return set()
+        try:
+            epoch, version = policy.decode(told)
+        except PolicyError:
+            self.tally.refused += 1
+            return set()
+        rows = rows[self.silent_until[rows] <= time.monotonic()]
+        return set(self.ids[self.named(rows, np.full(len(rows), epoch), np.full(len(rows), version))].tolist())
+
+    def _take(self, nodes: list[HollowNode], docs: list[Verified]) -> set[int]:
+        """Do what these documents say; the nodes that have something to say for which nobody should wait."""
+        found = Documents(
+            rows=np.array([node.row for node in nodes], np.int64),
+            numbers=np.array([(d.epoch, d.generation, d.policy_version) for d in docs], np.int64),
+            wanted=np.frombuffer(b"".join([d.entries for d in docs]), WANTED),
+            sizes=np.array([len(d.entries) for d in docs], np.int64) // WANTED.itemsize,
+            leases=np.frombuffer(b"".join([d.leases for d in docs]), SIGNED_LEASE),
+            leased=np.array([len(d.leases) for d in docs], np.int64) // SIGNED_LEASE.itemsize,
+        )
+        taken = self.take(found, self._runs, time.monotonic(), time.time())
+        self._remember(taken.started)
         self.tally.documents += len(docs)
+        self.tally.refused += taken.refused
+        return set(self.ids[taken.urgent].tolist())
 
-    def _leased(self, ids: np.ndarray, docs: list[Verified], epochs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of each container: 1 with a lease, -1 with one that has expired or is of a later epoch; and its run time."""
-        starts, run_s = np.zeros(len(ids), np.int8), np.full(len(ids), self.default_s)
-        leases = np.frombuffer(b"".join([d.leases for d in docs]), SIGNED_LEASE)
-        if not len(leases) or not len(ids):
-            return starts, run_s
-        sizes = [len(d.leases) // SIGNED_LEASE.itemsize for d in docs]
-        good = (leases["expires_at"] >= time.time()) & (leases["epoch"] <= np.repeat(epochs, sizes))
-        self.tally.refused += int((~good).sum())
+    def _runs(self, leases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How long these containers run by their templates; all end well."""
         digests = leases["template"].tolist()
         self._learn(set(digests))
-        order = np.argsort(ids)
-        at = order[np.minimum(np.searchsorted(ids, leases["container"], sorter=order), len(ids) - 1)]
-        named = ids[at] == leases["container"]
-        starts[at[named]] = np.where(good[named], 1, -1)
-        run_s[at[named]] = np.array([self._durations.get(d, self.default_s) for d in digests])[named]
-        return starts, run_s
+        runs = np.array([self._durations.get(d, self.default_s) for d in digests])
+        early = leases["task"] < self.spread_first
+        runs[early] *= self._rng.random(int(early.sum()))
+        return runs, np.zeros(len(leases), np.int32)
 
     def _learn(self, digests: set[bytes]) -> None:
         """Run times of templates not seen before."""
@@ -217,6 +218,7 @@ class HollowNodes:
     def _report(self, changed: set[int], beating: set[int]) -> None:
         now = time.monotonic()
         rows = self._rows(changed | beating)
+        self.beat_at[rows] = now + self.heartbeat_s
         rows = rows[self.silent_until[rows] <= now]
         if self.loss:
             lost = self._rng.random(len(rows)) < self.loss
@@ -224,31 +226,15 @@ class HollowNodes:
             rows = rows[~lost]
         if not len(rows):
             return
+        self._note_silences(rows, now)
         ids = self.ids[rows].tolist()
         pipe = self._redis.pipeline(transaction=False)
-        pipe.mset(dict(zip([keys.status(self.s, n) for n in ids], self._statuses(rows, now), strict=True)))
+        pipe.mset(dict(zip([keys.status(self.s, n) for n in ids], self.statuses(rows, now), strict=True)))
         news = {n: 0 for n in ids if n in changed}
         if news:
             pipe.zadd(keys.dirty(self.s), news)
         pipe.execute()
         self.tally.statuses += len(ids)
-
-    def _statuses(self, rows: np.ndarray, now: float) -> list[bytes]:
-        """The next status of each of these nodes."""
-        self._note_silences(rows, now)
-        self.head["seq"][rows] += 1
-        heads, counts = self.head[rows], self.held.count[rows]
-        heads["entries"] = counts
-        reports = self.held.reports(rows, now).tobytes()
-        blank, size = heads.tobytes(), STATUS.itemsize
-        ends = (np.cumsum(counts) * status.RECORD_BYTES).tolist()
-        bodies = [reports[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-        heads["crc"] = [
-            zlib.crc32(body, zlib.crc32(blank[at : at + size]))
-            for body, at in zip(bodies, range(0, len(blank), size), strict=True)
-        ]
-        signed = heads.tobytes()
-        return [signed[at : at + size] + body for body, at in zip(bodies, range(0, len(signed), size), strict=True)]
 
     def _note_silences(self, rows: np.ndarray, now: float) -> None:
         gaps = now - self.heard_at[rows]
@@ -257,8 +243,20 @@ class HollowNodes:
         self.heard_at[rows] = now
 
 
+def play(played: list[HollowNodes], stop: Event, heartbeat_s: float = 1.0, tick_s: float = 0.05) -> None:
+    """Play the nodes of several sub-clusters in turn, until ``stop``."""
+    ticks = [nodes.ticks(heartbeat_s, tick_s) for nodes in played]
+    while not stop.is_set():
+        began = time.monotonic()
+        for each in ticks:
+            next(each)
+        time.sleep(max(0.0, tick_s - (time.monotonic() - began)))
+    for each in ticks:
+        each.close()
+
+
 class Wakes:
-    """The wake channels of all nodes of a sub-cluster, on a connection of its own."""
+    """The wake channels of all nodes of a sub-cluster, on a connection of its own. policy: the last version heard."""
 
     def __init__(self, client: "redis.Redis[bytes]", sub_cluster_id: int):
         self._pool = client.connection_pool
@@ -266,14 +264,18 @@ class Wakes:
         prefix = keys.wake_channel(sub_cluster_id, 0)[:-1]
         self._prefix = len(prefix)
         self._connection.send_command("PSUBSCRIBE", prefix + "*")
+        self._connection.send_command("SUBSCRIBE", keys.policy_wake(sub_cluster_id))
+        self.policy: bytes | None = None
 
     def take(self) -> set[int]:
         """Nodes woken since the last call. Leaner than redis-py's own loop, which costs as much as a document."""
         found = set()
         while self._connection.can_read(0):
-            kind, *_, channel, _ = self._connection.read_response()
+            kind, *_, channel, data = self._connection.read_response()
             if kind == b"pmessage":
                 found.add(int(channel[self._prefix :]))
+            elif kind == b"message":
+                self.policy = data
         return found
 
     def close(self) -> None:

@@ -6,13 +6,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from controlplane.embedded.home import Home
+from tests.homes import ready_made
 from tests.stack import Stack
 
 # A run started in the background inherits "SIGINT is ignored", and so would everything that it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# How fast a machine is, and what else it does, is no property of the code. The same examples in each run, so that a
+# failure is the change's; the long variants look for new ones.
+SOAK = os.environ.get("HYDRA_SOAK") == "1"
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not SOAK
+)
+settings.load_profile("any machine")
+LONG = ("browser", "acceptance")
 
 
 @pytest.fixture(scope="session")
@@ -23,19 +35,24 @@ def django_db_setup(stores: Home, django_db_setup: None) -> None:
 @pytest.fixture(scope="session")
 def soak() -> bool:
     """Whether the long variants are wanted."""
-    return os.environ.get("HYDRA_SOAK") == "1"
+    return SOAK
 
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[Stack]:
     """A whole stack of two sub-clusters with two nodes each, started and stopped for this test."""
-    with Stack(tmp_path / "home") as running:
+    with Stack(ready_made(tmp_path / "home")) as running:
         yield running
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in these folders carry their marker by themselves."""
+    """Tests in these folders carry their marker by themselves.
+
+    What takes long comes first, so that processes that share a run, file by file, end together.
+    """
     for item in items:
-        for kind in ("acceptance", "browser"):
+        for kind in LONG:
             if kind in item.path.parts:
                 item.add_marker(kind)
+    items.sort(key=lambda item: not any(kind in item.path.parts for kind in LONG))

@@ -21,6 +21,7 @@ class Live:
     ends: float = float("inf")
     spared: bool = False
     ask: int = -1
+    last: bool = False
 
 
 def live(
@@ -55,5 +56,6 @@ def live(
             started=np.array([x.started for x in running], np.float64),
             ends=np.array([x.ends for x in running], np.float64),
             spared=np.array([x.spared for x in running], np.bool_),
+            last=np.array([x.last for x in running], np.bool_),
         ),
     )

@@ -1,7 +1,8 @@
 """A pytest plugin: a state folder for this run, known to the settings before Django reads them.
 
 The embedded stores start with the first test that needs them (fixture
-``stores``). With DATABASE_URL and REDIS_URL set, those are used instead.
+``stores``). With DATABASE_URL and REDIS_URL set, those are used instead. Of
+several processes that share a run (``-n``) each has a folder and stores of its own.
 """
 
 import os
@@ -17,6 +18,9 @@ from controlplane.embedded import stack
 from controlplane.embedded.home import Home
 
 ROOT = Path(__file__).resolve().parent.parent
+DERIVED = "HYDRA_TEST_DERIVED"  # names of the settings below; those of the process that started this one are not ours
+for _name in os.environ.pop(DERIVED, "").split():
+    os.environ.pop(_name, None)
 ORIGINAL = {name: value for name, value in os.environ.items() if not name.startswith("COV_")}
 
 
@@ -29,6 +33,7 @@ def _prepare() -> Home:
     home.secrets(create=True)
     home.ports(create=True)
     home.prepare("test")
+    os.environ[DERIVED] = " ".join(name for name, value in os.environ.items() if ORIGINAL.get(name) != value)
     return home
 
 

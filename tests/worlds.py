@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Nodes, Ordering, Queues, Snapshot, Users
+from scheduler.core.snapshot import AXIS, Asks, Backfill, Jobs, Nodes, Ordering, Queues, Snapshot, Users
 
 R = len(AXIS)
 Amounts = Sequence[int]
@@ -35,6 +35,7 @@ class Queue:
     weight: float = 1.0
     ordering: int = Ordering.PRIORITY
     preemptable: bool = True
+    backfill: int = Backfill.NONE
 
 
 @dataclass
@@ -78,6 +79,7 @@ def tree(queues: Sequence[Queue]) -> Queues:
         np.array([q.weight for q in queues], np.float64),
         np.array([q.ordering for q in queues], np.int8),
         np.array([q.preemptable for q in queues], np.bool_),
+        backfill=np.array([q.backfill for q in queues], np.int8) if any(q.backfill for q in queues) else None,
     )
 
 

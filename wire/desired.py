@@ -100,9 +100,11 @@ def mac(key: bytes, data: bytes) -> bytes:
 
 def sign_leases(leases: bytes, key: Key) -> bytes:
     """Leases end to end (``LEASE``), each followed by its own signature."""
-    size = LEASE.size
-    parts = [leases[at : at + size] for at in range(0, len(leases), size)]
-    return b"".join([part for body in parts for part in (body, key.mac(body))])
+    parts = list[bytes]()
+    for at in range(0, len(leases), LEASE.size):
+        body = leases[at : at + LEASE.size]
+        parts += (body, key.mac(body))
+    return b"".join(parts)
 
 
 def encode_lease(lease: Lease, key: bytes) -> bytes:
@@ -235,6 +237,16 @@ def decode(data: bytes, node_id: int, keys: Mapping[int, bytes]) -> Desired:
     leases = [Lease(*LEASE.unpack_from(v.leases, at)) for at in range(0, len(v.leases), LEASE_BYTES)]
     entries = dict(ENTRY.iter_unpack(v.entries))
     return Desired(*v[:6], entries, {lease.container_id: lease for lease in leases})
+
+
+def wanted(data: bytes) -> list[int]:
+    """The containers a document lists, its signature unchecked: for showing, never for obeying."""
+    if len(data) < HEADER.size:
+        return []
+    magic, version, *_, n, _ = HEADER.unpack_from(data)
+    if magic != MAGIC or version != VERSION or len(data) < HEADER.size + n * ENTRY.size:
+        return []
+    return [container for container, _ in ENTRY.iter_unpack(data[HEADER.size : HEADER.size + n * ENTRY.size])]
 
 
 def digest(data: bytes) -> bytes:

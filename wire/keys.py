@@ -1,8 +1,9 @@
 """Every Redis key and channel name, spelt once.
 
 Per sub-cluster ``s`` and node ``n`` (numbers of their StateStore rows). A node
-may read its desired document and templates, write its status and mark itself
-dirty, and listen to its own channel; ``acl_rules`` says so to Redis.
+may read its desired document, templates and the policy version, write its
+status and mark itself dirty, and listen to its own channel and to that of
+policy versions; ``acl_rules`` says so to Redis.
 """
 
 
@@ -22,11 +23,12 @@ def template(s: int, digest_hex: str) -> str:
 
 
 def dirty(s: int) -> str:
-    """Sorted set: numbers of nodes with news, and ``INTENTS``. The RM blocks on it."""
+    """Sorted set: numbers of nodes with news, ``INTENTS`` and ``SHARES``. The RM blocks on it."""
     return f"dirty:{s}"
 
 
 INTENTS = "@"  # member of ``dirty`` that says: read the intent table
+SHARES = "%"  # and this one: read the share assignment
 
 
 def leader_epoch(s: int) -> str:
@@ -39,9 +41,34 @@ def wake_channel(s: int, n: int) -> str:
     return f"nd:{s}:{n}"
 
 
+def policy(s: int) -> str:
+    """The policy version the sub-cluster runs (``wire.policy``), for its nodes. Writer: the RM."""
+    return f"pv:{s}"
+
+
+def policy_wake(s: int) -> str:
+    """Channel: what ``policy`` says from now on. A hint only; nodes also read the key at every heartbeat."""
+    return f"pw:{s}"
+
+
+def policy_channel() -> str:
+    """Channel: a policy version was put in force. A hint only, for web processes and the GPG."""
+    return "policy"
+
+
+def masters() -> str:
+    """Channel: numbers of jobs whose application masters have something to hear. A hint only, for web processes."""
+    return "am"
+
+
 def summary(s: int) -> str:
-    """JSON snapshot of a sub-cluster's nodes and load for screens. Writer: the RM. Expires."""
+    """JSON snapshot of a sub-cluster's load for screens. Writer: the RM. Expires."""
     return f"sum:{s}"
+
+
+def nodes(s: int) -> str:
+    """What the RM knows of each of its nodes, for screens, in packed columns. Writer: the RM. Expires."""
+    return f"sn:{s}"
 
 
 def usage(s: int) -> str:
@@ -52,6 +79,11 @@ def usage(s: int) -> str:
 def component(kind: str, name: str) -> str:
     """Hash with expiry: liveness report of one process (``web``, ``rm``, ``worker``, ``beat``)."""
     return f"cp:{kind}:{name}"
+
+
+def components() -> str:
+    """Sorted set: ``kind:name`` of each process that has reported, by Unix time; silent ones leave after an hour."""
+    return "cps"
 
 
 def acl_user(n: int) -> str:
@@ -66,9 +98,11 @@ def acl_rules(s: int, n: int, password_sha256_hex: str) -> list[str]:
         f"#{password_sha256_hex}",
         f"%R~{desired(s, n)}",
         f"%R~{template(s, '*')}",
+        f"%R~{policy(s)}",
         f"%W~{status(s, n)}",
         f"%W~{dirty(s)}",
         f"&{wake_channel(s, n)}",
+        f"&{policy_wake(s)}",
         "-@all",
         "+get",
         "+mget",

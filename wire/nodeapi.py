@@ -61,6 +61,18 @@ class LogChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Serving:
+    """``POST /node/v1/containers/<id>/endpoints``: all ports of a live container; repeating it changes nothing.
+
+    They are on the host the node registered with. ``healthy``: what its health
+    check says; null before the first verdict and without a check.
+    """
+
+    endpoints: dict[str, int]  # the port's name -> its number
+    healthy: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class InputFile:
     """One entry of ``GET /node/v1/containers/<id>/inputs`` ``{"inputs": [...]}``."""
 

@@ -63,6 +63,8 @@ class ContainerReason(IntEnum):
     DISCONNECTED = 13  # the node was cut off longer than max_disconnect_s
     DRAINED = 14  # stopped to empty its node; it starts again elsewhere
     PREEMPTED = 15  # made way for what another queue is owed, or for a more important job
+    UNHEALTHY = 16  # its health check failed too often in a row
+    UNUSED = 17  # granted to an application master that did not say in time what to run
 
 
 class NodeState(IntEnum):
@@ -88,6 +90,7 @@ class Want(IntEnum):
 
     RUN = 1
     STOP = 2
+    HOLD = 3  # granted, and in no document until its application master says what to run
 
 
 class ExecutionType(IntEnum):

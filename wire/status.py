@@ -17,6 +17,9 @@ HEADER = struct.Struct("<2sHIQIIIHHIIII16x")  # 64 bytes, crc last of the number
 ENTRY = struct.Struct("<qBBHiIIII")  # 32 bytes
 RECORD_BYTES = 32
 MAX_ENTRIES = 4096
+# From so many containers on, a node does not say at once that one has started: with its next status, at the latest
+# at its next heartbeat. Ends, and all else that somebody waits for, it says at once.
+PATIENT_ENTRIES = 16
 MAX_BYTES = HEADER.size + MAX_ENTRIES * RECORD_BYTES
 assert HEADER.size == 2 * RECORD_BYTES
 assert ENTRY.size == RECORD_BYTES

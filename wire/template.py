@@ -1,13 +1,19 @@
 """The container template of a task group: all that its tasks have in common.
 
 Content-addressed JSON, published once per sub-cluster and cached by nodes; a
-lease names it by SHA-256. Paths are relative to the work folder.
+lease names it by SHA-256. Paths are relative to the work folder. A template
+names the lowest version of this format that can read it, and no version means
+1: what uses no newer field has the same bytes, and digest, as ever.
 """
 
 import hashlib
 import json
 from dataclasses import dataclass, field
 from typing import Any
+
+VERSION = 2
+# field -> the version that brought it; left out while it says nothing
+ADDED = {"ports": 2, "health_check": 2, "master": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,30 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Port:
+    """A TCP port the node finds for the container and tells it as ``port_variable(name)``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """How the node asks whether the container serves: GET ``http`` on ``port``, or a mere connection when it is "".
+
+    Asked every ``interval_s``; no answer within ``timeout_s`` is a failure. For
+    ``start_s`` after the start failures do not count, unless it served before.
+    ``failures`` in a row end the container.
+    """
+
+    port: str
+    http: str = ""
+    interval_s: float = 10.0
+    timeout_s: float = 3.0
+    start_s: float = 30.0
+    failures: int = 3
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
     job_name: str
     group: str
@@ -54,11 +84,25 @@ class Template:
     grace_s: float = 5.0  # between the polite signal and the kill
     log_max_bytes: int = 4 * 1024 * 1024  # kept per stream
     simulated_s: float = 0.0  # run time that hollow nodes pretend; real nodes ignore it
+    master: bool = False  # an application master: its node fetches the token it speaks to the API with
+    ports: list[Port] = field(default_factory=list)
+    health_check: HealthCheck | None = None
+
+
+def port_variable(name: str) -> str:
+    """The environment variable that holds the number of the port ``name``."""
+    return "HYDRA_PORT_" + name.upper().replace("-", "_")
 
 
 def encode(template: Template) -> bytes:
     """Canonical JSON, so that equal templates have equal digests."""
-    return json.dumps(template, default=_fields, sort_keys=True, separators=(",", ":")).encode()
+    values = _fields(template)
+    for name, version in ADDED.items():
+        if values[name]:
+            values["version"] = max(version, values.get("version", 1))
+        else:
+            del values[name]
+    return json.dumps(values, default=_fields, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _fields(part: Any) -> dict[str, Any]:
@@ -67,11 +111,16 @@ def _fields(part: Any) -> dict[str, Any]:
 
 
 def decode(data: bytes, digest: bytes) -> Template:
-    """Read and check; ``ValueError`` when the bytes are not those the digest names."""
+    """Read and check; ``ValueError`` when the bytes are not those the digest names, or of a version to come."""
     if hashlib.sha256(data).digest() != digest:
         raise ValueError("the template does not match its digest")
     raw = json.loads(data)
+    if raw.pop("version", 1) > VERSION:
+        raise ValueError("the template is of a newer version; update this node manager")
     raw["files"] = [File(**f) for f in raw["files"]]
     raw["inputs"] = [Input(**i) for i in raw["inputs"]]
     raw["outputs"] = [Output(**o) for o in raw["outputs"]]
+    raw["ports"] = [Port(**p) for p in raw.get("ports", [])]
+    if check := raw.get("health_check"):
+        raw["health_check"] = HealthCheck(**check)
     return Template(**raw)

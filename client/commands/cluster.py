@@ -7,32 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from client.answers import Queue, SubCluster
+from client.answers import Overview, SubCluster
 from client.commands.common import connected
 from client.screen import Column, Format, OutputOption, plain, show, show_one, size
-
-
-def queues(
-    ctx: typer.Context,
-    long: Annotated[bool, typer.Option("--long", "-l", help="Also orderings and limits of users and jobs.")] = False,
-    output: OutputOption = Format.table,
-) -> None:
-    """The queues: what each is guaranteed, may hold at most, uses and waits for."""
-    columns: list[Column[Queue]] = [
-        ("QUEUE", lambda q: q.path), ("STATE", lambda q: q.state),
-        ("GUARANTEED", lambda q: resources(q.guaranteed)), ("MAXIMUM", lambda q: resources(q.maximum)),
-        ("USED", lambda q: resources(q.used)), ("PENDING", lambda q: q.pending), ("JOBS", lambda q: q.live_jobs),
-        ("YOU MAY SUBMIT", lambda q: q.may_submit),
-    ]  # fmt: skip
-    if long:
-        columns += [
-            ("ORDERING", lambda q: q.ordering), ("WEIGHT", lambda q: q.weight),
-            ("PER USER", lambda q: resources(q.user_limit)), ("MAX JOBS", lambda q: q.max_running_jobs),
-            ("MAX JOBS PER USER", lambda q: q.max_running_jobs_per_user), ("MAX PRIO", lambda q: q.max_priority),
-            ("PARTITION", lambda q: q.default_partition), ("PREEMPTABLE", lambda q: q.preemptable),
-        ]  # fmt: skip
-    with connected(ctx) as client:
-        show(client.queues(), columns, output, nothing="There are no queues.")
 
 
 def nodes(
@@ -66,7 +43,8 @@ def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     with connected(ctx) as client:
         o = client.overview()
     pairs = [
-        ("nodes", amounts(o.nodes)), ("jobs", amounts(o.jobs)), ("containers", o.live_containers),
+        ("in service", in_service(o)), ("nodes", amounts(o.nodes)), ("jobs", amounts(o.jobs)),
+        ("containers", o.live_containers),
         ("memory MiB", of(o.allocated, o.capacity, "memory_mib")),
         ("cores", of(o.allocated, o.capacity, "vcores_milli", 1000)), ("GPUs", of(o.allocated, o.capacity, "gpus")),
         ("pending", amounts(o.pending)), ("policy version", o.policy_version),
@@ -97,6 +75,12 @@ def amounts(value: Any) -> str:
     return plain({k: v for k, v in value.items() if v}) if isinstance(value, dict) else plain(value)
 
 
+def in_service(of_: SubCluster | Overview) -> str:
+    """``3``, or ``3, 1 closed``: of the nodes that are up, those that take containers and those kept from them."""
+    closed = of_.duties.get("closed", 0)
+    return f"{of_.duties.get('open', 0)}" + (f", {closed} closed" if closed else "")
+
+
 def ago(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.1f} s ago"
 
@@ -105,7 +89,8 @@ SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
     ("SUB-CLUSTER", lambda s: s.name), ("STATE", lambda s: "frozen" if s.frozen else s.state),
     ("LEADER", lambda s: s.leader), ("EPOCH", lambda s: s.epoch),
     ("LEASE", lambda s: {None: "-", True: "held", False: "lapsed"}[s.lease_ok]),
-    ("NODES", lambda s: amounts(s.nodes)), ("MEMORY MIB", lambda s: of(s.allocated, s.capacity, "memory_mib")),
+    ("IN SERVICE", in_service), ("NODES", lambda s: amounts(s.nodes)),
+    ("MEMORY MIB", lambda s: of(s.allocated, s.capacity, "memory_mib")),
     ("CORES", lambda s: of(s.allocated, s.capacity, "vcores_milli", 1000)),
     ("GPUS", lambda s: of(s.allocated, s.capacity, "gpus")),
     ("RUNNING", lambda s: s.live_containers), ("PENDING", lambda s: s.pending.get("containers")),
@@ -113,5 +98,5 @@ SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
 
 
 def register(app: typer.Typer) -> None:
-    for command in (overview, queues, nodes, sub_clusters):
+    for command in (overview, nodes, sub_clusters):
         app.command(rich_help_panel="Cluster")(command)

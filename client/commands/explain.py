@@ -23,7 +23,7 @@ def explain(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.
     if output is Format.json:
         print_json(answer)
         return
-    waiting = [group for group in answer.groups if group.reason]
+    waiting = [group for group in answer.groups if group.reason or group.elsewhere]
     for group in waiting:
         _show(group)
     if not waiting:
@@ -46,6 +46,9 @@ def _show(group: Explanation) -> None:
     for name, text in _rest(reason, group):
         table.add_row(f"  {name}", cell(text))
     screen.print(table)
+    for place in group.elsewhere:
+        why = (place.get("reason") or {}).get("text") or "its resource manager has not said why yet"
+        screen.print(cell(f"  {place['waiting']:,} in {place['sub_cluster']}: {why}"))
     screen.print()
 
 

@@ -6,6 +6,7 @@ import threading
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
 import typer
 
@@ -13,6 +14,7 @@ from client import jobfile
 from client.answers import Container, Event, Job, Task, to_json
 from client.api import Client
 from client.commands.common import JobArgument, connected
+from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob, client_error
 from client.follow import MAX_FOLLOWED, Printer, follow_tasks, tasks_of
 from client.follow import Target as LogTarget
@@ -95,12 +97,17 @@ def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thr
 
 
 def validate(
+    ctx: typer.Context,
     file: FileArgument,
+    server: Annotated[bool, typer.Option("--server", help="Ask the server, too: may it go into its queue?")] = False,
     output: OutputOption = Format.table,
 ) -> None:
-    """Check a job file and the files it names, without a server."""
+    """Check a job file and the files it names, without a server unless you want one. Nothing is submitted."""
     spec = jobfile.load(file)
     wrong = jobfile.check(spec, file.parent)
+    if server and not wrong:
+        with connected(ctx) as client:
+            client.check(jobfile.pack(spec, file.parent).spec)
     if output is Format.json:
         print_json({"valid": not wrong, "errors": to_json(wrong)})
         if wrong:
@@ -108,7 +115,9 @@ def validate(
     elif wrong:
         raise InvalidJob(wrong)
     else:
-        say(f"{file}: a valid job of {len(spec['groups'])} group(s), {sum(_count(g) for g in spec['groups'])} task(s).")
+        groups = spec.get("groups") or []
+        what = f"job of {len(groups)} group(s), {sum(_count(g) for g in groups)} task(s)" if groups else "application"
+        say(f"{file}: a valid {what}.")
 
 
 def _count(group: dict[str, Any]) -> int:
@@ -123,12 +132,17 @@ def jobs(
     owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
-    kind: Annotated[str | None, typer.Option(help="batch or service.")] = None,
+    kind: Annotated[str | None, typer.Option(help="batch, service or application.")] = None,
+    since: Annotated[str | None, typer.Option(help="Submitted then or later, like 2030-01-31T12:00.")] = None,
+    until: Annotated[str | None, typer.Option(help="Submitted before then.")] = None,
+    order: Annotated[str | None, typer.Option(help="newest (the default) or oldest first.")] = None,
+    view: Annotated[str | None, typer.Option(help="The filters of this saved view, where no other is given.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
-    """List jobs, newest first."""
+    """List jobs, newest first unless --order says otherwise."""
     filters = {"queue": queue, "owner": owner, "tag": tag, "name": name, "kind": kind}
+    filters |= {"since": since, "until": until, "order": order, "state": state_word(state)}
     columns = [
         ("JOB", lambda j: j.id), ("NAME", lambda j: j.name), ("STATE", lambda j: j.state),
         ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
@@ -136,7 +150,10 @@ def jobs(
         ("NOTE", lambda j: j.message or j.waiting or " "),
     ]  # fmt: skip
     with connected(ctx) as client:
-        found = client.jobs(page_size=min(limit or 100, 100), state=state_word(state), **filters)
+        if view is not None:
+            saved = dict(parse_qsl(view_named(client, view).query))
+            filters |= {key: value for key, value in saved.items() if filters.get(key) is None}
+        found = client.jobs(page_size=min(limit or 100, 100), **filters)
         show(islice(found, limit or None), columns, output, nothing="No such jobs.")
 
 

@@ -54,7 +54,7 @@ def deadline_s(text: str) -> int | None:
     return None if text == NEVER else seconds(text, "deadline")
 
 
-def moment(text: str, name: str) -> datetime:
+def moment(text: str, name: str, also: str = "") -> datetime:
     """``2026-03-01 22:00`` (this machine's time unless it names a zone), ``+30m`` or ``now``."""
     if text == "now":
         return datetime.now(UTC)
@@ -63,7 +63,7 @@ def moment(text: str, name: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        remedy = "Write it like 2026-03-01T22:00, 2026-03-01T22:00Z, +30m or now."
+        remedy = f"Write it like 2026-03-01T22:00, 2026-03-01T22:00Z, +30m{also} or now."
         raise client_error(f"{text!r} is not a time", field_name=name, remedy=remedy) from None
     return at if at.tzinfo else at.astimezone()
 

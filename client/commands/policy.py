@@ -1,4 +1,4 @@
-"""The policy document, and rights in queues; for operators."""
+"""The policy document as it is, and rights in queues; for operators. ``policypush`` and its neighbours change it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import typer
 import yaml
 
 from client import yamltext
-from client.answers import Policy
 from client.commands.common import connected
 from client.errors import client_error
+from client.policyanswers import Policy
 from client.screen import Column, Format, OutputOption, print_json, say, show
 
 policy = typer.Typer(help="The policy document: queues, partitions, components.", no_args_is_help=True)
@@ -40,7 +40,8 @@ def read(file: Path) -> tuple[dict[str, Any], int | None]:
         text = sys.stdin.read() if str(file) == "-" else file.read_text()
         document = yamltext.load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise client_error(f"{file} cannot be read: {error}", field_name="file", remedy="Give YAML or JSON.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise client_error(f"{file} cannot be read: {reason}", field_name="file", remedy="Give YAML or JSON.") from None
     if not isinstance(document, dict):
         raise client_error(f"{file} holds no mapping", field_name="file", remedy="It begins with queues:.")
     try:
@@ -57,16 +58,24 @@ def read(file: Path) -> tuple[dict[str, Any], int | None]:
 def get(
     ctx: typer.Context,
     version: Annotated[int | None, typer.Option(min=1, help="This version instead of the one in force.")] = None,
+    effective: Annotated[bool, typer.Option(help="What holds, with the temporary overrides applied.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
-    """Print the policy as YAML; its first line tells `apply` which version it was made from."""
+    """Print the policy as YAML, as operators wrote it; its first line tells which version it was made from."""
     with connected(ctx) as client:
         found = client.policy(version)
     if output is Format.json:
         print_json(found)
     else:
+        document = found.effective if effective and found.effective else found.document
         print(f"# version {found.version}")
-        print(yaml.safe_dump(found.document, sort_keys=False, allow_unicode=True), end="")
+        print(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), end="")
+        if found.overrides and not effective:
+            say(f"Temporary overrides change this now: {', '.join(map(str, found.overrides))}. See: --effective")
+
+
+def _author(p: Policy) -> str:
+    return (p.author or "the system") + (f", approved by {p.approved_by}" if p.approved_by else "")
 
 
 @policy.command("versions")
@@ -78,7 +87,7 @@ def versions(
     """Every version, newest first."""
     columns: list[Column[Policy]] = [
         ("VERSION", lambda p: p.version), ("IN FORCE", lambda p: p.active), ("AT", lambda p: p.at),
-        ("AUTHOR", lambda p: p.author or "the system"), ("MADE FROM", lambda p: p.parent),
+        ("AUTHOR", _author), ("MADE FROM", lambda p: p.parent),
         ("MESSAGE", lambda p: p.message),
     ]  # fmt: skip
     with connected(ctx) as client:
@@ -92,24 +101,6 @@ def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format
     with connected(ctx) as client:
         queues = client.validate_policy(document)
     print_json({"queues": queues}) if output is Format.json else print(f"{file}: {queues} queues, nothing wrong")
-
-
-@policy.command("apply")
-def apply(
-    ctx: typer.Context,
-    file: FileOption,
-    message: Annotated[str, typer.Option("--message", "-m", help="What changes, and why.")] = "",
-    parent: Annotated[
-        int | None, typer.Option(min=0, help="The version it was made from; by default as the file's first line says.")
-    ] = None,
-    force: Annotated[bool, typer.Option(help="Remove queues although jobs live in them.")] = False,
-    output: OutputOption = Format.table,
-) -> None:
-    """Put a document in force everywhere. Refused when another version is in force than it was made from."""
-    document, made_from = read(file)
-    with connected(ctx) as client:
-        new = client.apply_policy(document, message, parent=made_from if parent is None else parent, force=force)
-    print_json(new) if output is Format.json else print(f"version {new.version} is in force")
 
 
 @rights.command("list")
@@ -151,6 +142,8 @@ def _told(answer: dict[str, Any], text: str, output: Format) -> None:
 
 
 def register(app: typer.Typer) -> None:
+    from client.commands import policychanges, policyedit, policyplan, simulating  # noqa: F401 - they add their commands to `policy`
+
     queue.add_typer(rights, name="rights")
     app.add_typer(policy, name="policy", rich_help_panel="Operators")
     app.add_typer(queue, name="queue", rich_help_panel="Operators")

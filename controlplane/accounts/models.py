@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils.crypto import salted_hmac
 
 
 class Role(models.TextChoices):
@@ -14,6 +15,13 @@ class User(AbstractUser):
     """An account. Its number is the tenant number in container leases."""
 
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.TENANT)
+    sign_outs = models.PositiveIntegerField(default=0)  # part of every session's hash: one more ends them all
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Sessions hold while neither the password nor ``sign_outs`` changes."""
+        salt = "django.contrib.auth.models.AbstractBaseUser.get_session_auth_hash"
+        value = f"{self.password}:{self.sign_outs}" if self.sign_outs else self.password
+        return salted_hmac(salt, value, secret=secret, algorithm="sha256").hexdigest()
 
     @property
     def is_operator(self) -> bool:
@@ -33,3 +41,11 @@ class QueueAccess(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "queue"], name="one_access_per_queue")]
+
+
+class TokenNote(models.Model):
+    """What a token is for, and when it was last used. One that a log-in made has no name."""
+
+    token = models.OneToOneField("knox.AuthToken", on_delete=models.CASCADE, primary_key=True, related_name="note")
+    name = models.CharField(max_length=64, blank=True)
+    last_used_at = models.DateTimeField(null=True)  # to five minutes. Writer: the web process that took it

@@ -1,4 +1,4 @@
-"""Hints from the channel layer, handed to the sockets of this process.
+"""Hints from the channel layer, handed to what the sockets of this process follow.
 
 One listener per process, not one per socket, and outside the consumers: when
 Redis restarts, a channel overflows or the layer raises, the listener starts
@@ -7,11 +7,14 @@ over and the sockets notice nothing but a slower refresh.
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Any, Protocol
 
 from channels.layers import get_channel_layer
 
 from controlplane.events import GROUP
+
+from .members import Members
 
 log = logging.getLogger(__name__)
 
@@ -23,26 +26,14 @@ class Listening(Protocol):
     def hinted(self, topics: frozenset[str]) -> None: ...
 
 
-class Hints:
-    """Listens while at least one socket is open."""
+class Hints(Members[Listening]):
+    """Listens for watches. ``first`` hears of a hint before them."""
 
-    def __init__(self) -> None:
-        self._listeners: set[Listening] = set()
-        self._task: asyncio.Task[None] | None = None
+    def __init__(self, first: Listening) -> None:
+        super().__init__()
+        self._first = first
 
-    def join(self, who: Listening) -> None:
-        self._listeners.add(who)
-        loop = asyncio.get_running_loop()
-        if self._task is None or self._task.done() or self._task.get_loop() is not loop:
-            self._task = loop.create_task(self._listen())
-
-    def leave(self, who: Listening) -> None:
-        self._listeners.discard(who)
-        if not self._listeners and self._task is not None:
-            self._task.cancel()
-            self._task = None
-
-    async def _listen(self) -> None:
+    async def _serve(self) -> None:
         while True:
             try:
                 await self._subscription()
@@ -50,6 +41,7 @@ class Hints:
                 continue  # nothing for a while: subscribe anew
             except Exception as error:  # a layer may raise anything; hints are a luxury
                 log.debug("hints are interrupted: %s", error)
+                await _forget()
                 await asyncio.sleep(RETRY_S)
 
     async def _subscription(self) -> None:
@@ -69,5 +61,11 @@ class Hints:
         if not isinstance(topics, list):
             return
         names = frozenset(t for t in topics if isinstance(t, str))
-        for who in tuple(self._listeners):
+        for who in (self._first, *self._members):
             who.hinted(names)
+
+
+async def _forget() -> None:
+    """Have the layer begin anew: what it could not unsubscribe from it would take for subscribed for ever."""
+    with suppress(Exception):
+        await asyncio.wait_for(get_channel_layer().flush(), 5)

@@ -1,60 +1,53 @@
-"""What a topic shows to one account: the very reads behind the REST views, so rights are the same.
+"""What a topic shows to one account: the very reads behind the REST views, so rights are the same."""
 
-``Reader`` shares one read among the sockets of an account and keeps the
-number of threads that wait for the store small: a store that hangs holds up
-those threads and nothing else.
-"""
-
-import asyncio
 import hashlib
 import json
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db import DatabaseError, InterfaceError, close_old_connections
+import rules
+from django.db import DatabaseError, InterfaceError, connection
 from rest_framework.utils.encoders import JSONEncoder
 
 from controlplane.accounts.models import User
-from controlplane.statestore.queries import federation, jobs, tasks
+from controlplane.accounts.rights import access, accounts, is_operator, is_tenant, sees_everything
+from controlplane.statestore.queries import (
+    endpoints,
+    federation,
+    fleet,
+    jobs,
+    nodecontainers,
+    queuelive,
+    queuematrix,
+    rollouts,
+    stamps,
+    tasks,
+)
+from controlplane.statestore.queries.fleet import Fleet
 from controlplane.statestore.queries.jobs import STATES, JobFilter
+from controlplane.statestore.queries.looks import Look, looking, shared, together
+from controlplane.statestore.queries.moments import read_moment
 from controlplane.statestore.queries.paging import Cursor, Page
 
+from .kept import Kept
 from .topics import Topic
 
 API = "/api/v1"
 JOBS_SIZE = 50
-TASKS_SIZE = 200
-NODES_SIZE = 1000
-NODES_MAX = 20_000  # beyond this the map is cut off and says so
-READ_TIMEOUT_S = 5.0
-THREADS = 4
-_NODE_BRIEF = (
-    "id",
-    "name",
-    "sub_cluster",
-    "rack",
-    "state",
-    "health",
-    "capacity",
-    "allocated",
-    "used",
-    "containers",
-    "last_seen_s",
-    "duty",
-    "drained",
-    "maintenance",
-)
+TASKS_SIZE = stamps.TASKS - 1
+ENDPOINTS_SIZE = 50
+CONTAINERS_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """``body`` is JSON text; equal ``digest`` means nothing has changed."""
+    """``body`` is JSON text; equal ``digest`` means nothing has changed. own: it holds the account's own jobs only."""
 
     body: str
     digest: bytes
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +56,14 @@ class Refusal:
 
     status: int
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read what costs much. Under an equal ``stamp`` an account would find what it found before."""
+
+    stamp: Hashable
+    read: Callable[[], Any]
 
 
 def _paged(page: Page, path: str, params: dict[str, str]) -> dict[str, Any]:
@@ -74,99 +75,125 @@ def _paged(page: Page, path: str, params: dict[str, str]) -> dict[str, Any]:
 
 
 def _job_filter(filters: dict[str, str]) -> JobFilter:
-    """Filters as ``GET /jobs`` understands them; an unknown state matches nothing."""
-    wanted = dict(filters)
-    state = wanted.pop("state", None)
-    return JobFilter(states=None if state is None else STATES.get(state, (-1,)), **wanted)
+    """Filters as ``GET /jobs`` understands them; an unknown state or time matches nothing."""
+    texts = {name: text for name, text in filters.items() if name not in ("state", "since", "until", "order")}
+    times = {name: read_moment(filters[name]) for name in ("since", "until") if name in filters}
+    states = STATES.get(filters["state"], (-1,)) if "state" in filters else None
+    return JobFilter(states=(-1,) if None in times.values() else states, **texts, **times)
 
 
-def _jobs(user: User, topic: Topic) -> dict[str, Any]:
-    page = jobs.list_page(user, _job_filter(topic.filters), Cursor(), JOBS_SIZE)
-    return _paged(page, "/jobs", topic.filters)
+def _jobs(user: User, topic: Topic) -> Reading:
+    oldest = topic.filters.get("order") == "oldest"
+    ids = jobs.visible_ids(user, _job_filter(topic.filters), Cursor(), JOBS_SIZE, oldest)
+    read = lambda: _paged(jobs.page_of(user, ids, Cursor(), JOBS_SIZE), "/jobs", topic.filters)  # noqa: E731
+    return Reading((tuple(ids), stamps.listed(ids)), read)
 
 
-def _job(user: User, topic: Topic) -> dict[str, Any] | None:
-    shown, row = jobs.detail(user, topic.job_id), jobs.find(user, topic.job_id)
+def _job(user: User, topic: Topic) -> Reading | None:
+    found = stamps.job(topic.number)
+    if found is None or not rules.has_perm("jobs.view", user, found):
+        return None
+    return Reading(found, lambda: _whole_job(user, topic))
+
+
+def _whole_job(user: User, topic: Topic) -> dict[str, Any] | None:
+    shown, row = jobs.detail(user, topic.number), jobs.find(user, topic.number)
     if shown is None or row is None:
         return None
     first = tasks.list_page(row, Cursor(), TASKS_SIZE)
     params = {"page_size": str(TASKS_SIZE)}
-    return {"job": shown, "tasks": _paged(first, f"/jobs/{topic.job_id}/tasks", params)}
+    serving = endpoints.list_page(row, Cursor(), ENDPOINTS_SIZE)
+    return {
+        "job": shown,
+        "tasks": _paged(first, f"/jobs/{topic.number}/tasks", params),
+        "endpoints": _paged(serving, f"/jobs/{topic.number}/endpoints", {"page_size": str(ENDPOINTS_SIZE)}),
+    }
 
 
-def _nodes(user: User, topic: Topic) -> dict[str, Any]:
-    at: Cursor | None = Cursor()
-    found: list[dict[str, Any]] = []
-    while at is not None and len(found) < NODES_MAX:
-        page = federation.nodes_page(user, at, NODES_SIZE)
-        found += [{key: node[key] for key in _NODE_BRIEF} for node in page.results]
-        at = page.next
-    return {"results": found, "complete": at is None}
+def _matrix(user: User, topic: Topic) -> dict[str, Any] | None:
+    filters = dict(topic.filters)
+    skip = filters.pop("skip", "0")
+    if not (skip.isascii() and skip.isdigit() and len(skip) < 8):
+        return None
+    return queuematrix.matrix(user, **filters, skip=int(skip))
+
+
+def _node(user: User, topic: Topic) -> dict[str, Any] | None:
+    node = federation.node(user, topic.number)
+    if node is None:
+        return None
+    found = nodecontainers.list_page(user, topic.number, Cursor(), CONTAINERS_SIZE)
+    path = f"/nodes/{topic.number}/containers"
+    return {"node": node, "containers": _paged(found, path, {"page_size": str(CONTAINERS_SIZE)})}
 
 
 READS: dict[str, Callable[[User, Topic], Any]] = {
     "overview": lambda user, topic: federation.overview(user),
-    "queues": lambda user, topic: {"results": federation.queues(user)},
-    "nodes": _nodes,
+    "policy": lambda user, topic: rollouts.overview() if is_operator(user) else None,
+    "queues": lambda user, topic: Reading(queuelive.layout_stamp(user), lambda: queuelive.layout(user)),
+    "queueuse": lambda user, topic: queuelive.use(user, **topic.filters),
+    "queuematrix": _matrix,
     "jobs": _jobs,
     "job": _job,
+    "node": _node,
 }
 
 
-def read(user_id: int, topic: Topic) -> Snapshot | Refusal:
-    """Read a topic now, under the account's rights of now. Runs in a thread; never raises because of the store."""
-    close_old_connections()
-    try:
-        user = User.objects.filter(pk=user_id, is_active=True).first()
-        if user is None:
-            return Refusal(401, "This account is not signed in any more.")
-        value = READS[topic.kind](user, topic)
-    except (DatabaseError, InterfaceError):
-        return Refusal(503, "The StateStore does not answer; what is shown is the last that was known.")
-    finally:
-        close_old_connections()
+# What these show to those who see everything is the same for all of a role.
+ALIKE = frozenset({"overview", "policy", "queues", "queueuse", "queuematrix", "jobs", "job"})
+Result = Snapshot | Fleet | Refusal
+_kept: Kept[Snapshot | Refusal] = Kept()
+
+
+def read(user_id: int, topic: Topic, look: Look) -> Result:
+    """A topic under the account's rights, as ``look`` finds it. Runs in a thread; never raises because of the store."""
+    for _ in range(2):
+        try:
+            with looking(look):
+                return _read(user_id, topic)
+        except (DatabaseError, InterfaceError):
+            connection.close()  # a restart of the store may have broken it: once more with another
+    return Refusal(503, "The StateStore does not answer; what is shown is the last that was known.")
+
+
+def _read(user_id: int, topic: Topic) -> Result:
+    user = _account(user_id)
+    if user is None:
+        return Refusal(401, "This account is not signed in any more.")
+    if topic.kind == "fleet":
+        return fleet.look(user)
+    if topic.kind in ALIKE and sees_everything(user):
+        return _alike(user.role, topic)
+    return _snapshot(user, topic)
+
+
+_account = together("accounts")(accounts)
+
+
+@shared
+def _alike(role: str, topic: Topic) -> Snapshot | Refusal:
+    """For everybody of a role that sees everything."""
+    return _snapshot(User(role=role, is_active=True), topic)
+
+
+def _snapshot(user: User, topic: Topic) -> Snapshot | Refusal:
+    value = READS[topic.kind](user, topic)
+    if isinstance(value, Reading):
+        own = topic.kind == "jobs" and bool(is_tenant(user)) and not access(user)
+        rights = () if sees_everything(user) else tuple(sorted(access(user).items()))
+        return _kept.get((user.pk, user.role, topic.name), (rights, value.stamp), lambda: _encoded(value.read(), own))
+    return _encoded(value)
+
+
+def _encoded(value: Any, own: bool = False) -> Snapshot | Refusal:
+    """The time of reading alone is no change: the digest leaves it out."""
     if value is None:
         return Refusal(404, "It does not exist, or you may not see it.")
-    body = json.dumps(value, cls=JSONEncoder, separators=(",", ":"))
-    return Snapshot(body, _digest(value, body))
+    timed = isinstance(value, dict) and "at" in value
+    rest = _json({name: v for name, v in value.items() if name != "at"} if timed else value)
+    body = f'{{"at":{_json(value["at"])},{rest[1:]}' if timed else rest
+    return Snapshot(body, hashlib.blake2b(rest.encode(), digest_size=16).digest(), own)
 
 
-def _digest(value: Any, body: str) -> bytes:
-    """Of what matters: the time of reading alone is no change."""
-    if isinstance(value, dict) and "at" in value:
-        body = json.dumps(value | {"at": 0}, cls=JSONEncoder)
-    return hashlib.blake2b(body.encode(), digest_size=16).digest()
-
-
-class Reader:
-    """Reads for all sockets of this process. Two that want the same at once share one read."""
-
-    def __init__(self, how: Callable[[int, Topic], Snapshot | Refusal] = read) -> None:
-        self._how = how
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="snapshot")
-        self._running: dict[tuple[int, str], asyncio.Future[Snapshot | Refusal]] = {}
-
-    async def get(self, user_id: int, topic: Topic) -> Snapshot | Refusal:
-        """The topic as of a moment after this call, or a refusal after ``READ_TIMEOUT_S`` at the latest."""
-        key = (user_id, topic.name)
-        running = self._running.get(key)
-        if running is None or running.get_loop() is not asyncio.get_running_loop():
-            running = asyncio.get_running_loop().run_in_executor(self._pool, self._how, user_id, topic)
-            self._running[key] = running
-            running.add_done_callback(lambda done: self._forget(key, done))
-        try:
-            return await asyncio.wait_for(asyncio.shield(running), READ_TIMEOUT_S)
-        except TimeoutError:
-            return Refusal(503, f"The StateStore has not answered for {READ_TIMEOUT_S:.0f} s.")
-
-    async def run(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Run something else that reads the store in one of these threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *values)
-
-    def close(self) -> None:
-        """End the threads and with them their connections."""
-        self._pool.shutdown(wait=True)
-
-    def _forget(self, key: tuple[int, str], done: "asyncio.Future[Snapshot | Refusal]") -> None:
-        if self._running.get(key) is done:
-            del self._running[key]
+def _json(value: Any) -> str:
+    return json.dumps(value, cls=JSONEncoder, separators=(",", ":"))

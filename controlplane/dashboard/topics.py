@@ -5,24 +5,38 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 TOPIC_MAX = 512  # characters
-PLAIN = frozenset({"overview", "nodes", "queues", "jobs"})
-JOB_FILTERS = ("state", "queue", "owner", "tag", "name", "kind")
-_JOB = re.compile(r"job:([1-9]\d{0,17})", re.ASCII)
+PLAIN = frozenset({"overview", "fleet", "queues", "queueuse", "queuematrix", "jobs", "policy"})
+JOB_FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "since", "until", "order")
+FILTERS = {
+    "jobs": JOB_FILTERS,
+    "queueuse": ("sub_cluster",),
+    "queuematrix": ("under", "partition", "resource", "skip"),
+}
+HINTS = {
+    "queueuse": "overview",
+    "queuematrix": "overview",
+    "fleet": "nodes",
+    "node": "nodes",
+}  # what may have changed them, where it is called otherwise
+_ONE = re.compile(r"(job|node):([1-9]\d{0,17})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """``kind`` is one of ``PLAIN`` or ``job``; ``filters`` belong to ``jobs`` and are those of ``GET /jobs``."""
+    """``kind`` is one of ``PLAIN``, or ``job`` or ``node`` with its ``number``.
+
+    ``filters`` are those of ``FILTERS`` and of the REST address like it.
+    """
 
     name: str  # as the browser wrote it: what its messages carry
     kind: str
-    job_id: int = 0
+    number: int = 0
     filters: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def hint(self) -> str:
         """The topic of ``controlplane.events`` that says this one may have changed."""
-        return self.name if self.kind == "job" else self.kind
+        return self.name if self.kind == "job" else HINTS.get(self.kind, self.kind)
 
 
 def parse(name: object) -> Topic | None:
@@ -31,16 +45,17 @@ def parse(name: object) -> Topic | None:
         return None
     if name in PLAIN:
         return Topic(name, name)
-    if job := _JOB.fullmatch(name):
-        return Topic(name, "job", job_id=int(job[1]))
-    return _filtered(name) if name.startswith("jobs?") else None
+    if one := _ONE.fullmatch(name):
+        return Topic(name, one[1], number=int(one[2]))
+    kind, _, query = name.partition("?")
+    return _filtered(name, kind, query) if kind in FILTERS else None
 
 
-def _filtered(name: str) -> Topic | None:
+def _filtered(name: str, kind: str, query: str) -> Topic | None:
     try:
-        pairs = parse_qsl(name[5:], strict_parsing=True, max_num_fields=len(JOB_FILTERS))
+        pairs = parse_qsl(query, strict_parsing=True, max_num_fields=len(FILTERS[kind]))
     except ValueError:
         return None
     filters = dict(pairs)
-    sound = len(filters) == len(pairs) and set(filters) <= set(JOB_FILTERS)
-    return Topic(name, "jobs", filters=filters) if sound else None
+    sound = len(filters) == len(pairs) and set(filters) <= set(FILTERS[kind])
+    return Topic(name, kind, filters=filters) if sound else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from django.db import connection, transaction
 
 from controlplane.accounts.models import Role, User
-from controlplane.policy import documents
+from controlplane.policy import versions
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.actions.credentials import hashed
@@ -40,7 +40,7 @@ def run(sub_clusters: list[str], secrets: Mapping[str, str]) -> list[str]:
 def _policy() -> list[str]:
     if PolicyVersion.objects.exists():
         return []
-    documents.publish(SYSTEM, POLICY, "The default policy")
+    versions.publish(SYSTEM, POLICY, "The default policy")
     return ["the default policy"]
 
 

@@ -56,8 +56,9 @@ def nodes() -> list[NodeView]:
     rows = Node.objects.select_related("sub_cluster").order_by("sub_cluster_id", "name")
     found = list(rows)
     seen = {}
-    for summary in bus.summaries({n.sub_cluster_id for n in found}).values():
-        seen.update({entry[0]: (entry[1], entry[9]) for entry in summary.get("nodes", [])})
+    for loads in bus.node_loads({n.sub_cluster_id for n in found}).values():
+        known = zip(loads.state.tolist(), loads.age_ms.tolist(), strict=True)
+        seen.update(zip(loads.id.tolist(), known, strict=True))
     return [
         NodeView(
             node.name,

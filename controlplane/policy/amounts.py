@@ -11,7 +11,7 @@ So 1 is always the whole, and one device is ``1 gpu``.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -122,4 +122,17 @@ def capacity(guaranteed: Amounts | None, maximum: Amounts | None) -> dict[str, A
     return {
         "guaranteed": guaranteed.stored(NOTHING) if guaranteed else NOTHING,
         "maximum": maximum.stored(ALL) if maximum else ALL,
+    }
+
+
+_ONE = {"memory_mib": "1 MiB", "vcores_milli": "1 millicores", "gpus": "1 gpu"}
+
+
+def written(limit: Mapping[str, Sequence[float]]) -> float | dict[str, float | str]:
+    """A limit in the normal form as a document writes it: one share, or a mapping of resources."""
+    if not any(limit["units"]) and len(set(limit["share"])) == 1:
+        return limit["share"][0]
+    return {
+        axis: (_ONE[axis] if units == 1 else int(units)) if units else share
+        for axis, share, units in zip(AXES, limit["share"], limit["units"], strict=True)
     }

@@ -1,28 +1,33 @@
 """The policies an RM and the Router choose from, with their parameters: the one place for names, bounds and defaults.
 
 The pure code behind the names is in ``scheduler.registry`` and
-``router.routing``. Durations are seconds, shares are 0 to 1.
+``scheduler.federation``. Durations are seconds, shares are 0 to 1.
 """
 
+import json
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Seconds = Annotated[float, Field(ge=0, le=86400)]
-Count = Annotated[int, Field(ge=0, le=1_000_000)]
-
-
-class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class NoParameters(Part):
-    pass
+from controlplane.policy.federationparts import AmRmProxy, LeastLoaded, LocalityProxy, Routing
+from controlplane.policy.parts import Count, Part, Seconds, Share
+from controlplane.policy.queuerules import Backfill
+from controlplane.policy.sharesparts import Admission, Shares
 
 
 class PlacementParameters(Part):
     batch: Annotated[int, Field(ge=1, le=1_000_000, description="containers placed in one round at most")] = 10_000
+    backfill: Annotated[
+        Backfill,
+        Field(
+            description="of queues that do not say: who may start before one that waits: all that fit (`none`), whoever"
+            " does not delay the first (`easy`), whoever delays nobody (`conservative`), nobody (`strict`)"
+        ),
+    ] = "none"
+    backfill_depth: Annotated[
+        int, Field(ge=1, le=1000, description="asks that are promised a start in one round at most")
+    ] = 100
 
 
 class Placement(Part):
@@ -97,11 +102,15 @@ class FailingNodes(Part):
     parameters: FailingNodesParameters = FailingNodesParameters()
 
 
-class Routing(Part):
-    """Which sub-cluster becomes a job's home."""
+class RehomeParameters(Part):
+    after_s: Annotated[Seconds, Field(ge=1, description="for how long nobody has led it")] = 60.0
 
-    policy: Literal["least_loaded", "hash", "uniform"] = "least_loaded"
-    parameters: NoParameters = NoParameters()
+
+class LostSubClusters(Part):
+    """What becomes of jobs whose home nobody leads: new homes, or ``wait`` for its RM to come back."""
+
+    policy: Literal["rehome", "wait"] = "rehome"
+    parameters: RehomeParameters = RehomeParameters()
 
 
 class Components(Part):
@@ -112,13 +121,32 @@ class Components(Part):
     reservation: Reservation = Reservation()
     preemption: Preemption = Preemption()
     failing_nodes: FailingNodes = FailingNodes()
-    routing: Routing = Routing()
+    lost_sub_clusters: LostSubClusters = LostSubClusters()
+    routing: Routing = LeastLoaded()  # type: ignore[valid-type]
+    amrmproxy: AmRmProxy = LocalityProxy()  # type: ignore[valid-type]
+    shares: Shares = Shares()
+    admission: Admission = Admission()
+
+
+# What sub-clusters do with one another, or count together: two ways at once would contradict each other.
+OF_THE_WHOLE = ("lost_sub_clusters", "routing", "amrmproxy", "shares", "admission")
+
+
+def staged(in_force: dict[str, Any] | None, own: dict[str, Any] | None) -> dict[str, Any]:
+    """What holds in a sub-cluster to which another version is being rolled out; ``own``: that one's components."""
+    whole = {name: value for name, value in (in_force or {}).items() if name in OF_THE_WHOLE}
+    return {name: value for name, value in (own or {}).items() if name not in OF_THE_WHOLE} | whole
 
 
 def stored(document: dict[str, Any] | None) -> Components:
     """The components of a document that is in force. One that no longer fits this release's shape has the defaults."""
+    return _stored(json.dumps(document or {}, sort_keys=True))
+
+
+@lru_cache(maxsize=64)  # the same few are read by everybody and after every change
+def _stored(text: str) -> Components:
     found: dict[str, Any] = {}
-    for name, value in (document or {}).items():
+    for name, value in json.loads(text).items():
         try:
             found[name] = getattr(Components.model_validate({name: value}), name)
         except (ValidationError, AttributeError):

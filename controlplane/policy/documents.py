@@ -6,19 +6,20 @@ What the fields of a queue mean together is checked by ``policy.meaning``;
 ``policy.rows`` turns the tree into rows. docs/operators.md is the reference.
 """
 
-from typing import Annotated, Any, Literal
+from collections.abc import Collection
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from controlplane.policy import meaning
+from controlplane.policy import federation, meaning
 from controlplane.policy.amounts import Limit
+from controlplane.policy.approval import Approval
 from controlplane.policy.components import Components
+from controlplane.policy.federationparts import TAG, Pair
+from controlplane.policy.queuerules import Backfill
 from controlplane.policy.rows import flattened
-from controlplane.statestore.actions import policy as actions
-from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.errors import FieldError, Invalid
 from controlplane.statestore.actions.policy import QueueRow
-from controlplane.statestore.models import PolicyVersion
 
 MAX_FIELD = 1000
 
@@ -26,6 +27,11 @@ MAX_FIELD = 1000
 def _whole(value: Any) -> Any:
     """JSON makes no difference between 5 and 5.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def told(text: str) -> Any:
+    """What editors say of a field."""
+    return Field(description=text)
 
 
 QueueName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$", max_length=63)]
@@ -51,25 +57,35 @@ class PartitionCapacity(Strict):
 class QueuePolicy(Strict):
     """One queue and the queues below it. A field that is null, or left out, is inherited or has its default."""
 
-    guaranteed: Limit | None = None
-    maximum: Limit | None = None
-    weight: Annotated[float, Field(gt=0, le=1000)] | None = None
-    ordering: Literal["fifo", "fair", "priority"] | None = None
-    user_maximum: Annotated[float, Field(gt=0, le=1)] | None = None
-    max_running_jobs: Jobs | None = None
-    max_running_jobs_per_user: Jobs | None = None
-    max_am_share: Share | None = None
-    max_priority: Priority | None = None
-    default_priority: Priority | None = None
-    state: Literal["running", "stopped"] | None = None
+    guaranteed: Annotated[Limit | None, told("what it gets whenever it wants it: of the queue above, or amounts")] = (
+        None
+    )
+    maximum: Annotated[
+        Limit | None, told("what it may use when others leave it; without it all of the queue above")
+    ] = None
+    weight: Annotated[float | None, Field(gt=0, le=1000), told("its part of what is left, beside its siblings")] = None
+    ordering: Annotated[Literal["fifo", "fair", "priority"] | None, told("whose job is served first; inherited")] = None
+    backfill: Annotated[
+        Backfill | None, told("who may start before one that waits in the same leaf; inherited, else the cluster's")
+    ] = None
+    user_maximum: Annotated[float | None, Field(gt=0, le=1), told("of the queue one user may hold; inherited")] = None
+    max_running_jobs: Annotated[Jobs | None, told("jobs in it at a time; more wait")] = None
+    max_running_jobs_per_user: Annotated[Jobs | None, told("likewise for one user; inherited")] = None
+    max_am_share: Annotated[Share | None, told("of it that application masters may hold; inherited")] = None
+    max_priority: Annotated[Priority | None, told("the highest priority a job may have here; inherited")] = None
+    default_priority: Annotated[Priority | None, told("of jobs that name none; inherited")] = None
+    state: Annotated[Literal["running", "stopped"] | None, told("stopped: takes no jobs; inherited")] = None
     stopped: Annotated[bool | None, Field(json_schema_extra={"deprecated": True})] = None  # an older way to say state
-    preemptable: bool = True
-    submit: Annotated[list[Principal], Field(max_length=1000)] = []
-    administer: Annotated[list[Principal], Field(max_length=1000)] = []
-    open_to_all: bool | None = None
-    partitions: dict[PartitionName, PartitionCapacity] = {}
-    default_partition: Annotated[str, StringConstraints(max_length=63)] | None = None
-    children: dict[QueueName, "QueuePolicy"] = {}
+    preemptable: Annotated[bool, told("whether others may take back what it borrowed")] = True
+    submit: Annotated[list[Principal], Field(max_length=1000), told("accounts and roles that may submit here")] = []
+    administer: Annotated[list[Principal], Field(max_length=1000), told("who may also change others' jobs")] = []
+    open_to_all: Annotated[bool | None, told("whether every account may submit here; inherited")] = None
+    partitions: Annotated[dict[PartitionName, PartitionCapacity], told("what it may claim of each partition")] = {}
+    default_partition: Annotated[
+        str | None, StringConstraints(max_length=63), told("of jobs that name none; inherited")
+    ] = None
+    federation: Annotated[Pair | None, told("routing and proxy of its jobs; inherited, else the cluster's")] = None
+    children: Annotated[dict[QueueName, "QueuePolicy"], told("the queues below it")] = {}
 
 
 class PartitionPolicy(Strict):
@@ -86,23 +102,34 @@ class PolicyDocument(Strict):
     queues: dict[QueueName, QueuePolicy]
     partitions: Annotated[dict[PartitionName, PartitionPolicy], Field(max_length=64)] = {}
     components: Components = Components()
+    approval: Approval = Approval()
 
 
 DEFAULT: dict[str, Any] = {"queues": {"default": {"guaranteed": 1.0, "open_to_all": True}}}
 
 
-def validate(document: Any) -> tuple[dict[str, Any], list[QueueRow]]:
-    """The document with its components complete, and its queues as rows. ``Invalid`` names everything wrong."""
+def parse(document: Any) -> PolicyDocument:
+    """The document as typed values. ``Invalid`` names what has the wrong shape."""
     try:
-        parsed = PolicyDocument.model_validate(document)
+        return PolicyDocument.model_validate(document)
     except (ValidationError, RecursionError) as error:
         raise Invalid("the policy document has errors", _shape(error)) from None
-    wrong = list(meaning.check(parsed))
+
+
+def validate(document: Any, sub_clusters: Collection[str] | None = None) -> tuple[dict[str, Any], list[QueueRow]]:
+    """The document with its components complete, and its queues as rows. ``Invalid`` names everything wrong.
+
+    sub_clusters: the names it may use; None: of those in the StateStore.
+    """
+    parsed = parse(document)
+    wrong = [*meaning.check(parsed), *federation.unknown(parsed, sub_clusters)]
     if wrong:
         raise Invalid("the policy document contradicts itself", wrong[: meaning.MAX_ERRORS])
     partitions = {name: p.model_dump() for name, p in parsed.partitions.items()}
     components = parsed.components.model_dump()
-    return document | {"partitions": partitions, "components": components}, flattened(parsed.queues)
+    approval = parsed.approval.model_dump()
+    full = document | {"partitions": partitions, "components": components, "approval": approval}
+    return full, flattened(parsed.queues)
 
 
 def json_schema() -> dict[str, Any]:
@@ -110,22 +137,11 @@ def json_schema() -> dict[str, Any]:
     return PolicyDocument.model_json_schema()
 
 
-def publish(
-    actor: Actor, document: Any, message: str, *, parent: int | None = None, force: bool = False
-) -> PolicyVersion:
-    """Validate the document and put it in force as a new version.
-
-    ``parent``: the version it was made from; ``Stale`` when another one is in
-    force by now. ``force``: remove queues although jobs live in them.
-    """
-    valid, rows = validate(document)
-    return actions.publish(actor, valid, rows, message, parent=parent, force=force)
-
-
 REMEDIES = {
     "extra_forbidden": "remove the field, or check its spelling; fields: {fields}",
     "missing": "add the field",
     "literal_error": "use {expected}",
+    "policy_name": "use one of: {expected}",
     "greater_than_equal": "use {ge} or more",
     "less_than_equal": "use {le} or less",
     "greater_than": "use more than {gt}",
@@ -153,11 +169,12 @@ def _shape(error: Exception) -> list[FieldError]:
     if not isinstance(error, ValidationError):
         return [FieldError("queues", "is nested too deeply", f"use at most {meaning.MAX_LEVELS} levels")]
     found = error.errors(include_url=False, include_input=False)[: meaning.MAX_ERRORS]
-    return [FieldError(_path(e["loc"]), e["msg"], _remedy(e)) for e in found]
+    return [FieldError(_path(e), e["msg"], _remedy(e)) for e in found]
 
 
-def _path(loc: tuple[int | str, ...]) -> str:
-    return ".".join(str(part)[:64] for part in loc if part != "[key]")[:MAX_FIELD] or "document"
+def _path(error: Any) -> str:
+    named = [str(part)[:64] for part in error["loc"] if part != "[key]" and not str(part).startswith(TAG)]
+    return ".".join(named + ["policy"] * (error["type"] == "policy_name"))[:MAX_FIELD] or "document"
 
 
 def _remedy(error: Any) -> str:
@@ -170,13 +187,14 @@ def _remedy(error: Any) -> str:
 
 def _fields(loc: tuple[int | str, ...]) -> list[str]:
     """Names of the fields beside the one that is wrong."""
-    model: Any = PolicyDocument
+    models: list[Any] = [PolicyDocument]
     for part in loc:
-        field = getattr(model, "model_fields", {}).get(part)
-        if field is None:
-            continue  # a name within a mapping
-        model = next((m for m in _models(field.annotation)), None)
-    return list(getattr(model, "model_fields", {}))
+        if str(part).startswith(TAG):  # which of a component's policies it is
+            models = [m for m in models if str(part)[len(TAG) :] in get_args(m.model_fields["policy"].annotation)]
+        elif field := getattr(models[0], "model_fields", {}).get(part) if models else None:
+            models = _models(field.annotation)
+        # else it is a name within a mapping
+    return list(models[0].model_fields) if models else []
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from controlplane.policy import federation
 from controlplane.policy.amounts import Amounts
 from controlplane.statestore.actions.errors import FieldError
 from controlplane.statestore.capacities import AXES, DEFAULT
@@ -26,6 +27,8 @@ def check(document: "PolicyDocument") -> Found:
     for name, partition in document.partitions.items():
         yield from _partition(f"partitions.{name}", partition)
     yield from _guarantees("queues", document.queues, None, tuple(document.partitions))
+    yield from federation.check(document)
+    yield from _shares(document)
     count = 0
     for field, path, queue in walk(document.queues):
         count += 1
@@ -40,6 +43,16 @@ def walk(queues: Mapping[str, "QueuePolicy"]) -> "Iterator[tuple[str, str, Queue
     for field, path, queue in todo:
         yield field, path, queue
         todo += [(f"{field}.children.{name}", f"{path}.{name}", child) for name, child in queue.children.items()]
+
+
+def _shares(document: "PolicyDocument") -> Found:
+    chosen = document.components.shares.parameters
+    if chosen.stale_s < 2 * chosen.interval_s:
+        yield FieldError(
+            "components.shares.parameters.stale_s",
+            f"is less than two intervals of {chosen.interval_s:g} s, so shares would be stale before they are renewed",
+            f"use {2 * chosen.interval_s:g} or more",
+        )
 
 
 def _partition(field: str, partition: "PartitionPolicy") -> Found:

@@ -34,6 +34,7 @@ _FROM_NEAREST = (
     "ordering", "user_maximum", "max_running_jobs_per_user", "max_am_share", "max_priority", "default_priority",
     "open_to_all", "default_partition",
 )  # fmt: skip
+INHERITED = (*_FROM_NEAREST, "state", "preemptable")  # columns that a queue may have from one above it
 
 
 def flattened(queues: Mapping[str, "QueuePolicy"]) -> list[QueueRow]:
@@ -70,5 +71,5 @@ def _row(path: str, up: str, queue: "QueuePolicy | None", effective: _Inherited,
         max_running_jobs=queue.max_running_jobs if queue else None,
         submit=tuple(queue.submit) if queue else (),
         administer=tuple(queue.administer) if queue else (),
-        **{name: getattr(effective, name) for name in (*_FROM_NEAREST, "state", "preemptable")},
+        **{name: getattr(effective, name) for name in INHERITED},
     )

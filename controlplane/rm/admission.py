@@ -21,6 +21,7 @@ from scheduler.lifecycle.admission import Decision, Rules, Why, decide
 POLL_US = 1_000_000  # between two looks at what other sub-clusters run while somebody waits
 TOLD_PER_ROUND = 200  # jobs that hear why they wait
 RULES = Rules()
+_MASTERS, _QUOTA = 1, 2  # which amounts a column is one of, as ``Line.arrays`` puts them
 
 
 def admit(m: Memory, store: Store, c: Changes) -> None:
@@ -56,7 +57,9 @@ def _listen(line: Line, store: Store, rows: np.ndarray, at_us: int) -> None:
 
 def _claimed(line: Line, store: Store, jobs: list[JobEntry]) -> list[JobEntry]:
     """Of these jobs those for which there is room in the whole federation, now claimed."""
-    wanted = Counter(at for job in jobs for at in line.keys(job))
+    wanted: Counter[tuple[int, int]] = Counter()
+    for job in jobs:
+        wanted.update(line.needs(job))
     if not wanted:
         return jobs
     wishes = {line.key(at): Wish(line.own[at], line.own[at] + k, line.most(at)) for at, k in wanted.items()}
@@ -66,11 +69,11 @@ def _claimed(line: Line, store: Store, jobs: list[JobEntry]) -> list[JobEntry]:
         line.take_claimed(at, elsewhere, granted)
     begun = []
     for job in jobs:
-        keys = line.keys(job)
-        if all(room[at] > 0 for at in keys):
+        needs = line.needs(job)
+        if all(room[at] >= need for at, need in needs.items()):
             begun.append(job)
-            for at in keys:
-                room[at] -= 1
+            for at, need in needs.items():
+                room[at] -= need
     return begun
 
 
@@ -117,7 +120,8 @@ def _explain(line: Line, c: Changes, job: JobEntry, d: Decision, i: int) -> None
 
 def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int, at_us: int) -> dict[str, Any]:
     most = limit["most"]
-    never = most == 0 or (limit["limit"] == "gang" and any(need > most for need in limit["asked"].values()))
+    amounts = limit["limit"] in ("gang", "max_am_share", "quota")
+    never = most == 0 or (amounts and any(need > most for need in limit["asked"].values()))
     starts = (
         "It does not start by waiting: the limit is lower than that." if never else "It depends on when others end."
     )
@@ -147,8 +151,8 @@ def _limit(line: Line, job: JobEntry, d: Decision, i: int) -> dict[str, Any]:
             text = f"Its owner runs {now:,} of at most {most:,} jobs in {path}"
         case why:
             column = int(d.column[i])
-            resource, need = AXIS[column % R], int(line.demand[job.line_row, column % line.amounts])
-            name, text = _amount(path, column >= line.amounts, resource, need, now, most)
+            resource, need = AXIS[column % R], int(line.demand[job.line_row, column])
+            name, text = _amount(path, column // line.amounts, resource, need, now, most)
             if why == Why.HELD:
                 text = f"What {path} has left is held for a job that has waited longer"
             asked, available = {resource: need}, {resource: max(0, most - now)}
@@ -163,9 +167,14 @@ def _limit(line: Line, job: JobEntry, d: Decision, i: int) -> dict[str, Any]:
     }
 
 
-def _amount(path: str, masters: bool, resource: str, need: int, now: int, most: int) -> tuple[str, str]:
-    if masters:
+def _amount(path: str, kind: int, resource: str, need: int, now: int, most: int) -> tuple[str, str]:
+    if kind == _MASTERS:
         return "max_am_share", f"Application masters of {path} hold {now:,} of at most {counted(resource, most)}"
+    if kind == _QUOTA:
+        needs = f"It needs {counted(resource, need)} of the quota of {path}"
+        if need > most:
+            return "quota", f"{needs}, which is {counted(resource, most)} in all sub-clusters"
+        return "quota", f"{needs}, of which {now:,} of {counted(resource, most)} are held in all sub-clusters"
     if need > most:
         return "gang", f"It needs {counted(resource, need)} at once, and {path} may hold {counted(resource, most)} here"
     held = f"gangs of {path} hold {now:,} of at most {counted(resource, most)}"

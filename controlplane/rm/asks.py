@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from controlplane.rm.columns import longer
 from scheduler.core.snapshot import AXIS, Asks
 
 if TYPE_CHECKING:
@@ -22,12 +23,14 @@ class AskTable:
 
     count: containers wanted now. job: row of the ledger. shape, mask: numbers
     of ``shapes`` and ``masks``, mask -1 before ``where``. near, racks: positions a group prefers.
+    picky: not all nodes are alike to it, here or in other sub-clusters.
+    master: it is the application master of its job.
     """
 
     _COLUMNS = {
         "key": np.int64, "count": np.int64, "job": np.int32, "shape": np.int32, "mask": np.int32,
         "since": np.float64, "gang": np.bool_, "fill": np.int8, "duration": np.float64, "partition": np.int16,
-        "choosy": np.bool_,
+        "choosy": np.bool_, "picky": np.bool_, "master": np.bool_,
     }  # fmt: skip
     key: np.ndarray
     count: np.ndarray
@@ -40,6 +43,8 @@ class AskTable:
     duration: np.ndarray
     partition: np.ndarray
     choosy: np.ndarray
+    picky: np.ndarray
+    master: np.ndarray
 
     def __init__(self) -> None:
         for name, kind in self._COLUMNS.items():
@@ -57,10 +62,12 @@ class AskTable:
             self._grow()
         at = group.row = self._free.pop()
         self.owner[at] = (job, group)
-        self.key[at] = (job.id << 8) + group.run.no
+        self.key[at] = (job.id << 16) + group.run.no
         self.count[at], self.since[at] = 0, 0.0
         wishes = group.wishes
         self.gang[at], self.fill[at], self.duration[at] = wishes.gang, wishes.fill, wishes.duration_s
+        self.picky[at] = bool(wishes.node_labels or wishes.near or wishes.racks)
+        self.master[at] = job.run.master and not group.run.no
         self.shape[at], self.mask[at] = self.shapes.take(tuple(group.shape.tolist())), -1
         self.near[at] = self.racks[at] = _NONE
 
@@ -92,10 +99,7 @@ class AskTable:
         old = len(self.owner)
         size = max(256, 2 * old)
         for name in self._COLUMNS:
-            column = getattr(self, name)
-            new = np.zeros(size, column.dtype)
-            new[:old] = column
-            setattr(self, name, new)
+            setattr(self, name, longer(getattr(self, name), size))
         self.key[old:] = -1
         self.owner += [None] * (size - old)
         self.near += [_NONE] * (size - old)
@@ -107,12 +111,17 @@ class AskTable:
         rows = np.flatnonzero((self.count > 0) & (self.partition == partition))
         return rows[np.argsort(self.key[rows], kind="stable")]
 
+    def shapes_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct shapes of these rows, (s, R) int64, and each one's position among them, (k,) int32."""
+        numbers, at = compact(self.shape[rows])
+        table = [self.shapes[i] for i in numbers.tolist()]
+        return np.array(table, np.int64).reshape(len(table), len(AXIS)), at
+
     def gather(self, rows: np.ndarray, job: np.ndarray, masks: np.ndarray, mask: np.ndarray) -> Asks:
         """The arrays of a plan. job: (a,) int32 position of each ask's job; masks (m, n) and each ask's (a,) int32."""
-        shapes, shape = compact(self.shape[rows])
+        shapes, shape = self.shapes_of(rows)
         near_from, near = _ragged(self.near, rows, self.choosy[rows])
         rack_from, racks = _ragged(self.racks, rows, self.choosy[rows])
-        table = [self.shapes.values[i] for i in shapes.tolist()]
         return Asks(
             key=self.key[rows],
             count=self.count[rows],
@@ -127,7 +136,7 @@ class AskTable:
             near_rack_from=rack_from,
             near_rack=racks,
             duration=self.duration[rows],
-            shapes=np.array(table, np.int64).reshape(len(table), len(AXIS)),
+            shapes=shapes,
             masks=masks,
         )
 

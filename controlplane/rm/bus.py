@@ -1,7 +1,7 @@
 """The Bus port over Redis: statuses in, documents and summaries out. Hints only."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from controlplane.rm.ports import BusDown, Fenced
-from wire import keys
+from wire import keys, policy
 
 # KEYS: epoch key, then document keys. ARGV: epoch, then the documents, then their channels.
 # Returns -1 for a lower epoch, 0 when the epoch key was missing (Redis has lost its data), else 1.
@@ -27,6 +27,17 @@ end
 if #KEYS > 1 then redis.call('MSET', unpack(documents)) end
 for i = #KEYS + 1, #ARGV do redis.call('PUBLISH', ARGV[i], '') end
 if known < 0 then return 0 end
+return 1
+"""
+# KEYS: epoch key, policy key. ARGV: epoch, value, then the channel to wake. Leaves a missing epoch key to ``_PUBLISH``,
+# which tells.
+_ANNOUNCE = """
+local known = tonumber(redis.call('GET', KEYS[1]) or '-1')
+local mine = tonumber(ARGV[1])
+if known > mine then return -1 end
+if known >= 0 and known < mine then redis.call('SET', KEYS[1], ARGV[1]) end
+redis.call('SET', KEYS[2], ARGV[2])
+for i = 3, #ARGV do redis.call('PUBLISH', ARGV[i], ARGV[2]) end
 return 1
 """
 _BATCH = 500  # documents per script call, so that no call holds Redis for long
@@ -55,6 +66,7 @@ class RedisBus:
             url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=Retry(NoBackoff(), 0)
         )
         self._publish = self._redis.register_script(_PUBLISH)
+        self._announce = self._redis.register_script(_ANNOUNCE)
 
     def close(self) -> None:
         self._redis.close()
@@ -64,6 +76,20 @@ class RedisBus:
         with _translated():
             found = self._redis.bzmpop(max(0.001, timeout_s), 1, [keys.dirty(self.s)], min=True, count=WOKEN_MAX)
         return {member.decode(errors="replace") for member, _ in found[1]} if found else set()
+
+    def wake(self, sub_clusters: Iterable[int]) -> None:
+        """Tell other RMs that there are rows for them."""
+        with _translated():
+            pipe = self._redis.pipeline(transaction=False)
+            for sub in sub_clusters:
+                pipe.zadd(keys.dirty(sub), {keys.INTENTS: 0})
+            if len(pipe):
+                pipe.execute()
+
+    def tell_masters(self, jobs: Iterable[int]) -> None:
+        """There are events for the application masters of these jobs."""
+        with _translated():
+            self._redis.publish(keys.masters(), b" ".join(b"%d" % job for job in jobs))
 
     def statuses(self, node_ids: Sequence[int]) -> list[bytes | None]:
         if not node_ids:
@@ -93,11 +119,20 @@ class RedisBus:
             self._restore_acl()
         return intact
 
-    def summary(self, summary: dict[str, Any], usage: Mapping[int, str]) -> None:
-        """Put what screens show of this sub-cluster."""
+    def announce_policy(self, version: int, wake: bool = True) -> None:
+        """Tell the sub-cluster's nodes which policy version it runs: one message for all of them. wake: at once."""
+        value = policy.encode(self.epoch, version)
+        names = [keys.leader_epoch(self.s), keys.policy(self.s)]
+        with _translated():
+            if self._announce(keys=names, args=[self.epoch, value, *([keys.policy_wake(self.s)] * wake)]) == -1:
+                raise Fenced("a leader with a higher epoch has published")
+
+    def summary(self, summary: dict[str, Any], nodes: bytes, usage: Mapping[int, str]) -> None:
+        """Put what screens show of this sub-cluster, and of its nodes (``statestore.nodeloads``)."""
         with _translated():
             pipe = self._redis.pipeline(transaction=False)
             pipe.set(keys.summary(self.s), json.dumps(summary, separators=(",", ":")), ex=_SUMMARY_TTL_S)
+            pipe.set(keys.nodes(self.s), nodes, ex=_SUMMARY_TTL_S)
             if usage:
                 pipe.delete(keys.usage(self.s))
                 pipe.hset(keys.usage(self.s), mapping={str(i): text for i, text in usage.items()})

@@ -1,13 +1,14 @@
 """What one round changes, gathered while it runs and written in one transaction."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from controlplane.rm.claims import Counts
     from controlplane.rm.jobs import GroupEntry, JobEntry
+    from scheduler.lifecycle.guest import Handed
 
 # (id, sub_cluster, node, job, group, task, attempt, state, epoch, memory_mib, vcores_milli, gpus, allocated_us)
 NEW = np.dtype(
@@ -52,13 +53,26 @@ class Changes:
     transitions: list[np.ndarray] = field(default_factory=list)
     jobs: dict[int, "JobEntry"] = field(default_factory=dict)
     groups: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
-    asks: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
+    # (job, group, sub-cluster) -> what was handed there, or asked back; and whether all of it is to stop
+    asks: dict[tuple[int, int, int], tuple["Handed", bool]] = field(default_factory=dict)
+    guests: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)  # handed to us: taken or answered
+    taken: set[tuple[int, int]] = field(default_factory=set)  # of ``guests``, those of which tasks were started
+    lowered: list[tuple[int, int, int]] = field(default_factory=list)  # job, group, target: what we gave back
+    reports: dict[int, list[np.ndarray]] = field(default_factory=dict)  # job -> ``reports.EVENT`` for its home
+    # job -> what its application master is to be told, as ``masterevents.Told``, for its home
+    told: dict[int, list[tuple[int, int, str, dict[str, Any]]]] = field(default_factory=dict)
+    reports_read: list[int] = field(default_factory=list)
+    homes: set[int] = field(default_factory=set)  # sub-clusters that should look at their rows after the commit
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
     # (hour, queue, owner) -> containers, then memory_mib, vcores_milli and gpus times microseconds
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
     nodes: dict[int, tuple[int, int]] = field(default_factory=dict)  # node id -> (state, health)
     intents: list[int] = field(default_factory=list)  # carried out
     admissions: "Counts | None" = None
+    master_groups: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)  # came, or have another count
+    # job, number, at_us, kind, body: what application masters are told
+    master_events: list[tuple[int, int, int, str, dict[str, Any]]] = field(default_factory=list)
+    granted: dict[tuple[int, int], int] = field(default_factory=dict)  # (job, group) -> grants told, if it has risen
     at_us: int = 0
     number: int = 0
     plan_us: int = 0
@@ -66,14 +80,19 @@ class Changes:
 
     def __bool__(self) -> bool:
         return bool(
-            self.new or self.moved or self.ended or self.jobs or self.groups or self.asks
-            or self.events or self.nodes or self.intents or self.tasks_again
-            or self.admissions is not None
+            self.new or self.moved or self.ended or self.jobs or self.groups or self.asks or self.guests
+            or self.reports or self.told or self.reports_read or self.events or self.nodes or self.intents
+            or self.tasks_again or self.admissions is not None or self.master_groups or self.master_events
         )  # fmt: skip
 
     @property
     def ended_count(self) -> int:
         return sum(map(len, self.ended))
+
+    def hand(self, job: "JobEntry", group: "GroupEntry", sub: int) -> None:
+        """What the group has handed to a sub-cluster has changed. Of a job that is being stopped all is to stop."""
+        self.asks[job.id, group.run.no, sub] = (group.away[sub], job.run.stopping and group.run.no != job.kept)
+        self.homes.add(sub)
 
     def use(self, hour: int, queue: str, owner: int, count: int, held_us: int, amounts: tuple[int, int, int]) -> None:
         """Add ``count`` ended containers of these amounts (memory_mib, vcores_milli, gpus), held ``held_us`` in sum."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from controlplane.rm.columns import longer, stretches
 
 if TYPE_CHECKING:
     from controlplane.rm.jobs import GroupEntry, JobEntry
@@ -43,6 +46,7 @@ class ContainerTable:
         self._index = _Index()
         for name, kind in self._COLUMNS.items():
             setattr(self, name, np.zeros(0, kind))
+        self._grow(0)
 
     id: np.ndarray
     node: np.ndarray
@@ -69,7 +73,7 @@ class ContainerTable:
         old = len(self.id)
         size = max(1024, 2 * old, old + need)
         for name in self._COLUMNS:
-            setattr(self, name, _longer(getattr(self, name), size))
+            setattr(self, name, longer(getattr(self, name), size))
         self._free = np.concatenate((np.arange(size - 1, old - 1, -1), self._free))
 
     def add(self, job: JobEntry, group: GroupEntry, ids: np.ndarray) -> np.ndarray:
@@ -92,7 +96,7 @@ class ContainerTable:
         if row >= len(self.owners):
             size = max(256, 2 * row)
             self.owners += [None] * (size - len(self.owners))
-            self.shared = _longer(self.shared, size)
+            self.shared = longer(self.shared, size)
         if self.owners[row] is None or self.owners[row][1] is not group:  # type: ignore[index]
             self.owners[row] = (job, group)
             memory_mib, vcores_milli, _ = group.amounts
@@ -107,11 +111,15 @@ class ContainerTable:
         assert found is not None
         return found
 
+    def shared_of(self, slots: np.ndarray) -> np.ndarray:
+        """What these containers share with the others of their group: (k,) ``SHARED``."""
+        return self.shared.take(self.ask[slots])
+
     def drop(self, slots: np.ndarray) -> None:
         """Forget ended containers: each slot once, of one owner after the other."""
-        owners = self.ask[slots]
-        for some in np.split(slots, np.flatnonzero(np.diff(owners)) + 1):
-            self.owner_of(some[0])[1].slots.difference_update(some.tolist())
+        owners, each = self.ask[slots], slots.tolist()
+        for start, stop in pairwise(stretches(owners).tolist()):
+            self.owner_of(each[start])[1].slots.difference_update(each[start:stop])
         self.live[slots] = False
         self._free = np.concatenate((self._free, slots))
 
@@ -137,40 +145,50 @@ class ContainerTable:
 
 
 class _Index:
-    """Ids and their slots by rising id. What has ended stays until it is half of all."""
+    """Slots by the last bits of an id: one look each, where a sorted list takes one per doubling of its length.
+
+    A leader counts its containers up, so that those of an age do not meet. One that is met by a newer one with the
+    same bits (a service, or a former leader's) goes to ``_older``, where some have ended.
+    """
+
+    _TIDY = 1024
 
     def __init__(self) -> None:
-        self._ids, self._slots, self._count = np.empty(0, np.int64), np.empty(0, np.int64), 0
+        self._slots, self._older = np.zeros(1024, np.int64), dict[int, int]()
+        self._tidy_at = self._TIDY
 
     def add(self, ids: np.ndarray, slots: np.ndarray, t: ContainerTable) -> None:
-        end = self._count + len(ids)
-        if end > len(self._ids):
-            self._compact(t)
-            end = self._count + len(ids)
-            self._ids, self._slots = _longer(self._ids, 1024 + 2 * end), _longer(self._slots, 1024 + 2 * end)
-        rising = not self._count or not len(ids) or ids[0] > self._ids[self._count - 1]
-        self._ids[self._count : end], self._slots[self._count : end] = ids, slots
-        self._count = end
-        if not rising:  # only containers of former leaders come in any order
-            order = np.argsort(self._ids[:end], kind="stable")
-            self._ids[:end], self._slots[:end] = self._ids[order], self._slots[order]
+        """These containers are in ``t`` by now."""
+        size = len(self._slots)
+        if 2 * len(t) <= size:
+            self._put(ids, slots, t)
+            return
+        while size < 4 * len(t):
+            size *= 2
+        self._slots, self._older = np.zeros(size, np.int64), {}
+        live = np.flatnonzero(t.live)
+        self._put(t.id[live], live, t)
 
-    def _compact(self, t: ContainerTable) -> None:
-        ids, slots = self._ids[: self._count], self._slots[: self._count]
-        held = t.live[slots] & (t.id[slots] == ids)
-        self._count = int(held.sum())
-        self._ids, self._slots = ids[held], slots[held]
+    def _put(self, ids: np.ndarray, slots: np.ndarray, t: ContainerTable) -> None:
+        at = self._at(ids)
+        before = self._slots[at]
+        self._slots[at] = slots
+        stood = t.live[before] & (self._at(t.id[before]) == at) & (before != slots)
+        met = np.concatenate((before[stood], slots[self._slots[at] != slots]))
+        self._older.update(zip(t.id[met].tolist(), met.tolist(), strict=True))
+        if len(self._older) > self._tidy_at:
+            self._older = {cid: slot for cid, slot in self._older.items() if t.live[slot] and t.id[slot] == cid}
+            self._tidy_at = self._TIDY + 2 * len(self._older)
+
+    def _at(self, ids: np.ndarray) -> np.ndarray:
+        found: np.ndarray = ids & (len(self._slots) - 1)
+        return found
 
     def find(self, ids: np.ndarray, t: ContainerTable) -> np.ndarray:
-        if not self._count:
-            return np.full(len(ids), -1, np.int64)
-        at = np.minimum(np.searchsorted(self._ids[: self._count], ids), self._count - 1)
-        slots = self._slots[at]
-        return np.where((self._ids[at] == ids) & (t.id[slots] == ids) & t.live[slots], slots, -1)
-
-
-def _longer(column: np.ndarray, size: int) -> np.ndarray:
-    """The same values and zeros up to ``size``."""
-    new = np.zeros(size, column.dtype)
-    new[: len(column)] = column
-    return new
+        slots = self._slots[self._at(ids)]
+        missing = np.flatnonzero((t.id[slots] != ids) | ~t.live[slots])
+        slots[missing] = -1
+        if self._older and len(missing):
+            older = np.array([self._older.get(cid, -1) for cid in ids[missing].tolist()], np.int64)
+            slots[missing] = np.where((t.id[older] == ids[missing]) & t.live[older], older, -1)
+        return slots

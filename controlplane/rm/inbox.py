@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from controlplane.rm.columns import summed
 from controlplane.rm.records import REPORT, STATUS
 from wire import status
 from wire.states import ContainerReason, ContainerState
@@ -15,7 +16,7 @@ _TAKEN = ("seq", "epoch", "generation", "policy_version", "health", "disk_free_m
 
 _STATES = np.zeros(256, np.bool_)
 _STATES[[int(s) for s in ContainerState if s != ContainerState.LOST]] = True
-_LAST_REASON = max(ContainerReason)
+_LAST_REASON = int(max(ContainerReason))
 _CRC_AT = 44
 _NO_CRC = b"\0\0\0\0"
 
@@ -49,8 +50,7 @@ def read(
     ids, at = np.array(node_ids, np.int64)[fits], np.array(positions, np.int64)[fits]
     known = known_seq[at]
     read = np.flatnonzero(_sound(heads, ids, sizes[fits]))
-    intact = (_intact(bodies[i], crc) for i, crc in zip(read.tolist(), heads["crc"][read].tolist(), strict=True))
-    read = read[np.fromiter(intact, np.bool_, len(read))]
+    read = read[_intact([bodies[i] for i in read.tolist()], heads["crc"][read])]
     counts = heads["entries"][read].astype(np.int64)
     entries = np.frombuffer(b"".join([bodies[i][STATUS.itemsize :] for i in read.tolist()]), REPORT)
     sane = _sane(entries, counts)
@@ -59,8 +59,8 @@ def read(
     new = sane & (heads["seq"][read] > known[read])
     if not new.all():
         entries = entries[np.repeat(new, counts)]
-    taken = heads[read[new]]
-    table = np.column_stack([taken[name].astype(np.int64) for name in _TAKEN])
+    taken = heads.take(read[new])
+    table = np.array([taken[name] for name in _TAKEN], np.int64).T
     return Inbox(at[read[new]], table, np.repeat(at[read[new]], counts[new]), entries, rejected)
 
 
@@ -78,16 +78,18 @@ def _sound(heads: np.ndarray, node_ids: np.ndarray, sizes: np.ndarray) -> np.nda
     return found
 
 
-def _intact(payload: bytes, crc: int) -> bool:
-    """Whether the checksum is that of the bytes with itself left blank."""
-    view = memoryview(payload)
-    return zlib.crc32(view[_CRC_AT + 4 :], zlib.crc32(_NO_CRC, zlib.crc32(view[:_CRC_AT]))) == crc
+def _intact(payloads: list[bytes], crcs: np.ndarray) -> np.ndarray:
+    """Which checksums are that of their bytes with the checksum itself left blank: (k,) bool."""
+    crc32 = zlib.crc32
+    sums = [crc32(p[_CRC_AT + 4 :], crc32(p[:_CRC_AT] + _NO_CRC)) for p in payloads]
+    found: np.ndarray = np.array(sums, np.uint32) == crcs
+    return found
 
 
 def _sane(entries: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Which statuses say only what can be."""
     wrong = ~(_STATES[entries["state"]] & (entries["id"] > 0) & (entries["reason"] <= _LAST_REASON))
-    total = np.r_[0, np.cumsum(wrong)]
+    total = summed(wrong)
     ends = np.cumsum(counts)
     found: np.ndarray = total[ends] == total[ends - counts]
     return found

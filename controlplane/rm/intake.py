@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import structlog
 
-from controlplane.rm import windows
+from controlplane.rm import away, masters, moving, windows
 from controlplane.rm.changes import Changes
 from controlplane.rm.collect import lose
 from controlplane.rm.jobs import GroupEntry, JobEntry, entry
@@ -35,14 +35,16 @@ def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answer
     wanted = [i["job_id"] for i in intents if i["kind"] == "submit" and i["job_id"] not in m.jobs]
     rows = {row["id"]: row for row in store.jobs(wanted)}
     for intent in intents:
-        _carry_out(m, c, intent, rows, log_max_bytes)
+        _carry_out(m, store, c, intent, rows, log_max_bytes)
         c.intents.append(intent["id"])
+    masters.take(m, store, c, intents)
     changed = {i["node_id"] for i in intents if i["kind"] == "node"}
     if changed:
         anew = {i["node_id"] for i in intents if i["kind"] == "node" and "duty" not in i["payload"]}
         _nodes_changed(m, store, c, changed, anew, answered)
     if any(i["kind"] == "maintenance" for i in intents):
         windows.take(m.nodes, store.windows())
+    m.outdated |= any(i["kind"] == "adopt" for i in intents)
     if any(i["kind"] == "policy" for i in intents):
         _policy_changed(m, store)
     _look_elsewhere(m, store, c)
@@ -51,7 +53,7 @@ def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answer
 
 
 def _carry_out(
-    m: Memory, c: Changes, intent: dict[str, Any], rows: dict[int, dict[str, Any]], log_max_bytes: int
+    m: Memory, store: Store, c: Changes, intent: dict[str, Any], rows: dict[int, dict[str, Any]], log_max_bytes: int
 ) -> None:
     job = m.jobs.get(intent["job_id"])
     match intent["kind"]:
@@ -65,7 +67,10 @@ def _carry_out(
             carry_out(m, c, job, master.kill(job.run, message))
         case "priority" if job is not None:
             m.reprioritise(job, int(intent["payload"]["priority"]))
+            away.tell_changed(c, job)
             c.jobs[job.id] = job
+        case "move" if job is not None and not job.home:
+            moving.move(m, store, c, job, str(intent["payload"]["queue"]))
 
 
 def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> None:
@@ -125,13 +130,12 @@ def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], anew:
             m.dirty_nodes.add(at)
         if m.nodes.state[at] == NodeState.DECOMMISSIONED:
             gone.append(at)
-    lose(m, c, np.array(gone, np.int64), NodeState.DECOMMISSIONED)
+    lose(m, store, c, np.array(gone, np.int64), NodeState.DECOMMISSIONED)
 
 
 def _policy_changed(m: Memory, store: Store) -> None:
     version, rows = store.queues()
     m.take_queues(QueueTree(version, rows, store.policy(version)))
-    m.dirty_nodes.update(range(len(m.nodes)))
 
 
 def _look_elsewhere(m: Memory, store: Store, c: Changes) -> None:

@@ -1,15 +1,17 @@
 """Leading one sub-cluster: wait for news, run rounds, keep the lease, watch the nodes."""
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Event
 
 import numpy as np
 import structlog
 
 from controlplane.rm import liveness
 from controlplane.rm import summary as screens
+from controlplane.rm.acknowledge import Acknowledger
+from controlplane.rm.load import LoadTeller
 from controlplane.rm.memory import Memory
 from controlplane.rm.ports import Bus, BusDown, Clock, Store
 from controlplane.rm.round import Duties, Report, Round
@@ -17,9 +19,15 @@ from wire import keys
 
 log = structlog.get_logger("rm")
 SWEEP_NODES = 500  # a bound on what one round reads, and so on how long it takes
+HEARD_SHARE = 0.9  # of a heartbeat: a node that was heard later than that ago is not looked at again
 _JUDGE_S = 0.25
 _SUMMARY_S = 0.25
+_RATES_S = 10.0
 _SUMMARY_IDLE_S = 4.0
+_SUMMARY_REST = 50  # times what the last one took until the next
+_SUMMARY_MOST_S = 4.0
+_USAGE_REST = 200  # the same of the containers' last samples
+_USAGE_MOST_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,8 @@ class Timers:
     judged: float = -1e9
     summary: float = -1e9
     summary_took: float = 0.0
+    usage: float = -1e9
+    usage_took: float = 0.0
     round_began: float = -1e9
     round_took: float = 0.0
 
@@ -63,8 +73,27 @@ class Counters:
 
 
 @dataclass(slots=True)
+class Rates:
+    """What the counters gained per second, over about ``_RATES_S``."""
+
+    seen: deque[tuple[float, int, int, int]] = field(default_factory=deque)  # monotonic s; rounds, placed, ended
+
+    def per_s(self, now: float, c: Counters) -> dict[str, float]:
+        """For the summary; nothing before there are two looks to compare."""
+        while len(self.seen) > 1 and self.seen[1][0] <= now - _RATES_S:
+            self.seen.popleft()
+        self.seen.append((now, c.rounds, c.placed, c.ended))
+        began, *before = self.seen[0]
+        if now - began < 1.0:
+            return {}
+        gained = (after - at for after, at in zip((c.rounds, c.placed, c.ended), before, strict=True))
+        names = ("rounds_per_s", "placed_per_s", "ended_per_s")
+        return {name: round(n / (now - began), 2) for name, n in zip(names, gained, strict=True)}
+
+
+@dataclass(slots=True)
 class Leader:
-    """The loop. ``announce``: called with the jobs whose screens should look again."""
+    """The loop. ``announce``: called with jobs that screens should look at again, and whose they are."""
 
     round: Round
     memory: Memory
@@ -73,28 +102,43 @@ class Leader:
     clock: Clock
     holder: str
     pace: Pace
-    announce: Callable[[set[int]], None]
+    announce: Callable[[dict[int, int]], None]
     answered: liveness.AnsweredClock
+    acknowledger: Acknowledger = field(default_factory=Acknowledger)
     timers: Timers = field(default_factory=Timers)
     counters: Counters = field(default_factory=Counters)
+    rates: Rates = field(default_factory=Rates)
     frozen: bool = False
     news: bool = True  # something happened since the last summary
-    told: set[int] = field(default_factory=set)
+    told: dict[int, int] = field(default_factory=dict)  # jobs that screens are to look at, and whose they are
+    shown_version: int = -1  # policy version in the last summary
+    load: LoadTeller = field(default_factory=LoadTeller)
     swept: int = 0  # position of the first node of the next slice
 
-    def run(self, stop: Event) -> None:
-        """Lead until ``stop``; raises ``Fenced`` or ``StoreDown`` when it cannot go on."""
+    def run(self, over: Callable[[], bool]) -> None:
+        """Lead until ``over`` says so; raises ``Fenced`` or ``StoreDown`` when it cannot go on."""
+        self.begin()
+        while not over():
+            self.turn(self._wait())
+
+    def begin(self) -> None:
+        """The first round."""
+        self._take_shares(hinted=True)
         self._round(Duties(intents=True))
-        while not stop.is_set():
-            # Every step may wait a while for a Redis that does not answer; the lease must outlast their sum.
-            woken = self._wait()
-            self._renew()
-            duties = self._duties(woken)
-            if self._due(duties):
-                self._round(duties)
-            self._renew()
-            self._show()
-            self._renew()
+
+    def turn(self, woken: set[str]) -> None:
+        """All that is due now. woken: who has news."""
+        # Every step may wait a while for a Redis that does not answer; the lease must outlast their sum.
+        self._renew()
+        self._take_shares(keys.SHARES in woken)
+        duties = self._duties(woken)
+        if self._due(duties):
+            self._round(duties)
+        self.acknowledger.tell(self.memory, self.store, self.bus, self.clock)
+        self._renew()
+        self._show()
+        self.load.tell(self.memory, self.round.sub, self.store, self.clock)
+        self._renew()
 
     def _wait(self) -> set[str]:
         """Sleep until there is news or a duty falls due."""
@@ -105,6 +149,7 @@ class Leader:
             time.sleep(earliest - now)
         due = self.round.next_due_s()
         wake = min(self.timers.sweep + self._sweep_every_s() - self.clock.monotonic(), 0.5, 1e9 if due is None else due)
+        wake = min(wake, self.acknowledger.due_s(self.memory, self.clock))
         if self.memory.placeable or self.round.more_intents or wake <= 0:
             wake = 0.001
         try:
@@ -118,9 +163,8 @@ class Leader:
         now = self.clock.monotonic()
         duties = Duties(intents=keys.INTENTS in woken or self.round.more_intents)
         index = self.memory.nodes.index
-        duties.statuses = [
-            at for at in (index.get(int(w)) for w in woken if w.isdecimal() and len(w) < 19) if at is not None
-        ]
+        found = (index.get(int(w)) for w in woken if w.isdecimal() and len(w) < 19)
+        duties.statuses = sorted(at for at in found if at is not None)
         if now - self.timers.sweep >= self._sweep_every_s():
             self._sweep(duties, now)
         if now - self.timers.judged >= min(_JUDGE_S, self.pace.heartbeat_s):
@@ -136,7 +180,11 @@ class Leader:
         """Look at the next slice of nodes, whether or not a hint came; after the last one at everything else."""
         self.timers.sweep = now
         first, size = self.swept, len(self.memory.nodes)
-        duties.statuses = sorted({*duties.statuses, *range(first, min(first + SWEEP_NODES, size))})
+        # Who said something a moment ago has nothing new to say before its next heartbeat.
+        unheard = self.answered.by(now) - self.memory.nodes.seen[first : min(first + SWEEP_NODES, size)]
+        recent_s = HEARD_SHARE * min(self.pace.heartbeat_s, liveness.LONGEST_STEP_S)
+        silent = first + np.flatnonzero((unheard >= recent_s) | (not self.answered.started))
+        duties.statuses = sorted({*duties.statuses, *silent.tolist()})
         self.swept = first + SWEEP_NODES
         if self.swept >= size:
             self.swept, duties.intents = 0, True
@@ -160,12 +208,12 @@ class Leader:
     def _round(self, duties: Duties) -> None:
         began = self.timers.round_began = self.clock.monotonic()
         try:
-            report = self.round.run(duties, self.answered.now)
+            report = self.round.run(duties, self.answered.by(began))
             if duties.statuses:
                 self.answered.answered(self.clock.monotonic())
         except BusDown as error:
             log.warning("redis cannot be reached", error=str(error))
-            time.sleep(0.05)
+            self._rest(0.05)
             return
         self.timers.round_took = self.clock.monotonic() - began
         if report.committed:
@@ -175,6 +223,9 @@ class Leader:
         self.counters.rejected += 0 if report.committed else report.rejected
         self.told |= report.jobs
 
+    def _rest(self, seconds: float) -> None:
+        time.sleep(seconds)
+
     def _judge(self, duties: Duties) -> None:
         """Which nodes are lost; those that report in this very round are not."""
         n, size = self.memory.nodes, len(self.memory.nodes)
@@ -182,12 +233,19 @@ class Leader:
         certain_s = pace.max_disconnect_s + pace.node_lost_s
         lost, frozen = liveness.judge(n.state[:size], n.seen[:size], self.answered.now, pace.node_lost_s, certain_s)
         duties.lost = lost
+        duties.statuses = sorted({*duties.statuses, *lost.tolist()})  # a last look: one may have come since the sweep
         if frozen != self.frozen:
             self.frozen = self.round.planner.frozen = frozen
             self.news = True
             log.error("most nodes fell silent together: frozen") if frozen else log.info("nodes answer again")
         if len(lost):
             log.warning("nodes lost", nodes=[n.rows[at]["name"] for at in lost.tolist()])
+
+    def _take_shares(self, hinted: bool) -> None:
+        """What the GPG assigned; with other shares somebody who waits may be owed room."""
+        m = self.memory
+        if m.shares.look(self.store, self.clock, hinted):
+            m.placeable = self.news = True
 
     def _renew(self) -> None:
         now = self.clock.monotonic()
@@ -198,17 +256,28 @@ class Leader:
     def _show(self) -> None:
         """Tell screens, at most four times a second and once in a while when nothing happens."""
         now = self.clock.monotonic()
-        least = max(_SUMMARY_S, 20 * self.timers.summary_took)  # never more than a twentieth of the leader's time
-        if now - self.timers.summary < (least if self.news else max(least, _SUMMARY_IDLE_S)):
-            return
-        self.timers.summary, self.news = now, False
+        # Many leaders share a host, and screens show tens of thousands of rows: little of a leader's time goes there.
+        least = min(_SUMMARY_MOST_S, max(_SUMMARY_S, _SUMMARY_REST * self.timers.summary_took))
         m = self.memory
-        numbers = {name: getattr(self.counters, name) for name in Counters.__slots__}
-        body = screens.summary(m, self.holder, numbers, self.frozen, self.clock.now_us() / 1e6, self.answered.now)
-        told, self.told = self.told, set()
+        pushed = self.shown_version != m.queues.target  # somebody looks at the screen for it
+        if not pushed and now - self.timers.summary < (least if self.news else max(least, _SUMMARY_IDLE_S)):
+            return
+        self.timers.summary, self.news, self.shown_version = now, False, m.queues.target
+        counters = {name: getattr(self.counters, name) for name in Counters.__slots__}
+        numbers = counters | self.rates.per_s(now, self.counters)
+        at = self.clock.now_us() / 1e6
+        body = screens.summary(m, self.holder, numbers, self.frozen, at)
+        nodes = screens.nodes(m, at, self.answered.now)
+        usage_rest = min(_USAGE_MOST_S, _USAGE_REST * self.timers.usage_took)
+        usage = screens.usage(m) if now - self.timers.usage >= usage_rest else {}
+        told, self.told = self.told, {}
         try:
-            self.bus.summary(body, screens.usage(m))
+            self.bus.summary(body, nodes, usage)
         except BusDown:
             return
-        self.timers.summary_took = self.clock.monotonic() - now
+        took = self.clock.monotonic() - now
+        if usage:
+            self.timers.usage, self.timers.usage_took = now, took
+        else:
+            self.timers.summary_took = took
         self.announce(told)

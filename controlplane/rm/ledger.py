@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from controlplane.rm.columns import longer
 from scheduler.core.snapshot import AXIS
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Ledger:
             row = len(self._user_jobs)
             self._user_jobs.append(0)
             if row >= len(self.user_queue):
-                self.users, self.user_queue = _longer(self.users, 1), _longer(self.user_queue, 0)
+                self.users, self.user_queue = longer(self.users, 2 * row, 1), longer(self.user_queue, 2 * row)
         self.users[:, row] = 0
         self.user_queue[row] = queue
         return row
@@ -79,12 +80,7 @@ class Ledger:
             row = self._jobs
             self._jobs += 1
             if row >= len(self.job_user):
-                self.jobs = _longer(self.jobs, 1)
-                self.job_user, self.job_priority = _longer(self.job_user, 0), _longer(self.job_priority, 0)
+                self.jobs, self.job_user = longer(self.jobs, 2 * row, 1), longer(self.job_user, 2 * row)
+                self.job_priority = longer(self.job_priority, 2 * row)
         self.jobs[:, row] = 0
         return row
-
-
-def _longer(column: np.ndarray, axis: int) -> np.ndarray:
-    """The same rows and as many again, of zeros."""
-    return np.concatenate((column, np.zeros_like(column)), axis=axis)

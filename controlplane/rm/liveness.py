@@ -14,7 +14,7 @@ import numpy as np
 
 from wire.states import NodeState
 
-_LONGEST_STEP_S = 2.0
+LONGEST_STEP_S = 2.0
 
 
 @dataclass(slots=True)
@@ -24,9 +24,19 @@ class AnsweredClock:
     now: float = 0.0
     _last: float | None = None
 
+    @property
+    def started(self) -> bool:
+        return self._last is not None
+
+    def by(self, monotonic: float) -> float:
+        """What it will show if Redis answers now; by itself it stands still, so nobody may wait for it."""
+        if self._last is None:
+            return self.now
+        return self.now + min(max(0.0, monotonic - self._last), LONGEST_STEP_S)
+
     def answered(self, monotonic: float) -> float:
         if self._last is not None:
-            self.now += min(max(0.0, monotonic - self._last), _LONGEST_STEP_S)
+            self.now += min(max(0.0, monotonic - self._last), LONGEST_STEP_S)
         self._last = monotonic
         return self.now
 

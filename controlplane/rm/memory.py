@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.asks import AskTable, Mask, compact
+from controlplane.rm.application import Masters
+from controlplane.rm.asks import AskTable, Mask
 from controlplane.rm.containers import ContainerTable
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.ledger import Ledger
 from controlplane.rm.line import Line
-from controlplane.rm.nodes import NodeTable
+from controlplane.rm.nodes import NodeTable, matching
 from controlplane.rm.queues import QueueTree
+from controlplane.rm.shares import Shares
 from controlplane.statestore.capacities import DEFAULT
-from scheduler.core import labels
-from scheduler.core.snapshot import AXIS, Memo
+from scheduler.core.snapshot import Memo
 from wire.states import NodeState
 
 
@@ -27,6 +28,7 @@ class _Places:
     masks: dict[Mask, np.ndarray] = field(default_factory=dict)
     node: dict[str, int] = field(default_factory=dict)  # name -> position
     partition: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))  # of each node
+    nodes: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # by partition, as ``nodes_of`` says
 
 
 class Memory:
@@ -47,21 +49,27 @@ class Memory:
         self.behind: dict[tuple[int, int], GroupEntry] = {}  # groups whose rows a former leader did not finish
         self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
         self.memos: dict[str, Memo] = {}  # by partition
+        self.guests: set[int] = set()  # jobs at home elsewhere
+        self.spanning: set[tuple[int, int]] = set()  # groups of which tasks may wait in other sub-clusters
         self.warned: dict[int, str] = {}  # container id -> why it will be stopped
         self.room_due: dict[str, float] = {}  # queue -> when room is made for it, s
         self.preempted: set[int] = set()  # containers told to stop for others' sake
+        self.masters = Masters()
         self.counter = 0  # of container ids within this epoch
         self.round_number = 0
         self.dirty_nodes: set[int] = set()  # positions whose document must be published
         self.republish: set[int] = set()  # positions whose current document must be put again
+        self.resumed: list[JobEntry] = []  # jobs that a former leader was stopping
+        self.outdated = False  # jobs have moved here from elsewhere: the memory is to be rebuilt
         self.placeable = True  # something changed since the last plan that may let an ask be placed
         self._places = _Places()
+        self.shares = Shares()
         self.line = Line(queues, 1, {})
         self.take_queues(queues)
 
     def take_queues(self, queues: QueueTree) -> None:
         """A policy is in force: count everything anew under its queues and partitions."""
-        self.queues = queues
+        self.queues, queues.shares = queues, self.shares
         self.room_due = {}
         self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
         self.ledger = Ledger(len(self.partitions), len(queues.paths))
@@ -73,7 +81,8 @@ class Memory:
                 group.partition = self._partition_of(job, group)
                 self.ledger.charge(job, group.partition, group.shape * len(group.slots))
                 self.stale.add((job.id, group.run.no))
-            self.line.enter(job, known=True)
+            if not job.home:
+                self.line.enter(job, known=True)
 
     def _partition_of(self, job: JobEntry, group: GroupEntry) -> int:
         name = group.wishes.partition
@@ -89,7 +98,7 @@ class Memory:
             p = self._places = _Places(version, node={row["name"]: at for at, row in enumerate(rows)})
             p.partition = np.full(len(rows), len(self.partitions) - 1, np.int16)
             for number in range(len(self.partitions) - 2, -1, -1):  # the first that matches stands
-                p.partition[self.matching(self.queues.partitions[number].nodes)] = number
+                p.partition[matching(self.queues.partitions[number].nodes, rows)] = number
             if not np.array_equal(p.partition[: len(before)], before):
                 self._unhold(self.memos)
             for job, group in self.asking.values():
@@ -106,13 +115,6 @@ class Memory:
         if memo is not None and len(memo.reserved):
             self.memos[partition] = _holding_nothing(memo)
 
-    def matching(self, expression: str) -> np.ndarray:
-        """Nodes that match a label expression; ``node`` and ``rack`` are labels of every node: (n,) bool."""
-        test = labels.parse(expression)
-        rows = self.nodes.rows
-        found = (test({**row["labels"], "node": row["name"], "rack": row["rack"]}) for row in rows)
-        return np.fromiter(found, np.bool_, len(rows))
-
     def mask(self, mask: Mask) -> np.ndarray:
         """Nodes an ask may use at all: (n,) bool, kept until a node changes."""
         known = self.places().masks
@@ -121,7 +123,7 @@ class Memory:
             if len(known) > 2 * len(self.asks.masks) + 64:
                 known.clear()
             expression, nodes, racks, avoided = mask
-            found = self.matching(expression) if expression else np.ones(len(self.nodes), np.bool_)
+            found = matching(expression, self.nodes.rows) if expression else np.ones(len(self.nodes), np.bool_)
             if nodes or racks:
                 rows = self.nodes.rows
                 found &= np.fromiter((r["name"] in nodes or r["rack"] in racks for r in rows), np.bool_, len(rows))
@@ -164,8 +166,14 @@ class Memory:
     def nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
         """(positions a plan of the partition may use, which of them are its own).
 
-        The default partition may also use what is idle in shared ones.
+        The default partition may also use what is idle in shared ones. Kept until a node changes: not to be written.
         """
+        known = self.places().nodes
+        if partition not in known:
+            known[partition] = self._nodes_of(partition)
+        return known[partition]
+
+    def _nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
         of = self.places().partition
         usable = of == partition
         if partition == len(self.partitions) - 1:
@@ -187,10 +195,8 @@ class Memory:
 
     def containers_hold(self, slots: np.ndarray) -> np.ndarray:
         """What each of these containers was given: (k, R) int64."""
-        numbers = self.asks.shape[self.containers.ask[slots]]
-        distinct, at = compact(numbers)
-        shapes = [self.asks.shapes[number] for number in distinct.tolist()]
-        found: np.ndarray = np.array(shapes, np.int64).reshape(-1, len(AXIS))[at]
+        table, at = self.asks.shapes_of(self.containers.ask[slots])
+        found: np.ndarray = table[at]
         return found
 
     def spoken_for(self) -> np.ndarray:
@@ -214,8 +220,8 @@ class Memory:
 
     def capacity(self, positions: np.ndarray) -> np.ndarray:
         """Capacity of those of these nodes that are not lost: (R,) int64."""
-        live = positions[self.nodes.state[positions] <= 2]
-        total: np.ndarray = self.nodes.capacity[live].sum(axis=0)
+        live = self.nodes.state[positions] <= NodeState.UNHEALTHY
+        total: np.ndarray = live @ self.nodes.capacity.take(positions, axis=0)
         return total
 
     def refresh(self, touched: Iterable[tuple[int, int]], now: float) -> None:
@@ -232,26 +238,57 @@ class Memory:
         job.priority = self.ledger.job_priority[job.row] = priority
         self.line.reorder(job)
 
+    def move(self, job: JobEntry, queue: str) -> None:
+        """The job is in another queue from now on, with all it holds; what of it is admitted stays so."""
+        if not job.home:
+            self.line.leave(job)
+        self._charge_all(job, -1)
+        self.ledger.leave(job)
+        job.queue = queue
+        self.ledger.enter(job, self.queues.at(queue))
+        for group in job.groups:
+            group.partition = self._partition_of(job, group)
+            self.stale.add((job.id, group.run.no))
+        self._charge_all(job, 1)
+        if not job.home:
+            self.line.enter(job, known=True)
+        self.placeable = True
+
+    def _charge_all(self, job: JobEntry, sign: int) -> None:
+        for group in job.groups:
+            self.ledger.charge(job, group.partition, sign * group.shape * len(group.slots))
+
     def watch(self, job: JobEntry, known: bool = False) -> None:
         """Keep the job, and its groups as possible askers. known: a former leader had it already."""
         self.jobs[job.id] = job
         self.ledger.enter(job, self.queues.at(job.queue))
         self.places()
         for group in job.groups:
-            key = job.id, group.run.no
-            self.asking[key] = (job, group)
-            group.partition = self._partition_of(job, group)
-            self.asks.enter(job, group)
-            self._wish(job, group)
-            self.stale.add(key)
-        self.line.enter(job, known)
+            self.enlist(job, group)
+        self.masters.enter(job)
+        if job.home:
+            self.guests.add(job.id)
+        else:
+            self.line.enter(job, known)
+
+    def enlist(self, job: JobEntry, group: GroupEntry) -> None:
+        """Keep a group of a job that is watched as a possible asker."""
+        key = job.id, group.run.no
+        self.asking[key] = (job, group)
+        group.partition = self._partition_of(job, group)
+        self.asks.enter(job, group)
+        self._wish(job, group)
+        self.stale.add(key)
 
     def forget(self, job: JobEntry) -> None:
         """The job has ended."""
         if self.jobs.pop(job.id, None) is None:
             return
         self.ledger.leave(job)
-        self.line.leave(job)
+        self.masters.leave(job)
+        self.guests.discard(job.id)
+        if not job.home:
+            self.line.leave(job)
         for group in job.groups:
             key = job.id, group.run.no
             self.asks.leave(group)

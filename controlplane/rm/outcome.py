@@ -5,15 +5,22 @@ from itertools import pairwise
 import numpy as np
 
 from controlplane.rm.changes import ENDED, MOVED, NEW, TASK, TRANSITION, Changes
+from controlplane.rm.columns import stretches, summed
 from controlplane.rm.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory import Memory
+from controlplane.rm.reports import report
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import End
 from wire import ids
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, Want
 
 EVENTS_PER_JOB = 1000
+ENDS_AT_ONCE = 64  # ends in a round that are worth a document each
+ACKNOWLEDGE_US = 1_000_000
 _HOUR_US = 3_600_000_000
+# Comparing a column with a member of an enumeration takes five times as long.
+_RUNNING, _SUCCEEDED = int(ContainerState.RUNNING), int(ContainerState.SUCCEEDED)
+_FAILED, _DONE = int(ContainerState.FAILED), int(TaskState.SUCCEEDED)
 STATES = {int(s): s for s in ContainerState}  # calling an enumeration costs more than all the rest
 REASONS = {int(r): r for r in ContainerReason}
 
@@ -30,12 +37,19 @@ def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, 
     slots = m.containers.add(job, group, numbers)
     t = m.containers
     t.node[slots], t.task[slots], t.attempt[slots] = nodes, tasks, attempts
-    t.want[slots], t.allocated_us[slots] = Want.RUN, c.at_us
+    t.want[slots], t.allocated_us[slots] = Want.HOLD if group.held else Want.RUN, c.at_us
     if group.shape[2]:
         t.gpus[slots] = [m.nodes.take_gpus(int(n), int(group.shape[2])) for n in nodes]
-    _charge(m, job, group, nodes, 1)
+    np.add.at(m.nodes.used, nodes, group.shape)
+    np.add.at(m.nodes.containers, nodes, 1)
+    m.ledger.charge(job, group.partition, k * group.shape)
     m.dirty_nodes.update(nodes.tolist())
     _record_new(m, c, slots)
+    if job.home:
+        started = np.zeros(k, ENDING)
+        started["slot"] = slots
+        report(c, t, job, group, started)
+        c.taken.add((job.id, group.run.no))
     if not job.started_us:
         job.started_us = c.at_us
         c.jobs[job.id] = job
@@ -57,7 +71,7 @@ def _record_new(m: Memory, c: Changes, slots: np.ndarray) -> None:
 def _describe(m: Memory, slots: np.ndarray, rows: np.ndarray) -> None:
     """Fill the columns of ``NEW`` with what the memory knows of these containers."""
     t = m.containers
-    shared = t.shared[t.ask[slots]]
+    shared = t.shared_of(slots)
     rows["sub_cluster"], rows["epoch"] = ids.sub_cluster(t.id[slots]), m.epoch
     rows["node"] = m.nodes.id[t.node[slots]]
     for name in ("job", "group", "memory_mib", "vcores_milli"):
@@ -72,7 +86,7 @@ def move(m: Memory, c: Changes, slots: np.ndarray, states: np.ndarray, ran_ms: n
         return
     t = m.containers
     began_us = np.maximum(t.allocated_us[slots], c.at_us - ran_ms.astype(np.int64) * 1000)
-    running = states == ContainerState.RUNNING
+    running = states == _RUNNING
     t.started_us[slots] = np.where(running, began_us, t.started_us[slots])
     rows = np.zeros(len(slots), MOVED)
     rows["id"], rows["state"], rows["started_us"] = t.id[slots], states, np.where(running, began_us, 0)
@@ -84,7 +98,7 @@ def move(m: Memory, c: Changes, slots: np.ndarray, states: np.ndarray, ran_ms: n
 def _steps(m: Memory, slots: np.ndarray, states: np.ndarray) -> np.ndarray:
     """The log's entries of containers that go from the state they are known in to these."""
     t, rows = m.containers, np.zeros(len(slots), TRANSITION)
-    shared = t.shared[t.ask[slots]]
+    shared = t.shared_of(slots)
     rows["container"], rows["task"], rows["node"] = t.id[slots], t.task[slots], m.nodes.id[t.node[slots]]
     rows["job"], rows["group"] = shared["job"], shared["group"]
     rows["old"], rows["new"] = t.state[slots], states
@@ -117,43 +131,59 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
         return
     t = m.containers
     owners = t.ask[endings["slot"]]
-    order = np.lexsort((endings["state"] != ContainerState.SUCCEEDED, owners))
-    endings, owners = endings[order], owners[order]
+    order = np.lexsort((endings["state"] != _SUCCEEDED, owners))
+    endings, owners = endings.take(order), owners[order]
     slots = endings["slot"]
     nodes, held_us = t.node[slots], np.maximum(0, c.at_us - t.allocated_us[slots])
     _record_end(m, c, endings)
-    tasks = _task_rows(m, c, endings)
+    rows, told = _task_rows(m, c, endings), TaskRows()
     for at, devices in zip(nodes[t.gpus[slots] != 0].tolist(), t.gpus[slots][t.gpus[slots] != 0].tolist(), strict=True):
         m.nodes.free_gpus(at, devices)
     m.unmark(t.id[slots])
+    _vacate(m, nodes, owners)
     t.drop(slots)
-    for start, stop in pairwise(np.r_[0, np.flatnonzero(np.diff(owners)) + 1, len(owners)].tolist()):
+    held_sum, states, tasks = summed(held_us), endings["state"].tolist(), rows["index"]
+    for start, stop in pairwise(stretches(owners).tolist()):
         job, group = t.owner_of(slots[start])
         part = slice(start, stop)
-        _charge(m, job, group, nodes[part], -1)
-        c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, int(held_us[part].sum()), group.amounts)
-        instructions = _tell_master(m, c, job, group, endings[part], tasks[part]["index"])
-        _record_tasks(c, group, tasks[part])
-        failed = endings["state"][part] == ContainerState.FAILED
-        if failed.any():
+        m.ledger.charge(job, group.partition, (start - stop) * group.shape)
+        held = int(held_sum[stop] - held_sum[start])
+        c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, held, group.amounts)
+        ended = endings[part]
+        if states[stop - 1] != _SUCCEEDED and (failed := ended["state"] == _FAILED).any():
             m.avoid(job, nodes[part][failed].tolist())
-        carry_out(m, c, job, instructions)
-    m.dirty_nodes.update(nodes.tolist())
+        if job.home:
+            group.run.running -= stop - start
+            job.run.live -= stop - start
+            report(c, t, job, group, ended)
+            told.skip(stop - start)
+        else:
+            carry_out(m, c, job, conclude(m, c, job, group, ended, tasks[part], told))
+    told.write(c, rows)
+    _acknowledge(m, c, nodes)
     m.placeable = True
 
 
-def _charge(m: Memory, job: JobEntry, group: GroupEntry, nodes: np.ndarray, sign: int) -> None:
-    """Containers of the group came to (1) or left (-1) these node positions, one per element."""
-    at, count = np.unique(nodes, return_counts=True)
-    m.nodes.used[at] += sign * count[:, None] * group.shape
-    m.nodes.containers[at] += (sign * count).astype(np.int32)
-    m.ledger.charge(job, group.partition, sign * len(nodes) * group.shape)
+def _vacate(m: Memory, nodes: np.ndarray, owners: np.ndarray) -> None:
+    """Containers of these ask rows have left these node positions: (k,) each."""
+    shapes, at = m.asks.shapes_of(owners)
+    np.subtract.at(m.nodes.used, nodes, shapes[at])
+    np.subtract.at(m.nodes.containers, nodes, 1)
+
+
+def _acknowledge(m: Memory, c: Changes, nodes: np.ndarray) -> None:
+    """Let these nodes know that the ends are known: a few at once, many with their next documents, within a second."""
+    if len(nodes) <= ENDS_AT_ONCE:
+        m.dirty_nodes.update(nodes.tolist())
+    else:
+        due = m.nodes.acknowledge_us
+        due[nodes] = np.minimum(due[nodes], c.at_us + ACKNOWLEDGE_US)
 
 
 def _record_end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     t, slots, rows = m.containers, endings["slot"], np.zeros(len(endings), ENDED)
     ran_ms, allocated_us, started_us = endings["ran_ms"], t.allocated_us[slots], t.started_us[slots]
-    ran = (ran_ms > 0) | (endings["state"] == ContainerState.SUCCEEDED)
+    ran = (ran_ms > 0) | (endings["state"] == _SUCCEEDED)
     unseen_us = np.where(ran, np.maximum(allocated_us, c.at_us - ran_ms * 1000), 0)  # it was never seen running
     _describe(m, slots, rows)
     rows["started_us"] = np.where(started_us > 0, started_us, unseen_us)
@@ -169,25 +199,67 @@ def _record_end(m: Memory, c: Changes, endings: np.ndarray) -> None:
 def _task_rows(m: Memory, c: Changes, endings: np.ndarray) -> np.ndarray:
     """Rows of the tasks whose attempts ended, but for what their group makes of it."""
     t, slots, rows = m.containers, endings["slot"], np.zeros(len(endings), TASK)
-    shared = t.shared[t.ask[slots]]
+    shared = t.shared_of(slots)
     rows["submitted_on"], rows["job"], rows["group"] = shared["day"], shared["job"], shared["group"]
     rows["index"], rows["container"] = t.task[slots], t.id[slots]
     rows["exit_code"], rows["finished_us"] = endings["exit_code"], c.at_us
     return rows
 
 
-def _tell_master(
-    m: Memory, c: Changes, job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray
+class TaskRows:
+    """What became of tasks whose attempts ended, in the order of their rows; written for all groups at once."""
+
+    def __init__(self) -> None:
+        self._told: tuple[list[int], ...] = ([], [], [])  # state, attempts, failures
+        self._rowed: list[bool] = []
+        self._groups: list[GroupEntry | None] = []
+
+    def tell(self, group: GroupEntry, index: np.ndarray) -> None:
+        """The group's job master has decided about these tasks."""
+        run = group.run
+        columns = (*self._told, self._rowed)
+        for column, values in zip(columns, (run.task_state, run.launches, run.failures, group.rowed), strict=True):
+            if len(index) == 1:  # most often, and then ten times as fast
+                column.append(values.item(int(index[0])))
+            else:
+                column.extend(values[index].tolist())
+        self._groups += [group] * len(index)
+
+    def skip(self, k: int) -> None:
+        """The next ``k`` tasks are at home elsewhere, where their rows are written."""
+        for column in self._told:
+            column.extend([0] * k)
+        self._rowed += [False] * k
+        self._groups += [None] * k
+
+    def write(self, c: Changes, rows: np.ndarray) -> None:
+        """rows: (k,) ``TASK`` of all that was told. A task's first row is written when it has ended for good; one that
+        is tried again has a row from then on."""
+        for name, column in zip(("state", "attempts", "failures"), self._told, strict=True):
+            rows[name] = column
+        first = ~np.array(self._rowed, np.bool_) & (rows["state"] >= _DONE)
+        if first.any():
+            c.tasks_first.append(rows if first.all() else rows[first])
+        again = [at for at in np.flatnonzero(~first).tolist() if self._groups[at] is not None]
+        if again:
+            c.tasks_again.append(rows[again])
+            for at, index in zip(again, rows["index"][again].tolist(), strict=True):
+                self._groups[at].rowed[index] = True  # type: ignore[union-attr]
+
+
+def conclude(
+    m: Memory, c: Changes, job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray, told: TaskRows
 ) -> list[master.Instruction]:
-    """Attempts of these tasks ended, successes first. What follows for the job."""
+    """Attempts of the group ended, successes first: tell its job master. What follows for the job.
+
+    endings: (k,) with state, reason, exit_code and ran_ms; tasks: (k,) their indices.
+    """
     run, instructions, well = group.run, list[master.Instruction](), 0
     if not run.service:
-        well = int((endings["state"] == ContainerState.SUCCEEDED).sum())
+        well = endings["state"].tolist().count(_SUCCEEDED)
         instructions += master.succeeded(job.run, run, tasks[:well])
-    columns = (tasks[well:], *(endings[name][well:] for name in ("state", "reason", "exit_code", "ran_ms")))
-    for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
-        e = End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
-        instructions += master.ended(job.run, run, e, c.at_us / 1e6)[1]
+    if well < len(endings):
+        instructions += _tell_master(job, group, endings[well:], tasks[well:], c.at_us / 1e6)
     key = (job.id, run.no)
     c.groups[key] = group
     if run.delayed:
@@ -196,28 +268,29 @@ def _tell_master(
         group.finished_us = c.at_us
         for other in job.groups:
             c.groups[job.id, other.run.no] = other
+    told.tell(group, tasks)
     return instructions
 
 
-def _record_tasks(c: Changes, group: GroupEntry, rows: np.ndarray) -> None:
-    """A task's first row is written when it has ended for good; one that is tried again has a row from then on."""
-    run, index = group.run, rows["index"]
-    rows["state"], rows["attempts"], rows["failures"] = run.task_state[index], run.launches[index], run.failures[index]
-    first = ~group.rowed[index] & (rows["state"] >= TaskState.SUCCEEDED)
-    if first.any():
-        c.tasks_first.append(rows[first])
-    if not first.all():
-        c.tasks_again.append(rows[~first])
-        group.rowed[index[~first]] = True
+def _tell_master(
+    job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray, now: float
+) -> list[master.Instruction]:
+    """One after the other those whose end the job master has to judge."""
+    instructions: list[master.Instruction] = []
+    columns = (tasks, *(endings[name] for name in ("state", "reason", "exit_code", "ran_ms")))
+    for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
+        e = End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
+        instructions += master.ended(job.run, group.run, e, now)[1]
+    return instructions
 
 
 def carry_out(m: Memory, c: Changes, job: JobEntry, instructions: list[master.Instruction]) -> None:
     """Turn the job master's instructions into changes."""
     for instruction in instructions:
         match instruction:
-            case master.StopAll():
+            case master.StopAll(keep):
                 c.jobs[job.id] = job
-                _stop_all(m, job)
+                _stop_all(m, c, job, keep)
             case master.Tell(kind, message):
                 tell(c, job, kind, message)
             case master.Ended():
@@ -231,8 +304,14 @@ def tell(c: Changes, job: JobEntry, kind: str, message: str) -> None:
         c.events.append((job.id, c.at_us, kind, message))
 
 
-def _stop_all(m: Memory, job: JobEntry) -> None:
+def _stop_all(m: Memory, c: Changes, job: JobEntry, keep: int) -> None:
+    job.kept = keep
     for group in job.groups:
+        if group.run.no == keep:
+            continue
+        for sub, handed in group.away.items():
+            handed.wish = 0
+            c.hand(job, group, sub)
         slots = list(group.slots)
         m.containers.want[slots] = Want.STOP
         m.dirty_nodes.update(m.containers.node[slots].tolist())

@@ -1,17 +1,19 @@
 """Steps 3 to 5 of a round: the pure plan of each partition, applied to the memory."""
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
 from controlplane.rm import reclaim, windows
 from controlplane.rm.changes import Changes
+from controlplane.rm.columns import stretches
 from controlplane.rm.jobs import GroupEntry
 from controlplane.rm.memory import Memory
 from controlplane.rm.outcome import allocate
 from controlplane.rm.policies import round_policy
 from controlplane.rm.telling import Teller
-from controlplane.rm.view import View, partition_view
+from controlplane.rm.view import View, foresees, partition_view
 from scheduler.core.invariants import check_plan, check_preempt, check_reserved
 from scheduler.core.plan import Plan, Why
 from scheduler.core.snapshot import Memo
@@ -47,19 +49,20 @@ class Planner:
     def policy(self) -> RoundPolicy:
         """The policy in force."""
         queues = self.m.queues
-        if self._version != queues.version:
-            self._version, self._policy = queues.version, round_policy(queues.components)
+        if self._version != queues.target:
+            self._version, self._policy = queues.target, round_policy(queues.components)
             self._interval_s = queues.components.preemption.parameters.interval_s
         return self._policy
 
     def due(self, now: float) -> bool:
         return self.m.placeable or now >= self.again_at
 
-    def run(self, c: Changes, touched: set[tuple[int, int]]) -> None:
-        """Plan every partition in which somebody asks. ``touched``: groups that may want more or less."""
+    def run(self, c: Changes) -> None:
+        """Plan every partition in which somebody asks. The memory knows what every group wants, or that it does not."""
         m, now = self.m, c.at_us / 1e6
         m.placeable, self.again_at = False, NEVER
-        m.refresh(touched, now)
+        m.refresh((), now)
+        m.shares.settle(m.queues, c.at_us)
         policy = self.policy()
         if m.warned and not policy.preemption.enabled:
             reclaim.forgive_all(m)
@@ -71,7 +74,7 @@ class Planner:
         for partition, name in enumerate(m.partitions):
             rows = m.asks.wanting(partition)
             if len(rows) or (reclaims and m.warned):
-                looks = reclaims or self.teller.looks(name, now)
+                looks = reclaims or self.teller.looks(name, now) or foresees(m, rows)
                 view = windows.clear_of(m.nodes, partition_view(m, partition, rows, now, looks), c.at_us)
                 self._plan(c, name, view, policy, reclaims)
             else:
@@ -86,7 +89,9 @@ class Planner:
 
     def _plan(self, c: Changes, name: str, view: View, policy: RoundPolicy, reclaims: bool) -> None:
         m, now = self.m, c.at_us / 1e6
-        seen = view.snapshot if reclaims else replace(view.snapshot, running=None)
+        seen = view.snapshot
+        if not reclaims:
+            seen = replace(seen, running=seen.running if seen.queues.backfill is not None else None, reclaim=False)
         memo = reclaim.standing(m, m.memos.get(name, Memo()))
         plan, m.memos[name] = plan_round(seen, memo, (), policy, now, self.rng)
         if self.check:
@@ -102,6 +107,8 @@ class Planner:
         if plan.refused is not None:
             unfinished = np.isin(plan.refused.why, (Why.ROUND_FULL, Why.QUEUE_SHARE)).any()
             m.placeable |= bool(unfinished and len(plan.place.ask))  # go on in the next round
+            # Who was kept from a node that was held free until now may have it.
+            m.placeable |= len(np.setdiff1d(memo.reserved_node, m.memos[name].reserved_node)) > 0
             held_back = bool((plan.refused.why == Why.LOCALITY_WAIT).any())
             self.again_at = min(self.again_at, now + (HELD_BACK_S if held_back else self._interval_s))
 
@@ -111,8 +118,7 @@ class Planner:
             return
         order = np.argsort(ask, kind="stable")
         ask, node = ask[order], node[order]
-        starts = np.flatnonzero(np.r_[True, ask[1:] != ask[:-1]])
-        for start, end in zip(starts, np.r_[starts[1:], len(ask)], strict=True):
+        for start, end in pairwise(stretches(ask).tolist()):
             job, group = view.owner(self.m, ask[start])
             if job.run.state == JobState.ADMITTED:
                 c.jobs[job.id] = job

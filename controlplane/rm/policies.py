@@ -14,6 +14,7 @@ def round_policy(c: Components) -> RoundPolicy:
         PlacementPolicy(
             fill=PLACEMENT[c.placement.policy],
             batch=c.placement.parameters.batch,
+            backfill_depth=c.placement.parameters.backfill_depth,
             node_wait_s=locality.node_wait_s,
             rack_wait_s=locality.rack_wait_s,
             node_misses=locality.node_misses,

@@ -4,12 +4,16 @@ from itertools import pairwise
 
 import numpy as np
 
+from controlplane.rm.columns import summed
 from controlplane.rm.memory import Memory
-from controlplane.rm.records import LEASE, WANTED
+from controlplane.rm.records import DOCUMENT, LEASE, WANTED
 from wire import desired
-from wire.states import NodeState, Want
+from wire.states import ContainerState, NodeState, Want
 
 TEMPLATE_REFRESH_S = 6 * 3600
+# Comparing a column with a member of an enumeration takes five times as long.
+_LOST, _ALLOCATED = int(NodeState.LOST), int(ContainerState.ALLOCATED)
+_HOLD, _RUN = int(Want.HOLD), int(Want.RUN)
 
 
 class Signer:
@@ -30,45 +34,70 @@ def documents(
     m: Memory, sub: int, signer: Signer, expires_at: int, monotonic: float
 ) -> tuple[dict[int, bytes], dict[bytes, bytes]]:
     """(document per node id, templates that may be missing), for dirty and unheard nodes."""
-    due = np.array(sorted(m.dirty_nodes | m.republish), np.int64)
-    due = due[m.nodes.state[due] < NodeState.LOST]
-    m.nodes.generation[list(m.dirty_nodes)] += 1
+    m.nodes.generation[positions(m.dirty_nodes)] += 1
+    due = np.sort(positions(m.dirty_nodes | m.republish))
+    due = due[m.nodes.state[due] < _LOST]
     t, generations = m.containers, m.nodes.generation[due]
     slots, starts = t.by_node(due)
+    told = t.want[slots] != _HOLD
+    if not told.all():
+        slots, starts = slots[told], summed(told)[starts]
     fresh = t.added[slots] == 0
     t.added[slots[fresh]] = np.repeat(generations, np.diff(starts))[fresh]
     entries = np.empty(len(slots), WANTED)
     entries["id"], entries["want"] = t.id[slots], t.want[slots]
-    unheard = ~t.echoed[slots] & (t.want[slots] == Want.RUN)
+    unheard = ~t.echoed[slots] & (t.want[slots] == _RUN)
     leases = _leases(m, slots[unheard], signer.key_id, expires_at).tobytes()
-    lease_starts = np.r_[0, np.cumsum(unheard)][starts]
+    lease_starts = summed(unheard)[starts]
 
-    packed, out = entries.tobytes(), {}
+    heads = _heads(m, sub, due, generations, signer.key_id)
+    heads["entries"], heads["leases"] = np.diff(starts), np.diff(lease_starts)
+    head, packed, out = heads.tobytes(), entries.tobytes(), {}
+    ends = (np.arange(len(due) + 1) * DOCUMENT.itemsize).tolist()
     e_bytes, l_bytes = (starts * WANTED.itemsize).tolist(), (lease_starts * LEASE.itemsize).tolist()
-    columns = zip(m.nodes.id[due].tolist(), generations.tolist(), pairwise(e_bytes), pairwise(l_bytes), strict=True)
-    for node_id, generation, (e0, e1), (l0, l1) in columns:
+    columns = zip(heads["node"].tolist(), pairwise(ends), pairwise(e_bytes), pairwise(l_bytes), strict=True)
+    for node_id, (h0, h1), (e0, e1), (l0, l1) in columns:
         key = signer.key(node_id)
-        out[node_id] = desired.encode_signed(
-            sub, node_id, m.epoch, generation, m.queues.version, signer.key_id, key, packed[e0:e1],
-            desired.sign_leases(leases[l0:l1], key),
-        )  # fmt: skip
-    return out, _templates(m, slots[unheard], monotonic)
+        body = head[h0:h1] + packed[e0:e1]
+        if l1 > l0:
+            body += desired.sign_leases(leases[l0:l1], key)
+        out[node_id] = body + key.mac(body)
+    # One may be heard of that still waits for its template, which Redis has lost meanwhile.
+    begins = (t.state[slots] == _ALLOCATED) & (t.want[slots] == _RUN)
+    return out, _templates(m, slots[begins], monotonic)
+
+
+def positions(nodes: set[int]) -> np.ndarray:
+    """As an array: (k,) int64. A list as an index costs numpy several times as much."""
+    return np.fromiter(nodes, np.int64, len(nodes))
+
+
+def _heads(m: Memory, sub: int, due: np.ndarray, generations: np.ndarray, key_id: int) -> np.ndarray:
+    """What the documents of these nodes begin with, but for how much they hold: (k,) ``DOCUMENT``."""
+    rows = np.zeros(len(due), DOCUMENT)
+    rows["magic"], rows["version"], rows["writer"] = desired.MAGIC, desired.VERSION, desired.WRITER_RM
+    rows["sub_cluster"], rows["node"], rows["epoch"], rows["generation"] = sub, m.nodes.id[due], m.epoch, generations
+    rows["policy_version"], rows["key_id"] = m.queues.target, key_id
+    return rows
 
 
 def _leases(m: Memory, slots: np.ndarray, key_id: int, expires_at: int) -> np.ndarray:
     """Leave to start each of these containers, unsigned: (k,) ``LEASE``."""
     t, rows = m.containers, np.zeros(len(slots), LEASE)
-    shared = t.shared[t.ask[slots]]
+    shared = t.shared_of(slots)
     rows["container"], rows["node"] = t.id[slots], m.nodes.id[t.node[slots]]
     rows["attempt"], rows["task"], rows["gpus"] = t.attempt[slots], t.task[slots], t.gpus[slots]
     rows["epoch"], rows["expires_at"], rows["key_id"] = m.epoch, expires_at, key_id
     for name in ("job", "group", "memory_mib", "vcores_milli", "tenant", "timeout_s", "template"):
         rows[name] = shared[name]
+    m.masters.own_templates(t.id[slots], rows)
     return rows
 
 
 def _templates(m: Memory, slots: np.ndarray, monotonic: float) -> dict[bytes, bytes]:
     """Templates these containers need that were not put for a while, by digest."""
+    if not len(slots):
+        return {}
     found = {}
     _, first = np.unique(m.containers.ask[slots], return_index=True)
     for slot in slots[first].tolist():
@@ -76,4 +105,4 @@ def _templates(m: Memory, slots: np.ndarray, monotonic: float) -> dict[bytes, by
         if monotonic - group.published_at > TEMPLATE_REFRESH_S:
             group.published_at = monotonic
             found[group.digest] = group.template
-    return found
+    return found | m.masters.templates(m.containers.id[slots])

@@ -7,11 +7,19 @@ SELECT n.id, n.name, n.rack, n.labels, n.memory_mib, n.vcores_milli, n.gpus, n.s
   FROM statestore_node n JOIN statestore_nodecredential c ON c.node_id = n.id
  WHERE n.sub_cluster_id = %s ORDER BY n.id
 """
+# A sub-cluster that is being drained is a window over all its nodes: services leave now, the rest at its deadline.
 WINDOWS = """
+WITH me AS (SELECT %s::smallint AS id)
 SELECT node, rack, labels, message, (extract(epoch FROM starts_at) * 1e6)::bigint AS starts_us,
-       (extract(epoch FROM ends_at) * 1e6)::bigint AS ends_us, lead_s
-  FROM statestore_maintenancewindow
- WHERE sub_cluster_id = %s AND cancelled_at IS NULL AND ends_at > clock_timestamp() ORDER BY starts_at, id
+       (extract(epoch FROM ends_at) * 1e6)::bigint AS ends_us, lead_s::bigint
+  FROM statestore_maintenancewindow w JOIN me ON w.sub_cluster_id = me.id
+ WHERE cancelled_at IS NULL AND ends_at > clock_timestamp()
+ UNION ALL
+SELECT '', '', '', s.state_message, d.us, 1::bigint << 62, d.us / 1000000 + 1
+  FROM statestore_subcluster s JOIN me ON s.id = me.id,
+       LATERAL (SELECT coalesce((extract(epoch FROM s.deadline) * 1e6)::bigint, 1::bigint << 62) AS us) d
+ WHERE s.state = 'draining'
+ ORDER BY starts_us
 """
 QUEUES = """
 SELECT v.id AS version, q.path, q.parent_path, q.leaf, q.capacities, q.weight, q.ordering, q.preemptable,
@@ -19,10 +27,21 @@ SELECT v.id AS version, q.path, q.parent_path, q.leaf, q.capacities, q.weight, q
   FROM statestore_policyversion v JOIN statestore_queue q ON q.version_id = v.id
  WHERE v.active ORDER BY q.path
 """
-POLICY = "SELECT document->'partitions', document->'components' FROM statestore_policyversion WHERE id = %s"
+# Components are those of the sub-cluster's own version while one is rolled out to it.
+POLICY = """
+SELECT v.document->'partitions', v.document->'components', c.document->'components', coalesce(c.id, v.id),
+       (extract(epoch FROM CASE WHEN c.id IS NULL THEN v.activated_at ELSE s.components_at END) * 1e6)::bigint,
+       CASE WHEN v.document->>'queues' LIKE ANY (ARRAY['%%"federation"%%', '%%"backfill"%%'])
+            THEN v.document->'queues' END
+  FROM statestore_policyversion v JOIN statestore_subcluster s ON s.id = %s
+  LEFT JOIN statestore_policyversion c ON c.id = s.components_version_id WHERE v.id = %s
+"""
 OTHER_NODES = """
 SELECT sub_cluster_id < %(own)s, name, rack, labels, memory_mib, vcores_milli, gpus
   FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= 2
+"""
+PLACES_ELSEWHERE = """
+SELECT sub_cluster_id, name, rack, labels FROM statestore_node WHERE sub_cluster_id <> %s AND state <= 1
 """
 OTHER_SUMS = """
 SELECT sub_cluster_id < %(own)s, '', '', '{}'::jsonb, sum(memory_mib)::bigint, sum(vcores_milli)::bigint,
@@ -31,7 +50,7 @@ SELECT sub_cluster_id < %(own)s, '', '', '{}'::jsonb, sum(memory_mib)::bigint, s
 """
 _JOB = """
 SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, j.spec, j.submitted_at, j.state, j.message,
-       j.admitted_at, j.started_at
+       j.admitted_at, j.started_at, j.home_id
   FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id
 """
 # A job that waits for admission is still submitted; its epoch says that an RM has taken it.
@@ -57,7 +76,6 @@ SELECT id, kind, job_id, node_id, payload FROM statestore_intent WHERE sub_clust
 SESSION = """
 SET enable_hashjoin = off; SET enable_mergejoin = off; SET statement_timeout = '20s'; SET jit = off;
 SET idle_in_transaction_session_timeout = '10s';
-CREATE TEMP TABLE moved (id bigint, state smallint, started_at timestamptz) ON COMMIT DELETE ROWS;
 CREATE TEMP TABLE retold (LIKE statestore_task) ON COMMIT DELETE ROWS;
 """
 
@@ -65,7 +83,6 @@ COPY_NEW = """
 COPY statestore_container (id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, state, epoch,
     memory_mib, vcores_milli, gpus, allocated_at) FROM STDIN (FORMAT BINARY)
 """
-COPY_MOVED = "COPY moved FROM STDIN (FORMAT BINARY)"
 _COPY_ENDED = """
 COPY statestore_container_history (id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, state, epoch,
     memory_mib, vcores_milli, gpus, allocated_at, {}finished_at, exit_code, reason, peak_memory_mib, cpu_ms)
@@ -78,8 +95,8 @@ COPY_RETOLD = "COPY retold FROM STDIN (FORMAT BINARY)"
 
 MOVE = """
 UPDATE statestore_container c SET state = m.state, epoch = %s,
-       started_at = CASE WHEN m.started_at > '2000-01-01Z' THEN m.started_at ELSE c.started_at END
-  FROM moved m WHERE c.id = m.id
+       started_at = CASE WHEN m.us > 0 THEN 'epoch'::timestamptz + m.us * interval '1 microsecond' ELSE c.started_at END
+  FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS m(id, state, us) WHERE c.id = m.id
 """
 FORGET = "DELETE FROM statestore_container WHERE id = ANY(%s)"
 RETELL = """
@@ -90,12 +107,13 @@ ON CONFLICT (submitted_on, job_id, group_no, index) DO UPDATE SET state = EXCLUD
     exit_code = EXCLUDED.exit_code, finished_at = EXCLUDED.finished_at
 """
 UPDATE_JOBS = """
-UPDATE statestore_job j SET state = v.state, epoch = %s, message = v.message, priority = v.priority,
+UPDATE statestore_job j SET state = v.state, epoch = %s, message = v.message, priority = v.priority, queue = v.queue,
        admitted_at = to_timestamp(nullif(v.admitted, 0) / 1e6),
        started_at = to_timestamp(nullif(v.started, 0) / 1e6),
        finished_at = to_timestamp(nullif(v.finished, 0) / 1e6)
-  FROM unnest(%s::bigint[], %s::smallint[], %s::text[], %s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[])
-    AS v(id, state, message, priority, admitted, started, finished)
+  FROM unnest(%s::bigint[], %s::smallint[], %s::text[], %s::smallint[], %s::text[], %s::bigint[], %s::bigint[],
+              %s::bigint[])
+    AS v(id, state, message, priority, queue, admitted, started, finished)
  WHERE j.id = v.id AND j.epoch <= %s
 """
 UPDATE_GROUPS = """
@@ -108,14 +126,86 @@ UPDATE statestore_taskgroup g SET state = v.state, running = v.running, succeede
     AS v(job, no, state, running, succeeded, failed, killed, retried, reason, started, finished)
  WHERE g.job_id = v.job AND g.no = v.no
 """
-PUT_ASKS = """
-INSERT INTO statestore_ask AS a (job_id, group_no, sub_cluster_id, target, version, acknowledged)
-SELECT job, no, %s, target, version, version FROM unnest(%s::bigint[], %s::smallint[], %s::bigint[], %s::int[])
-    AS v(job, no, target, version)
-ON CONFLICT (job_id, group_no, sub_cluster_id) DO UPDATE
-   SET target = EXCLUDED.target, version = a.version + 1, acknowledged = a.version + 1
+# Asks that the sub-cluster has not answered yet, or all of its asks.
+_ASKS_HERE = """
+SELECT a.job_id, a.group_no, a.base, a.target, a.taken, a.wish, a.work, a.halt, a.version, a.acknowledged,
+       j.home_id, j.priority, j.queue
+  FROM statestore_ask a JOIN statestore_job j ON j.id = a.job_id WHERE a.sub_cluster_id = %s
 """
-DROP_ASKS = "DELETE FROM statestore_ask WHERE job_id = ANY(%s) AND sub_cluster_id = %s"
+UNREAD_ASKS = _ASKS_HERE + " AND a.version > a.acknowledged ORDER BY a.job_id, a.group_no LIMIT %s"
+ASKS_HERE = _ASKS_HERE + " ORDER BY a.job_id, a.group_no"
+ASKS_AWAY = """
+SELECT job_id, group_no, sub_cluster_id, base, target, taken, wish, work FROM statestore_ask WHERE job_id = ANY(%s)
+"""
+CONTAINERS_AWAY = """
+SELECT job_id, group_no, task_index, attempt FROM statestore_container WHERE job_id = ANY(%s) AND sub_cluster_id <> %s
+"""
+# What has to leave elsewhere serves until it does. Sub-clusters take turns, by number: of those that empty nodes with
+# containers of a service, only the first counts on what the others still have.
+SERVING_ELSEWHERE = """
+SELECT job_id, group_no, count(*) FILTER (WHERE serves AND (stays OR %(own)s < first))
+  FROM (SELECT c.job_id, c.group_no, c.state = %(running)s AS serves, l.stays,
+               min(c.sub_cluster_id) FILTER (WHERE NOT l.stays) OVER (PARTITION BY c.job_id, c.group_no) AS first
+          FROM statestore_container c
+          JOIN statestore_node n ON n.id = c.node_id
+          JOIN statestore_subcluster s ON s.id = c.sub_cluster_id,
+               LATERAL (SELECT n.duty = 'in_service' AND s.state = 'running' AS stays) l
+         WHERE c.job_id = ANY(%(jobs)s) AND c.sub_cluster_id <> %(own)s) x
+ GROUP BY 1, 2
+"""
+# While something is asked back, the target belongs to the other side.
+PUT_ASKS = """
+INSERT INTO statestore_ask AS a (job_id, group_no, sub_cluster_id, base, target, taken, wish, work, halt, version,
+    acknowledged, since)
+SELECT job, no, sub, base, target, 0, wish, work, halt, 1, 0, clock_timestamp()
+  FROM unnest(%s::bigint[], %s::smallint[], %s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bytea[],
+              %s::bool[]) AS v(job, no, sub, base, target, wish, work, halt)
+ON CONFLICT (job_id, group_no, sub_cluster_id) DO UPDATE
+   SET base = EXCLUDED.base, work = EXCLUDED.work, wish = EXCLUDED.wish, halt = EXCLUDED.halt, version = a.version + 1,
+       target = CASE WHEN EXCLUDED.wish < EXCLUDED.target THEN a.target ELSE EXCLUDED.target END,
+       since = CASE WHEN EXCLUDED.target > a.target THEN EXCLUDED.since ELSE a.since END
+"""
+# The row is where it is settled what was started: an ask that was lowered meanwhile matches no more.
+ANSWER_ASKS = """
+UPDATE statestore_ask a SET taken = v.taken, acknowledged = greatest(a.acknowledged, v.version), reason = v.reason,
+       target = least(a.target, v.target),
+       wish = CASE WHEN a.version = v.version AND a.wish < a.target THEN %s ELSE a.wish END
+  FROM unnest(%s::bigint[], %s::smallint[], %s::bigint[], %s::bigint[], %s::int[], %s::jsonb[])
+    AS v(job, no, taken, target, version, reason)
+ WHERE a.job_id = v.job AND a.group_no = v.no AND a.sub_cluster_id = %s AND a.target >= v.taken
+RETURNING a.job_id, a.group_no
+"""
+# Takes demand back from sub-clusters that nobody leads and which therefore cannot answer. One whose lease has merely
+# run out is to read of it, or it would keep the demand in mind.
+TAKE_BACK = """
+UPDATE statestore_ask a SET target = greatest(a.taken, least(a.wish, a.target)), wish = %(unlowered)s,
+       version = a.version + 1
+  FROM unnest(%(jobs)s::bigint[], %(groups)s::smallint[], %(subs)s::smallint[]) AS v(job, no, sub)
+ WHERE a.job_id = v.job AND a.group_no = v.no AND a.sub_cluster_id = v.sub AND a.wish < a.target
+   AND NOT EXISTS (SELECT FROM statestore_lease l WHERE l.sub_cluster_id = v.sub AND l.expires_at > clock_timestamp())
+RETURNING a.job_id, a.group_no, a.sub_cluster_id, a.target
+"""
+DROP_ASKS = "DELETE FROM statestore_ask WHERE job_id = ANY(%s)"
+# The home may be another one by now than when the job was handed over.
+ADD_REPORTS = """
+INSERT INTO statestore_report (home_id, job_id, sub_cluster_id, group_no, target, events, told)
+SELECT j.home_id, v.job, %s, v.no, v.target, coalesce(v.events, ''), v.told
+  FROM unnest(%s::bigint[], %s::smallint[], %s::bigint[], %s::bytea[], %s::jsonb[]) WITH ORDINALITY
+       AS v(job, no, target, events, told, ord)
+  JOIN statestore_job j ON j.id = v.job ORDER BY v.ord
+"""
+REPORTS = """
+SELECT id, job_id, sub_cluster_id, group_no, target, events, told FROM statestore_report
+ WHERE home_id = %s ORDER BY id LIMIT %s
+"""
+REPORTS_READ = "DELETE FROM statestore_report WHERE id = ANY(%s)"
+DROP_REPORTS = """
+DELETE FROM statestore_report r USING statestore_job j WHERE r.id = ANY(%s) AND j.id = r.job_id AND j.state >= 10
+"""
+FORWARD_REPORTS = """
+UPDATE statestore_report r SET home_id = j.home_id FROM statestore_job j
+ WHERE r.id = ANY(%s) AND j.id = r.job_id AND j.home_id <> r.home_id
+"""
 ADD_EVENTS = """
 INSERT INTO statestore_jobevent (job_id, at, kind, message)
 SELECT job, to_timestamp(at / 1e6), kind, message

@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 
 from controlplane.policy.components import Components, stored
-from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part
+from controlplane.policy.federation import proxy_policies
+from controlplane.policy.queuerules import backfill_rules
+from controlplane.rm.shares import Shares
+from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part, weights
 from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
+from scheduler.registry import BACKFILL
 
 UNLIMITED = np.iinfo(np.int64).max
-_LEAST_WEIGHT = 1e-9
 _ROOT: dict[str, Any] = {"path": "root", "parent_path": ""}
 _DEFAULTS: dict[str, Any] = {
     "capacities": {}, "weight": None, "ordering": "priority", "preemptable": True, "user_maximum": 1.0,
@@ -25,11 +28,14 @@ class QueueTree:
     user_maximum: (q,) float64, the share of the queue's maximum that one user
     may hold. max_am_share: (q,) float64. max_running_jobs (of the subtree),
     max_running_jobs_per_user (of a leaf): (q,) int64, ``UNLIMITED`` without a
-    limit. stopped: (q,) bool. default_partition: names. partitions: in the
-    order in which nodes are matched. elsewhere: per partition, the capacity
-    (R,) of the sub-clusters before and after this one, of which limits are a
-    part; without it this one is the whole federation. components: the
-    document's, complete.
+    limit. stopped: (q,) bool. backfill: (q,) int8, None where no queue does.
+    default_partition: names. partitions: in the order in which nodes are
+    matched. elsewhere: per partition, the capacity (R,) of the sub-clusters
+    before and after this one, of which limits are a part; without it this one
+    is the whole federation. components: the document's, complete, or those of
+    another version that is being rolled out here. target: the version they are of; pushed_us: since when they are.
+    proxy: the AM-RM proxy's policy by path. wander: (q,) bool, whose asks go
+    elsewhere although there is room at home.
     """
 
     def __init__(self, version: int, rows: list[dict[str, Any]], settings: dict[str, Any] | None = None):
@@ -50,6 +56,7 @@ class QueueTree:
         self.default_partition = [row["default_partition"] for row in rows]
         self.weight = np.array([np.nan if row["weight"] is None else row["weight"] for row in rows])
         self.elsewhere: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.shares = Shares()  # what the GPG assigned; the memory's own one, which outlives a policy version
         self.shared_out_us = 0  # when ``elsewhere`` was taken in
         self._capacities = [row["capacities"] for row in rows]
         self._limits: dict[str, Limits] = {}
@@ -57,6 +64,22 @@ class QueueTree:
         self._views: dict[str, tuple[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
         self.partitions = ordered((settings or {}).get("partitions"))
         self.components: Components = stored((settings or {}).get("components"))
+        self.target: int = (settings or {}).get("target", version)
+        self._settings = settings or {}
+        self._sub_clusters: dict[str, int] | None = None
+        self.resolve_proxies({})
+        self.pushed_us: int = (settings or {}).get("pushed_us") or 0
+        rule = backfill_rules(self._settings.get("queues"), self.components.placement.parameters.backfill)
+        backfill = np.array([BACKFILL[rule(path)] for path in self.paths], np.int8)
+        self.backfill = backfill if backfill.any() else None
+
+    def resolve_proxies(self, sub_clusters: dict[str, int]) -> None:
+        """Work out each queue's proxy policy. sub_clusters: numbers by name, of all there are."""
+        if sub_clusters != self._sub_clusters:
+            self._sub_clusters = sub_clusters
+            document = {"queues": self._settings.get("queues")}
+            self.proxy = proxy_policies(document, sub_clusters, self._settings.get("components") or {})
+            self.wander = np.array([not self.proxy(path).prefer_home for path in self.paths], np.bool_)
 
     def at(self, path: str) -> int:
         """Position of ``path``, or of its nearest ancestor when the queue is gone."""
@@ -79,10 +102,19 @@ class QueueTree:
         used: (q, R) int64, what each queue itself holds of the partition here.
         """
         guaranteed, maximum, weight = self._resolved(partition, capacity)
+        assigned = self.shares.of(self, partition, guaranteed, maximum)
+        owed = None
+        if assigned is not None:
+            guaranteed, owed, maximum = assigned
         return Queues(
             self.paths, self.parent, guaranteed, maximum, self.shape.summed(used), weight, self.ordering,
-            self.preemptable,
+            self.preemptable, owed=owed, settled=self.shares.settled(self), backfill=self.backfill,
         )  # fmt: skip
+
+    def whole(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(guaranteed, maximum) of each queue in all sub-clusters, of which this one has ``capacity`` (R,)."""
+        before, after = self.elsewhere.get(partition, (np.zeros(R, np.int64),) * 2)
+        return resolve(self.shape, self._limits_of(partition), before + capacity + after)
 
     def denied(self, partition: str) -> np.ndarray:
         """What each queue may hold nothing of, however much the partition has: (q, R) bool."""
@@ -103,26 +135,13 @@ class QueueTree:
                 sides = resolve_part(self.shape, limits, capacity, before, before + capacity + after)
             else:
                 sides = resolve(self.shape, limits, capacity)
-            known = self._views[partition] = (key, (*sides, self._weights(limits, *sides)))
+            known = self._views[partition] = (key, (*sides, weights(self.shape, limits, self.weight, sides[0])))
         return known[1]
 
     def _limits_of(self, partition: str) -> Limits:
         if partition not in self._limits:
             self._limits[partition] = Limits.of(self._capacities, partition)
         return self._limits[partition]
-
-    def _weights(self, limits: Limits, guaranteed: np.ndarray, maximum: np.ndarray) -> np.ndarray:
-        """Those given; else the guaranteed share; else the smallest among the siblings', or 1."""
-        up = np.maximum(self.parent, 0)
-        of_parent = np.maximum(guaranteed[up], 1)
-        absolute = np.where(limits.guaranteed_units > 0, guaranteed / of_parent, 0.0)
-        share = np.maximum(limits.guaranteed_share, absolute).max(axis=1)
-        weight = np.where(np.isnan(self.weight), share, self.weight)
-        positive = np.where((weight > 0) & (self.parent >= 0), weight, np.inf)
-        least = np.full(len(weight), np.inf)
-        np.minimum.at(least, up, positive)
-        fallback = np.where(np.isfinite(least[up]), least[up], 1.0)
-        return np.maximum(np.where(weight > 0, weight, fallback), _LEAST_WEIGHT)
 
 
 def _column(rows: list[dict[str, Any]], name: str, kind: Any) -> np.ndarray:

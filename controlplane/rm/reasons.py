@@ -35,6 +35,21 @@ def back_off(group: GroupEntry, wait_s: float, waiting: int) -> dict[str, Any]:
     }
 
 
+def elsewhere(group: GroupEntry, text: str, waiting: int, now: float) -> dict[str, Any]:
+    """The reason of a group of which nothing waits at home; what keeps the rest waiting stands in its asks."""
+    return {
+        "code": "elsewhere",
+        "text": text,
+        "waiting": waiting,
+        "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
+        "limits": [{"limit": "elsewhere", "text": text, "asked": {}, "available": {}}],
+        "position": None,
+        "estimate": None,
+        "change": None,
+        "at": moment(now),
+    }
+
+
 def alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Whether two reasons say the same; a start expected at nearly the same moment is the same."""
     if any(old.get(name) != value for name, value in new.items() if name not in ("at", "estimate")):

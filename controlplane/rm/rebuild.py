@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm import windows
+from controlplane.rm import away, guests, masters, windows
 from controlplane.rm.jobs import GroupEntry, JobEntry, entry
+from controlplane.rm.masterrows import Wanted
 from controlplane.rm.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.queues import QueueTree
@@ -26,20 +27,42 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     m.nodes.seen[:] = answered
     windows.take(m.nodes, store.windows())
     jobs = {}
-    for row in store.live_jobs():
+    live = store.live_jobs()
+    wanted = masters.complete(live, store)
+    for row in live:
         job = entry(row, log_max_bytes)
         job.run.state, job.run.message = JobState(row["state"]), row["message"]
         job.admitted_us, job.started_us = _us(row["admitted_at"]), _us(row["started_at"])
         jobs[job.id] = job
+    store.renew()  # each part takes its time when there is much
     _restore_tasks(jobs, store.tasks(jobs))
-    for job in jobs.values():
+    store.renew()
+    away.restore(jobs, store)
+    visitors, theirs = _guests(store, jobs, log_max_bytes)
+    for job in (*jobs.values(), *visitors.values()):
         m.watch(job, known=True)
-    _adopt(m, jobs, store.containers())
+    _adopt(m, jobs | visitors, store.containers())
+    store.renew()
+    for job in visitors.values():
+        guests.adopted(m, job)
     for job in jobs.values():
         _restore_states(m, job)
+    masters.restore(m, wanted, theirs)
+    m.spanning = {(job.id, g.run.no) for job in jobs.values() for g in job.groups if g.away}
     m.behind = _behind(jobs, store.groups(jobs))
     m.dirty_nodes = set(range(len(m.nodes)))
     return m
+
+
+def _guests(store: Store, jobs: dict[int, JobEntry], log_max_bytes: int) -> tuple[dict[int, JobEntry], Wanted]:
+    """Jobs at home elsewhere that have handed tasks to us, and what their application masters want.
+
+    Those that have moved here are no guests any more.
+    """
+    asks = [row for row in store.asks_here() if row["job_id"] not in jobs]
+    rows = {row["id"]: row for row in store.jobs(sorted({row["job_id"] for row in asks}))}
+    theirs = masters.complete(list(rows.values()), store)
+    return guests.restored(asks, rows, log_max_bytes), theirs
 
 
 def _us(at: Any) -> int:
@@ -96,15 +119,15 @@ def _restore_states(m: Memory, job: JobEntry) -> None:
     for group in job.groups:
         g = group.run
         g.restored()
-        group.target = g.count + g.retried
-        if not g.unfinished:
+        if g.over:
             g.state = g.outcome
         elif g.next_fresh:
             g.state = GroupState.RUNNING if g.running else GroupState.PENDING
     run.open_groups = sum(g.state < GroupState.SUCCEEDED for g in run.groups)
+    if run.state != JobState.SUBMITTED:
+        master.open_groups(run)
     if run.state == JobState.KILLING:
         master.resume_stop(run)
+        m.resumed.append(job)
         for group in job.groups:
             m.containers.want[list(group.slots)] = Want.STOP
-    elif run.state != JobState.SUBMITTED:
-        master.open_groups(run)

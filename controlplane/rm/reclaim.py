@@ -21,7 +21,7 @@ def standing(m: Memory, memo: Memo) -> Memo:
     if not len(memo.warned):
         return memo
     slots = m.containers.slots_of(memo.warned)
-    stands = (slots >= 0) & (m.containers.want[slots] == Want.RUN)
+    stands = (slots >= 0) & (m.containers.want[slots] != Want.STOP)
     return replace(memo, warned=memo.warned[stands], warned_due=memo.warned_due[stands])
 
 
@@ -47,7 +47,7 @@ def spare(m: Memory, c: Changes) -> None:
 def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
     paths = view.snapshot.queues.paths
     for row, owed, intra in zip(plan.warn.tolist(), plan.owed_to.tolist(), plan.intra.tolist(), strict=True):
-        why = "another job of its queue comes before it" if intra else f"the queue {paths[owed]} is owed it"
+        why = "another job of its queue comes before it" if intra else "it is owed to others"
         m.warned[int(m.containers.id[view.slots[row]])] = why
         m.room_due[paths[owed]] = c.at_us / 1e6 + grace_s
     told: dict[tuple[int, int, str], list[int]] = defaultdict(list)
@@ -62,7 +62,7 @@ def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> N
 def _spare(m: Memory, c: Changes, ids: np.ndarray) -> None:
     told: dict[tuple[int, int], list[int]] = defaultdict(list)
     for cid, slot in zip(ids.tolist(), m.containers.slots_of(ids).tolist(), strict=True):
-        if m.warned.pop(cid, None) and slot >= 0 and m.containers.want[slot] == Want.RUN:
+        if m.warned.pop(cid, None) and slot >= 0 and m.containers.want[slot] != Want.STOP:
             job, group = m.containers.owner_of(slot)
             told[job.id, group.run.no].append(slot)
     for (job_id, no), slots in told.items():

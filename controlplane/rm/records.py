@@ -19,6 +19,13 @@ REPORT = np.dtype(
         ("memory_mib", "<u4"), ("cpu_ms", "<u4"), ("spare2", "<u4"),
     ]
 )  # fmt: skip
+DOCUMENT = np.dtype(
+    [
+        ("magic", "S2"), ("version", "<u2"), ("writer", "S8"), ("sub_cluster", "<u4"), ("node", "<u4"),
+        ("epoch", "<u4"), ("generation", "<u4"), ("policy_version", "<u4"), ("key_id", "<u4"), ("entries", "<u4"),
+        ("leases", "<u4"),
+    ]
+)  # fmt: skip
 WANTED = np.dtype([("id", "<i8"), ("want", "u1")])
 _LEASE = [
     ("container", "<i8"), ("node", "<u4"), ("job", "<i8"), ("group", "<u2"), ("attempt", "<u2"), ("task", "<u4"),
@@ -30,6 +37,7 @@ SIGNED_LEASE = np.dtype([*_LEASE, ("mac", f"V{desired.MAC_BYTES}")])
 
 assert STATUS.itemsize == status.HEADER.size
 assert REPORT.itemsize == status.RECORD_BYTES
+assert DOCUMENT.itemsize == desired.HEADER.size
 assert WANTED.itemsize == desired.ENTRY.size
 assert LEASE.itemsize == desired.LEASE.size
 assert SIGNED_LEASE.itemsize == desired.LEASE_BYTES

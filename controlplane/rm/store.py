@@ -10,10 +10,14 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from controlplane.rm import claims, copybin, queries
+from controlplane.policy.components import staged
+from controlplane.rm import claims, copybin, masterrows, queries
 from controlplane.rm.changes import Changes
 from controlplane.rm.ports import Fenced, StoreDown
+from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
+from scheduler.lifecycle.guest import UNLOWERED, pack
+from wire.states import ContainerState
 
 _TRANSACTION_GONE = "25"  # class of SQLSTATEs; one of them ends a session that was stopped inside a transaction
 
@@ -68,10 +72,24 @@ class PostgresStore:
         return (rows[0]["version"] if rows else 0), rows
 
     def policy(self, version: int) -> dict[str, Any]:
-        """``partitions`` and ``components`` of a version's document; empty when there is no such version."""
+        """``partitions`` of a version's document, this sub-cluster's ``components``, and whose they are: ``target``.
+
+        ``pushed_us``: when that became so. Empty when there is no such version.
+        """
         with _translated():
-            row = self.connection.execute(queries.POLICY, (version,)).fetchone()
-        return dict(zip(("partitions", "components"), row, strict=True)) if row else {}
+            row = self.connection.execute(queries.POLICY, (self.sub_cluster_id, version)).fetchone()
+        if row is None:
+            return {}
+        partitions, in_force, own, *rest = row
+        found = [partitions, in_force if own is None else staged(in_force, own), *rest]
+        return dict(zip(("partitions", "components", "target", "pushed_us", "queues"), found, strict=True))
+
+    def acknowledge(self, version: int, pushed_us: int, nodes: acknowledgements.NodesRun) -> None:
+        """Say which policy version this leader and its nodes run; a statement of its own."""
+        with _translated(), self.connection.cursor() as cursor:
+            known = self.sub_cluster_id, self.epoch
+            if not acknowledgements.put_rm(cursor, *known, version, pushed_us, nodes):
+                raise Fenced(f"a leader after epoch {self.epoch} has acknowledged a policy version")
 
     def elsewhere(self, singly: bool) -> list[tuple[Any, ...]]:
         """Nodes of other sub-clusters, ``singly`` or summed up, as ``QueueTree.share_out`` takes them."""
@@ -104,6 +122,60 @@ class PostgresStore:
         with _translated():
             return self.connection.execute(queries.CONTAINERS, (self.sub_cluster_id,)).fetchall()
 
+    def places_elsewhere(self) -> list[tuple[int, str, str, dict[str, str]]]:
+        """Name, rack and labels of the nodes of other sub-clusters, each with its sub-cluster."""
+        with _translated():
+            return self.connection.execute(queries.PLACES_ELSEWHERE, (self.sub_cluster_id,)).fetchall()  # type: ignore[return-value]
+
+    def unread_asks(self, limit: int) -> list[dict[str, Any]]:
+        """Demand handed to this sub-cluster, or asked back, that it has not answered."""
+        return self._rows(queries.UNREAD_ASKS, self.sub_cluster_id, limit)
+
+    def asks_here(self) -> list[dict[str, Any]]:
+        """All demand ever handed to this sub-cluster of jobs that live."""
+        return self._rows(queries.ASKS_HERE, self.sub_cluster_id)
+
+    def asks_away(self, jobs: Sequence[int]) -> list[dict[str, Any]]:
+        """What these jobs have handed to other sub-clusters."""
+        return self._rows(queries.ASKS_AWAY, list(jobs)) if jobs else []
+
+    def containers_away(self, jobs: Sequence[int]) -> list[tuple[int, int, int, int]]:
+        """Live containers of these jobs elsewhere: (job, group, task, attempt)."""
+        if not jobs:
+            return []
+        with _translated():
+            return self.connection.execute(queries.CONTAINERS_AWAY, (list(jobs), self.sub_cluster_id)).fetchall()  # type: ignore[return-value]
+
+    def serving_elsewhere(self, jobs: Sequence[int]) -> dict[tuple[int, int], int]:
+        """How many containers of each group of these jobs serve in other sub-clusters while this one empties nodes."""
+        if not jobs:
+            return {}
+        values = {"jobs": list(jobs), "own": self.sub_cluster_id, "running": int(ContainerState.RUNNING)}
+        with _translated():
+            found = self.connection.execute(queries.SERVING_ELSEWHERE, values).fetchall()
+        return {(job, no): count for job, no, count in found}
+
+    def reports(self, limit: int) -> list[dict[str, Any]]:
+        """What other sub-clusters say of jobs that are at home here, oldest first."""
+        return self._rows(queries.REPORTS, self.sub_cluster_id, limit)
+
+    def forward_reports(self, ids: Sequence[int]) -> None:
+        """Give these reports to the homes their jobs have by now; of those that have ended nobody needs any."""
+        with _translated():
+            self.connection.execute(queries.FORWARD_REPORTS, (list(ids),))
+            self.connection.execute(queries.DROP_REPORTS, (list(ids),))
+
+    def take_back(self, asks: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int, int]]:
+        """Lower the targets of these asks (job, group, sub-cluster) at once where nobody leads; their new targets."""
+        if not asks:
+            return []
+        jobs, groups, subs = (list(column) for column in zip(*asks, strict=True))
+        values = {"jobs": jobs, "groups": groups, "subs": subs, "unlowered": UNLOWERED}
+        with _translated(), self.connection.transaction():
+            found = self.connection.execute(queries.TAKE_BACK, values).fetchall()
+            self.renew()
+        return found  # type: ignore[return-value]
+
     def intents(self, limit: int) -> list[dict[str, Any]]:
         return self._rows(queries.INTENTS, self.sub_cluster_id, limit)
 
@@ -118,12 +190,45 @@ class PostgresStore:
             session = self.connection
             return claims.claim(session, self.sub_cluster_id, self.epoch, self.lease_s, version, wishes)
 
+    def put_load(self, load: loads.Load) -> None:
+        """Write this sub-cluster's load row; a statement of its own."""
+        with _translated():
+            if not loads.put(self.connection, load):
+                raise Fenced(f"a leader after epoch {self.epoch} has written its load")
+
+    def loads(self, queues: bool = True) -> list[loads.Load]:
+        """The load rows of every sub-cluster, this one's among them; without ``queues`` only their sums."""
+        with _translated():
+            return loads.read(self.connection, queues)
+
+    def masters(self, jobs: Sequence[int]) -> masterrows.Wanted:
+        """All that the application masters of these jobs have asked for."""
+        with _translated():
+            return masterrows.read_all(self.connection, jobs)
+
+    def some_masters(
+        self,
+        known: Mapping[int, int],
+        asks: Sequence[tuple[int, int]],
+        launches: Sequence[int],
+        ending: Sequence[int],
+    ) -> masterrows.Wanted:
+        """Some of it, as ``masterrows.read_some``."""
+        with _translated():
+            return masterrows.read_some(self.connection, dict(known), asks, launches, ending)
+
+    def shares(self, known: int) -> shares.Assignment | None:
+        """This sub-cluster's share assignment; its tables are left out where ``known`` is its version."""
+        with _translated():
+            return shares.read(self.connection, self.sub_cluster_id, known)
+
     def renew(self) -> None:
-        """Extend the lease of an idle leader."""
+        """Extend the lease of a leader that has nothing to commit, or is about to do something long."""
         with _translated():
             self.connection.execute(
                 "SELECT statestore_fence(%s::smallint, %s, %s)", (self.sub_cluster_id, self.epoch, self.lease_s)
             )
+        self.leadership.renewed_at = time.monotonic()
 
     def commit(self, changes: Changes) -> None:
         """Write the round. Raises ``Fenced`` or ``StoreDown``; after either nothing may be believed."""
@@ -131,7 +236,9 @@ class PostgresStore:
         with _translated():
             self.connection.execute("BEGIN")
             self._containers(changes)
-            self._jobs(changes)
+            masterrows.write(self.connection, changes)
+            self._spanning(changes)
+            self._jobs(changes)  # last, for the asks of a job go with its end
             self._rest(changes)
             count = sum(map(len, changes.transitions))
             self._log(changes, count)
@@ -140,6 +247,7 @@ class PostgresStore:
                 f"SELECT statestore_fence({self.sub_cluster_id}::smallint, {self.epoch}, {self.lease_s}, {count});"
                 "COMMIT".encode()
             )
+        self.leadership.renewed_at = time.monotonic()
         self.last_commit_us = int((time.perf_counter() - began) * 1e6)
 
     def _copy(self, sql: str, table: np.ndarray) -> None:
@@ -150,8 +258,9 @@ class PostgresStore:
         if c.new:
             self._copy(queries.COPY_NEW, np.concatenate(c.new))
         if c.moved:
-            self._copy(queries.COPY_MOVED, np.concatenate(c.moved))
-            self.connection.execute(queries.MOVE, (self.epoch,))
+            moved = np.concatenate(c.moved)
+            columns = [moved[name] for name in ("id", "state", "started_us")]
+            self.connection.execute(queries.MOVE, (self.epoch, *columns))
         if c.ended:
             self._end(np.concatenate(c.ended))
         if c.tasks_first:
@@ -179,14 +288,15 @@ class PostgresStore:
                 [int(j.run.state) for j in jobs],
                 [j.run.message for j in jobs],
                 [j.priority for j in jobs],
+                [j.queue for j in jobs],
                 [j.admitted_us for j in jobs],
                 [j.started_us for j in jobs],
                 [j.finished_us for j in jobs],
             ]
             self.connection.execute(queries.UPDATE_JOBS, (self.epoch, *columns, self.epoch))
-            done = [j.id for j in jobs if j.finished_us]
+            done = [j.id for j in jobs if j.finished_us and any(g.away for g in j.groups)]
             if done:
-                self.connection.execute(queries.DROP_ASKS, (done, self.sub_cluster_id))
+                self.connection.execute(queries.DROP_ASKS, (done,))
         if c.groups:
             keys, groups = list(c.groups), list(c.groups.values())
             counters = list(zip(*(g.counters()[:-1] for g in groups), strict=True))
@@ -201,11 +311,50 @@ class PostgresStore:
                     [g.finished_us for g in groups],
                 ),
             )
+
+    def _spanning(self, c: Changes) -> None:
+        """What was handed to other sub-clusters, and what became of what they have handed to us.
+
+        Rows that two RMs write are locked in the order of their keys by both.
+        """
         if c.asks:
-            keys = list(c.asks)
-            columns = [[k[0] for k in keys], [k[1] for k in keys]]
-            columns += [[g.target for g in c.asks.values()], [g.ask_version for g in c.asks.values()]]
-            self.connection.execute(queries.PUT_ASKS, (self.sub_cluster_id, *columns))
+            asks = dict(sorted(c.asks.items(), key=lambda item: item[0]))
+            jobs, groups, subs = (list(column) for column in zip(*asks, strict=True))
+            handed = [h for h, _ in asks.values()]
+            columns = [[getattr(h, name) for h in handed] for name in ("base", "target", "wish")]
+            work = [pack(h.index, h.attempt) for h in handed]
+            self.connection.execute(
+                queries.PUT_ASKS, (jobs, groups, subs, *columns, work, [halt for _, halt in asks.values()])
+            )
+        if c.guests:
+            self._answer(c)
+        if c.reports or c.lowered or c.told:
+            packed = {job: np.concatenate(events).tobytes() for job, events in c.reports.items()}
+            told = {job: Jsonb(some) for job, some in c.told.items()}
+            rows = [(job, None, None, packed.get(job), told.get(job)) for job in packed | told]
+            rows += [(*lowered, None, None) for lowered in c.lowered]
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            self.connection.execute(queries.ADD_REPORTS, (self.sub_cluster_id, *columns))
+        if c.reports_read:
+            self.connection.execute(queries.REPORTS_READ, (c.reports_read,))
+
+    def _answer(self, c: Changes) -> None:
+        keys = sorted(c.guests)
+        jobs, groups = (list(column) for column in zip(*keys, strict=True))
+        entries = [c.guests[key] for key in keys]
+        lowered = {(job, group) for job, group, _ in c.lowered}
+        handed = [g.run.handed for g in entries]
+        columns = [
+            [h.taken for h in handed],
+            [h.target if key in lowered else UNLOWERED for key, h in zip(keys, handed, strict=True)],
+            [g.ask_version for g in entries],
+            [Jsonb(g.reason) if g.reason else None for g in entries],
+        ]
+        values = (UNLOWERED, jobs, groups, *columns, self.sub_cluster_id)
+        stand = set(self.connection.execute(queries.ANSWER_ASKS, values).fetchall())
+        # One that has ended meanwhile, or was lowered, matters only where it was believed to stand.
+        if void := c.taken - stand:
+            raise StoreDown(f"tasks were started of {len(void)} asks that do not stand any more")
 
     def _rest(self, c: Changes) -> None:
         if c.events:

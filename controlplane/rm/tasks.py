@@ -2,32 +2,42 @@
 
 import os
 import socket
+from contextlib import closing, suppress
 
 import psycopg
 import structlog
 from celery import shared_task
 from django.conf import settings
+from kombu.exceptions import KombuError
+from redis.exceptions import RedisError
 
-from controlplane import events, shutdown
-from controlplane.rm import kernels
+from controlplane import events, kernels, shutdown
+from controlplane.rm import balance, undertaker
+from controlplane.rm.acknowledge import Acknowledger
 from controlplane.rm.bus import RedisBus
 from controlplane.rm.clock import DatabaseClock
+from controlplane.rm.keeper import Keeper
 from controlplane.rm.leader import Leader, Pace
 from controlplane.rm.liveness import AnsweredClock
-from controlplane.rm.ports import Fenced, StoreDown
+from controlplane.rm.ports import BusDown, Fenced, Outdated, StoreDown
 from controlplane.rm.publish import Signer
 from controlplane.rm.rebuild import rebuild
 from controlplane.rm.round import Round, RoundSettings
 from controlplane.rm.store import PostgresStore
+from controlplane.statestore import bus as hints
+from controlplane.statestore.actions import rehoming, subclusters
 from controlplane.statestore.actions.nodes import lease_master, restore_acl
-from controlplane.statestore.membership import Leadership, take
+from controlplane.statestore.membership import Leadership, conninfo, take
 
 log = structlog.get_logger("rm")
+_keeper = Keeper(settings.HYDRA["lease_s"])
 
 
 @shared_task(name="rm.lead", ignore_result=True)
 def lead(sub_cluster_id: int) -> None:
     """Lead the sub-cluster if nobody does, until told to stop, fenced off, or a round fails."""
+    if not balance.here.may_lead(sub_cluster_id):
+        return
     try:
         leadership = take(
             sub_cluster_id, os.environ.get("HYDRA_WORKER") or socket.gethostname(), settings.HYDRA["lease_s"]
@@ -38,10 +48,21 @@ def lead(sub_cluster_id: int) -> None:
     if leadership is None:
         return
     log.info("leading", sub_cluster=sub_cluster_id, epoch=leadership.epoch)
+    with balance.here.term(sub_cluster_id) as term:
+        _lead(leadership, term)
+    if term.successor:
+        _hand_over(sub_cluster_id, term.successor)
+
+
+def _lead(leadership: Leadership, term: balance.Term) -> None:
+    sub_cluster_id = leadership.sub_cluster_id
     try:
-        _serve(leadership)
+        with _keeper.keeping(leadership):
+            _serve(leadership, term)
     except Fenced:
         log.warning("another leader took over", sub_cluster=sub_cluster_id, epoch=leadership.epoch)
+    except Outdated as error:
+        log.info("leading anew", sub_cluster=sub_cluster_id, why=str(error))
     except StoreDown as error:
         log.warning("the StateStore is gone; leading anew", sub_cluster=sub_cluster_id, error=str(error))
     finally:
@@ -49,7 +70,62 @@ def lead(sub_cluster_id: int) -> None:
         log.info("no longer leading", sub_cluster=sub_cluster_id, epoch=leadership.epoch)
 
 
-def _serve(leadership: Leadership) -> None:
+def _hand_over(sub_cluster_id: int, successor: str) -> None:
+    """Offer a sub-cluster that was given up to one worker; where that is lost, the next offer is to everybody."""
+    log.info("handed over", sub_cluster=sub_cluster_id, to=successor)
+    with suppress(KombuError, RedisError, OSError):
+        lead.apply_async([sub_cluster_id], queue=balance.own_queue(successor), expires=balance.RESERVED_S, retry=False)
+
+
+@shared_task(name="rm.bury", ignore_result=True)
+def bury() -> None:
+    """Give the jobs of sub-clusters that have gone silent new homes."""
+    after_s = undertaker.lost_after_s()
+    if after_s is None:
+        return
+    try:
+        with psycopg.connect(conninfo("rm:undertaker"), autocommit=True) as session:
+            rehoming.forward_strays(session)
+            back, found = rehoming.returned(session), rehoming.silent(session, after_s)
+        for sub_cluster_id in back:
+            subclusters.found(sub_cluster_id)
+        for sub_cluster_id, name, has_jobs, nodes in found:
+            _bury(sub_cluster_id, name, has_jobs, nodes)
+    except (psycopg.Error, StoreDown, Fenced, BusDown) as error:
+        log.warning("a lost sub-cluster keeps its jobs for now", error=str(error))
+
+
+def _bury(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
+    """Look at its nodes, and take its lease where there is something to do: jobs to move, or containers to end."""
+    conf = settings.HYDRA
+    with closing(RedisBus(settings.REDIS_URL, sub, 0, lambda: restore_acl(sub))) as bus:
+        alive = undertaker.reports(bus, nodes, 3 * conf["heartbeat_s"])
+    leadership = take(sub, rehoming.UNDERTAKER, conf["lease_s"]) if has_jobs or not alive else None
+    if leadership is None:
+        return
+    try:
+        store = PostgresStore(leadership, conf["lease_s"])
+        if not alive:
+            _end_all(leadership, store)
+        moved = rehoming.rehome(leadership.connection, sub, store.renew, undertaker.chooser(sub))
+        hints.wake(set(moved.values()))
+        log.warning("nobody leads a sub-cluster", name=name, jobs=len(moved), nodes_report=alive)
+    finally:
+        leadership.release()
+
+
+def _end_all(leadership: Leadership, store: PostgresStore) -> None:
+    conf, sub = settings.HYDRA, leadership.sub_cluster_id
+    log_max_bytes = int(conf["log_max_mib"] * 1024 * 1024)
+    memory = rebuild(store, log_max_bytes, 0.0)
+    chosen = RoundSettings(log_max_bytes, conf["container_lease_s"], conf["check_invariants"])
+    with closing(RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))) as bus:
+        signer = Signer(lease_master(), conf["lease_key_id"])
+        ended = undertaker.end_all(sub, memory, store, bus, signer, chosen)
+    undertaker.declare_lost(sub, ended)
+
+
+def _serve(leadership: Leadership, term: balance.Term) -> None:
     kernels.compile_in_background()
     conf = settings.HYDRA
     sub = leadership.sub_cluster_id
@@ -57,6 +133,7 @@ def _serve(leadership: Leadership) -> None:
     answered = AnsweredClock()
     log_max_bytes = int(conf["log_max_mib"] * 1024 * 1024)
     memory = rebuild(store, log_max_bytes, answered.now)
+    memory.masters.grant_s = conf["master_grant_s"]
     bus = RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))
     clock = DatabaseClock(store.now_us())
     rounds = Round(
@@ -78,10 +155,11 @@ def _serve(leadership: Leadership) -> None:
         clock,
         leadership.holder,
         pace,
-        lambda jobs: events.publish_round(str(sub), jobs),
+        events.job_changed,
         answered,
+        Acknowledger(lambda: events.hint("policy")),
     )
     try:
-        leader.run(shutdown.requested)
+        leader.run(lambda: term.ends.is_set() or shutdown.requested.is_set())
     finally:
         bus.close()

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from controlplane.rm.asks import Mask, Owner, compact
+from controlplane.rm.asks import Owner, compact
 from scheduler.core.entities import UNBOUNDED
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
+from scheduler.core.snapshot import AXIS, Asks, Backfill, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
 from wire.states import NodeState, Want
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     open_nodes = table.open[nodes]
     if not own.all():
         open_nodes &= own | ~m.spoken_for()[nodes]
-    seen = Nodes(table.capacity[nodes], table.free[nodes], open_nodes, table.rack[nodes])
+    seen = Nodes(table.capacity.take(nodes, axis=0), table.free.take(nodes, axis=0), open_nodes, table.rack[nodes])
     queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
     held, lent = m.holders(partition) if with_running or len(m.partitions) > 1 else (rows[:0], rows[:0])
     users, jobs, job, job_rows = _people(m, partition, rows, queues.maximum, held if with_running else None)
@@ -57,7 +57,7 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     if len(lent):
         queues = _with_lent(queues, m.containers_hold(lent).sum(axis=0))
     numbers, mask = compact(m.asks.mask[rows])
-    masks = np.array([_nodes_for(m, m.asks.masks[i], nodes) for i in numbers.tolist()], np.bool_)
+    masks = np.array([_nodes_for(m, number, rows, nodes) for number in numbers.tolist()], np.bool_)
     asks = m.asks.gather(rows, job, masks.reshape(len(numbers), len(nodes)), mask)
     if len(nodes) < len(m.nodes):
         asks = _onto(asks, nodes, len(m.nodes))
@@ -67,13 +67,37 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     return View(Snapshot(AXIS, seen, queues, users, jobs, asks, running), rows, nodes, slots)
 
 
-def _nodes_for(m: "Memory", mask: Mask, nodes: np.ndarray) -> np.ndarray:
-    """Which of these nodes an ask may use: where nothing but what its job avoids is left, that as well."""
-    found = m.mask(mask)[nodes]
-    *wishes, avoided = mask
-    if avoided and not (found & (m.nodes.state[nodes] <= NodeState.UNHEALTHY)).any():
-        found = m.mask((*wishes, ()))[nodes]
+def foresees(m: "Memory", rows: np.ndarray) -> bool:
+    """Whether any of these rows of the ask table is of a queue that backfills, so that a plan must see what runs."""
+    if m.queues.backfill is None:
+        return False
+    return bool(m.queues.backfill[m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]].any())
+
+
+def _nodes_for(m: "Memory", number: int, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Which of these nodes asks may use. Where what their job avoids is needed to hold them at all, that as well.
+
+    number: of the mask. rows: of the ask table, of which some have it.
+    """
+    *wishes, avoided = m.asks.masks[number]
+    found = m.mask((*wishes, avoided))[nodes]
+    if avoided:
+        alive = nodes[found & (m.nodes.state[nodes] <= NodeState.UNHEALTHY)]
+        if not _hold(m, alive, rows[m.asks.mask[rows] == number]):
+            found = m.mask((*wishes, ()))[nodes]
     return found
+
+
+def _hold(m: "Memory", nodes: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether these nodes, if they were empty, could hold each of these asks: a gang whole, of others a container."""
+    capacity = m.nodes.capacity[nodes]
+    for row in rows.tolist():
+        shape = np.array(m.asks.shapes[int(m.asks.shape[row])])
+        needs = shape > 0
+        units = (capacity[:, needs] // shape[needs]).min(axis=1, initial=UNBOUNDED) if len(nodes) else np.zeros(1)
+        if units.sum() < (m.asks.count[row] if m.asks.gang[row] else 1):
+            return False
+    return True
 
 
 def _with_lent(queues: Queues, amount: np.ndarray) -> Queues:
@@ -91,6 +115,9 @@ def _with_lent(queues: Queues, amount: np.ndarray) -> Queues:
         np.append(queues.ordering, np.int8(Ordering.FIFO)),
         np.append(queues.preemptable, True),
         len(queues.paths),
+        None if queues.owed is None else np.concatenate((queues.owed, none)),
+        queues.settled,
+        None if queues.backfill is None else np.append(queues.backfill, np.int8(Backfill.NONE)),
     )
 
 
@@ -155,7 +182,8 @@ def _running(
     started = t.allocated_us[slots] / 1e6
     duration = a.duration[t.ask[slots]]
     ends = np.where(duration > 0, started + duration, np.inf)
-    ends = np.where(ends < now, now + OVERDUE * duration, ends)
+    late = ends < now
+    ends = np.where(late, now + OVERDUE * duration, ends)
     stopping = t.want[slots] == Want.STOP
     ends[stopping] = now
     spared = stopping | (away & ~m.queues.preemptable[queue]) | m.warned_elsewhere(partition, t.id[slots])
@@ -170,6 +198,8 @@ def _running(
             started,
             ends,
             spared,
+            a.master[t.ask[slots]],
+            late,
         ),
         slots,
     )

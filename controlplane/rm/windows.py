@@ -5,16 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.nodes import IN_SERVICE, NEVER_US, NodeTable
+from controlplane.rm.nodes import IN_SERVICE, NEVER_US, NodeTable, matching
 from controlplane.rm.view import View
-from scheduler.core import labels
 
 CORDONED = "cordoned"
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A maintenance window: of one node, a rack, or what a label expression matches. Times in microseconds.
+    """A maintenance window: of one node, a rack, what a label expression matches, or all of a drained sub-cluster.
+
+    Times in microseconds.
 
     From ``lead_us`` on services leave these nodes and nothing new comes;
     at ``starts_us`` they are to be empty; at ``ends_us`` they work again.
@@ -28,14 +29,19 @@ class Window:
     starts_us: int
     ends_us: int
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is the drain of the sub-cluster."""
+        return not (self.node or self.rack or self.labels)
+
     def matches(self, rows: list[dict[str, Any]]) -> np.ndarray:
         """Which of these nodes it is about: (n,) bool."""
+        if self.whole:
+            return np.ones(len(rows), np.bool_)
         if self.node or self.rack:
             name, wanted = ("name", self.node) if self.node else ("rack", self.rack)
             return np.array([row[name] == wanted for row in rows], np.bool_)
-        test = labels.parse(self.labels)
-        found = [test({**row["labels"], "node": row["name"], "rack": row["rack"]}) for row in rows]
-        return np.array(found, np.bool_)
+        return matching(self.labels, rows)
 
 
 def take(nodes: NodeTable, rows: list[dict[str, Any]]) -> None:
@@ -92,7 +98,8 @@ def why(nodes: NodeTable, at: int, now_us: int) -> str:
         reason, message = f"node {row['name']} is being drained", row["duty_message"]
     else:
         now = [w for w in nodes.windows if w.lead_us <= now_us < w.ends_us and w.matches([row])[0]]
-        reason, message = f"node {row['name']} is being emptied for maintenance", now[0].message if now else ""
+        cause = "with its sub-cluster" if now and now[0].whole else "for maintenance"
+        reason, message = f"node {row['name']} is being emptied {cause}", now[0].message if now else ""
     return f"{reason}: {message}" if message else reason
 
 

@@ -7,18 +7,19 @@ jobs an account has. All of it may be that old; the home RM decides for good.
 import random
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from django.conf import settings
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator, level_in
-from controlplane.policy.components import stored
-from controlplane.router.routing import POLICIES, Ask, Candidate, choose
-from controlplane.statestore.actions.errors import FieldError, TooMany, Unavailable
+from controlplane.policy.federation import routers
+from controlplane.statestore.actions.errors import FieldError, Invalid, TooMany, Unavailable
 from controlplane.statestore.capacities import DEFAULT, denied
-from controlplane.statestore.models import Job, PolicyVersion, Queue, SubCluster
-from controlplane.statestore.queries import federation
+from controlplane.statestore.models import Job, PolicyVersion, Queue
+from controlplane.statestore.queries.homes import Home, homes
+from scheduler.federation.routing import Ask, Candidate, Decision, Router, route
 from wire.states import JobState
 
 FRESH_S = 0.5
@@ -27,14 +28,14 @@ COUNT_FRESH_S = 2.0
 
 @dataclass(slots=True)
 class View:
-    """One reading. ``queues``: path -> row. ``partitions``: names."""
+    """One reading. ``queues``: path -> row. ``partitions``: names. ``router``: of a queue's path."""
 
     read_at: float
     version: int | None
     candidates: list[Candidate]
     queues: dict[str, Queue]
     partitions: set[str]
-    routing: str
+    router: Callable[[str], Router]
 
 
 @dataclass(slots=True)
@@ -60,6 +61,13 @@ def forget() -> None:
         _state.counts.clear()
 
 
+def take_in(version: int) -> None:
+    """A policy version was put in force: route by it from now on."""
+    with _state.lock:
+        if _state.view is None or _state.view.version != version:
+            _state.view = _read()
+
+
 def view() -> View:
     """The current reading; one thread renews it, at most every ``FRESH_S``."""
     with _state.lock:
@@ -69,40 +77,48 @@ def view() -> View:
 
 
 def _read() -> View:
-    version = PolicyVersion.objects.filter(active=True).values_list(
-        "pk", "document__partitions", "document__components"
-    )
-    pk, partitions, components = version.first() or (None, None, None)
+    pk = PolicyVersion.objects.filter(active=True).values_list("pk", flat=True).first()
     known = _state.view
     if known is not None and pk == known.version:  # a version never changes
-        queues, names, routing = known.queues, known.partitions, known.routing
+        queues, names, by_path = known.queues, known.partitions, known.router
     else:
+        document = PolicyVersion.objects.values_list("document", flat=True).get(pk=pk) if pk else None
         queues = {q.path: q for q in Queue.objects.filter(version_id=pk)} if pk else {}
-        names, routing = set(partitions or ()), stored(components).routing.policy
-    found = [_candidate(s) for s in federation.sub_clusters()]
-    return View(time.monotonic(), pk, found, queues, names, routing)
+        names, by_path = set((document or {}).get("partitions") or ()), routers(document)
+    before = {c.id: c for c in known.candidates} if known is not None else {}
+    found = [_candidate(h, before.get(h.id)) for h in homes()]
+    return View(time.monotonic(), pk, found, queues, names, by_path)
 
 
-def _candidate(s: federation.Json) -> Candidate:
-    return Candidate(
-        id=s["id"],
-        name=s["name"],
-        accepts=s["state"] == SubCluster.State.RUNNING,
-        led=s["lease_ok"],
-        nodes_up=s["duties"]["open"],
-        capacity=tuple(s["capacity"][a] for a in federation.AXES),  # type: ignore[arg-type]
-        demand=[s["allocated"][a] + federation.whole(s["pending"].get(a)) for a in federation.AXES],
-    )
+def _candidate(h: Home, before: Candidate | None) -> Candidate:
+    """``before``: of the last reading; what was sent there since its leader looked stays counted."""
+    found = h.candidate()
+    if before is not None and before.read_at == h.at > 0:
+        found.demand = before.demand
+    return found
 
 
-def home(ask: Ask) -> Candidate:
-    """The sub-cluster that takes this job; ``Unavailable`` when none takes any."""
+def follows_names(queue: str) -> bool:
+    """Whether routing in this queue looks at the nodes, racks and labels a job names."""
+    by = view().router(queue)
+    return "locality" in (by.name, by.fallback)
+
+
+def home(ask: Ask) -> tuple[Candidate, Decision]:
+    """The sub-cluster that takes this job, and why it.
+
+    ``Invalid`` when the queue's policy rejects jobs, ``Unavailable`` when none
+    of those it may use takes any at the moment.
+    """
     now = view()
     with _state.lock:
-        chosen = choose(now.candidates, ask, POLICIES[now.routing](), random.random())
-    if chosen is None:
-        raise Unavailable("no sub-cluster takes jobs at the moment; an operator can resume one", retry_after_s=10)
-    return chosen
+        decision = route(now.candidates, ask, now.router(ask.queue), random.random())
+    if decision.home is not None:
+        return decision.home, decision
+    if decision.final:
+        remedy = "use another queue, or ask an operator"
+        raise Invalid(f"{ask.queue!r} takes no jobs", [FieldError("queue", decision.why, remedy)])
+    raise Unavailable(decision.why, retry_after_s=10)
 
 
 def queue_error(user: User, path: str, field_name: str = "queue") -> FieldError | None:

@@ -18,6 +18,20 @@ INDEX = "{index}"
 RESERVED_ENV = "HYDRA_"
 
 
+def parts(spec: "JobSpec") -> list[FieldError]:
+    """Whether a job has the parts of its kind: an application a master, any other job groups."""
+    if spec.kind == "application":
+        found = [] if spec.master else [FieldError("master", "an application needs a master", "add its command")]
+        if spec.groups:
+            found.append(FieldError("groups", "an application's master asks for its groups", "remove them"))
+        return found
+    found = [] if spec.groups else [FieldError("groups", "there is none", "give at least 1")]
+    if spec.master:
+        remedy = "remove it, or use kind: application"
+        found.append(FieldError("master", f"a job of kind {spec.kind} has no master", remedy))
+    return found
+
+
 def check(spec: "JobSpec", max_tasks: int) -> list[FieldError]:
     """Everything wrong with a job whose fields are each right."""
     found = list(_sizes(spec, max_tasks))
@@ -107,6 +121,8 @@ def _group(spec: "JobSpec", no: int, group: "GroupSpec", names: dict[str, "Group
         yield from _twice(at + "outputs", [o.name for o in group.outputs], "two outputs are called")
     if group.inputs:
         yield from _inputs(at, group, names)
+    if group.ports or group.health_check:
+        yield from _ports(at, group)
 
 
 def _command(at: str, group: "GroupSpec") -> Iterator[FieldError]:
@@ -135,6 +151,22 @@ def _twice(field: str, values: list[str], what: str) -> Iterator[FieldError]:
     if len(set(values)) < len(values):
         value = next(v for i, v in enumerate(values) if v in values[:i])
         yield FieldError(field, f"{what} {value!r}"[:300], "make them different")
+
+
+def _ports(at: str, group: "GroupSpec") -> Iterator[FieldError]:
+    names = [p.name for p in group.ports]
+    yield from _twice(at + "ports", names, "two ports are called")
+    check = group.health_check
+    if check is None:
+        return
+    if check.port not in names:
+        yield FieldError(
+            at + "health_check.port",
+            f"the group has no port {check.port!r}",
+            "name one of its `ports`, or add it there",
+        )
+    if check.tcp == (check.http is not None):
+        yield FieldError(at + "health_check", "says not one way to ask", "give either http: /a/path or tcp: true")
 
 
 def _inputs(at: str, group: "GroupSpec", names: dict[str, "GroupSpec"]) -> Iterator[FieldError]:

@@ -74,6 +74,8 @@ OutputName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 PlaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
 PartitionName = Annotated[str, StringConstraints(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", max_length=63)]
+PortName = Annotated[str, StringConstraints(pattern=DNS, max_length=32)]
+HttpPath = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=255)]
 RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
 Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
 _TEXT = {"type": "string", "pattern": NO_NUL}
@@ -127,11 +129,31 @@ class Locality(Strict):
     relax: bool = True
 
 
+class PortSpec(Strict):
+    """A TCP port the node finds for each container: its number is in the container's HYDRA_PORT_<NAME>."""
+
+    name: PortName
+
+
+class HealthCheckSpec(Strict):
+    """How the node asks whether a container serves: ``http`` is a path to GET, ``tcp`` a mere connection."""
+
+    port: PortName
+    http: HttpPath | None = None
+    tcp: bool = False
+    interval_s: Annotated[float, Field(ge=1, le=3600)] = 10.0
+    timeout_s: Annotated[float, Field(ge=0.1, le=60)] = 3.0
+    start_s: Annotated[float, Field(ge=0, le=86400)] = 30.0
+    failures: Annotated[Whole, Field(ge=1, le=100)] = 3
+
+
 class GroupSpec(Strict):
     """Tasks of one command and shape.
 
-    ``gang``: all containers it wants at once, or none. ``partition``: null is
-    the queue's own, "" the nodes of none. ``placement``: null is the cluster's.
+    ``gang``: all containers it wants at once, or none. ``parallelism``: quota
+    for so many must be free before the job begins, where operators want it (0:
+    none; of a gang all). ``partition``: null is the queue's own, "" the nodes
+    of none. ``placement``: null is the cluster's.
     """
 
     name: GroupName
@@ -153,19 +175,46 @@ class GroupSpec(Strict):
     partition: PartitionName | None = None
     placement: Literal["spread", "pack"] | None = None
     gang: bool = False
+    parallelism: Annotated[Whole, Field(ge=0, le=1_000_000)] = 0
     estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
+    ports: Annotated[list[PortSpec], Field(max_length=16)] = []
+    health_check: HealthCheckSpec | None = None
+
+
+class MasterSpec(Strict):
+    """The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself."""
+
+    command: Command
+    shell: bool = False
+    resources: Resources = Resources()
+    env: Annotated[dict[EnvName, Text], Field(max_length=512)] = {}
+    files: Annotated[list[FileSpec], Field(max_length=1000)] = []
+    outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
+    retries: Annotated[Whole, Field(ge=0, le=100)] = 1
+    timeout_s: Annotated[Whole, Field(ge=0, le=DAYS_30_S)] = 0
+    grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+    locality: Locality = Locality()
+    node_labels: LabelExpression = ""
+    partition: PartitionName | None = None
+    ports: Annotated[list[PortSpec], Field(max_length=16)] = []
+    health_check: HealthCheckSpec | None = None
 
 
 class JobSpec(Strict):
-    """A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one."""
+    """A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one.
+
+    An application has a ``master`` and no groups: its first group is made of
+    the master, and what that asks for later makes others.
+    """
 
     name: JobName
-    kind: Literal["batch", "service"] = "batch"
+    kind: Literal["batch", "service", "application"] = "batch"
     queue: QueuePath = "root.default"
     priority: Annotated[Whole, Field(ge=-500, le=499)] | None = None
     tags: Annotated[list[Tag], Field(max_length=32)] = []
     files: Annotated[list[FileSpec], Field(max_length=1000)] = []
-    groups: Annotated[list[GroupSpec], Field(min_length=1, max_length=256)]
+    groups: Annotated[list[GroupSpec], Field(max_length=256)] = []
+    master: MasterSpec | None = None
 
 
 # What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
@@ -183,6 +232,8 @@ REMEDIES = {
     "model_type": "give a mapping of fields",
     "greater_than_equal": "use {ge} or more",
     "less_than_equal": "use {le} or less",
+    "greater_than": "use more than {gt}",
+    "less_than": "use less than {lt}",
     "too_short": "give at least {min_length}",
     "too_long": "give at most {max_length}",
     "string_too_short": "give at least {min_length} character(s)",
@@ -201,6 +252,7 @@ FIELD_REMEDIES = {
     "queue": "give a queue's path, such as root.default",
     "partition": "give a partition's name, in lower-case letters, digits and '-'",
     "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
+    "http": "give a path on the container's server, such as /healthz",
     "env": "use letters, digits and '_' in environment names, not beginning with a digit",
 }
 
@@ -236,10 +288,20 @@ def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobS
         spec = JobSpec.model_validate(data)
     except ValidationError as error:
         return None, explain(error, prefix)
-    found = jobrules.check(spec, max_tasks)
+    found = jobrules.parts(spec)
+    if spec.master is not None and not found:
+        _expand(spec, spec.master)
+    found = found or jobrules.check(spec, max_tasks)
     if found:
-        return None, [FieldError(prefix + e.field, e.message, e.remedy) for e in found[:50]]
+        at = "master." if spec.master else "groups.0."
+        return None, [FieldError(prefix + e.field.replace("groups.0.", at, 1), e.message, e.remedy) for e in found[:50]]
     return spec, []
+
+
+def _expand(spec: JobSpec, master: MasterSpec) -> None:
+    """An application's only group at first, number 0, is its master."""
+    master.files, spec.files = spec.files + master.files, []
+    spec.groups = [GroupSpec.model_construct(**(GroupSpec(name="master", command=[""]).__dict__ | master.__dict__))]
 
 
 def merge_files(spec: JobSpec) -> JobSpec:

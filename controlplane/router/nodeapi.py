@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.accounts.throttles import Join
-from controlplane.router import download
+from controlplane.router import download, masterauth
 from controlplane.router.nodeauth import IsNode, NodeAuthentication, NodePrincipal
 from controlplane.router.views.artifacts import RawBody, body_of, check_digest, check_size
 from controlplane.router.views.common import View
@@ -17,7 +17,7 @@ from controlplane.statestore.actions import artifacts, logs, nodes
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.errors import Conflict, FieldError, Forbidden, Invalid
 from controlplane.statestore.models import Artifact, Container, ContainerHistory, Job, Node
-from controlplane.statestore.queries import outputs
+from controlplane.statestore.queries import masters, outputs
 from wire.ids import parse_container
 from wire.nodeapi import HEALTH_TEXT_MAX, InputFile, Register
 
@@ -120,8 +120,7 @@ def own_container(request: Request, text: str) -> Container:
 
 def _group(container: Container) -> tuple[Job, dict[str, Any]]:
     job = Job.objects.get(pk=container.job_id)
-    group: dict[str, Any] = job.spec["groups"][container.group_no]
-    return job, group
+    return job, masters.container_spec(container, job.spec)
 
 
 def inputs_of(container: Container) -> list[InputFile]:
@@ -141,6 +140,16 @@ class ContainerInputs(NodeView):
     def get(self, request: Request, container: str) -> Response:
         """Where to place which artifact before the command starts."""
         return Response({"inputs": [asdict(i) for i in inputs_of(own_container(request, container))]})
+
+
+class ContainerToken(NodeView):
+    def get(self, request: Request, container: str) -> Response:
+        """What the application master in this container speaks to the API with."""
+        live = own_container(request, container)
+        application = Job.objects.filter(pk=live.job_id, kind=Job.Kind.APPLICATION).exists()
+        if live.group_no or not application:
+            refuse(request, f"a token for {container}, which holds no application master")
+        return Response({"token": masterauth.token(live.pk)})
 
 
 class NodeArtifact(NodeView):

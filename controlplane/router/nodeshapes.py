@@ -1,6 +1,7 @@
 """Requests and answers about the life of nodes: duties, drains, maintenance windows."""
 
 import datetime as dt
+from typing import Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
@@ -12,7 +13,8 @@ DEADLINE_S = 3600
 
 
 class ServiceMove(Shape):
-    """A service's tasks on the node. ``fit``: how many of them have room elsewhere now."""
+    """A service's tasks on the node. ``fit``: how many of them have room elsewhere now, also in other
+    sub-clusters where the policy of the queue allows it."""
 
     job: int
     job_name: str
@@ -36,7 +38,7 @@ class BatchEnd(Shape):
     container: str
     started_at: dt.datetime | None
     ends_at: dt.datetime | None
-    outcome: str
+    outcome: Literal["ends", "stopped", "unknown"]
 
 
 class DrainPreview(Shape):
@@ -64,7 +66,7 @@ class MaintenanceInfo(Shape):
     ends_at: dt.datetime
     lead_s: int
     message: str
-    state: str
+    state: Literal["planned", "active", "over", "cancelled"]
     nodes: int
     created_at: dt.datetime
     created_by: str | None

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from controlplane.router import commonshapes as words
+from controlplane.router.commonshapes import Amounts, Containers, Measured
 from controlplane.router.jobspec import Whole
 from controlplane.router.waiting import WaitReason
 
@@ -33,17 +35,11 @@ class Problem(Shape):
     errors: list[FieldProblem]
 
 
-class Amounts(Shape):
-    memory_mib: int
-    vcores_milli: int
-    gpus: int
-
-
 class GroupInfo(Shape):
     no: int
     name: str
     count: int
-    state: str
+    state: words.GroupState
     pending: int
     running: int
     succeeded: int
@@ -60,12 +56,12 @@ class GroupInfo(Shape):
 class JobInfo(Shape):
     id: int
     name: str
-    kind: str
+    kind: words.JobKind
     queue: str
     owner: str
     priority: int
     tags: list[str]
-    state: str
+    state: words.JobState
     message: str
     home: str
     submitted_at: dt.datetime
@@ -93,7 +89,7 @@ class JobPage(PageOf):
 class TaskInfo(Shape):
     group: str
     index: int
-    state: str
+    state: words.TaskState
     attempts: int
     container: str | None
     node: str | None
@@ -114,7 +110,7 @@ class ContainerInfo(Shape):
     attempt: int
     node: str
     sub_cluster: str
-    state: str
+    state: words.ContainerState
     reason: str | None
     exit_code: int | None
     allocated_at: dt.datetime
@@ -173,13 +169,6 @@ class BulkIds(Shape):
     ids: list[int]
 
 
-class Asked(Shape):
-    """What was asked of the job's home; the job's rows change when it has been carried out."""
-
-    id: int
-    asked: str
-
-
 class PartitionLimits(Shape):
     guaranteed: Amounts
     maximum: Amounts
@@ -213,7 +202,7 @@ class QueueInfo(Shape):
     max_am_share: float
     max_priority: int
     default_priority: int
-    used: dict[str, int]
+    used: Containers
     pending: int
     live_jobs: int
     running_jobs: int
@@ -225,7 +214,11 @@ class QueueList(PageOf):
 
 
 class PolicyInfo(Shape):
-    """A version of the policy document. ``author`` is null where the system wrote it."""
+    """A version of the policy document. ``author`` is null where the system wrote it.
+
+    ``base``: the version in which operators wrote what this one is made of, itself where no override made it.
+    ``overrides``: the temporary overrides in it. ``approved_by``: the second operator, where one was needed.
+    """
 
     version: int
     parent: int | None
@@ -233,10 +226,16 @@ class PolicyInfo(Shape):
     author: str | None
     at: dt.datetime
     message: str
+    approved_by: str | None
+    base: int
+    overrides: list[int]
 
 
 class PolicyDetail(PolicyInfo):
+    """``document``: what operators wrote. ``effective``: what holds, where overrides make that something else."""
+
     document: dict[str, Any]
+    effective: dict[str, Any] | None
 
 
 class PolicyPage(PageOf):
@@ -264,35 +263,6 @@ class PolicyRequest(PolicyCheckRequest):
     force: bool = False
 
 
-class SubClusterInfo(Shape):
-    id: int
-    name: str
-    state: str
-    leader: str | None
-    epoch: int
-    lease_ok: bool
-    nodes: dict[str, int]
-    duties: dict[str, int]
-    capacity: Amounts
-    allocated: Amounts
-    used: dict[str, int]
-    pending: dict[str, int]
-    live_containers: int
-    frozen: bool
-    rounds: int
-    placed: int
-    ended: int
-    round_ms: float | None
-    rounds_per_s: float | None
-    placed_per_s: float | None
-    policy_version: int | None
-    summary_age_s: float | None
-
-
-class SubClusterList(PageOf):
-    results: list[SubClusterInfo]
-
-
 class NodeMaintenance(Shape):
     """The present or next window. ``active``: the node is kept from new work for it."""
 
@@ -304,25 +274,26 @@ class NodeMaintenance(Shape):
 
 
 class NodeInfo(Shape):
-    """``duty``: what operators want of it. ``drained``: it was to be emptied, and is."""
+    """``duty``: what operators want of it. ``drained``: it, or its sub-cluster, was to be emptied, and it is."""
 
     id: int
     name: str
     sub_cluster: str
+    sub_cluster_state: words.SubClusterState
     rack: str
-    state: str
+    state: words.NodeState
     health: list[str]
     health_text: str
     labels: dict[str, str]
     capacity: Amounts
     allocated: Amounts
-    used: dict[str, int]
+    used: Measured
     containers: int
     last_seen_s: float | None
     enforces: list[str]
     host: str
     version: str
-    duty: str
+    duty: words.Duty
     message: str
     deadline: dt.datetime | None
     duty_at: dt.datetime | None
@@ -333,29 +304,6 @@ class NodeInfo(Shape):
 
 class NodePage(PageOf):
     results: list[NodeInfo]
-
-
-class JoinTokenInfo(Shape):
-    """``token`` is shown this once."""
-
-    id: int
-    token: str
-    sub_cluster: str
-    expires_at: dt.datetime | None
-
-
-class Overview(Shape):
-    at: float
-    policy_version: int | None
-    sub_clusters: list[SubClusterInfo]
-    nodes: dict[str, int]
-    capacity: Amounts
-    allocated: Amounts
-    used: dict[str, int]
-    pending: dict[str, int]
-    live_containers: int
-    jobs: dict[str, int]
-    queues: list[QueueInfo]
 
 
 class AuditInfo(Shape):
@@ -380,14 +328,14 @@ class Health(Shape):
 
 class QueueRight(Shape):
     path: str
-    level: str
+    level: words.Level
 
 
 class QueueGrants(Shape):
     """``source``: ``grant`` can be changed here, ``policy`` is an access list of the document in force."""
 
     user: str
-    level: Literal["submit", "admin"]
+    level: words.Level
     queue: str
     source: Literal["grant", "policy"]
 
@@ -400,13 +348,13 @@ class QueueRightRequest(Shape):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     user: str = Field(min_length=1, max_length=150, pattern=r"^[^\x00]+$")
-    level: Literal["submit", "admin"] = "submit"
+    level: words.Level = "submit"
 
 
 class Me(Shape):
     id: int
     username: str
-    role: str
+    role: words.Role
     queues: list[QueueRight]
 
 
@@ -437,10 +385,3 @@ class PriorityRequest(Shape):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     priority: Whole = Field(ge=-500, le=499)
-
-
-class JoinTokenRequest(Shape):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    note: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
-    valid_s: Whole | None = Field(default=None, ge=1, le=10 * 365 * 86400)

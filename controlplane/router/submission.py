@@ -14,15 +14,15 @@ from django.db.models import Q
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster, jobspec
+from controlplane.router import cluster, jobspec, places
 from controlplane.router.jobspec import JobSpec
-from controlplane.router.routing import Ask
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid
 from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
 from controlplane.statestore.models import Artifact, Job, TaskOutput
 from controlplane.statestore.queries.jobs import waiting
+from scheduler.federation.routing import Ask, Decision
 from wire.states import GroupState, JobState
 
 Json = dict[str, Any]
@@ -48,7 +48,10 @@ def retry(user: User, actor: Actor, job: Job, once: Once | None) -> Json:
     if job.state not in (JobState.FAILED, JobState.KILLED):
         state = JobState(job.state).name
         raise Conflict(f"job {job.pk} is {state}; only a FAILED or KILLED job can be retried")
-    return submit_one(user, actor, job.spec, once, retry_of=job.pk)
+    spec = job.spec | {"queue": job.queue}  # it may have moved since
+    if job.kind == Job.Kind.APPLICATION:  # its group was made of its master
+        spec = {name: value for name, value in spec.items() if name != "groups"}
+    return submit_one(user, actor, spec, once, retry_of=job.pk)
 
 
 def submit_many(user: User, actor: Actor, data: list[Any], once: Once | None) -> Json:
@@ -59,6 +62,13 @@ def submit_many(user: User, actor: Actor, data: list[Any], once: Once | None) ->
     return jobs.submit(actor, new, lambda ids, _: {"ids": ids}, once)
 
 
+def checked(user: User, data: Any) -> JobSpec:
+    """The job as a submit would take it; ``Invalid`` as a submit would say. Nothing is stored; files may be missing."""
+    (spec,) = _validated([data], "")
+    _check_queues(user, [spec], "")
+    return spec
+
+
 def _prepare(user: User, data: list[Any], prefix: str) -> tuple[list[JobSpec], list[NewJob], list[str]]:
     specs = _validated(data, prefix)
     _check_queues(user, specs, prefix)
@@ -66,8 +76,8 @@ def _prepare(user: User, data: list[Any], prefix: str) -> tuple[list[JobSpec], l
     cluster.claim_live_jobs(user, len(specs))
     new, homes = [], []
     for spec in specs:
-        home = cluster.home(_ask(spec, user.pk))
-        new.append(_new_job(spec, home.id))
+        home, decision = cluster.home(_ask(spec, user.pk))
+        new.append(_new_job(spec, home.id, _told(home.name, decision)))
         homes.append(home.name)
     return specs, new, homes
 
@@ -114,8 +124,12 @@ def _beyond_queue(user: User, spec: JobSpec, prefix: str) -> list[FieldError]:
 def _check_artifacts(user: User, specs: list[JobSpec], prefix: str) -> None:
     """Every named artifact exists and is the submitter's; its true size is filled in."""
     named = [(prefix.format(i) + where, f) for i, spec in enumerate(specs) for where, f in _files(spec)]
-    if not named:
-        return
+    if named:
+        check_files(user, named)
+
+
+def check_files(user: User, named: list[tuple[str, Any]]) -> None:
+    """Each of these, a field's name and its file, is an artifact of the user's; their true sizes are filled in."""
     digests = {f.digest for _, f in named}
     sizes = _usable(user, digests)
     missing = [(where, f) for where, f in named if f.digest not in sizes]
@@ -154,10 +168,17 @@ def _ask(spec: JobSpec, owner_id: int) -> Ask:
         memory += g.count * g.resources.memory_mib
         vcores += g.count * g.resources.vcores_milli
         gpus += g.count * g.resources.gpus
-    return Ask(spec.name, spec.queue, owner_id, (memory, vcores, gpus))
+    owned = places.owned(spec) if cluster.follows_names(spec.queue) else {}
+    containers = sum(g.count for g in spec.groups)
+    return Ask(spec.name, spec.queue, owner_id, (memory, vcores, gpus), containers, owned)
 
 
-def _new_job(spec: JobSpec, home_id: int) -> NewJob:
+def _told(home: str, decision: Decision) -> str:
+    """What the job's events say of its home."""
+    return f"routed to {home} by {decision.policy} ({decision.why})"
+
+
+def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
     if spec.files:
         jobspec.merge_files(spec)
     groups = tuple(
@@ -173,7 +194,8 @@ def _new_job(spec: JobSpec, home_id: int) -> NewJob:
         for g in spec.groups
     )
     tags = json.dumps(spec.tags)
-    return NewJob(spec.name, spec.kind, spec.queue, spec.priority or 0, tags, spec.model_dump_json(), home_id, groups)
+    text = spec.model_dump_json()
+    return NewJob(spec.name, spec.kind, spec.queue, spec.priority or 0, tags, text, home_id, groups, routed=routed)
 
 
 def _as_json(job_id: int, at: dt.datetime, spec: JobSpec, home: str, owner: str) -> Json:

@@ -80,6 +80,15 @@ class WaitReason(Shape):
     at: dt.datetime | None = None
 
 
+class WaitElsewhere(Shape):
+    """Tasks of a group that wait in another sub-cluster than the job's home; reason: null until it has answered."""
+
+    sub_cluster: str
+    waiting: int
+    since: dt.datetime
+    reason: WaitReason | None
+
+
 class GroupExplanation(Shape):
     """reason: null where nothing of the group waits, or its resource manager has not answered yet."""
 
@@ -89,6 +98,7 @@ class GroupExplanation(Shape):
     pending: int
     as_of: dt.datetime | None
     reason: WaitReason | None
+    elsewhere: list[WaitElsewhere]
 
 
 class JobExplanation(Shape):

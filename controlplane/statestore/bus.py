@@ -18,7 +18,8 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from wire import keys
+from controlplane.statestore import nodeloads
+from wire import desired, keys, status
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -70,35 +71,77 @@ def attempt(call: Callable[["redis.Redis[bytes]"], T], otherwise: T) -> T:
         return otherwise
 
 
-def wake(sub_clusters: Iterable[int]) -> None:
-    """Tell RMs to read their intents now; they also do so by themselves every second."""
+def wake(sub_clusters: Iterable[int], what: str = keys.INTENTS) -> None:
+    """Tell RMs to read their intents now, or ``what`` says; they also do so by themselves every second."""
     ids = sorted(set(sub_clusters))
 
     def send(r: "redis.Redis[bytes]") -> None:
         pipe = r.pipeline(transaction=False)
         for s in ids:
-            pipe.zadd(keys.dirty(s), {keys.INTENTS: 0})
+            pipe.zadd(keys.dirty(s), {what: 0})
         pipe.execute()
 
     if ids:
         attempt(send, None)
 
 
+def announce_policy(version: int) -> None:
+    """Tell web processes and the GPG that a version was put in force; they also look by themselves."""
+    attempt(lambda r: r.publish(keys.policy_channel(), version), 0)
+
+
+_read: dict[int, tuple[bytes, dict[str, Any]]] = {}  # sub-cluster number -> a summary as it was written, and read
+
+
 def summaries(sub_clusters: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """The RMs' last summaries by sub-cluster number; one that is missing or unreadable is left out."""
+    """The RMs' last summaries by sub-cluster number; one that is missing or unreadable is left out.
+
+    They are the same objects for all who ask until there are newer ones: nobody changes them.
+    """
     ids = sorted(set(sub_clusters))
     raw = attempt(lambda r: r.mget([keys.summary(s) for s in ids]) if ids else [], [])
     found = {}
     for s, data in zip(ids, raw, strict=False):
-        if data is None:
-            continue
-        try:
-            value = json.loads(data)
-        except ValueError:
-            continue
-        if isinstance(value, dict):
+        value = _summary(s, data) if data is not None else None
+        if value is not None:
             found[s] = value
     return found
+
+
+def _summary(s: int, data: bytes) -> dict[str, Any] | None:
+    known = _read.get(s)
+    if known is not None and known[0] == data:
+        return known[1]
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    _read[s] = data, value
+    return value
+
+
+def node_loads(sub_clusters: Iterable[int]) -> dict[int, nodeloads.NodeLoads]:
+    """What the RMs last said of their nodes, by sub-cluster number; what is missing or unreadable is left out."""
+    ids = sorted(set(sub_clusters))
+    raw = attempt(lambda r: r.mget([keys.nodes(s) for s in ids]) if ids else [], [])
+    found = {s: nodeloads.decode(data) for s, data in zip(ids, raw, strict=False) if data is not None}
+    return {s: loads for s, loads in found.items() if loads is not None}
+
+
+def held(sub_cluster: int, node: int) -> list[int] | None:
+    """Containers that a node is to hold or says it holds; ``None`` when neither is known."""
+    names = [keys.desired(sub_cluster, node), keys.status(sub_cluster, node)]
+    document, told = attempt(lambda r: r.mget(names), None) or (None, None)
+    if document is None and told is None:
+        return None
+    found = set(desired.wanted(document or b""))
+    try:
+        found |= {report.container_id for report in status.decode(told).containers} if told else set()
+    except status.StatusError:
+        pass
+    return sorted(found)
 
 
 def usage(sub_cluster: int, container_ids: list[int]) -> dict[int, tuple[int, int, int]]:
@@ -112,3 +155,19 @@ def usage(sub_cluster: int, container_ids: list[int]) -> dict[int, tuple[int, in
         if len(parts) == 3 and all(p.isdigit() for p in parts):
             samples[cid] = (int(parts[0]), int(parts[1]), int(parts[2]))
     return samples
+
+
+def processes() -> list[tuple[str, str, dict[str, str], float]] | None:
+    """(kind, name, what it last said, when: s since 1970) of each process of the last hour, by kind and name; None when
+    Redis does not answer. One that has said nothing for a while has no facts."""
+
+    def ask(r: "redis.Redis[bytes]") -> list[tuple[str, str, dict[str, str], float]]:
+        told = r.zrange(keys.components(), -1000, -1, withscores=True)
+        members = sorted((member.decode().split(":", 1), at) for member, at in told)
+        pipe = r.pipeline(transaction=False)
+        for (kind, name), _ in members:
+            pipe.hgetall(keys.component(kind, name))
+        said = [{k.decode(): v.decode() for k, v in facts.items()} for facts in pipe.execute()]
+        return [(kind, name, facts, at) for ((kind, name), at), facts in zip(members, said, strict=True)]
+
+    return attempt(ask, None)

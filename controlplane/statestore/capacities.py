@@ -18,6 +18,7 @@ R = len(AXES)
 DEFAULT = ""  # name of the partition of the nodes that no other takes
 NOTHING: dict[str, list[float]] = {"share": [0.0] * R, "units": [0] * R}
 ALL: dict[str, list[float]] = {"share": [1.0] * R, "units": [0] * R}
+_LEAST_WEIGHT = 1e-9
 _ROUNDING = 1e-6  # of a unit: 0.29 of 100 is 29, not 28
 
 
@@ -122,6 +123,32 @@ def resolve_part(
         guaranteed[rows] = np.minimum(guaranteed[rows], maximum[rows])
         _fit(guaranteed, rows, up)
     return guaranteed, maximum
+
+
+def fitted(shape: Shape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
+    """Guarantees of (q, R) ``wanted`` units that keep to the rules of ``resolve``; the root has all there is."""
+    guaranteed: np.ndarray = np.minimum(wanted, maximum)
+    guaranteed[0] = maximum[0]
+    for rows in shape.levels[1:]:
+        _fit(guaranteed, rows, shape.parent[rows])
+    return guaranteed
+
+
+def weights(shape: Shape, limits: Limits, given: np.ndarray, guaranteed: np.ndarray) -> np.ndarray:
+    """(q,) float64: those ``given`` (nan: none); else the guaranteed share; else the least among the siblings', or 1.
+
+    guaranteed: (q, R) int64, as resolved.
+    """
+    up = np.maximum(shape.parent, 0)
+    of_parent = np.maximum(guaranteed[up], 1)
+    absolute = np.where(limits.guaranteed_units > 0, guaranteed / of_parent, 0.0)
+    share = np.maximum(limits.guaranteed_share, absolute).max(axis=1)
+    weight = np.where(np.isnan(given), share, given)
+    positive = np.where((weight > 0) & (shape.parent >= 0), weight, np.inf)
+    least = np.full(len(weight), np.inf)
+    np.minimum.at(least, up, positive)
+    fallback = np.where(np.isfinite(least[up]), least[up], 1.0)
+    return np.maximum(np.where(weight > 0, weight, fallback), _LEAST_WEIGHT)
 
 
 def _whole(amount: np.ndarray) -> np.ndarray:

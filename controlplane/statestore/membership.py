@@ -1,56 +1,115 @@
-"""Who leads a sub-cluster: an epoch lease in Postgres, timed by the database's clock.
+"""Who leads a sub-cluster, and who has a post of which there is one: epoch leases in Postgres, timed by its clock.
 
 The epoch rises only with a new holder. A successor first ends the database
 session of its predecessor, so that a stopped leader cannot block it; after
 that every write of the old epoch fails at the fence.
 """
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 import psycopg
 from django.conf import settings
 from psycopg.conninfo import make_conninfo
 
-FENCED = "HY001"  # SQLSTATE of statestore_fence
+FENCED = "HY001"  # SQLSTATE of the fences
 
-_TAKE = """
-UPDATE statestore_lease
-   SET epoch = epoch + 1, holder = %(holder)s, backend_pid = pg_backend_pid(),
-       expires_at = clock_timestamp() + make_interval(secs => %(lease_s)s)
- WHERE sub_cluster_id = %(sub)s AND epoch = %(epoch)s
-   AND (expires_at IS NULL OR expires_at < clock_timestamp())
-RETURNING epoch
-"""
-_FREE = """
-SELECT epoch, backend_pid FROM statestore_lease
- WHERE sub_cluster_id = %s AND (expires_at IS NULL OR expires_at < clock_timestamp())
-"""
 _EVICT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND application_name = %s"
 
 
-@dataclass(slots=True)
-class Leadership:
-    """The right to write one sub-cluster's rows, while the lease lasts; ``connection`` is its only session."""
+@dataclass(frozen=True, slots=True)
+class _Leases:
+    """One kind of lease rows. free: SQL for (epoch, backend) of a row nobody holds. name: of a holder's session."""
 
-    sub_cluster_id: int
+    table: str
+    key: str
+    free: str
+    name: str
+
+    @property
+    def take(self) -> str:
+        return f"""
+            UPDATE {self.table}
+               SET epoch = epoch + 1, holder = %(holder)s, backend_pid = pg_backend_pid(),
+                   expires_at = clock_timestamp() + make_interval(secs => %(lease_s)s)
+             WHERE {self.key} = %(key)s AND epoch = %(epoch)s
+               AND (expires_at IS NULL OR expires_at < clock_timestamp())
+            RETURNING epoch
+        """
+
+    @property
+    def release(self) -> str:
+        return f"UPDATE {self.table} SET expires_at = clock_timestamp() WHERE {self.key} = %s AND epoch = %s"
+
+
+_OF_SUB_CLUSTERS = _Leases(
+    "statestore_lease",
+    "sub_cluster_id",
+    """
+    SELECT l.epoch, l.backend_pid FROM statestore_lease l JOIN statestore_subcluster s ON s.id = l.sub_cluster_id
+     WHERE s.id = %s AND s.state <> 'decommissioned' AND (l.expires_at IS NULL OR l.expires_at < clock_timestamp())
+    """,
+    "rm",
+)
+_OF_DUTIES = _Leases(
+    "statestore_dutylease",
+    "name",
+    """
+    SELECT epoch, backend_pid FROM statestore_dutylease
+     WHERE name = %s AND (expires_at IS NULL OR expires_at < clock_timestamp())
+    """,
+    "post",
+)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A lease in one's hands; ``connection`` is its holder's only session."""
+
     epoch: int
     holder: str
     connection: psycopg.Connection
 
-    def release(self) -> None:
-        """Give the post up, so that a standby need not wait for the lease to run out."""
+    def _release(self, leases: _Leases, key: int | str) -> None:
         if self.connection.closed:
             return
         try:
             self.connection.rollback()
-            self.connection.execute(
-                "UPDATE statestore_lease SET expires_at = clock_timestamp() WHERE sub_cluster_id = %s AND epoch = %s",
-                (self.sub_cluster_id, self.epoch),
-            )
+            self.connection.execute(leases.release, (key, self.epoch))
         except psycopg.Error:
             pass  # the lease runs out by itself
         finally:
             self.connection.close()
+
+
+@dataclass(slots=True)
+class Leadership(_Held):
+    """The right to write one sub-cluster's rows, while the lease lasts.
+
+    renewed_at: when its holder last extended it, ``time.monotonic()``.
+    """
+
+    sub_cluster_id: int
+    renewed_at: float = field(default_factory=time.monotonic)
+
+    def release(self) -> None:
+        """Give the post up, so that a standby need not wait for the lease to run out."""
+        self._release(_OF_SUB_CLUSTERS, self.sub_cluster_id)
+
+
+@dataclass(slots=True)
+class Post(_Held):
+    """The right to do what only one in the federation does, while the lease lasts."""
+
+    name: str
+
+    def release(self) -> None:
+        """Give the post up, so that a standby need not wait for the lease to run out."""
+        self._release(_OF_DUTIES, self.name)
+
+    def fence(self, lease_s: float) -> None:
+        """Extend the lease, within a transaction or alone; ``psycopg.Error`` with ``FENCED`` when another has it."""
+        self.connection.execute("SELECT statestore_fence_duty(%s, %s, %s)", (self.name, self.epoch, lease_s))
 
 
 def conninfo(application: str) -> str:
@@ -72,23 +131,30 @@ def conninfo(application: str) -> str:
     )
 
 
-def _name(sub_cluster_id: int, epoch: int) -> str:
-    return f"rm:{sub_cluster_id}:{epoch}"
-
-
 def take(sub_cluster_id: int, holder: str, lease_s: float) -> Leadership | None:
     """Lead the sub-cluster, if nobody does; None when somebody does. Raises ``psycopg.Error``."""
-    connection = psycopg.connect(conninfo("rm:standby"), autocommit=True)
+    taken = _take(_OF_SUB_CLUSTERS, sub_cluster_id, holder, lease_s)
+    return Leadership(*taken, sub_cluster_id) if taken else None
+
+
+def take_post(name: str, holder: str, lease_s: float) -> Post | None:
+    """Take the post, if nobody has it; None when somebody has. Raises ``psycopg.Error``."""
+    taken = _take(_OF_DUTIES, name, holder, lease_s)
+    return Post(*taken, name) if taken else None
+
+
+def _take(leases: _Leases, key: int | str, holder: str, lease_s: float) -> tuple[int, str, psycopg.Connection] | None:
+    connection = psycopg.connect(conninfo(f"{leases.name}:standby"), autocommit=True)
     try:
-        free = connection.execute(_FREE, (sub_cluster_id,)).fetchone()
+        free = connection.execute(leases.free, (key,)).fetchone()
         if free is not None:
             epoch, predecessor = free
-            connection.execute(_EVICT, (predecessor, _name(sub_cluster_id, epoch)))
-            values = {"holder": holder, "lease_s": lease_s, "sub": sub_cluster_id, "epoch": epoch}
-            row = connection.execute(_TAKE, values).fetchone()
+            connection.execute(_EVICT, (predecessor, f"{leases.name}:{key}:{epoch}"))
+            values = {"holder": holder, "lease_s": lease_s, "key": key, "epoch": epoch}
+            row = connection.execute(leases.take, values).fetchone()
             if row is not None:
-                connection.execute(f"SET application_name = '{_name(sub_cluster_id, row[0])}'")
-                return Leadership(sub_cluster_id, row[0], holder, connection)
+                connection.execute(f"SET application_name = '{leases.name}:{key}:{row[0]}'")
+                return row[0], holder, connection
     except BaseException:
         connection.close()
         raise

@@ -38,6 +38,6 @@ def capacity_of(partitions: Iterable[Partition], nodes: Iterable[tuple[Any, ...]
     tests = [(p.name, labels.parse(p.nodes)) for p in partitions]
     rows: dict[str, list[tuple[int, ...]]] = {name: [] for name, _ in tests} | {DEFAULT: []}
     for name, rack, own, *amounts in nodes:
-        known = {**own, "node": name, "rack": rack}
+        known = labels.of_node(own, name, rack)
         rows[next((p for p, test in tests if test(known)), DEFAULT)].append(tuple(amounts))
     return {p: np.array(found, np.int64).reshape(-1, R).sum(axis=0) for p, found in rows.items()}

@@ -6,11 +6,24 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from controlplane.statestore import partitions
+from controlplane.statestore.actions import endpoints, simulations
 from controlplane.statestore.actions.artifacts import name_of
-from controlplane.statestore.models import Artifact, IdempotencyKey, Job, TaskOutput
+from controlplane.statestore.models import (
+    Artifact,
+    IdempotencyKey,
+    Job,
+    MasterAsk,
+    MasterLaunch,
+    PolicyVersion,
+    Queue,
+    QueueGrant,
+    TaskOutput,
+)
+from controlplane.statestore.series import duty as series
 from wire.states import JobState
 
 BATCH = 500
@@ -26,6 +39,10 @@ def run(now: dt.datetime | None = None) -> dict[str, int]:
         "partitions": len(partitions.drop_old(now.date())),
         "artifacts": purge_artifacts(now),
         "idempotency_keys": purge_idempotency_keys(now),
+        "endpoints": endpoints.purge(),
+        "queues": purge_queues(now),
+        "series": series.purge(),
+        "simulations": simulations.purge(),
     }
 
 
@@ -41,6 +58,20 @@ def purge_jobs(now: dt.datetime) -> int:
         removed += len(ids)
         if len(ids) < BATCH:
             break
+    return removed
+
+
+def purge_queues(now: dt.datetime) -> int:
+    """Queue rows of policy versions that others replaced more than ``history_days`` ago. Their documents stay."""
+    cutoff = now - dt.timedelta(days=settings.HYDRA["history_days"])
+    successors = PolicyVersion.objects.filter(parent=OuterRef("pk"), activated_at__lt=cutoff)
+    held = Queue.objects.filter(version=OuterRef("pk"))
+    replaced = PolicyVersion.objects.filter(Exists(successors), Exists(held), active=False)
+    removed = 0
+    for version in replaced.only("pk").order_by("pk")[:MAX_BATCHES]:
+        with transaction.atomic():
+            QueueGrant.objects.filter(version=version).delete()
+            removed += Queue.objects.filter(version=version).delete()[0]
     return removed
 
 
@@ -70,6 +101,9 @@ def wanted_by_live_jobs(cutoff: dt.datetime) -> set[str]:
     wanted = set(TaskOutput.objects.filter(job__in=live).values_list("digest", flat=True))
     for spec in live.values_list("spec", flat=True).iterator(chunk_size=BATCH):
         wanted.update(digests(spec))
+    for rows in (MasterAsk.objects, MasterLaunch.objects):  # what masters have said since
+        for spec in rows.filter(job__in=live).values_list("spec", flat=True).iterator(chunk_size=BATCH):
+            wanted.update(digests(spec))
     return wanted
 
 

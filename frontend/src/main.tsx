@@ -20,8 +20,13 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
 import { Boundary } from "./app/Boundary";
+import { PAGES } from "./app/pages";
+import { placeOf } from "./app/place";
 import { theme } from "./app/theme";
 import { wireToCache } from "./live/hooks";
+
+// While it is asked who is signed in, the code of the page that the address names comes along. Should it fail, the visit asks again.
+placeOf(PAGES, location.pathname)?.page.page.load?.().catch(() => undefined);
 
 const client = new QueryClient();
 wireToCache(client);

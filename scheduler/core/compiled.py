@@ -89,6 +89,13 @@ def aside(function: Callable[P, T]) -> Kernel[P, T]:
     return Kernel(function, within=True, cache=False, _nrt=False)
 
 
+def fixed(values: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
+    """The array in the one form that kernels are compiled for; copied only if it is not in it."""
+    if values.dtype.type is dtype and values.flags.carray and values.dtype.isnative:
+        return values  # ``require`` finds that out in thirty times the time
+    return np.require(values, dtype, ("C", "A", "W"))
+
+
 def compile_all(warm: Callable[[], None]) -> None:
     """Compile every kernel and switch to the compiled forms.
 

@@ -57,6 +57,11 @@ def _spelled(tokens: list[str]) -> str:
     return text
 
 
+def of_node(labels: Labels, name: str, rack: str) -> Labels:
+    """A node's labels as expressions see them: its name and rack are among them, as ``node`` and ``rack``."""
+    return {**labels, "node": name, "rack": rack}
+
+
 def _tokens(text: str) -> list[str]:
     found, at = [], 0
     text = text.strip()

@@ -16,7 +16,7 @@ class Why(IntEnum):
     NO_ROOM = 4  # no node that matches has a free piece that large
     USER_MAXIMUM = 5
     LOCALITY_WAIT = 6  # there is room elsewhere; it still waits for a preferred node or rack
-    RESERVED = 7  # there is room, on nodes that are held free for others
+    RESERVED = 7  # there is room, on nodes that are held free for others, or until others are to start
     GANG = 8  # some would fit, not all at once
     QUEUE_SHARE = 9  # others are owed what is free
     ROUND_FULL = 10  # its turn comes with the next round
@@ -79,6 +79,19 @@ class Reserve:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """Starts promised to asks that wait, where queues backfill.
+
+    ask: (k,) int32 and start: (k,) float64 s, in the order in which they were
+    promised. behind: (a,) int32, the ask whose start keeps each ask back, or -1.
+    """
+
+    ask: np.ndarray
+    start: np.ndarray
+    behind: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
 class After:
     """How a round left things, for explaining it.
 
@@ -86,6 +99,7 @@ class After:
     (a,) int8 ``Why``. detail: (a,) int32, the row of the queue or user whose
     maximum binds, or -1. order: (a,) int32, asks as they were served. entity:
     (a,) int32 and share: (e, r) float64, what each row of the share tree may hold.
+    ahead: where queues backfill.
     """
 
     free: np.ndarray
@@ -95,6 +109,7 @@ class After:
     order: np.ndarray
     entity: np.ndarray
     share: np.ndarray
+    ahead: Ahead | None = None
 
 
 @dataclass(frozen=True, slots=True)

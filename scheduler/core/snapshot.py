@@ -31,6 +31,15 @@ class Fill(IntEnum):
     FIRST_FIT = 3  # in order of position
 
 
+class Backfill(IntEnum):
+    """Which asks may start before one that waits in the same queue; see ``scheduler.placement.backfill``."""
+
+    NONE = 0  # all that fit
+    EASY = 1  # those that do not delay the first one that waits
+    CONSERVATIVE = 2  # those that delay none that stands before them
+    STRICT = 3  # nobody
+
+
 @dataclass(frozen=True, slots=True)
 class Nodes:
     """n nodes.
@@ -56,7 +65,10 @@ class Queues:
     int8 ``Ordering``, read at leaves. preemptable: (q,) bool, whether others
     may take back what the queue has borrowed. lent: the row of what other
     partitions' containers hold of these nodes, which gives way to whatever is
-    asked for here; -1 without one.
+    asked for here; -1 without one. owed: (q, r) int64, the part of
+    ``guaranteed`` for which others give way; all of it where None. settled: no
+    queue is owed more than it holds. backfill: (q,) int8 ``Backfill``, read at
+    leaves; none where None.
     """
 
     paths: list[str]
@@ -68,6 +80,9 @@ class Queues:
     ordering: np.ndarray
     preemptable: np.ndarray
     lent: int = -1
+    owed: np.ndarray | None = None
+    settled: bool = False
+    backfill: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +150,9 @@ class Running:
     snapshot's. queue: (c,) int32. priority: (c,) int32. shape: (c, r) int64.
     started: (c,) float64 s when it was allocated. ends: (c,) float64 s when it is
     expected to end, infinity where nobody knows. spared: (c,) bool, may not be
-    preempted (application masters, services below their least).
+    preempted. last: (c,) bool, application masters: they may go when nothing
+    else can give a queue what it is owed, and for nothing less; None: there are none.
+    late: (c,) bool, has outlived its estimate, whatever ``ends`` makes of that; None: nobody has.
     """
 
     id: np.ndarray
@@ -147,11 +164,16 @@ class Running:
     started: np.ndarray
     ends: np.ndarray
     spared: np.ndarray
+    last: np.ndarray | None = None
+    late: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """``running`` is there when the caller wants preemption and estimates, and None otherwise."""
+    """``running`` is there when the caller wants preemption, estimates or backfilling, and None otherwise.
+
+    reclaim: whether any of it may be preempted in this round.
+    """
 
     axis: tuple[str, ...]
     nodes: Nodes
@@ -160,6 +182,7 @@ class Snapshot:
     jobs: Jobs
     asks: Asks
     running: Running | None = None
+    reclaim: bool = True
 
     @property
     def ask_queue(self) -> np.ndarray:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from scheduler.core.compiled import aside, lean, part
-from scheduler.core.plan import Why
+from scheduler.core.compiled import aside, fixed, lean, part
+from scheduler.core.plan import Ahead, Why
 from scheduler.core.snapshot import Memo, Snapshot
-from scheduler.explain.nodes import BIG_ENOUGH, COUNTED, FITS, FITS_HELD, KNOWN, Floor, blank, examine, fixed
+from scheduler.explain.nodes import BIG_ENOUGH, COUNTED, FITS, FITS_HELD, KNOWN, Floor, blank, examine
 
 # Limits in the order in which a round meets them: the first that binds is the answer.
 ORDER = (
@@ -22,7 +22,8 @@ ORDER = (
 )  # fmt: skip
 _SHARE, _FULL, _LOCAL = int(Why.QUEUE_SHARE), int(Why.ROUND_FULL), int(Why.LOCALITY_WAIT)
 _ROOM, _MATCH, _GANG = int(Why.NO_ROOM), int(Why.NO_NODE_MATCHES), int(Why.GANG)
-_OF_GANGS = (_GANG, _ROOM, _MATCH, int(Why.RESERVED))
+_HELD = int(Why.RESERVED)
+_OF_GANGS = (_GANG, _ROOM, _MATCH, _HELD)
 _QUEUE_BIT, _USER_BIT = 1 << int(Why.QUEUE_MAXIMUM), 1 << int(Why.USER_MAXIMUM)
 _NONE_BIT, _MATCH_BIT = 1 << int(Why.NO_NODES), 1 << int(Why.NO_NODE_MATCHES)
 _HELD_BIT, _GANG_BIT = 1 << int(Why.RESERVED), 1 << int(Why.GANG)
@@ -46,7 +47,8 @@ class After(Protocol):
     """How a round left things.
 
     free: (n, r) int64. left: (a,) int64 containers still wanted. why: (a,)
-    int8 ``Why`` of those. order: (k,) int32, asks as they were served.
+    int8 ``Why`` of those. order: (k,) int32, asks as they were served. ahead:
+    starts that were promised, where queues backfill.
     """
 
     @property
@@ -57,6 +59,8 @@ class After(Protocol):
     def why(self) -> np.ndarray: ...
     @property
     def order(self) -> np.ndarray: ...
+    @property
+    def ahead(self) -> Ahead | None: ...
 
 
 class Line(NamedTuple):
@@ -106,6 +110,18 @@ class Explanation:
     memo: Memo
     now: float
     kept: dict[Any, Any] = field(default_factory=dict)
+
+    def promised(self, ask: int) -> float | None:
+        """Seconds until the start that the ask was promised, or None."""
+        ahead = self.after.ahead
+        if ahead is None:
+            return None
+        at = np.flatnonzero(ahead.ask == ask)
+        return max(0.0, float(ahead.start[at[0]]) - self.now) if len(at) else None
+
+    def behind(self, ask: int) -> int:
+        """The ask whose start keeps this one back although there is room, or -1."""
+        return int(self.after.ahead.behind[ask]) if self.after.ahead is not None else -1
 
 
 def explain_all(s: Snapshot, after: After, memo: Memo, patience: Patience, now: float) -> Explanation:
@@ -259,6 +275,8 @@ def bind(line: Line, floor: Floor, scratch: Scratch, any_open: bool) -> None:
             bits |= known if known > 0 and why != _MATCH else 1 << why
         else:
             bits |= nodes_bits(i, units, known > 0, line, floor)
+        if not bits and why == _HELD:
+            bits = _HELD_BIT  # on nodes with room that others are to have
         scratch.bits[i] = bits if bits else 1 << _FULL  # nothing keeps it any more: its turn comes next time
 
 

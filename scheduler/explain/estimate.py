@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.core.compiled import lean
+from scheduler.core.compiled import fixed, lean
 from scheduler.core.plan import Why
 from scheduler.explain.amounts import lasting
 from scheduler.explain.change import Situation
 from scheduler.explain.columns import Columns, Explanation, Line
 from scheduler.explain.limits import binding, path, patience_left
-from scheduler.explain.nodes import fixed
 from scheduler.explain.outlook import Outlook
 
 Estimate = dict[str, Any]
@@ -50,13 +49,15 @@ def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, 
     """An interval in seconds from ``e.now``. kind: tells asks of other shapes or nodes apart, in ``outlook``.
 
     ``earliest_s`` counts only its own queue's asks before it, ``latest_s`` all before it; None where unknown.
+    An ask that was promised a start has that as its latest.
     """
     reasons = binding(e, row)
     for why, text in _TIMELESS.items():
         if why in reasons:
             return _told(None, None, text)
+    promised = e.promised(int(e.columns.ask[row]))
     if outlook is None:
-        return _told(None, None, "Not estimated yet.")
+        return _told(promised, promised, "Not estimated yet.")
     if "ahead" not in e.kept:
         e.kept["ahead"] = before_each(e)
     before = e.kept["ahead"][row]
@@ -66,6 +67,8 @@ def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, 
         first, last = _lets_go(e, row, why, now, kind, before, outlook)
         earliest = None if earliest is None or first is None else max(earliest, first)
         latest = None if latest is None or last is None else max(latest, last)
+    if promised is not None:
+        earliest, latest = min(promised if earliest is None else earliest, promised), promised
     if earliest is not None:
         return _told(earliest, latest, "")
     if outlook.silent:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from scheduler.core.plan import Why
-from scheduler.explain.amounts import counted, named, number
+from scheduler.explain.amounts import counted, lasting, named, number
 from scheduler.explain.change import Situation
 from scheduler.explain.columns import ORDER, Explanation
 from scheduler.explain.nodes import Pieces, look
@@ -77,6 +77,8 @@ def limits(e: Explanation, row: int, now: Situation, labels: str, besides: str) 
                 found.append(_gang(now))
             case Why.LOCALITY_WAIT:
                 found.append(_locality(e, ask))
+            case Why.RESERVED if e.behind(ask) >= 0:
+                found.append(_behind(e, ask))
             case Why.NO_ROOM | Why.RESERVED:
                 found.append(_no_room(now, why))
             case _:
@@ -191,6 +193,26 @@ def _locality(e: Explanation, ask: int) -> Limit:
         "level": LEVELS[level],
         "wait_s": left,
     }
+
+
+def _behind(e: Explanation, ask: int) -> Limit:
+    """There is room, until an ask before it is to start, and it would run longer."""
+    out: Limit = {"limit": "reserved", "asked": {}, "available": {}}
+    left, takes = e.promised(e.behind(ask)), float(e.s.asks.duration[ask])
+    if left is None:
+        return out | {"text": "There is room, but its queue starts jobs strictly in order, and one before it waits."}
+    known = f"this one is expected to take {lasting(takes)}" if takes > 0 else "nobody said how long this one takes"
+    lasts = f"for {lasting(left)} only, until" if left >= 1 else "only until, at any moment,"
+    return out | {
+        "text": f"There is room {lasts} a job that waits before it is to start there; {known}.",
+        "asked": {"seconds": int(takes)} if takes > 0 else {},
+        "available": {"seconds": int(left - left % _coarse(left))},
+    }
+
+
+def _coarse(left: float) -> int:
+    """In steps of so many seconds, so that a reason does not say something else every second."""
+    return 1 if left < 90 else 60 if left < 5400 else 600
 
 
 def _no_room(now: Situation, why: Why) -> Limit:

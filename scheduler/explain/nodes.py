@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scheduler.core.compiled import aside, lean
+from scheduler.core.compiled import aside, fixed, lean
 from scheduler.core.snapshot import Snapshot
 from scheduler.placement.limits import fits, units_within
 
@@ -35,11 +35,6 @@ class Floor(NamedTuple):
     largest: np.ndarray
     measured: np.ndarray
     most: int
-
-
-def fixed(values: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
-    """The array in the one form that kernels are compiled for; copied only if it is not in it."""
-    return np.require(values, dtype, ("C", "A", "W"))
 
 
 def blank(s: Snapshot, free: np.ndarray, held: np.ndarray, left: np.ndarray) -> Floor:

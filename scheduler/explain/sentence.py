@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from scheduler.core.plan import Why
+from scheduler.explain.amounts import lasting
 from scheduler.explain.change import Change, Relaxed, Situation, smallest
 from scheduler.explain.columns import Explanation
 from scheduler.explain.estimate import estimate
@@ -65,7 +66,7 @@ def _alike(e: Explanation, row: int, ask: int, about: About) -> tuple[Situation,
     """Situation, limits and change, worked out once for asks that differ in nothing these depend on."""
     a = e.s.asks
     bits = int(e.columns.limits[row])
-    own = bits >> Why.LOCALITY_WAIT & 1 or (e.holder == a.key[ask]).any()
+    own = bits >> Why.LOCALITY_WAIT & 1 or (e.holder == a.key[ask]).any() or e.behind(ask) >= 0
     units = int(e.after.left[ask]) if a.gang[ask] else 1
     key = (
         int(e.s.jobs.user[a.job[ask]]), int(a.shape[ask]), int(a.mask[ask]), units, bits, about.labels,
@@ -84,10 +85,8 @@ def advice(e: Explanation, row: int, now: Situation, about: About) -> Change:
     """The smallest change. ``starts``: whether it would start at once, not only be able to start later."""
     ask = int(e.columns.ask[row])
     reasons = binding(e, row)
-    if Why.ROUND_FULL in reasons and len(reasons) == 1:
-        return _wait("Nothing: its turn comes with the next round.")
-    if Why.QUEUE_SHARE in reasons or Why.ROUND_FULL in reasons or Why.NO_NODES in reasons:
-        return _wait("Nothing of the job's own: wait.")
+    if text := _of_others(e, ask, reasons):
+        return _wait(text)
 
     def relaxed() -> list[tuple[str, np.ndarray]]:
         return [(text, usable(e, ask, mask)) for text, mask in about.relaxed()]
@@ -100,6 +99,20 @@ def advice(e: Explanation, row: int, now: Situation, about: About) -> Change:
             return _wait("No single change would let it start: no node could hold it.")
         return found | {"starts": False, "text": f"{found['text'].rstrip('.')}; it then waits for room."}
     return _wait("Nothing of the job's own: wait until running work ends.")
+
+
+def _of_others(e: Explanation, ask: int, reasons: list[Why]) -> str:
+    """What to do where it depends on others whether it starts; nothing where it does not."""
+    if Why.ROUND_FULL in reasons and len(reasons) == 1:
+        return "Nothing: its turn comes with the next round."
+    if Why.QUEUE_SHARE in reasons or Why.ROUND_FULL in reasons or Why.NO_NODES in reasons:
+        return "Nothing of the job's own: wait."
+    if e.behind(ask) < 0:
+        return ""
+    left = e.promised(e.behind(ask))
+    if left is None or left < 1:
+        return "Nothing of the job's own: wait for the jobs before it."
+    return f"It could start now if it ended within {lasting(left)}, and said so (estimated_duration_s)."
 
 
 def _on_empty_nodes(e: Explanation, ask: int, now: Situation, about: About) -> Change | None:

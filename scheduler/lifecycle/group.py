@@ -21,6 +21,11 @@ _CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
 
 
+def resized(column: np.ndarray, count: int) -> np.ndarray:
+    """The first ``count`` values; zeros where there were none."""
+    return np.concatenate((column[:count], np.zeros(max(0, count - len(column)), column.dtype)))
+
+
 @dataclass(slots=True)
 class End:
     """How one attempt ended, as its node (or the lack of one) tells."""
@@ -40,7 +45,15 @@ class End:
 
 @dataclass(slots=True)
 class GroupRun:
-    """``failures`` and ``launches``: (count,) int16 per task; ``task_state``: (count,) int8."""
+    """``failures`` and ``launches``: (count,) int16 per task; ``task_state``: (count,) int8.
+
+    away: (count,) bool, tasks handed to another sub-cluster that have not
+    begun there. They are ``RUNNING`` here, so that nobody starts them again.
+    open_ended: an application master's ask. Each task is tried once, and it
+    ends only with its job. target: so many tasks its master wants to have been
+    started in the end; below ``count`` where that has fallen. Tasks below
+    ``next_fresh`` that came back from elsewhere then wait for it to rise again.
+    """
 
     no: int
     name: str
@@ -48,10 +61,13 @@ class GroupRun:
     retries: int
     after: tuple[int, ...]
     service: bool = False
+    open_ended: bool = False
+    target: int = -1  # as ``count``, unless it is said
     state: GroupState = GroupState.WAITING
     task_state: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
     failures: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
     launches: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
+    away: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
     next_fresh: int = 0  # tasks from here on were never started
     again: deque[int] = field(default_factory=deque)  # to start again, now
     delayed: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
@@ -62,20 +78,34 @@ class GroupRun:
     retried: int = 0
 
     def __post_init__(self) -> None:
+        self.target = self.count if self.target < 0 else self.target
         self.task_state = np.zeros(self.count, np.int8)
         self.failures = np.zeros(self.count, np.int16)
         self.launches = np.zeros(self.count, np.int16)
+        self.away = np.zeros(self.count, np.bool_)
 
     @property
     def wanted(self) -> int:
         """Containers the group would start now."""
         if self.state not in (GroupState.PENDING, GroupState.RUNNING):
             return 0
+        if self.open_ended:
+            return max(0, self.target - self.claimed)
         return self.count - self.next_fresh + len(self.again)
+
+    @property
+    def claimed(self) -> int:
+        """Tasks that were started, or handed to another sub-cluster to be."""
+        return self.next_fresh - len(self.again)
 
     @property
     def unfinished(self) -> int:
         return self.count - self.succeeded - self.failed - self.killed
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is left to do, nor can come."""
+        return not self.unfinished and not self.open_ended
 
     @property
     def outcome(self) -> GroupState:
@@ -93,6 +123,18 @@ class GroupRun:
         if state != self.state:
             self.state = check(GROUP, self.state, state, f"group {self.name}")
 
+    def resize(self, count: int) -> None:
+        """Want ``count`` tasks from now on; there are no fewer than were started. Only of an open-ended group."""
+        self.target = count
+        self.reach(max(count, self.next_fresh))
+
+    def reach(self, count: int) -> None:
+        """Have ``count`` tasks, whatever is wanted."""
+        self.count = count
+        self.task_state, self.failures, self.launches, self.away = (
+            resized(x, self.count) for x in (self.task_state, self.failures, self.launches, self.away)
+        )
+
     def wake(self, now: float) -> int:
         """Move delayed starts that fell due to ``again``; how many."""
         moved = 0
@@ -103,6 +145,18 @@ class GroupRun:
 
     def take(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Choose the next ``k`` tasks to start: (indices int32, attempt numbers int16, from 1)."""
+        indices, attempts = self._next(k)
+        self.running += k
+        self.become(GroupState.RUNNING)
+        return indices, attempts
+
+    def hand_over(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """As ``take``, for another sub-cluster to start."""
+        indices, attempts = self._next(k)
+        self.away[indices] = True
+        return indices, attempts
+
+    def _next(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         if k > self.wanted:
             raise ValueError(f"group {self.name} wants {self.wanted} containers, not {k}")
         repeats = [self.again.popleft() for _ in range(min(k, len(self.again)))]
@@ -113,12 +167,46 @@ class GroupRun:
         self.task_state[indices] = TaskState.RUNNING
         # An attempt number that cannot rise stays; one that wraps would be refused by every node.
         self.launches[indices] = np.minimum(self.launches[indices].astype(np.int32) + 1, ATTEMPTS_MAX)
-        self.running += k
-        self.become(GroupState.RUNNING)
         return indices, self.launches[indices]
 
+    def begun(self, indices: np.ndarray) -> np.ndarray:
+        """Of these tasks, handed over, another sub-cluster has started: those of which that is news."""
+        news: np.ndarray = indices[self.away[indices]]
+        if len(news):
+            self.away[news] = False
+            self.running += len(news)
+            self.become(GroupState.RUNNING)
+        return news
+
+    def given_back(self, indices: np.ndarray) -> np.ndarray:
+        """These tasks, handed over, will not be started there: those that were still away."""
+        news: np.ndarray = indices[self.away[indices]]
+        self.away[news] = False
+        self.task_state[news] = TaskState.PENDING
+        self.launches[news] -= 1  # that attempt never was
+        self.again.extend(news.tolist())
+        if self.open_ended:
+            self._recede()
+        return news
+
+    def _recede(self) -> None:
+        """Tasks at the end that came back are as if they had never been handed over."""
+        waiting = set(self.again)
+        while self.next_fresh - 1 in waiting:
+            self.next_fresh -= 1
+            waiting.remove(self.next_fresh)
+        self.again = deque(sorted(waiting))
+        self.resize(self.target)
+
+    def adopt_away(self, indices: np.ndarray, attempts: np.ndarray) -> None:
+        """These tasks were handed over by a former leader (a new leader's rebuild)."""
+        self.task_state[indices] = TaskState.RUNNING
+        self.launches[indices] = np.maximum(self.launches[indices], attempts)
+        self.away[indices] = True
+
     def adopt(self, index: int, attempt: int) -> None:
-        """Take over an attempt that runs already (a new leader's rebuild)."""
+        """Take over an attempt that runs already, wherever (a new leader's rebuild)."""
+        self.away[index] = False
         self.task_state[index] = TaskState.RUNNING
         self.launches[index] = max(attempt, int(self.launches[index]))
         self.running += 1
@@ -141,6 +229,8 @@ class GroupRun:
         # Every attempt but a task's last was tried again, and so was the last of one that waits.
         self.retried = int(np.maximum(self.launches.astype(np.int64) - 1, 0).sum())
         self.retried += int((self.launches[waiting] > 0).sum())
+        if self.open_ended:
+            self.resize(self.target)
 
     def end(self, e: End, now: float, stopping: bool) -> TaskState:
         """Account one ended attempt and say what became of its task.
@@ -170,6 +260,8 @@ class GroupRun:
             return TaskState.SUCCEEDED
         if stopping:
             return TaskState.KILLED
+        if self.open_ended:
+            return TaskState.FAILED if e.state == ContainerState.FAILED else TaskState.KILLED
         if not e.blameless and (self.service or e.state == ContainerState.FAILED):
             self.failures[e.index] = min(int(self.failures[e.index]) + 1, ATTEMPTS_MAX)
         if self.service:

@@ -18,7 +18,9 @@ SIGNAL_BASE = 128  # a command ended by signal s is reported with exit status 12
 
 @dataclass(frozen=True, slots=True)
 class StopAll:
-    """Stop every live container of the job."""
+    """Stop every live container of the job, but those of the group numbered ``keep``."""
+
+    keep: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,12 @@ Instruction = StopAll | Tell | Ended
 
 @dataclass(slots=True)
 class JobRun:
-    """A live job as its home RM holds it. ``live``: containers that have not ended."""
+    """A live job as its home RM holds it.
+
+    live: containers that have not ended, wherever they are, and tasks that
+    another sub-cluster may be starting. master: group 0 is the tenant's own
+    application master, and the job ends as it does.
+    """
 
     id: int
     groups: list[GroupRun]
@@ -50,6 +57,7 @@ class JobRun:
     live: int = 0
     verdict: JobState | None = None  # how it will end once nothing runs
     message: str = ""
+    master: bool = False
     open_groups: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -78,6 +86,27 @@ def allocated(job: JobRun, k: int) -> None:
         job.become(JobState.RUNNING)
 
 
+def handed_over(job: JobRun, k: int) -> None:
+    """``k`` tasks were handed to another sub-cluster."""
+    job.live += k
+
+
+def begun(job: JobRun, group: GroupRun, indices: np.ndarray) -> np.ndarray:
+    """Another sub-cluster has started these tasks; those of which that is news."""
+    news = group.begun(indices)
+    if len(indices) and job.state == JobState.ADMITTED:  # a rebuild may have found them running
+        job.become(JobState.RUNNING)
+    return news
+
+
+def given_back(job: JobRun, group: GroupRun, indices: np.ndarray) -> list[Instruction]:
+    """Another sub-cluster will not start these tasks after all."""
+    job.live -= len(group.given_back(indices))
+    if job.stopping:
+        group.halt()
+    return _finish(job)
+
+
 def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, list[Instruction]]:
     """One attempt ended. What became of its task, and what follows for the job."""
     job.live -= 1
@@ -85,7 +114,7 @@ def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, 
     out: list[Instruction] = []
     if task == TaskState.PENDING:
         out.append(Tell("retry", f"{group.name}[{e.index}] {describe(e)}; it will be tried again"))
-    elif task == TaskState.FAILED and not job.stopping:
+    elif task == TaskState.FAILED and not job.stopping and not group.open_ended:
         attempts = int(group.launches[e.index])
         out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {attempts} attempt{'s' * (attempts > 1)}")
     return task, out + _settle(job, group)
@@ -102,14 +131,34 @@ def succeeded(job: JobRun, group: GroupRun, indices: np.ndarray) -> list[Instruc
 
 def _settle(job: JobRun, group: GroupRun) -> list[Instruction]:
     """What follows from attempts of the group having ended, for the group, those that wait for it, and the job."""
-    if not group.unfinished and not terminal(group.state):
+    if group.over and not terminal(group.state):
         job.open_groups -= 1
         group.become(group.outcome)
         if not job.stopping:
             open_groups(job)
+            if job.master and group.no == 0:
+                return conclude(job, JobState.SUCCEEDED, "")
     elif not group.running and group.state == GroupState.RUNNING and not job.stopping:
         group.become(GroupState.PENDING)
     return _finish(job)
+
+
+def conclude(job: JobRun, verdict: JobState, message: str) -> list[Instruction]:
+    """The application master has said how the job ends: all else stops, and with the master's own end the job's.
+
+    Saying it twice changes nothing.
+    """
+    if job.stopping or terminal(job.state):
+        return []
+    _halt(job, verdict, message)
+    return [StopAll(keep=0), *_finish(job)]
+
+
+def join(job: JobRun, group: GroupRun) -> None:
+    """The application master asks for containers of one more kind."""
+    job.groups.append(group)
+    job.open_groups += 1
+    group.become(GroupState.PENDING)
 
 
 def kill(job: JobRun, message: str) -> list[Instruction]:
@@ -138,6 +187,11 @@ def resume_stop(job: JobRun) -> None:
     """A new leader's rebuild found the job ``KILLING``: nothing starts again, and it ends as it would have."""
     failed = any(group.failed for group in job.groups)
     _halt(job, JobState.FAILED if failed else JobState.KILLED, job.message)
+
+
+def resumed(job: JobRun) -> list[Instruction]:
+    """After ``resume_stop``: what follows if nothing lives any more, as nobody will say that something has ended."""
+    return _finish(job) if job.stopping and not terminal(job.state) else []
 
 
 def _halt(job: JobRun, verdict: JobState, message: str) -> None:
@@ -180,6 +234,8 @@ _WHY = {
     ContainerReason.DISCONNECTED: "was stopped by a node that was cut off",
     ContainerReason.DRAINED: "was stopped to empty its node",
     ContainerReason.PREEMPTED: "was stopped to make way",
+    ContainerReason.UNHEALTHY: "failed its health check too often",
+    ContainerReason.UNUSED: "was granted and not used in time",
 }
 
 

@@ -21,7 +21,7 @@ JOB: dict[J, frozenset[J]] = {
 
 GROUP: dict[G, frozenset[G]] = {
     G.WAITING: frozenset({G.PENDING, G.KILLED}),
-    G.PENDING: frozenset({G.RUNNING, G.KILLED, G.FAILED}),
+    G.PENDING: frozenset({G.RUNNING, G.SUCCEEDED, G.KILLED, G.FAILED}),
     G.RUNNING: frozenset({G.PENDING, G.SUCCEEDED, G.FAILED, G.KILLED}),
     G.SUCCEEDED: frozenset(),
     G.FAILED: frozenset(),

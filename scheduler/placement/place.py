@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scheduler.core.plan import Place, Reserve
-from scheduler.core.snapshot import Asks, Fill, Memo, Snapshot
+from scheduler.core.compiled import fixed
+from scheduler.core.plan import Ahead, Place, Reserve, Why
+from scheduler.core.snapshot import Asks, Backfill, Fill, Memo, Snapshot
+from scheduler.placement.backfill import backfill_in_order
 from scheduler.placement.board import (
     BINS,
     CURSOR,
@@ -28,6 +30,7 @@ from scheduler.placement.board import (
     Wants,
 )
 from scheduler.placement.prepare import line_up, list_racks, number_kinds, set_levels
+from scheduler.placement.promises import COUNT, Promises, promises, rules
 from scheduler.placement.reserve import reserve, still_held
 from scheduler.placement.serve import place_in_order, settle_missed
 
@@ -42,6 +45,7 @@ class PlacementPolicy:
     it let pass; 0: by time only. reserve_after_s: an ask that no node has room
     for (or a gang: as many as it would fill) holds one after this long, of at most reserve_max_node_share of the
     open nodes (0: never, else at least one), for at most reserve_max_s.
+    backfill_depth: asks of queues that backfill which are promised a start in one round at most.
     """
 
     fill: Fill = Fill.SPREAD
@@ -53,6 +57,7 @@ class PlacementPolicy:
     reserve_after_s: float = 10.0
     reserve_max_node_share: float = 0.05
     reserve_max_s: float = 600.0
+    backfill_depth: int = 100
 
 
 @dataclass(slots=True)
@@ -62,6 +67,7 @@ class Attempt:
     waited: (a,) float64 s. misses: (a,) int64. late_at: (a,) float64 s, when the
     first opportunity was let pass, infinite without one. kept: rows of the memo's
     reservations that are in force. queue_room: (q, r), user_room: (u, r) int64.
+    promises: where queues backfill.
     """
 
     snapshot: Snapshot
@@ -79,6 +85,7 @@ class Attempt:
     record: Record
     queue_room: np.ndarray
     user_room: np.ndarray
+    promises: Promises | None = None
 
     @property
     def free(self) -> np.ndarray:
@@ -100,6 +107,18 @@ class Attempt:
         """(a,) int32: the queue or user row whose maximum binds, or -1."""
         return self.wants.detail
 
+    @property
+    def ahead(self) -> Ahead | None:
+        """The starts that were promised, and whom they keep back."""
+        h = self.promises
+        if h is None:
+            return None
+        count = int(h.state[COUNT])
+        back = (self.wants.left > 0) & (self.wants.why == Why.RESERVED)
+        return Ahead(
+            h.ask[:count].astype(np.int32), h.start[:count].copy(), np.where(back, h.behind, -1).astype(np.int32)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -111,11 +130,6 @@ class Outcome:
     detail: np.ndarray
     reserve: Reserve
     memo: Memo
-
-
-def _fixed(values: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
-    """The array in the one form that kernels are compiled for; copied only if it is not in it."""
-    return np.require(values, dtype, ("C", "A", "W"))
 
 
 def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np.ndarray) -> Attempt:
@@ -133,12 +147,17 @@ def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np
         ground, wants, np.maximum(now - late_at, 0.0), misses, float(policy.node_wait_s), float(policy.rack_wait_s),
         int(policy.node_misses), int(policy.rack_misses),
     )  # fmt: skip
+    rule = rules(s)
+    beside = None
+    if rule is not None:
+        kind_count, batch = len(kinds.shape), len(record.ask)
+        beside = promises(s, rule, holders, kind_count, batch, policy.backfill_depth, now)
     return Attempt(
         s,
         memo,
         policy,
         now,
-        _fixed(now - s.asks.since, np.float64),
+        fixed(now - s.asks.since, np.float64),
         misses,
         late_at,
         kept,
@@ -149,6 +168,7 @@ def begin(s: Snapshot, memo: Memo, policy: PlacementPolicy, now: float, free: np
         record,
         s.queues.maximum - s.queues.used,
         s.users.maximum - s.users.used,
+        beside,
     )
 
 
@@ -160,15 +180,20 @@ def run(t: Attempt, order: np.ndarray, entity: np.ndarray, share_room: np.ndarra
     be given, not changed. overshoot: each entity may have one container more.
     """
     limits = Limits(
-        _fixed(t.snapshot.queues.parent, np.int64),
-        _fixed(entity, np.int64),
+        fixed(t.snapshot.queues.parent, np.int64),
+        fixed(entity, np.int64),
         t.queue_room,
         t.user_room,
         np.array(share_room, np.int64),
         np.ones(len(share_room), np.bool_),
     )
-    order = _fixed(order, np.int64)
-    return place_in_order(t.ground, limits, t.wants, t.kinds, t.pools, t.record, order, bool(overshoot))
+    order = fixed(order, np.int64)
+    if t.promises is None:
+        return place_in_order(t.ground, limits, t.wants, t.kinds, t.pools, t.record, order, bool(overshoot))
+    gate = np.full(len(share_room) + len(limits.parent), -1, np.int64)
+    return backfill_in_order(
+        t.ground, limits, t.wants, t.kinds, t.pools, t.record, t.promises, gate, order, bool(overshoot)
+    )
 
 
 def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Outcome:
@@ -193,11 +218,11 @@ def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Outcome:
 
 
 def _ground(s: Snapshot, free: np.ndarray, holders: np.ndarray, reserved: np.ndarray) -> Ground:
-    n, capacity = len(free), _fixed(s.nodes.capacity, np.int64)
+    n, capacity = len(free), fixed(s.nodes.capacity, np.int64)
     usable, holder = s.nodes.open.copy(), np.full(n, -1, np.int64)
     usable[reserved] = False
     holder[reserved] = holders
-    rack = _fixed(s.nodes.rack, np.int64)
+    rack = fixed(s.nodes.rack, np.int64)
     asked = [int(x.max()) for x in (rack, s.asks.near_rack) if len(x)]
     rack_from, rack_node = np.zeros(max(asked, default=-1) + 2, np.int64), np.empty(n, np.int64)
     list_racks(rack, rack_from, rack_node)
@@ -215,15 +240,15 @@ def _ground(s: Snapshot, free: np.ndarray, holders: np.ndarray, reserved: np.nda
         rack=rack,
         rack_from=rack_from,
         rack_node=rack_node,
-        shapes=_fixed(s.asks.shapes, np.int64),
-        masks=_fixed(s.asks.masks, np.bool_),
+        shapes=fixed(s.asks.shapes, np.int64),
+        masks=fixed(s.asks.masks, np.bool_),
     )
 
 
 def _wants(s: Snapshot, default: Fill) -> tuple[Wants, Kinds]:
     asks, a = s.asks, len(s.asks.key)
-    user = _fixed(s.jobs.user[asks.job], np.int64)
-    shape, mask, fill = _fixed(asks.shape, np.int64), _fixed(asks.mask, np.int64), _fixed(asks.fill, np.int8)
+    user = fixed(s.jobs.user[asks.job], np.int64)
+    shape, mask, fill = fixed(asks.shape, np.int64), fixed(asks.mask, np.int64), fixed(asks.fill, np.int8)
     kind, first = np.empty(a, np.int64), np.empty(a, np.int64)
     count = number_kinds(shape, mask, fill, int(default), len(asks.masks), kind, first)
     wants = Wants(
@@ -231,15 +256,15 @@ def _wants(s: Snapshot, default: Fill) -> tuple[Wants, Kinds]:
         kind=kind,
         shape=shape,
         mask=mask,
-        queue=_fixed(s.users.queue[user], np.int64),
+        queue=fixed(s.users.queue[user], np.int64),
         user=user,
-        gang=_fixed(asks.gang, np.bool_),
+        gang=fixed(asks.gang, np.bool_),
         level=np.empty(a, np.int8),
         holds=np.full(a, -1, np.int64),
-        near_from=_fixed(asks.near_from, np.int64),
-        near=_fixed(asks.near, np.int64),
-        near_rack_from=_fixed(asks.near_rack_from, np.int64),
-        near_rack=_fixed(asks.near_rack, np.int64),
+        near_from=fixed(asks.near_from, np.int64),
+        near=fixed(asks.near, np.int64),
+        near_rack_from=fixed(asks.near_rack_from, np.int64),
+        near_rack=fixed(asks.near_rack, np.int64),
         placed=np.zeros(a, np.int64),
         missed=np.zeros(a, np.bool_),
         why=np.zeros(a, np.int8),
@@ -252,7 +277,7 @@ def _wants(s: Snapshot, default: Fill) -> tuple[Wants, Kinds]:
 
 
 def _kinds(s: Snapshot, shape: np.ndarray, mask: np.ndarray, fill: np.ndarray) -> Kinds:
-    largest = s.nodes.capacity.max(axis=0, initial=1).astype(np.float64)
+    largest = np.array([amounts.max(initial=1) for amounts in s.nodes.capacity.T], np.float64)
     part = s.asks.shapes[shape] / largest
     total = part.sum(axis=1, keepdims=True)
     return Kinds(
@@ -314,7 +339,11 @@ def _reserve(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Reserve:
     if most <= 0 or not len(order):
         return Reserve()
     ask, node = np.empty(most, np.int32), np.empty(most, np.int32)
-    order, entity = _fixed(order, np.int64), _fixed(entity, np.int64)
+    order, entity = fixed(order, np.int64), fixed(entity, np.int64)
+    if t.promises is not None:  # who is promised a start holds no nodes, nor does anybody behind him
+        promised = np.zeros(len(t.snapshot.queues.parent), np.bool_)
+        promised[t.wants.queue[t.promises.ask[: t.promises.state[COUNT]]]] = True
+        order = order[~(promised[t.wants.queue[order]] & (t.promises.rule[order] != Backfill.NONE))]
     entities = int(entity.max()) + 1
     count = reserve(t.ground, t.wants, t.waited, order, entity, entities, float(p.reserve_after_s), most, ask, node)
     return Reserve(ask[:count], node[:count])

@@ -66,7 +66,7 @@ def place(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record, a: int, want: int)
     full = exhausted(p, kind)
     if w.gang[a]:
         own = _own_units(g, w, a, want)
-        if own < want and (full or not _whole_gang_fits(g, k, p, o, kind, want - own)):
+        if own < want and (full or not whole_gang_fits(g, k, p, o, kind, want - own)):
             return 0
         if own > 0:
             placed = _place_on_own(g, w, o, a, want)
@@ -78,7 +78,7 @@ def place(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record, a: int, want: int)
 
 
 @aside
-def _whole_gang_fits(g: Ground, k: Kinds, p: Pools, o: Record, kind: int, want: int) -> bool:
+def whole_gang_fits(g: Ground, k: Kinds, p: Pools, o: Record, kind: int, want: int) -> bool:
     if want >= k.gang_most[kind]:
         return False
     if units_in_pool(g, k, p, o.state, kind, want) == want:
@@ -221,22 +221,26 @@ def place_in_order(
     """One pass over asks: of each as many containers as all limits and the nodes allow. How many were placed."""
     before = o.state[PLACED]
     for x in range(len(order)):
-        a = order[x]
-        left, budget = w.left[a], len(o.ask) - o.state[PLACED]
-        if left <= 0:
-            continue
-        may, placed, least = min(allowed(limits, w, g.shapes, a, overshoot), budget), 0, 1
-        if w.gang[a]:
-            may, least = may if may == left else 0, left
-        if may > 0:
-            placed = place(g, w, k, p, o, a, may)
-        if placed > 0:
-            charge(limits, w, g.shapes, a, placed)
-            w.left[a] = left - placed
-            w.placed[a] += placed
-        w.why[a], w.detail[a] = 0, -1
-        if placed < may:
-            w.why[a] = why_no_node(g, w, k, p, o, a, least)
-        elif placed < left:
-            w.why[a], w.detail[a] = binding(limits, w, g.shapes, a, least, overshoot, budget - placed)
+        if w.left[order[x]] > 0:
+            serve(g, limits, w, k, p, o, order[x], overshoot)
     return int(o.state[PLACED] - before)
+
+
+@part
+def serve(g: Ground, limits: Limits, w: Wants, k: Kinds, p: Pools, o: Record, a: int, overshoot: bool) -> None:
+    """Of one ask as many containers as all limits and the nodes allow, and why the rest of them wait."""
+    left, budget = w.left[a], len(o.ask) - o.state[PLACED]
+    may, placed, least = min(allowed(limits, w, g.shapes, a, overshoot), budget), 0, 1
+    if w.gang[a]:
+        may, least = may if may == left else 0, left
+    if may > 0:
+        placed = place(g, w, k, p, o, a, may)
+    if placed > 0:
+        charge(limits, w, g.shapes, a, placed)
+        w.left[a] = left - placed
+        w.placed[a] += placed
+    w.why[a], w.detail[a] = 0, -1
+    if placed < may:
+        w.why[a] = why_no_node(g, w, k, p, o, a, least)
+    elif placed < left:
+        w.why[a], w.detail[a] = binding(limits, w, g.shapes, a, least, overshoot, budget - placed)

@@ -89,6 +89,7 @@ def _begin(
         held=held.astype(np.int32),
         warned=warned,
         ending=ending,
+        last=np.zeros(len(ending), np.bool_) if live.last is None else live.last,
         room=room,
         state=np.where(ending | live.spared, STAYS, MAY_GO).astype(np.int8),
         taken=np.zeros((1, room.shape[1]), np.int64),

@@ -10,7 +10,7 @@ from scheduler.preemption import claims
 from scheduler.preemption.ideal import Tree, children, fixed_queues, ideals, subtrees
 from scheduler.preemption.policy import PreemptionPolicy
 from scheduler.preemption.users import user_parts
-from scheduler.preemption.victims import CHOSEN, MAY_GO, Books, Claims, Field, choose
+from scheduler.preemption.victims import CHOSEN, COUNTS, MARKS, MAY_GO, NOBODY, REFUSED, Books, Claims, Field, choose
 
 
 @dataclass(slots=True)
@@ -25,6 +25,7 @@ class Round:
     held: np.ndarray
     warned: np.ndarray  # (c,) bool
     ending: np.ndarray  # (c,) bool
+    last: np.ndarray  # (c,) bool
     room: np.ndarray
     state: np.ndarray
     taken: np.ndarray
@@ -35,7 +36,7 @@ class Round:
 
 def capacity(s: Snapshot) -> np.ndarray:
     """(r,) float64: what there is to divide: what is held, and what open nodes have free."""
-    free = np.maximum(s.nodes.free[s.nodes.open], 0).sum(axis=0)
+    free = s.nodes.open @ np.maximum(s.nodes.free, 0)
     total: np.ndarray = (s.queues.used[0] + free).astype(np.float64)
     return total
 
@@ -47,10 +48,10 @@ def between_queues(r: Round) -> None:
     if not asking.any():
         return
     fixed = fixed_queues(queues.parent, queues.preemptable)
-    used, ideal = _ideals(r, asking, fixed)
+    used, sure, ideal = _ideals(r, asking, fixed)
     leaf = np.ones(len(used), np.bool_)
     leaf[queues.parent[1:]] = False
-    pays = (leaf & ~fixed)[:, None] & (used > queues.guaranteed * (1 + r.policy.dead_zone))
+    pays = (leaf & ~fixed)[:, None] & (used > sure * (1 + r.policy.dead_zone))
     books = Books(
         debt=np.where(pays, np.maximum(used - ideal, 0), 0) * r.policy.natural_termination,
         owed=np.where(leaf[:, None], np.maximum(ideal - used, 0), 0),
@@ -61,8 +62,8 @@ def between_queues(r: Round) -> None:
     found = _may_go(r, r.running.queue, books.debt)
     if len(asks) and len(found):
         asks, c = claims.grouped(s, asks, r.left, r.held, s.ask_queue[asks])
-        c.last[:] = len(found)
-        _choose(r, c, asks, books, r.running.queue, found[_cheapest_first(r.running, found)], False)
+        c.last[:] = np.count_nonzero(~r.last[found])
+        _choose(r, c, asks, books, r.running.queue, found[_cheapest_first(r, found)], False)
 
 
 def for_priority(r: Round) -> None:
@@ -74,7 +75,7 @@ def for_priority(r: Round) -> None:
     queue, priority = s.ask_queue[asks], s.jobs.priority[s.asks.job[asks]].astype(np.int64)
     highest = np.full(len(s.queues.parent), np.iinfo(np.int64).min)
     np.maximum.at(highest, queue, priority)
-    found = np.flatnonzero((r.state == MAY_GO) & (live.priority < highest[live.queue]))
+    found = np.flatnonzero((r.state == MAY_GO) & ~r.last & (live.priority < highest[live.queue]))
     if not len(found):
         return
     swap = r.why[asks] != Why.NO_ROOM  # it is its queue that has no room left: that must not grow
@@ -102,6 +103,7 @@ def between_users(r: Round) -> None:
     )
     asks = claims.heard(s, asking, books)
     found = _may_go(r, payer, books.debt)
+    found = found[~r.last[found]]
     if len(asks) and len(found):
         job = s.asks.job[asks]
         served = s.queues.ordering[s.ask_queue[asks]] == Ordering.PRIORITY
@@ -114,7 +116,7 @@ def between_users(r: Round) -> None:
 def _within_leaves(r: Round, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, found: np.ndarray) -> None:
     """Let each group look through the candidates of its own leaf."""
     live = r.running
-    order = found[_cheapest_first(live, found)]
+    order = found[_cheapest_first(r, found)]
     order = order[np.argsort(live.queue[order], kind="stable")]
     own = r.s.ask_queue[asks[c.groups[:-1]]]
     c.first[:] = np.searchsorted(live.queue[order], own, "left")
@@ -132,13 +134,14 @@ def _may_go(r: Round, payer: np.ndarray, debt: np.ndarray) -> np.ndarray:
     return np.flatnonzero((r.state == MAY_GO) & indebted[payer])
 
 
-def _cheapest_first(live: Running, found: np.ndarray) -> np.ndarray:
-    """The lowest priority, then the newest."""
-    return np.lexsort((-live.id[found], -live.started[found], live.priority[found]))
+def _cheapest_first(r: Round, found: np.ndarray) -> np.ndarray:
+    """The lowest priority, then the newest; application masters after all others."""
+    live = r.running
+    return np.lexsort((-live.id[found], -live.started[found], live.priority[found], r.last[found]))
 
 
-def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What queues use, once what ends soon has ended, and their ideals: (q, r) float64 each."""
+def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What queues use, once what ends soon has ended, what others give back to them, and their ideals: (q, r) each."""
     s, live, queues = r.s, r.running, r.s.queues
     shapes = s.asks.shapes[s.asks.shape]
     q = len(queues.parent)
@@ -148,9 +151,10 @@ def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray
     below = _sums(queues.parent[1:], used[1:], q)
     wanted = _sums(s.ask_queue[asking], r.left[asking, None] * shapes[asking], q)
     spared = _sums(live.queue[live.spared], live.shape[live.spared], q)
+    sure = _sure(r, used)
     tree = Tree(
         queues.parent,
-        queues.guaranteed.astype(np.float64),
+        sure,
         queues.maximum.astype(np.float64),
         np.maximum(used - below, 0.0),
         wanted,
@@ -161,7 +165,19 @@ def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray
         queues.lent,
     )
     lost = r.ending & ~s.nodes.open[live.node]  # what ends there frees nothing
-    return used, ideals(tree, used, capacity(s) - live.shape[lost].sum(axis=0))
+    return used, sure, ideals(tree, used, capacity(s) - live.shape[lost].sum(axis=0))
+
+
+def _sure(r: Round, used: np.ndarray) -> np.ndarray:
+    """What of each queue's amount others give back to it: (q, r) float64. used: (q, r)."""
+    queues = r.s.queues
+    if queues.settled:
+        sure = used.copy()
+        if queues.lent >= 0:
+            sure[queues.lent] = 0.0
+        return sure
+    owed = queues.guaranteed if queues.owed is None else queues.owed
+    return owed.astype(np.float64)
 
 
 def _parts(r: Round, asking: np.ndarray, payer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -184,17 +200,39 @@ def _sums(row: np.ndarray, amounts: np.ndarray, rows: int) -> np.ndarray:
 def _choose(
     r: Round, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, order: np.ndarray, intra: bool
 ) -> None:
-    """Serve the claims, and enter what was chosen for whom."""
+    """Serve the claims, and enter what was chosen for whom.
+
+    Application masters come last in ``order``. They are looked at once every
+    claim has had what is free and all that others make free, and not in a round
+    whose bound let one of those others stay: the next one asks again.
+    """
+    before, field = c.units.copy(), _field(r, c, payer, order)
+    choose(field, c, books)
+    if r.last[order].any() and not field.marks[REFUSED]:
+        c.last[:] = len(order)
+        choose(field, c, books)
+    chosen = field.state == CHOSEN
+    new, claim = order[chosen], field.claim[chosen]
+    r.state[new] = CHOSEN
+    r.owed_to[new] = r.s.ask_queue[asks[claim]]
+    r.intra[new] = intra
+    np.subtract.at(r.left, asks, before - c.units)
+
+
+def _field(r: Round, c: Claims, payer: np.ndarray, order: np.ndarray) -> Field:
+    """The candidates in this order, with nothing gathered."""
     live, size = r.running, len(order)
     n, k = r.room.shape
     warned, shape = r.warned[order], live.shape[order]
-    before = c.units.copy()
-    field = Field(
+    marks = np.zeros(MARKS, np.int64)
+    marks[COUNTS], marks[NOBODY] = r.taken.max() > 0, not warned.any()
+    return Field(
         node=live.node[order].astype(np.int64),
         payer=payer[order].astype(np.int64),
         priority=live.priority[order].astype(np.int64),
         shape=shape,
         warned=warned,
+        master=r.last[order],
         state=r.state[order],
         claim=np.full(size, -1, np.int64),
         room=r.room,
@@ -207,13 +245,6 @@ def _choose(
         following=np.full(size, -1, np.int64),
         pool=np.zeros((n, k), np.int64),
         log=np.zeros(size + int(c.units[c.gang].max(initial=0)), np.int64),
-        marks=np.array([0, r.taken.max() > 0, 0, not warned.any(), 0], np.int64),
+        marks=marks,
         some=np.zeros(size, np.int64),
     )
-    choose(field, c, books)
-    chosen = field.state == CHOSEN
-    new, claim = order[chosen], field.claim[chosen]
-    r.state[new] = CHOSEN
-    r.owed_to[new] = r.s.ask_queue[asks[claim]]
-    r.intra[new] = intra
-    np.subtract.at(r.left, asks, before - c.units)

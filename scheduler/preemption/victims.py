@@ -15,6 +15,7 @@ from scheduler.core.compiled import lean, part
 LITTLE = 1e-6  # of a resource unit: what rounding may cost
 MAY_GO, CHOSEN, STAYS = 0, 1, 2
 NO, ENTITLED, EXCEPTION = 0, 1, 2
+LOGGED, COUNTS, LATER, NOBODY, WANT, REFUSED, AGAIN, HOPELESS, MARKS = range(9)  # see Field.marks
 TAKE, GIVE = cast(int, np.int64(1)), cast(int, np.int64(-1))  # Numba would compile a literal by itself
 
 
@@ -65,10 +66,16 @@ class Field(NamedTuple):
     room: (n, r) int64, free now or soon. taken, total: (1, r), bound, least:
     (r,) int64, least of what any candidate holds. head, tail: (n,), following:
     (c,) int64, the lists of gathered candidates; pool: (n, r) int64 their
-    sums. log: (l,) int64 what was done for a gang. marks: (5,) int64, the
-    length of the log, whether anything has been taken so that the bound
-    counts, whether that is put off to the end of a gang (2: and is due), 1 if nobody is
-    warned, and how the present claim wants. some: (c,) int64 workspace.
+    sums. log: (l,) int64 what was done for a gang. some: (c,) int64 workspace.
+    master: (c,) bool, application masters, after all others.
+
+    marks: (MARKS,) int64. LOGGED: the length of the log. COUNTS: whether
+    anything has been taken, so that the bound counts. LATER: whether that is
+    put off to the end of a gang (2: and is due). NOBODY: whether nobody is
+    warned. WANT: how the present claim wants. REFUSED: whether the bound let
+    one stay that is no master; no master is taken from then on. AGAIN:
+    whether the present claim may take what the one before it passed over.
+    HOPELESS: whether an exception of the present group has found nothing, as no other will.
     """
 
     node: np.ndarray
@@ -76,6 +83,7 @@ class Field(NamedTuple):
     priority: np.ndarray
     shape: np.ndarray
     warned: np.ndarray
+    master: np.ndarray
     state: np.ndarray
     claim: np.ndarray
     room: np.ndarray
@@ -109,10 +117,10 @@ def _wants(c: Claims, b: Books, i: int) -> int:
 
 @part
 def _next(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
-    """The first claim from i on that wants something."""
+    """The first claim from i on that wants something and may find it."""
     while i < end:
-        f.marks[4] = _wants(c, b, i)
-        if f.marks[4] != NO:
+        f.marks[WANT] = _wants(c, b, i)
+        if f.marks[WANT] == ENTITLED or (f.marks[WANT] == EXCEPTION and f.marks[HOPELESS] == 0):
             break
         i += 1
     return i
@@ -128,11 +136,17 @@ def _owes(debt: np.ndarray, p: int, asked: np.ndarray, i: int, shape: np.ndarray
 
 
 @part
-def _bounded(taken: np.ndarray, bound: np.ndarray, shape: np.ndarray, x: int) -> bool:
-    """Whether taking container x too would be more than a round may take."""
+def _bounded(f: Field, x: int) -> bool:
+    """Whether candidate x has to stay: it is more than the round may still take, or a master after such a one."""
+    if f.marks[COUNTS] == 0:
+        return False
+    if f.master[x] and f.marks[REFUSED] == 1:
+        return True
     over = False
-    for k in range(len(bound)):
-        over = over or taken[0, k] + shape[x, k] > bound[k]
+    for k in range(len(f.bound)):
+        over = over or f.taken[0, k] + f.shape[x, k] > f.bound[k]
+    if over and not f.master[x]:
+        f.marks[REFUSED] = 1
     return over
 
 
@@ -217,10 +231,9 @@ def _gather(f: Field, c: Claims, b: Books, i: int, n: int) -> int:
     """Pay with the node's gathered candidates as long as their owners are in debt; how many, in ``some``."""
     m, x = 0, f.head[n]
     f.total[0] = 0
-    least = 1 if f.marks[4] == EXCEPTION else 0
+    least = 1 if f.marks[WANT] == EXCEPTION else 0
     while x >= 0:
-        bounded = f.marks[1] == 1 and _bounded(f.taken, f.bound, f.shape, x)
-        if not bounded and _pays(b, f.payer[x], c.row[i], c.shape, i, f.shape, x, least):
+        if _pays(b, f.payer[x], c.row[i], c.shape, i, f.shape, x, least) and not _bounded(f, x):
             f.some[m] = x
             m += 1
             _add(f.total, 0, f.shape, x, TAKE)
@@ -271,8 +284,8 @@ def _retreat(f: Field, b: Books, n: int, m: int) -> None:
 @part
 def _write(f: Field, entry: int) -> None:
     """Remember what was done for a gang: container ``entry`` taken, or one placed on node -1 - ``entry``."""
-    f.log[f.marks[0]] = entry
-    f.marks[0] += 1
+    f.log[f.marks[LOGGED]] = entry
+    f.marks[LOGGED] += 1
 
 
 @part
@@ -288,10 +301,10 @@ def _commit(f: Field, c: Claims, b: Books, i: int, n: int) -> bool:
     _serve(f, c, b, i, n, TAKE)
     if c.gang[i]:
         _write(f, -1 - n)
-    if f.marks[2] == 0:
-        f.marks[1] = 1
+    if f.marks[LATER] == 0:
+        f.marks[COUNTS] = 1
     else:
-        f.marks[2] = 2
+        f.marks[LATER] = 2
     return True
 
 
@@ -319,7 +332,7 @@ def _fill(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
 
 @part
 def _walk(f: Field, c: Claims, b: Books, i: int, end: int, g: int, turn: int) -> int:
-    """Serve claims of group g from its candidates (turn 0: those already warned); the first that is still in want."""
+    """Serve claims of group g from its candidates (turn 0: those already warned); the first still in want."""
     if c.row[i] >= 0 and not _any_owes(b.debt, c.shape, i):
         return i
     mask, below, swap = c.mask[i], c.below[i], c.swap[i]  # the same for all of the group
@@ -329,17 +342,20 @@ def _walk(f: Field, c: Claims, b: Books, i: int, end: int, g: int, turn: int) ->
             continue
         if (turn == 0 and not f.warned[x]) or (c.held[n] >= 0 and c.held[n] != c.holder[i]):
             continue
-        least = 1 if f.marks[4] == EXCEPTION else 0
+        least = 1 if f.marks[WANT] == EXCEPTION else 0
         if not _pays(b, f.payer[x], c.row[i], c.shape, i, f.shape, x, least):
             continue
-        if f.marks[1] == 1 and _bounded(f.taken, f.bound, f.shape, x):
+        if _bounded(f, x):
             continue
         _push(f, n, x)
         while _enough(f.room, n, f.pool, n, c.shape, i, swap) and _commit(f, c, b, i, n):
+            before = f.marks[WANT]
             i = _next(f, c, b, i, end)
-            if i >= end:
+            if before == EXCEPTION and f.marks[WANT] == ENTITLED:
+                f.marks[AGAIN] = 1
+            if i >= end or f.marks[AGAIN] == 1:
                 break
-        if i >= end:
+        if i >= end or f.marks[AGAIN] == 1:
             break
     for x in range(c.first[g], c.last[g]):
         if f.head[f.node[x]] >= 0:
@@ -360,9 +376,9 @@ def _whole(c: Claims, b: Books, i: int) -> bool:
 @part
 def _undo(f: Field, c: Claims, b: Books, i: int) -> None:
     """Take back all that was done for gang i."""
-    while f.marks[0] > 0:
-        f.marks[0] -= 1
-        entry = f.log[f.marks[0]]
+    while f.marks[LOGGED] > 0:
+        f.marks[LOGGED] -= 1
+        entry = f.log[f.marks[LOGGED]]
         if entry < 0:
             _serve(f, c, b, i, -1 - entry, GIVE)
             continue
@@ -378,26 +394,20 @@ def _full(f: Field) -> bool:
     full = False
     for k in range(f.taken.shape[1]):
         full = full or f.taken[0, k] + f.least[k] > f.bound[k]
-    return full and f.marks[1] == 1
+    return full and f.marks[COUNTS] == 1
 
 
 @part
 def _other(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
-    """The next claim of another row that may have better luck than claim i.
+    """The next claim that may have better luck than claim i.
 
-    All claims of a group meet the same candidates, but those of its own row
-    and, in an exception, those of rows that would starve.
+    All claims of a group meet the same candidates: those of a row that wants
+    something owe nothing of that. Only in an exception are those of rows that would starve passed over.
     """
-    row, exception, indebted = c.row[i], f.marks[4] == EXCEPTION, False
-    if row >= 0:
-        for k in range(b.debt.shape[1]):
-            indebted = indebted or b.debt[row, k] > LITTLE
-    if not exception and not indebted:
+    if f.marks[WANT] != EXCEPTION:
         return end
-    i = _next(f, c, b, i + 1, end)
-    while i < end and (c.row[i] == row or (exception and f.marks[4] == EXCEPTION)):
-        i = _next(f, c, b, i + 1, end)
-    return i
+    f.marks[HOPELESS] = 1
+    return _next(f, c, b, i + 1, end)
 
 
 @lean
@@ -409,20 +419,25 @@ def choose(f: Field, c: Claims, b: Books) -> None:
         if _full(f) or (gang and not _whole(c, b, begin)):
             continue
         starving = row >= 0 and b.starving[row]
-        f.marks[0] = 0
-        f.marks[2] = 1 if gang and f.marks[1] == 0 else 0
+        f.marks[LOGGED] = 0
+        f.marks[HOPELESS] = 0
+        f.marks[LATER] = 1 if gang and f.marks[COUNTS] == 0 else 0
         end = c.groups[g + 1]
         i = _next(f, c, b, begin, end)
         for turn in range(4):
             if i < end and turn % 2 == 0:
                 i = _fill(f, c, b, i, end)
-            if i < end and turn % 2 >= f.marks[3]:
+            f.marks[AGAIN] = 1
+            while i < end and turn % 2 >= f.marks[NOBODY] and f.marks[AGAIN] == 1:
+                f.marks[AGAIN] = 0
                 i = _walk(f, c, b, i, end, g, turn % 2)
+                if i < end and f.marks[AGAIN] == 1:  # what the exception left over is free
+                    i = _fill(f, c, b, i, end)
             if i < end and turn == 1:
                 i = _other(f, c, b, i, end)
         if gang and c.units[begin] > 0:
             _undo(f, c, b, begin)
             if row >= 0:
                 b.starving[row] = starving
-        elif f.marks[2] == 2:
-            f.marks[1] = 1
+        elif f.marks[LATER] == 2:
+            f.marks[COUNTS] = 1

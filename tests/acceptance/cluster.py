@@ -22,7 +22,8 @@ from client import Client
 from client.answers import Job
 from controlplane.embedded.home import Home
 from tests.acceptance.relay import Relay
-from tests.stack import Stack, wait_until
+from tests.homes import ready_made
+from tests.stack import Stack, overload, wait_until
 from tests.stores import ROOT
 from wire import keys
 from wire.ids import parse_container
@@ -65,18 +66,48 @@ def alive(pid: int) -> bool:
         return False
 
 
+def start_node(
+    folder: Path, url: str, join_token: str, name: str, prefix: tuple[str, ...] = (), **config: Any
+) -> "subprocess.Popen[bytes]":
+    """A node manager that knows the control plane's address and a join token, and nothing else; its log is ``log``."""
+    known = {"name": name, "control_plane": url, "join_token": join_token, "dir": str(folder / "node")}
+    settings = known | {"memory_mib": 1024, "vcores_milli": 2000} | config
+    (folder / "node.json").write_text(json.dumps(settings))
+    command = [*prefix, sys.executable, "-m", "nodemanager", "--config", str(folder / "node.json"), "--stop-containers"]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    with open(folder / "log", "w") as log:
+        return subprocess.Popen(command, env=environ, cwd=folder, stderr=log, stdout=log)
+
+
+@contextlib.contextmanager
+def running_node(
+    url: str, join_token: str, name: str, prefix: tuple[str, ...] = (), **config: Any
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """A node manager in a folder of its own, both gone afterwards; its log is printed where the test fails."""
+    folder = Path(tempfile.mkdtemp(prefix="hydra-node-"))
+    process = start_node(folder, url, join_token, name, prefix, **config)
+    try:
+        yield process
+    except BaseException:
+        print((folder / "log").read_text())
+        raise
+    finally:
+        process.terminate()
+        process.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class Cluster:
     """One sub-cluster, ``east``, with real nodes that reach it over relays. Use it in ``with``."""
 
     def __init__(self, home: Path, nodes: int = 3, environ: dict[str, str] | None = None, relayed: bool = True) -> None:
-        self.stack = Stack(home, sub_clusters=1, nodes=nodes)
+        self.stack = Stack(ready_made(home), sub_clusters=1, nodes=nodes)
         self.evidence = Path(tempfile.mkdtemp(prefix="hydra-evidence-"))
         self.evidence.chmod(0o1777)  # tasks run as their tenant's user
         self.acknowledged: set[int] = set()  # jobs whose submit was answered
         self.ended: dict[tuple[Any, ...], Any] = {}  # what had ended when the invariants were last checked
         self.relays: list[Relay] = []
         self.stack.environ |= {"HYDRA_CHECK_INVARIANTS": "1", "HYDRA_RATE_LOGIN": "1000/min"}
-        self.stack.home.create()
         self.stack.home.join_token("east")  # known before the start, so that it is good for further nodes
         if relayed:
             self._relay()
@@ -133,31 +164,13 @@ class Cluster:
     @contextlib.contextmanager
     def node(self, name: str, prefix: tuple[str, ...] = (), **config: Any) -> Iterator[str]:
         """A further node manager with a configuration of its own, gone for good afterwards; its name."""
-        folder = Path(tempfile.mkdtemp(prefix="hydra-node-"))
-        settings = {
-            "name": name,
-            "control_plane": self.stack.environ.get("HYDRA_PUBLIC_URL", self.stack.url),
-            "join_token": self.stack.home.join_token("east"),
-            "dir": str(folder / "node"),
-            "memory_mib": 1024,
-            "vcores_milli": 2000,
-        } | config
-        (folder / "node.json").write_text(json.dumps(settings))
-        command = [*prefix, sys.executable, "-m", "nodemanager", "--config", str(folder / "node.json")]
-        environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
-        with open(folder / "log", "w") as log:
-            process = subprocess.Popen([*command, "--stop-containers"], env=environ, cwd=folder, stderr=log, stdout=log)
+        url = self.stack.environ.get("HYDRA_PUBLIC_URL", self.stack.url)
         try:
-            wait_until(lambda: self._is_up(name), 20, f"{name} is up")
-            yield name
-        except BaseException:
-            print((folder / "log").read_text())
-            raise
+            with running_node(url, self.stack.home.join_token("east"), name, prefix, **config):
+                wait_until(lambda: self._is_up(name), 20, f"{name} is up")
+                yield name
         finally:
-            process.terminate()
-            process.wait(20)
             self.decommission(name)
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _is_up(self, name: str) -> bool:
         return bool(self.sql("SELECT 1 FROM statestore_node WHERE name = %s AND state = 1", name))
@@ -221,9 +234,12 @@ class Cluster:
         )
 
     def gate(self, name: str) -> str:
-        """A shell line that waits until ``open_gate`` is called with the same name; closed from now on."""
+        """A shell line that waits until ``open_gate`` is called with the same name; closed from now on.
+
+        It ends with the cluster too: tasks whose node was killed for good have nobody who would stop them.
+        """
         (self.evidence / name).unlink(missing_ok=True)
-        return f'while [ ! -e "$EVIDENCE/{name}" ]; do sleep 0.1; done; '
+        return f'while [ ! -e "$EVIDENCE/{name}" ]; do [ -d "$EVIDENCE" ] || exit 9; sleep 0.1; done; '
 
     def open_gate(self, name: str) -> None:
         (self.evidence / name).touch()
@@ -250,6 +266,10 @@ class Cluster:
         """The RM's last word to the screens; empty without one."""
         raw = self.redis.get(keys.summary(SUB_CLUSTER))
         return json.loads(raw) if raw else {}
+
+    def status(self, name: str) -> "bytes | None":
+        """The node's last report."""
+        return self.redis.get(keys.status(SUB_CLUSTER, self.node_id(name)))
 
     def leader(self) -> tuple[int, str]:
         """(epoch, holder) of a live lease; (0, "") when nobody leads."""
@@ -321,11 +341,13 @@ class Cluster:
             if process["state"] != "done":
                 wait_until(lambda name=process["name"]: self.stack.ready(name), 40, f"{process['name']} runs")
         self.led()
-        wait_until(self._nodes_up, 40, "every node is up")
+        try:
+            wait_until(lambda: {state for _, state in self._nodes()} == {NodeState.UP}, 40, "every node is up")
+        except AssertionError as e:
+            raise AssertionError(f"{e}; nodes and their states: {self._nodes()}") from None
 
-    def _nodes_up(self) -> bool:
-        rows = self.sql("SELECT state FROM statestore_node WHERE name LIKE 'east-%%' OR name LIKE 'hollow-%%'")
-        return bool(rows) and all(state == 1 for (state,) in rows)
+    def _nodes(self) -> list[tuple[Any, ...]]:
+        return self.sql("SELECT name, state FROM statestore_node WHERE name LIKE 'east-%%' OR name LIKE 'hollow-%%'")
 
 
 def seconds(since: float) -> float:
@@ -338,4 +360,5 @@ def within(limit_s: float, condition: Callable[[], Any], what: str, every_s: flo
     wait_until(condition, limit_s, what, every_s)
     took = seconds(began)
     print(f"measured: {what}: {took} s (limit {limit_s:g} s)")
+    assert took <= limit_s * overload(), f"{what}: only after {took} s (limit {limit_s:g} s)"
     return took

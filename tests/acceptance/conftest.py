@@ -9,7 +9,7 @@ from tests.acceptance.cluster import Cluster
 
 
 class Kept:
-    """The cluster of this session; replaced by a new one when a test has left it broken."""
+    """The cluster of these tests; replaced by a new one when a test has left it broken."""
 
     def __init__(self, make: Callable[[], Cluster]) -> None:
         self.make = make
@@ -33,7 +33,7 @@ class Kept:
             broken.__exit__(None, None, None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     held = Kept(lambda: Cluster(tmp_path_factory.mktemp("cluster") / "home"))
     yield held

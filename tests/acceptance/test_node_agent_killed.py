@@ -17,16 +17,17 @@ def came_up(cluster: Cluster, name: str) -> int:
 
 
 def killed(cluster: Cluster, name: str, pid: int) -> None:
-    """Kill -9 and wait until a new agent works."""
-    before = came_up(cluster, name)
+    """Kill -9 and wait until a new agent works and was heard: kill upon kill unheard would be one long silence."""
+    before, said = came_up(cluster, name), cluster.status(name)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: came_up(cluster, name) > before, 20, f"{name} works again")
+    wait_until(lambda: cluster.status(name) != said, 20, f"{name} has reported")
     wait_until(lambda: cluster.node_state(name) == 1, 20, f"{name} is up")
 
 
 def still(starts: list[Start], cluster: Cluster) -> None:
     """The same processes and no others."""
-    assert all(start.alive for start in starts)
+    assert all(start.alive for start in starts), cluster.sql("SELECT id, reason FROM statestore_container_history")
     known = {start.number for start in starts}
     assert [s for s in cluster.starts() if s.number in known] == starts, "something was started again"
 

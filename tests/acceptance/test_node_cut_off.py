@@ -1,10 +1,10 @@
 """A node whose network is gone, and what happens when it comes back with everything still running."""
 
-import json
 import time
 
 from tests.acceptance.cluster import Cluster, seconds, within
-from tests.stack import wait_until
+from tests.stack import overload, wait_until
+from wire import status
 from wire.states import ContainerReason, ContainerState, NodeState
 
 GRACE_S = 1
@@ -27,7 +27,7 @@ def test_a_cut_off_node_is_lost_once_and_its_work_placed_again(cluster: Cluster)
         within(10, lambda: cluster.node_state(victim) == NodeState.LOST, "from the cut to LOST")
         cluster.started(job, 5 + len(moved), 15)
         print(f"measured: from the cut to the replaced work running: {seconds(began)} s (limit 15 s)")
-        assert seconds(began) <= 15
+        assert seconds(began) <= 15 * overload()
         again = cluster.starts(job)[5:]
         assert {s.index for s in again} == moved
         assert victim not in {s.node for s in again}
@@ -81,7 +81,8 @@ def test_a_node_that_returns_with_replaced_containers_publishes_nothing(cluster:
         assert by_index[1].alive
     within(2 * HEARTBEAT_S + GRACE_S + 5, lambda: cluster.node_state(victim) == NodeState.UP, "back to UP")
     within(2 * HEARTBEAT_S + GRACE_S, lambda: not by_index[1].alive, "from its return to the stale container's death")
-    wait_until(lambda: " 409 " in _why(cluster, victim), 20, "its late output was refused")
+    old = {start.number for start in starts}  # the late output is refused, or given up because the attempt is to stop
+    wait_until(lambda: not old & told(cluster, victim), 20, "it has nothing left of the old attempts")
     outputs = {o.index: o for o in cluster.tenant.outputs(job.id)}
     assert sorted(outputs) == [0, 1]
     rows = cluster.sql("SELECT task_index, container_id FROM statestore_taskoutput WHERE job_id = %s", job.id)
@@ -91,7 +92,6 @@ def test_a_node_that_returns_with_replaced_containers_publishes_nothing(cluster:
         assert target.read_text() == "2\n"
 
 
-def _why(cluster: Cluster, node: str) -> str:
-    """The reasons this node's log gives for outputs it could not store."""
-    lines = [line for line in cluster.stack.log(node).splitlines() if "outputs could not be stored" in line]
-    return " ".join(f" {json.loads(line).get('why', '')} " if line.startswith("{") else f" {line} " for line in lines)
+def told(cluster: Cluster, node: str) -> set[int]:
+    """The containers that this node's last report speaks of."""
+    return {c.container_id for c in status.decode(cluster.status(node) or b"").containers}

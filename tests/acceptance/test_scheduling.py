@@ -30,9 +30,9 @@ def push(cluster: Cluster, **changes: Any) -> None:
     """Put a policy in force at the RM."""
     document = {"queues": QUEUES, "components": COMPONENTS} | changes
     code = (
-        "import json; from controlplane.policy import documents;"
+        "import json; from controlplane.policy import versions;"
         "from controlplane.statestore.actions.audit import SYSTEM;"
-        f"print(documents.publish(SYSTEM, json.loads({json.dumps(json.dumps(document))}), 'a test', force=True).pk)"
+        f"print(versions.publish(SYSTEM, json.loads({json.dumps(json.dumps(document))}), 'a test', force=True).pk)"
     )
     version = int(cluster.stack.manage("shell", "-c", code).stdout.split()[-1])
     wait_until(lambda: cluster.summary().get("policy_version") == version, 10, f"the RM runs policy {version}")
@@ -140,7 +140,7 @@ def test_what_a_queue_is_owed_is_taken_back_after_a_warning(fleet: Cluster):
     told = wait_until(
         lambda: [e for e in fleet.tenant.events(borrower.id) if e.kind == "preemption"], 15, "the owner is warned"
     )
-    assert "root.prod" in told[0].message and "2 s" in told[0].message
+    assert "owed to others" in told[0].message and "2 s" in told[0].message
     room = "make room for its queue"
     wait_until(lambda: room in (reason(fleet, owed)["estimate"] or {}).get("text", ""), 5, "the other one hears of it")
     fleet.settled(owed, 60)

@@ -1,7 +1,8 @@
-"""Where the system's chromium is and how it is started."""
+"""Where the system's chromium is, how it is started, and how somebody signs in with it."""
 
 import os
 import shutil
+from typing import Any
 
 ARGUMENTS = [
     "--disable-gpu",
@@ -14,6 +15,20 @@ ARGUMENTS = [
 
 
 def chromium() -> str | None:
-    """Path of the system's chromium, or of the one HYDRA_CHROMIUM names; ``None`` without one."""
-    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
-    return os.environ.get("HYDRA_CHROMIUM") or next((path for path in found if path), None)
+    """Path of the system's chromium, or of the one HYDRA_CHROMIUM names; ``None`` without one.
+
+    The headless shell comes first: it draws no window of its own, which is a third of a whole chromium's work.
+    """
+    named = os.environ.get("HYDRA_CHROMIUM", "")
+    names = (named, "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    found = (shutil.which(name) for name in names if name)
+    return next((path for path in found if path), None)
+
+
+def sign_in(page: Any, name: str, password: str) -> None:
+    """Sign in on a Playwright page, and wait for the first page of those who are."""
+    page.goto("/login")
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Password", exact=True).fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Overview").wait_for()

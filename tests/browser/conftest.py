@@ -5,20 +5,21 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from tests.browser.chromium import ARGUMENTS, chromium
-from tests.stack import Stack
+from tests.browser.chromium import ARGUMENTS, chromium, sign_in
+from tests.homes import ready_made
+from tests.stack import Stack, wait_until
 
-WAIT_MS = 20_000
+WAIT_MS = 40_000
 expect.set_options(timeout=WAIT_MS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     path = chromium()
     if path is None:
@@ -28,11 +29,18 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """One stack for all browser tests; asked for after the browser, so that nothing starts in vain."""
-    with Stack(tmp_path_factory.mktemp("site") / "home") as running:
+    often = {"HYDRA_RATE_LOGIN": "1000/min"}  # each test signs in anew
+    with Stack(ready_made(tmp_path_factory.mktemp("site") / "home"), environ=often) as running:
+        wait_until(lambda: all_up(running), 120, "every node is up", 0.5)
         yield running
+
+
+def all_up(site: Stack) -> bool:
+    up = [node for node in site.client("operator").nodes() if node.state == "UP"]
+    return len(up) == site.sub_clusters * site.nodes
 
 
 @pytest.fixture
@@ -55,11 +63,3 @@ def signed_in(page: Page, site: Stack) -> Page:
     """The tab, signed in as the tenant, at the overview."""
     sign_in(page, "tenant", site.home.secrets()["tenant_password"])
     return page
-
-
-def sign_in(page: Page, name: str, password: str) -> None:
-    page.goto("/login")
-    page.get_by_label("User name").fill(name)
-    page.get_by_label("Password", exact=True).fill(password)
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("heading", name="Overview").wait_for()

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from client import Client  # noqa: E402 - the project's folder comes first
 from tests.browser.chromium import ARGUMENTS, chromium  # noqa: E402
+from tests.browser.registry import Entry, pages  # noqa: E402
 
 SIZES = {"desk": (1280, 820), "phone": (390, 844)}
 FIT = """for i in $(seq 12); do
@@ -66,15 +67,25 @@ def submit(client: Client) -> tuple[int, int]:
     return done, busy
 
 
-def sign_in(page: Page, url: str, password: str) -> None:
+def sign_in(page: Page, url: str, role: str, password: str) -> None:
     page.goto(f"{url}/login")
-    page.get_by_label("User name").fill("tenant")
+    page.get_by_label("User name").fill(role)
     page.get_by_label("Password", exact=True).fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("heading", name="Overview").wait_for()
 
 
-def take(browser: Browser, url: str, password: str, pages: dict[str, str], out: Path) -> None:
+def addresses(role: str, entries: list[Entry], done: int, busy: int) -> dict[str, str]:
+    """Name of the picture -> address: every page of the registry, and what lies below some of them."""
+    found = {entry.to.strip("/").replace("/", "-") or "overview": entry.to for entry in entries if entry.shown_to(role)}
+    if role == "tenant":
+        jobs = {"job": f"/jobs/{busy}", "result": f"/jobs/{done}?tab=files", "events": f"/jobs/{done}?tab=events"}
+        return found | jobs
+    found["policy-simulations"] = "/policy/simulations"
+    return found | {"admin-accounts": "/admin/accounts", "admin-joining": "/admin/joining"}
+
+
+def take(browser: Browser, url: str, role: str, password: str, shown: dict[str, str], out: Path) -> None:
     for scheme in ("light", "dark"):
         for size, (width, height) in SIZES.items():
             context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
@@ -82,12 +93,16 @@ def take(browser: Browser, url: str, password: str, pages: dict[str, str], out: 
             page.goto(f"{url}/login")
             page.get_by_role("button", name="Sign in").wait_for()
             page.screenshot(path=out / f"login-{scheme}-{size}.png")
-            sign_in(page, url, password)
-            for name, path in pages.items():
+            sign_in(page, url, role, password)
+            for name, path in shown.items():
                 page.goto(url + path)
-                page.get_by_role("heading", level=1).wait_for()
+                page.get_by_role("heading", level=1).first.wait_for()
                 page.wait_for_timeout(1500)  # a picture of live data: let the first snapshots arrive
-                page.screenshot(path=out / f"{name}-{scheme}-{size}.png")
+                page.screenshot(path=out / f"{name}-{role}-{scheme}-{size}.png")
+            page.keyboard.press("Control+k")
+            page.get_by_role("combobox", name="Find").fill("jo")
+            page.wait_for_timeout(800)
+            page.screenshot(path=out / f"palette-{role}-{scheme}-{size}.png")
             context.close()
 
 
@@ -98,22 +113,16 @@ def main() -> None:
     words.add_argument("--out", type=Path, required=True)
     given = words.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    password = json.loads((given.home / "secrets.json").read_text())["tenant_password"]
+    secrets = json.loads((given.home / "secrets.json").read_text())
     with Client(given.url) as anonymous:
-        token = anonymous.login("tenant", password).token
+        token = anonymous.login("tenant", secrets["tenant_password"]).token
     with Client(given.url, token) as client:
         done, busy = submit(client)
-    pages = {
-        "overview": "/",
-        "jobs": "/jobs",
-        "job": f"/jobs/{busy}",
-        "result": f"/jobs/{done}?tab=files",
-        "events": f"/jobs/{done}?tab=events",
-        "submit": "/submit",
-    }
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
-        take(browser, given.url, password, pages, given.out)
+        for role in ("tenant", "operator"):
+            shown = addresses(role, pages(), done, busy)
+            take(browser, given.url, role, secrets[f"{role}_password"], shown, given.out)
         browser.close()
 
 

@@ -1,15 +1,19 @@
-"""The committed bundle is what its sources make, and small enough to load at once."""
+"""The committed bundle and API types are what their sources make, and the first load is small."""
 
 import gzip
 import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-FRONTEND = Path(__file__).resolve().parents[2] / "frontend"
+from tests.stores import ROOT, bare_environment
+
+FRONTEND = ROOT / "frontend"
+TYPES = Path("src/api/schema.d.ts")
 DIST = FRONTEND / "dist"
 INITIAL_MAX_BYTES = 200_000  # gzip, everything the first page needs
 
@@ -23,17 +27,39 @@ def files(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def test_the_bundle_equals_a_rebuild(tmp_path: Path) -> None:
+def run(*command: str, cwd: Path) -> None:
+    done = subprocess.run(
+        command, cwd=cwd, env=bare_environment(), capture_output=True, text=True, timeout=280, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the front end without what was made from it, with its packages as the lock file names them."""
     if shutil.which("npm") is None:
-        pytest.skip("no Node.js here: the committed bundle is not compared with its sources")
-    copy = tmp_path / "frontend"
+        pytest.skip("no Node.js here: what is committed is not compared with its sources")
+    copy = tmp_path_factory.mktemp("sources") / "frontend"
     shutil.copytree(FRONTEND, copy, ignore=shutil.ignore_patterns("node_modules", "dist"))
-    for command in (["npm", "ci", "--ignore-scripts"], ["npm", "run", "build"]):
-        done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=280, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    rebuilt, committed = files(copy / "dist"), files(DIST)
+    run("npm", "ci", "--ignore-scripts", cwd=copy)
+    return copy
+
+
+def test_the_bundle_equals_a_rebuild(sources: Path) -> None:
+    run("npm", "run", "build", cwd=sources)
+    rebuilt, committed = files(sources / "dist"), files(DIST)
     assert sorted(rebuilt) == sorted(committed), "run `npm run build` in frontend/ and commit frontend/dist"
     assert [name for name in rebuilt if rebuilt[name] != committed[name]] == []
+
+
+def test_the_types_equal_what_the_api_says(sources: Path) -> None:
+    run(sys.executable, "manage.py", "spectacular", "--file", str(sources / "schema.json"), cwd=ROOT)
+    (sources / TYPES).unlink()
+    run("npm", "run", "api-types", cwd=sources)
+    fresh = (sources / TYPES).read_text()
+    (sources / TYPES).write_bytes((FRONTEND / TYPES).read_bytes())
+    remedy = "run `python manage.py spectacular --file frontend/schema.json`, then `npm run api-types` in frontend/"
+    assert fresh == (FRONTEND / TYPES).read_text(), remedy
 
 
 def test_packed_files_match_the_ones_beside_them() -> None:

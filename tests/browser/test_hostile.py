@@ -2,11 +2,43 @@
 
 import psycopg
 from playwright.sync_api import Page, expect
+from psycopg.types.json import Jsonb
 
 from tests.stack import Stack
 
 ATTACK = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>document.title='owned'</script>"
+
+
+TABS = ("tasks", "attempts", "attempts&shape=table", "usage", "files", "events", "spec")
+LIMIT = {"limit": ATTACK, "text": ATTACK, "asked": {ATTACK: 1}, "available": {}, "queue": ATTACK}
+REASON = {
+    "code": ATTACK,
+    "text": ATTACK,
+    "waiting": 1,
+    "asked": {},
+    "limits": [LIMIT],
+    "position": None,
+    "estimate": {"earliest_s": None, "latest_s": None, "text": ATTACK},
+    "change": {"what": "wait", "text": ATTACK},
+    "at": None,
+}
+POISON = (
+    ("UPDATE statestore_taskgroup SET name = %s, state = 1, reason = %s WHERE job_id = %s", (ATTACK, Jsonb(REASON))),
+    ("UPDATE statestore_jobevent SET kind = '<b>x</b>', message = %s WHERE job_id = %s", (ATTACK,)),
+    ("UPDATE statestore_taskoutput SET name = '<b>x</b>', path = %s WHERE job_id = %s", (ATTACK,)),
+    (
+        "UPDATE statestore_job SET queue = %s, spec = jsonb_set(spec, '{name}', %s) WHERE id = %s",
+        (ATTACK, Jsonb(ATTACK)),
+    ),
+)
+
+
+def poison(site: Stack, job: int) -> None:
+    """The same, in every text of the job that a page could show: groups, reasons, events, files, its specification."""
+    with psycopg.connect(site.database_url()) as store:
+        for sql, values in POISON:
+            store.execute(sql, (*values, job))
 
 
 def rename(site: Stack, job: int) -> None:
@@ -38,6 +70,31 @@ def test_hostile_names_are_shown_as_text(signed_in: Page, site: Stack) -> None:
     expect(signed_in.get_by_role("link", name=ATTACK).first).to_be_visible()
     assert signed_in.locator("img[src=x]").count() == 0
     assert signed_in.title() == "Hydra"  # the dialog listener of ``page`` has seen no alert either
+
+
+def test_hostile_texts_are_text_on_every_part_of_a_job(signed_in: Page, site: Stack) -> None:
+    group = {
+        "name": "a",
+        "count": 2,
+        "shell": True,
+        "command": "echo x > out.txt",
+        "outputs": [{"name": "out", "path": "out.txt"}],
+        "resources": {"memory_mib": 64, "vcores_milli": 100},
+    }
+    job = site.client().submit({"name": "meek", "queue": "root.default", "tags": ["x"], "groups": [group]})
+    site.client().wait(job.id)
+    rename(site, job.id)
+    poison(site, job.id)
+    view = site.client().save_view(ATTACK, "state=ended&tag=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+    submit = f"/submit?from={job.id}"
+    for place in (*(f"/jobs/{job.id}?tab={tab}" for tab in TABS), "/jobs", submit, f"{submit}&view=text"):
+        signed_in.goto(place)
+        shown = signed_in.get_by_text(ATTACK).or_(signed_in.locator(f"[value='{ATTACK}'], textarea"))
+        expect(shown.first).to_be_attached()
+        assert signed_in.locator("img[src=x]").count() == 0, place
+    signed_in.goto("/jobs")
+    signed_in.get_by_role("link", name=ATTACK).first.wait_for()
+    site.client().delete_view(view.id)
 
 
 def test_the_policy_refuses_inline_scripts(signed_in: Page) -> None:

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
-from tests.browser.conftest import sign_in
+from tests.browser.chromium import sign_in
 from tests.stack import Stack
 
 GROUP = {"name": "a", "count": 1, "command": ["true"], "resources": {"memory_mib": 64, "vcores_milli": 100}}

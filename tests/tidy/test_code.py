@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("wire", "scheduler", "simulator", "controlplane", "nodemanager", "client", "examples", "benchmarks", "tests")
+FOLDERS = (
+    "wire", "scheduler", "simulator", "controlplane", "nodemanager", "client", "hydra", "examples", "benchmarks",
+    "tests",
+)  # fmt: skip
 FUNCTION_LINES_MAX = 50
 FILE_LINES_MAX = 500
 CLOCK_AND_IO = {

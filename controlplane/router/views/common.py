@@ -1,5 +1,6 @@
 """What every view does the same way: who acts, pages, bodies, documentation."""
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.errors import FieldError, Forbidden, Invalid, NotFound
 from controlplane.statestore.models import Job
 from controlplane.statestore.queries import jobs as jobs_query
+from controlplane.statestore.queries.moments import read_moment
 from controlplane.statestore.queries.paging import PAGE_SIZE, PAGE_SIZE_MAX, Cursor, Page, decode
 
 B = TypeVar("B", bound=BaseModel)
@@ -111,6 +113,22 @@ def text(request: Request, name: str) -> str | None:
     if value is not None and ("\0" in value or len(value) > 255):
         raise _wrong(name, "is not a short text", "use at most 255 characters and no NUL")
     return value
+
+
+def moment_parameter(name: str, description: str) -> OpenApiParameter:
+    """A documented time in the query string; ``moment`` reads it."""
+    return OpenApiParameter(name, {"type": "string", "format": "date-time", "maxLength": 40}, description=description)
+
+
+def moment(request: Request, name: str) -> dt.datetime | None:
+    """A time from the query string, UTC where it names no zone; ``None`` when absent."""
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    found = read_moment(text)
+    if found is None:
+        raise _wrong(name, f"{text[:40]!r} is not a time", "write it like 2030-01-31T12:00:00Z")
+    return found
 
 
 def _wrong(name: str, message: str, remedy: str) -> Invalid:

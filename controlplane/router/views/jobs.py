@@ -13,8 +13,8 @@ from controlplane.router.jobspec import JobSpec
 from controlplane.statestore.actions import jobs as actions
 from controlplane.statestore.actions.errors import FieldError, Invalid
 from controlplane.statestore.actions.jobs import MAX_BULK, Once
-from controlplane.statestore.models import TaskGroup
-from controlplane.statestore.queries import containers, jobs, outputs, reasons, tasks
+from controlplane.statestore.models import Job, TaskGroup
+from controlplane.statestore.queries import containers, jobs, outputs, reasons, tasks, veil
 from wire.states import TaskState
 
 from .common import (
@@ -27,6 +27,8 @@ from .common import (
     changeable_job,
     choice,
     job_of,
+    moment,
+    moment_parameter,
     paged,
     require,
     text,
@@ -76,22 +78,28 @@ class Jobs(View):
             text_parameter("owner"),
             text_parameter("tag"),
             text_parameter("name", "The beginning of the name"),
-            OpenApiParameter("kind", str, enum=["batch", "service"]),
+            OpenApiParameter("kind", str, enum=Job.Kind.values),
+            moment_parameter("since", "Submitted then or later"),
+            moment_parameter("until", "Submitted before then"),
+            OpenApiParameter("order", str, enum=list(jobs.ORDERS)),
             *PAGING,
         ],
         responses=answers({200: shapes.JobPage}),
     )
     def get(self, request: Request) -> Response:
-        """The jobs you may see, newest first."""
+        """The jobs you may see, newest first unless ``order`` says otherwise."""
         where = jobs.JobFilter(
             states=choice(request, "state", jobs.STATES),
             queue=text(request, "queue"),
             owner=text(request, "owner"),
             tag=text(request, "tag"),
             name=text(request, "name"),
-            kind=choice(request, "kind", {"batch": "batch", "service": "service"}),
+            kind=choice(request, "kind", dict(zip(Job.Kind.values, Job.Kind.values, strict=True))),
+            since=moment(request, "since"),
+            until=moment(request, "until"),
         )
-        return paged(request, 1, lambda at, size: jobs.list_page(account(request), where, at, size))
+        oldest = bool(choice(request, "order", jobs.ORDERS))
+        return paged(request, 1, lambda at, size: jobs.list_page(account(request), where, at, size, oldest))
 
     @extend_schema(
         operation_id="jobs_submit",
@@ -147,7 +155,9 @@ class JobExplain(View):
         found = jobs.detail(account(request), job_id)
         if found is None:
             job_of(request, job_id)
-        return Response(None if found is None else reasons.explanation(found))
+        return Response(
+            None if found is None else veil.explanation(account(request), reasons.explanation(found), found["queue"])
+        )
 
 
 class JobKill(View):

@@ -11,6 +11,7 @@ from controlplane.statestore.models import MaintenanceWindow, Node, SubCluster
 from controlplane.statestore.queries import federation, nodelife
 
 from .common import View, account, actor, answers, body, integer, number_parameter, require, whole
+from .subclusters import reach_of_queues
 
 NODE = answers({200: shapes.NodeInfo}, 409, 415)
 DEADLINE = number_parameter("deadline_s", 0, nodeshapes.MONTH_S, "From now; without it nothing is stopped")
@@ -55,7 +56,7 @@ class NodeDrain(View):
         """What a drain would do now. Operators and viewers."""
         require("cluster.view_all", request)
         limit = integer(request, "deadline_s", -1, 0, nodeshapes.MONTH_S)
-        return Response(nodelife.drain_preview(node_of(node_id), None if limit < 0 else limit))
+        return Response(nodelife.drain_preview(node_of(node_id), None if limit < 0 else limit, reach_of_queues()))
 
     @extend_schema(operation_id="nodes_drain", request=nodeshapes.DrainRequest, responses=NODE)
     def post(self, request: Request, node_id: int) -> Response:
@@ -95,7 +96,7 @@ class Maintenance(View):
         wanted = body(request, nodeshapes.MaintenanceRequest)
         sub_cluster = SubCluster.objects.filter(name=wanted.sub_cluster).first()
         if sub_cluster is None:
-            raise NotFound("there is no such sub-cluster")
+            raise NotFound(f"there is no sub-cluster {wanted.sub_cluster[:64]!r}; GET /api/v1/sub-clusters lists them")
         new = maintenance.NewWindow(**wanted.model_dump(exclude={"sub_cluster"}))
         row = maintenance.add(actor(request), sub_cluster, new)
         return Response(nodelife.maintenance_json(row, nodelife.nodes_of([sub_cluster.pk])), status=201)

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.accounts.models import QueueAccess, User
-from controlplane.policy import documents
-from controlplane.router import cluster, shapes
+from controlplane.policy import changes, documents, listing
+from controlplane.router import cluster, policyshapes, shapes
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
 from controlplane.statestore.queries import policy
@@ -42,7 +42,7 @@ USER = OpenApiParameter(
 PATH = text_parameter("path", "The queue's path, such as root.prod", OpenApiParameter.PATH)
 
 
-def _parent(request: Request, named: int | None) -> int | None:
+def parent_of(request: Request, named: int | None) -> int | None:
     """The version a document was made from, as the header or the body says."""
     tag = request.headers.get("If-Match")
     if tag is None or tag == "*":
@@ -54,7 +54,7 @@ def _parent(request: Request, named: int | None) -> int | None:
     return int(found[1])
 
 
-def _tagged(found: dict[str, Any], status: int = 200) -> Response:
+def tagged(found: dict[str, Any], status: int = 200) -> Response:
     return Response(found, status=status, headers={"ETag": f'"{found["version"]}"'})
 
 
@@ -69,25 +69,36 @@ class Policy(View):
         require("cluster.operate", request)
         found = policy.version(integer(request, "version", 0, 1, 2**63 - 1) or None)
         if found is None:
-            raise NotFound("there is no such policy version")
-        return _tagged(found)
+            raise NotFound("there is no such policy version; GET /api/v1/policy/versions lists them")
+        return tagged(found)
 
     @extend_schema(
         operation_id="policy_publish",
         parameters=[MATCH],
         request=shapes.PolicyRequest,
-        responses=answers({201: shapes.PolicyDetail}, 409, 412, 415),
+        responses=answers(
+            {200: shapes.PolicyDetail, 201: shapes.PolicyDetail, 202: policyshapes.ProposalDetail}, 409, 412, 415
+        ),
     )
     def post(self, request: Request) -> Response:
-        """Put a document in force everywhere, as a new version. Operators only."""
+        """Put a document in force everywhere, as a new version. Operators only.
+
+        200: the version in force says all of it already. 202: the policy in force wants another operator's approval.
+        """
         require("cluster.operate", request)
         asked = body(request, shapes.PolicyRequest)
-        parent = _parent(request, asked.parent)
-        new = documents.publish(actor(request), asked.document, asked.message, parent=parent, force=asked.force)
-        cluster.forget()
-        found = policy.version(new.pk)
-        assert found is not None
-        return _tagged(found, 201)
+        parent = parent_of(request, asked.parent)
+        return outcome(changes.push(actor(request), asked.document, asked.message, parent=parent, force=asked.force))
+
+
+def outcome(found: changes.Outcome) -> Response:
+    """201 with the new version, 200 with the one that said all this before, or 202 with the proposal."""
+    if found.proposal:
+        return Response(listing.proposal(found.proposal.pk), status=202)
+    cluster.forget()
+    version = policy.version(found.version)
+    assert version is not None
+    return tagged(version, 201 if found.changed else 200)
 
 
 class PolicyVersions(View):
@@ -148,6 +159,8 @@ class QueueRights(View):
     def delete(self, request: Request, path: str) -> Response:
         """Take back what was granted to an account. Operators only."""
         require("cluster.operate", request)
+        if "\0" in path:
+            raise NotFound("there is no such queue")
         accounts.withdraw_queue(actor(request), _user(text(request, "user") or ""), path)
         return Response(status=204)
 

@@ -1,6 +1,5 @@
 """Whether this process and its stores work, and its numbers for a monitor."""
 
-import time
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -13,10 +12,11 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import metrics, shapes
+from controlplane.router import clustermetrics, componentshapes, metrics, shapes
 from controlplane.statestore import bus
+from controlplane.statestore.queries import components
 
-from .common import View, answers, require
+from .common import View, account, answers, require, whole
 
 
 class Healthz(View):
@@ -60,9 +60,15 @@ class PlainText(BaseRenderer):
 class Metrics(View):
     @extend_schema(operation_id="metrics", responses=answers({}) | {(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request) -> HttpResponse:
-        """This web process's numbers in Prometheus' text format. Operators and viewers."""
+        """This web process's numbers and the cluster's in Prometheus' text format. Operators and viewers."""
         require("cluster.view_all", request)
-        return HttpResponse(generate_latest(metrics.REGISTRY), content_type=CONTENT_TYPE_LATEST)
+        text = generate_latest(metrics.REGISTRY) + generate_latest(clustermetrics.COLLECTOR)
+        return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
 
 
-STARTED_AT = time.time()
+class Components(View):
+    @extend_schema(operation_id="components", responses=answers({200: componentshapes.ComponentList}))
+    def get(self, request: Request) -> Response:
+        """Every part of the system, whether it does its duty, and what to do where not. Operators and viewers."""
+        require("cluster.view_all", request)
+        return whole(components.read(account(request)))

@@ -1,16 +1,21 @@
 """Create accounts, change their roles and passwords, grant queues."""
 
+import datetime as dt
+
 from django.contrib.auth import get_user_model
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 from knox.models import AuthToken
 
-from controlplane.accounts.models import QueueAccess, Role, User
+from controlplane.accounts.models import QueueAccess, Role, TokenNote, User
 
 from .audit import Actor, record
-from .errors import FieldError, Invalid
+from .errors import Conflict, FieldError, Forbidden, Invalid, NotFound
+
+NAMED_TOKENS_MAX = 50
 
 
 def create(actor: Actor, username: str, password: str, role: Role = Role.TENANT) -> User:
@@ -19,33 +24,99 @@ def create(actor: Actor, username: str, password: str, role: Role = Role.TENANT)
     user = model(username=username, role=role)
     try:
         user.username = model.normalize_username(username)
-        validate_password(password, user)
-        user.set_password(password)
+        _give_password(user, password)
         user.full_clean()
     except ValidationError as error:
-        found = [FieldError("account", message, "choose another one") for message in error.messages]
-        raise Invalid("the account cannot be created", found) from None
+        raise Invalid("the account cannot be created", _problems(error)) from None
     with transaction.atomic():
         user.save()
         record(actor, "account.create", f"account/{user.pk}", after={"username": username, "role": str(role)})
     return user
 
 
-def set_role(actor: Actor, user: User, role: Role) -> None:
+def _problems(error: ValidationError) -> list[FieldError]:
+    """Django's messages by field; a password's have none."""
+    found = error.message_dict if hasattr(error, "error_dict") else {"password": error.messages}
+    return [
+        FieldError(name if name in {"username", "password"} else "account", message, "choose another one")
+        for name, messages in found.items()
+        for message in messages
+    ]
+
+
+def set_password(actor: Actor, user: User, password: str) -> None:
+    """Another password; ``Invalid`` when it is too weak. Ends the account's tokens and sessions."""
+    try:
+        _give_password(user, password)
+    except ValidationError as error:
+        found = [FieldError("password", message, "choose another one") for message in error.messages]
+        raise Invalid("the password cannot be taken", found) from None
     with transaction.atomic():
+        user.save(update_fields=["password"])
+        AuthToken.objects.filter(user=user).delete()
+        record(actor, "account.password", f"account/{user.pk}")
+
+
+def _give_password(user: User, password: str) -> None:
+    validate_password(password, user)
+    user.set_password(password)
+
+
+def set_role(actor: Actor, user: User, role: Role) -> None:
+    """Another role. ``Conflict`` for the last operator, ``Forbidden`` for one's own account."""
+    _not_oneself(actor, user, "role")
+    with transaction.atomic():
+        if role != Role.OPERATOR:
+            _another_operator(user)
         record(actor, "account.role", f"account/{user.pk}", before={"role": user.role}, after={"role": str(role)})
         user.role = role
         user.save(update_fields=["role"])
 
 
 def set_active(actor: Actor, user: User, active: bool) -> None:
-    """Close or reopen an account; closing ends its tokens."""
+    """Close or reopen an account; closing ends its tokens and sessions for good. Guarded like ``set_role``."""
+    _not_oneself(actor, user, "account")
     with transaction.atomic():
+        if not active:
+            _another_operator(user)
+            _end_all(user)
         user.is_active = active
         user.save(update_fields=["is_active"])
-        if not active:
-            AuthToken.objects.filter(user=user).delete()
         record(actor, "account.active", f"account/{user.pk}", after={"active": active})
+
+
+def sign_out(actor: Actor, user: User) -> int:
+    """End every session and token of the account; how many tokens. Its password stays."""
+    with transaction.atomic():
+        ended = _end_all(user)
+        record(actor, "account.sign-out", f"account/{user.pk}", after={"tokens": ended})
+    return ended
+
+
+def _end_all(user: User) -> int:
+    User.objects.filter(pk=user.pk).update(sign_outs=F("sign_outs") + 1)
+    user.refresh_from_db(fields=["sign_outs"])
+    ended = AuthToken.objects.filter(user=user).count()
+    AuthToken.objects.filter(user=user).delete()
+    return ended
+
+
+def _not_oneself(actor: Actor, user: User, what: str) -> None:
+    """Nobody changes what they may do themselves, upwards or by a slip."""
+    if actor.user_id == user.pk:
+        raise Forbidden(f"nobody changes their own {what}; ask another operator")
+
+
+def _another_operator(user: User) -> None:
+    """``Conflict`` when this is the only open operator. The rows stay locked, so that two cannot close each other."""
+    operators = list(
+        User.objects.select_for_update()
+        .filter(role=Role.OPERATOR, is_active=True)
+        .order_by("pk")
+        .values_list("pk", flat=True)
+    )
+    if operators == [user.pk]:
+        raise Conflict(f"{user.username} is the last operator; make another account an operator first")
 
 
 def grant_queue(actor: Actor, user: User, queue: str, level: QueueAccess.Level) -> None:
@@ -56,15 +127,51 @@ def grant_queue(actor: Actor, user: User, queue: str, level: QueueAccess.Level) 
 
 
 def withdraw_queue(actor: Actor, user: User, queue: str) -> None:
+    """The queue may be gone from the policy; raises ``NotFound`` when nothing was granted there."""
     with transaction.atomic():
-        QueueAccess.objects.filter(user=user, queue=queue).delete()
+        gone, _ = QueueAccess.objects.filter(user=user, queue=queue).delete()
+        if not gone:
+            raise NotFound(f"{user.username} was granted nothing in {queue[:64]!r} itself")
         record(actor, "account.withdraw", f"account/{user.pk}", before={"queue": queue})
 
 
-def new_token(actor: Actor, user: User) -> tuple[AuthToken, str]:
-    """A token for programs, stored hashed; its text is returned once. The account's expired ones go."""
+def new_token(actor: Actor, user: User, name: str = "", valid_s: int | None = None) -> tuple[AuthToken, str]:
+    """A token for programs, stored hashed; its text is returned once. The account's expired ones go.
+
+    name: what it is for; without one it is that of a log-in. valid_s: without it, as long as a log-in's.
+    """
     with transaction.atomic():
         AuthToken.objects.filter(user=user, expiry__lt=timezone.now()).delete()
-        row, token = AuthToken.objects.create(user)
-        record(actor, "account.token", f"account/{user.pk}")
+        if name:
+            _room_for_token(user, name)
+        row, token = AuthToken.objects.create(user, **({} if valid_s is None else {"expiry": dt.timedelta(0, valid_s)}))
+        TokenNote.objects.create(token=row, name=name)
+        record(actor, "account.token", f"account/{user.pk}", after={"name": name, "key": row.token_key})
     return row, token
+
+
+def _room_for_token(user: User, name: str) -> None:
+    User.objects.select_for_update().get(pk=user.pk)  # one at a time, so that no two take a name
+    names = list(TokenNote.objects.filter(token__user=user).exclude(name="").values_list("name", flat=True))
+    if name in names:
+        raise Conflict(f"there is a token called {name} already; revoke it, or choose another name")
+    if len(names) >= NAMED_TOKENS_MAX:
+        raise Conflict(f"an account has at most {NAMED_TOKENS_MAX} tokens with a name; revoke one that is not used")
+
+
+def revoke_token(actor: Actor, user: User, key: str) -> None:
+    """End the account's token whose text begins with ``key``; ``NotFound`` without one."""
+    with transaction.atomic():
+        found = AuthToken.objects.filter(user=user, token_key=key)
+        if not found.exists():
+            raise NotFound("there is no such token of yours; it may have expired")
+        found.delete()
+        record(actor, "account.token-revoke", f"account/{user.pk}", before={"key": key})
+
+
+def change_password(actor: Actor, user: User, current: str, password: str) -> None:
+    """By its owner, who knows the present one. Ends all tokens and sessions of the account."""
+    if not user.check_password(current):
+        wrong = FieldError("current", "is not the present password", "give it as it is now; an operator can reset it")
+        raise Invalid("the password cannot be taken", [wrong])
+    set_password(actor, user, password)

@@ -1,7 +1,7 @@
-"""Submit, kill and reprioritise jobs.
+"""Submit, kill, reprioritise and move jobs.
 
 A submit is one statement however many jobs it carries: jobs, task groups,
-intents and the audit row go in together, so that one job costs one round trip
+intents, why each got its home, and the audit row go in together, so that one job costs one round trip
 and a thousand cost little more. From then on the home RM alone writes the
 rows; everything later is asked of it with an ``Intent``.
 """
@@ -16,11 +16,11 @@ from django.db import IntegrityError, connection, transaction
 
 from controlplane import events
 from controlplane.statestore import bus
-from controlplane.statestore.models import IdempotencyKey, Intent, Job
+from controlplane.statestore.models import AuditEntry, IdempotencyKey, Intent, Job
 from wire.states import ExecutionType, GroupState, JobState, terminal
 
-from .audit import Actor, record
-from .errors import Conflict, Invalid
+from .audit import Actor
+from .errors import Conflict, Invalid, Unavailable
 
 MAX_BULK = 1000
 
@@ -38,7 +38,7 @@ class NewGroup:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A validated submission with its home chosen. ``spec`` and ``tags`` are JSON texts."""
+    """A validated submission with its home chosen. ``spec`` and ``tags`` are JSON texts; ``routed``: why that home."""
 
     name: str
     kind: str
@@ -49,6 +49,7 @@ class NewJob:
     home_id: int
     groups: tuple[NewGroup, ...]
     retry_of: int | None = None  # the ended job it repeats
+    routed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,16 @@ class Once:
 Respond = Callable[[list[int], dt.datetime], dict[str, Any]]
 
 # The rows travel as JSON texts: arrays of a thousand specs would be quoted element by element in Python.
+# All go in or none: locking the homes meets a decommission that is under way, and sees what it left.
 _INSERT = """
-WITH new AS MATERIALIZED (
+WITH home AS MATERIALIZED (
+    SELECT id FROM statestore_subcluster WHERE id = ANY(%(homes)s) AND state <> 'decommissioned' FOR KEY SHARE
+), new AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
       FROM json_to_recordset(%(jobs)s::json)
            AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, home smallint,
-                retry_of bigint)
+                retry_of bigint, routed text)
+     WHERE (SELECT count(*) FROM home) = cardinality(%(homes)s)
 ), job AS (
     INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, home_id, submitted_at, state,
                                 message, epoch, retry_of_id)
@@ -84,12 +89,15 @@ WITH new AS MATERIALIZED (
 ), intent AS (
     INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)
     SELECT home, 'submit', id, '{}'::jsonb, now() FROM new ORDER BY ord
+), event AS (
+    INSERT INTO statestore_jobevent (job_id, at, kind, message)
+    SELECT id, now(), 'routed', routed FROM new WHERE routed <> '' ORDER BY ord
 ), audit AS (
     INSERT INTO statestore_auditentry (at, actor_id, action, target, after, address)
     SELECT now(), %(owner)s, 'job.submit',
            CASE WHEN count(*) = 1 THEN 'job/' || min(id) ELSE 'job/' || min(id) || '..' || max(id) END,
            jsonb_build_object('jobs', count(*)), %(address)s::inet
-      FROM new
+      FROM new HAVING count(*) > 0
 )
 SELECT id, now() FROM new ORDER BY ord
 """
@@ -108,10 +116,12 @@ def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
             "priority": job.priority,
             "home": job.home_id,
             "retry_of": job.retry_of,
+            "routed": job.routed,
         }
         rows.append(f'{json.dumps(head)[:-1]}, "tags": {job.tags}, "spec": {job.spec}}}')
         groups += [_group_row(ord_, no, group) for no, group in enumerate(job.groups)]
     return {
+        "homes": sorted({job.home_id for job in jobs}),
         "owner": actor.user_id,
         "address": actor.address,
         "submitted": int(JobState.SUBMITTED),
@@ -138,15 +148,17 @@ def _insert(actor: Actor, jobs: Sequence[NewJob]) -> tuple[list[int], dt.datetim
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, _values(actor, jobs))
         rows = cursor.fetchall()
+    if jobs and not rows:
+        raise Unavailable("the sub-cluster chosen for this has just left; submit it again", retry_after_s=1)
     homes = {j.home_id for j in jobs}
     ids = [row[0] for row in rows]
-    transaction.on_commit(lambda: _tell(homes, ids))
+    transaction.on_commit(lambda: _tell(homes, dict.fromkeys(ids, actor.user_id)))
     return ids, rows[0][1]
 
 
-def _tell(homes: set[int], ids: Sequence[int]) -> None:
+def _tell(homes: set[int], owners: dict[int, int]) -> None:
     bus.wake(homes)
-    events.job_changed(ids)
+    events.job_changed(owners)
 
 
 def earlier_answer(user_id: int, once: Once) -> dict[str, Any] | None:
@@ -181,22 +193,56 @@ def submit(actor: Actor, jobs: Sequence[NewJob], respond: Respond, once: Once | 
         return first
 
 
-def _ask(actor: Actor, job: Job, kind: Intent.Kind, payload: dict[str, Any], before: Any = None) -> None:
-    with transaction.atomic():
-        record(actor, f"job.{kind.value}", f"job/{job.pk}", before=before, after=payload or None)
-        Intent.objects.create(sub_cluster_id=job.home_id, kind=kind, job_id=job.pk, payload=payload)
-        transaction.on_commit(lambda: _tell({job.home_id}, [job.pk]))
-
-
 def kill(actor: Actor, job: Job, message: str) -> None:
     """Ask the home RM to stop the job; asking twice changes nothing."""
-    if terminal(job.state):
-        raise Conflict(f"job {job.pk} has ended already: {JobState(job.state).name}")
-    _ask(actor, job, Intent.Kind.KILL, {"message": message})
+    change(actor, [Change(job, Intent.Kind.KILL, {"message": message})])
 
 
 def set_priority(actor: Actor, job: Job, priority: int) -> None:
     """Ask the home RM to move the job within its queue."""
-    if terminal(job.state):
-        raise Conflict(f"job {job.pk} has ended already: {JobState(job.state).name}")
-    _ask(actor, job, Intent.Kind.PRIORITY, {"priority": priority}, before={"priority": job.priority})
+    change(actor, [Change(job, Intent.Kind.PRIORITY, {"priority": priority}, {"priority": job.priority})])
+
+
+def move(actor: Actor, job: Job, queue: str) -> None:
+    """Ask the home RM to put the job into another queue. Only it knows whether there is room for one job more."""
+    change(actor, [Change(job, Intent.Kind.MOVE, {"queue": queue}, {"queue": job.queue})])
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become of one job. ``payload``: of the intent; ``before``: what it changes."""
+
+    job: Job
+    kind: Intent.Kind
+    payload: dict[str, Any]
+    before: dict[str, Any] | None = None
+
+
+def refusal(job: Job) -> str:
+    """Why nothing of the job can be changed any more, or nothing."""
+    return f"job {job.pk} has ended already: {JobState(job.state).name}" if terminal(job.state) else ""
+
+
+def change(actor: Actor, changes: Sequence[Change]) -> None:
+    """Ask the homes of these jobs for changes, all in one transaction of two statements."""
+    for each in changes:
+        if why := refusal(each.job):
+            raise Conflict(why)
+    with transaction.atomic():
+        AuditEntry.objects.bulk_create(
+            AuditEntry(
+                actor_id=actor.user_id,
+                action=f"job.{each.kind.value}",
+                target=f"job/{each.job.pk}",
+                before=each.before,
+                after=each.payload or None,
+                address=actor.address,
+            )
+            for each in changes
+        )
+        Intent.objects.bulk_create(
+            Intent(sub_cluster_id=each.job.home_id, kind=each.kind, job_id=each.job.pk, payload=each.payload)
+            for each in changes
+        )
+        owners = {each.job.pk: each.job.owner_id for each in changes}
+        transaction.on_commit(lambda: _tell({each.job.home_id for each in changes}, owners))

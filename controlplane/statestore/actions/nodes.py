@@ -229,20 +229,11 @@ def session(node: Node, sub_cluster: SubCluster, credential: str = "") -> Sessio
     )
 
 
-def revoke(actor: Actor, node: Node) -> None:
-    """End the node's credential, over HTTP and in Redis. Its connections to Redis are cut at once."""
-    with transaction.atomic():
-        NodeCredential.objects.filter(node=node, revoked_at=None).update(revoked_at=timezone.now())
-        Intent.objects.create(
-            sub_cluster_id=node.sub_cluster_id, kind=Intent.Kind.NODE, node_id=node.pk, payload={"revoked": True}
-        )
-        record(actor, "node.revoke", f"node/{node.pk}")
-        transaction.on_commit(lambda: _after_change(node.sub_cluster_id))
-    _remove_redis_user(node.pk)
-
-
 def decommission(actor: Actor, node: Node) -> None:
-    """Take the node out for good, now: its credential ends, and what runs there is lost and starts again elsewhere."""
+    """Take the node out for good, now: its credential ends, and what runs there is lost and starts again elsewhere.
+
+    Its connections to Redis are cut at once.
+    """
     with transaction.atomic():
         Node.objects.filter(pk=node.pk).update(duty=Node.Duty.DECOMMISSIONED)
         NodeCredential.objects.filter(node=node, revoked_at=None).update(revoked_at=timezone.now())

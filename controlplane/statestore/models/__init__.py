@@ -4,11 +4,19 @@ from .admission import AdmissionCount, AdmissionHead, AdmissionLedger
 from .artifacts import Artifact, ArtifactOwner, LogChunk, TaskOutput
 from .audit import AuditEntry, IdempotencyKey, UsageHour
 from .containers import Container, ContainerHistory, Round
-from .federation import JoinToken, Lease, MaintenanceWindow, Node, NodeCredential, SubCluster
-from .jobs import Ask, Intent, Job, JobEvent, Task, TaskGroup
+from .endpoints import Endpoint
+from .federation import JoinToken, Lease, MaintenanceWindow, Node, NodeCredential, SubCluster, SubClusterToken
+from .jobs import Ask, Intent, Job, JobEvent, Report, Task, TaskGroup
+from .masters import Master, MasterAsk, MasterEvent, MasterLaunch
+from .policychanges import PolicyOverride, PolicyProposal
 from .queues import PolicyVersion, Queue, QueueGrant
+from .rollouts import Acknowledgement, Rollout
+from .savedviews import SavedView
+from .shares import DutyLease, LoadRow, ShareAssignment, Starvation
+from .simulations import Simulation
 
 __all__ = [
+    "Acknowledgement",
     "AdmissionCount",
     "AdmissionHead",
     "AdmissionLedger",
@@ -18,21 +26,37 @@ __all__ = [
     "AuditEntry",
     "Container",
     "ContainerHistory",
+    "DutyLease",
+    "Endpoint",
     "IdempotencyKey",
     "Intent",
     "Job",
     "JobEvent",
     "JoinToken",
     "Lease",
+    "LoadRow",
     "LogChunk",
     "MaintenanceWindow",
+    "Master",
+    "MasterAsk",
+    "MasterEvent",
+    "MasterLaunch",
     "Node",
     "NodeCredential",
+    "PolicyOverride",
+    "PolicyProposal",
     "PolicyVersion",
     "Queue",
     "QueueGrant",
+    "Report",
+    "Rollout",
     "Round",
+    "SavedView",
+    "ShareAssignment",
+    "Simulation",
+    "Starvation",
     "SubCluster",
+    "SubClusterToken",
     "Task",
     "TaskGroup",
     "TaskOutput",

@@ -7,11 +7,13 @@ class AdmissionCount(models.Model):
     """Jobs of one sub-cluster that are admitted and have not ended; only where there is a limit.
 
     Writer: the sub-cluster's RM, always the absolute number. ``owner`` 0
-    counts the queue with all below it; otherwise that user in a leaf.
+    counts the queue with all below it; otherwise that user in a leaf. With
+    gang admission control also amounts: ``queue`` is then ``<path>#<partition>``,
+    ``owner`` -1 - r for the r-th resource, and ``running`` its units.
     """
 
     pk = models.CompositePrimaryKey("queue", "owner", "sub_cluster")
-    queue = models.CharField(max_length=255)
+    queue = models.CharField(max_length=320)
     owner = models.BigIntegerField(default=0)
     sub_cluster = models.ForeignKey("statestore.SubCluster", on_delete=models.CASCADE)
     running = models.BigIntegerField()
@@ -21,7 +23,7 @@ class AdmissionCount(models.Model):
 class AdmissionHead(models.Model):
     """The row that claims on a queue lock, in order of their paths, so that they come one after the other."""
 
-    queue = models.CharField(max_length=255, primary_key=True)
+    queue = models.CharField(max_length=320, primary_key=True)
 
 
 class AdmissionLedger(models.Model):

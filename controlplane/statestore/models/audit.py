@@ -47,3 +47,6 @@ class UsageHour(models.Model):
     memory_mib_s = models.BigIntegerField(default=0)
     vcores_milli_s = models.BigIntegerField(default=0)
     gpu_s = models.BigIntegerField(default=0)
+
+    class Meta:
+        indexes = [models.Index(fields=["owner_id", "hour"], name="usage_by_owner")]

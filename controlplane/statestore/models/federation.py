@@ -7,20 +7,47 @@ from wire.states import NodeState
 
 
 class SubCluster(models.Model):
-    """A set of nodes with one RM. Writer: web (operators)."""
+    """A set of nodes with one RM. Writer: web, through ``actions.subclusters`` (operators), and the GPG (lost or not).
+
+    What leads from state to state is in ``statestore/lifeline.py``. ``deadline``
+    is a drain's: what still runs here then is stopped; null: never.
+    """
 
     class State(models.TextChoices):
+        JOINING = "joining", "Registered; no RM has led it yet, or it has no node"
         RUNNING = "running", "Running"
-        DRAINING = "draining", "Draining: the Router sends it nothing new"
-        DECOMMISSIONED = "decommissioned", "Decommissioned"
+        DRAINING = "draining", "Is being emptied: nothing new is sent here"
+        LOST = "lost", "Its RM and its nodes are silent; its jobs have new homes"
+        DECOMMISSIONED = "decommissioned", "Has left for good"
 
     id = models.SmallAutoField(primary_key=True)
     name = models.SlugField(max_length=63, unique=True)
     state = models.CharField(max_length=16, choices=State.choices, default=State.RUNNING)
+    state_message = models.CharField(max_length=255, blank=True)
+    state_at = models.DateTimeField(null=True)  # null: since it was made
+    state_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    deadline = models.DateTimeField(null=True)
+    lost_from = models.CharField(max_length=16, blank=True)  # the state it was lost in, and returns to
+    # Whose component policies hold here while that version is rolled out in stages; null: those of the one in force.
+    components_version = models.ForeignKey("statestore.PolicyVersion", on_delete=models.PROTECT, null=True)
+    components_at = models.DateTimeField(null=True)  # since when
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return self.name
+
+
+class SubClusterToken(models.Model):
+    """Leave to register one new sub-cluster, stored hashed. Writer: web; ``used_at`` with the registration."""
+
+    sha256 = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=63, blank=True)  # the only name it registers; empty: any
+    note = models.CharField(max_length=255, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+    sub_cluster = models.ForeignKey(SubCluster, on_delete=models.SET_NULL, null=True)  # that it registered
 
 
 class Lease(models.Model):
@@ -31,6 +58,9 @@ class Lease(models.Model):
     holder = models.CharField(max_length=128, blank=True)
     backend_pid = models.IntegerField(default=0)  # the holder's database session, ended by a successor
     expires_at = models.DateTimeField(null=True)
+    # Since when it has been seen without a holder, and when last; a watch with a gap begins anew. Writer: ``rehoming``.
+    silent_since = models.DateTimeField(null=True)
+    silent_seen = models.DateTimeField(null=True)
     next_seq = models.BigIntegerField(default=1)  # of the transition log; moved inside the round's transaction
 
 

@@ -1,6 +1,7 @@
 """Jobs, their task groups and tasks, their asks, and what web wants of an RM."""
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from wire.states import ExecutionType, GroupState, JobState, TaskState
@@ -16,11 +17,12 @@ class Job(models.Model):
     class Kind(models.TextChoices):
         BATCH = "batch", "Batch"
         SERVICE = "service", "Service"
+        APPLICATION = "application", "Application, with a master of its own"
 
     name = models.CharField(max_length=128)
-    kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.BATCH)
+    kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.BATCH)
     queue = models.CharField(max_length=255)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs", db_index=False)
     priority = models.SmallIntegerField(default=0)
     tags = models.JSONField(default=list)
     spec = models.JSONField()  # the submission, validated and with defaults filled in
@@ -36,11 +38,27 @@ class Job(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["owner", "-id"], name="job_by_owner"),
-            models.Index(fields=["queue", "-id"], name="job_by_queue"),
-            models.Index(fields=["state", "-id"], name="job_by_state"),
+            # What the job list filters by is in each of these, see queries.joblist.
+            models.Index(fields=["owner", "-id"], include=["queue", "state", "kind"], name="job_by_owner"),
+            models.Index(fields=["queue", "-id"], include=["owner", "state", "kind"], name="job_by_queue"),
+            models.Index(fields=["state", "-id"], include=["kind"], name="job_by_state"),
             models.Index(fields=["home"], condition=models.Q(state__lt=JobState.SUCCEEDED), name="job_live_by_home"),
             models.Index(fields=["finished_at"], name="job_by_end"),
+            models.Index(fields=["submitted_at"], name="job_by_submission"),
+            models.Index(fields=["kind", "-id"], include=["state"], name="job_by_kind"),
+            models.Index(
+                fields=["name"],
+                include=["id", "owner", "queue", "state", "kind"],
+                opclasses=["varchar_pattern_ops"],
+                name="job_by_name",
+            ),
+            GinIndex(
+                fields=["tags"],
+                opclasses=["jsonb_path_ops"],
+                fastupdate=False,
+                condition=~models.Q(tags=[]),
+                name="job_by_tag",
+            ),
         ]
 
 
@@ -66,6 +84,7 @@ class TaskGroup(models.Model):
     failed = models.IntegerField(default=0)
     killed = models.IntegerField(default=0)
     retried = models.IntegerField(default=0)  # attempts that ended and were tried again
+    granted = models.BigIntegerField(null=True)  # of a master's ask: containers that its master was told of
     reason = models.JSONField(null=True)  # why it waits, with numbers; null when nothing waits
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -95,31 +114,66 @@ class Task(models.Model):
 
 
 class Ask(models.Model):
-    """Demand of one task group towards one sub-cluster.
+    """Demand of one task group that its home has handed to another sub-cluster.
 
-    ``target`` is absolute: how many containers the session wants there in all
-    over the ask's life, so that a repeated message changes nothing. Writer: the
-    session (job master); ``acknowledged`` is written by the sub-cluster's RM.
+    ``work`` lists the tasks at positions ``base`` to ``target``
+    (``scheduler.lifecycle.guest``); those before ``taken`` were started there.
+    To take demand back the home lowers ``wish`` and waits until ``target`` has
+    followed. Writer: the home RM; ``taken``, ``acknowledged``, ``reason`` and
+    a lower ``target`` are written by the sub-cluster's RM.
     """
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, db_index=False)
     group_no = models.SmallIntegerField()
     sub_cluster = models.ForeignKey("statestore.SubCluster", on_delete=models.CASCADE)
+    base = models.BigIntegerField(default=0)
     target = models.BigIntegerField()
+    taken = models.BigIntegerField(default=0)
+    wish = models.BigIntegerField()
+    work = models.BinaryField()
+    halt = models.BooleanField(default=False)  # stop what was started, too
     version = models.IntegerField(default=1)
     acknowledged = models.IntegerField(default=0)  # the version the RM works from
+    since = models.DateTimeField()  # when demand was last handed over
+    reason = models.JSONField(null=True)  # why what is left waits there, with numbers
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "group_no", "sub_cluster"], name="one_ask_each")]
+        indexes = [
+            models.Index(
+                fields=["sub_cluster"], condition=models.Q(version__gt=models.F("acknowledged")), name="ask_unread"
+            )
+        ]
+
+
+class Report(models.Model):
+    """What became of tasks that a job's home had handed to another sub-cluster.
+
+    Either ``events`` (``controlplane.rm.reports.EVENT`` records) and what the
+    job's application master is to be ``told`` (``masterevents.Told``), or the
+    target to which an ask was lowered. Writer: the sub-cluster's RM in the
+    round that did it; the home deletes it in the round that takes it in.
+    """
+
+    home = models.ForeignKey("statestore.SubCluster", on_delete=models.CASCADE, related_name="+")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, db_index=False)
+    sub_cluster = models.ForeignKey("statestore.SubCluster", on_delete=models.CASCADE, related_name="+", db_index=False)
+    group_no = models.SmallIntegerField(null=True)
+    target = models.BigIntegerField(null=True)
+    events = models.BinaryField(default=b"")
+    told = models.JSONField(null=True)
 
 
 class JobEvent(models.Model):
-    """Something worth telling the job's owner that its rows do not say. Writer: the home RM."""
+    """Something worth telling the job's owner that its rows do not say. Writer: web at submit, then the home RM."""
 
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events", db_index=False)
     at = models.DateTimeField()
     kind = models.CharField(max_length=32)
     message = models.TextField()
+
+    class Meta:
+        indexes = [models.Index(fields=["job", "id"], name="event_of_job")]
 
 
 class Intent(models.Model):
@@ -129,9 +183,13 @@ class Intent(models.Model):
         SUBMIT = "submit", "Take this job"
         KILL = "kill", "Stop this job"
         PRIORITY = "priority", "Change this job's priority"
+        MOVE = "move", "Put this job into another queue"
         NODE = "node", "A node was registered, changed or revoked"
         POLICY = "policy", "A policy version is in force"
         MAINTENANCE = "maintenance", "A maintenance window was made or cancelled"
+        MASTER = "master", "An application master wants something"
+        CONTAINERS = "containers", "An application master launches or gives back containers of this sub-cluster"
+        ADOPT = "adopt", "Jobs of a lost sub-cluster have moved here"
 
     sub_cluster = models.ForeignKey("statestore.SubCluster", on_delete=models.CASCADE)
     kind = models.CharField(max_length=12, choices=Kind.choices)

@@ -5,14 +5,23 @@ from django.db import models
 
 
 class PolicyVersion(models.Model):
-    """One immutable version of the policy document. Writer: web (operators)."""
+    """One immutable version of the policy document. Writer: web (operators), and the stepper of overrides.
+
+    ``document`` is what holds. Where temporary overrides changed what
+    operators wrote, ``written`` is that, and ``base`` the version that first had it.
+    """
 
     document = models.JSONField()
+    written = models.JSONField(null=True)  # null: the document
+    base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="+")  # null: itself
+    overrides = models.JSONField(default=list)  # numbers of the overrides in the document
     message = models.TextField()
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True)
+    approved_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     active = models.BooleanField(default=False)  # the version in force; exactly one
+    activated_at = models.DateTimeField(null=True)  # when it was last put in force, by the database's clock
 
     class Meta:
         constraints = [

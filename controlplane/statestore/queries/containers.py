@@ -16,17 +16,22 @@ _LIVE = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, st
 _ENDED = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, memory_mib, vcores_milli, gpus,
     allocated_at, started_at, finished_at, exit_code, reason, peak_memory_mib, cpu_ms
     FROM statestore_container_history WHERE job_id = %(job)s AND finished_at >= %(since)s"""
-KEY = "(group_no, task_index, id)"
+# Beyond a key in three parts, each a range of the index; Postgres cannot tell how much lies beyond a row value.
+_BEYOND = (
+    "group_no = %(k0)s AND task_index = %(k1)s AND id {beyond} %(k2)s",
+    "group_no = %(k0)s AND task_index {beyond} %(k1)s",
+    "group_no {beyond} %(k0)s",
+)
 
 
 def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = None) -> Page:
     """One page of the job's containers by group, task and age. Three queries."""
     where = " AND group_no = %(group)s AND task_index = %(index)s" if task else ""
-    if at.key:
-        where += f" AND {KEY} {'<' if at.back else '>'} (%(k0)s, %(k1)s, %(k2)s)"
+    parts = [part.format(beyond="<" if at.back else ">") for part in _BEYOND] if at.key else ["true"]
     down = " DESC" if at.back else ""
     order = f" ORDER BY group_no{down}, task_index{down}, id{down} LIMIT %(limit)s"
-    sql = f"({_LIVE}{where}{order}) UNION ALL ({_ENDED}{where}{order}){order}"
+    each = [f"({rows}{where} AND {part}{order})" for rows in (_LIVE, _ENDED) for part in parts]
+    sql = f"{' UNION ALL '.join(each)}{order}"
     values = {"job": job.pk, "since": job.submitted_at, "limit": size + 1}
     values |= dict(zip(("k0", "k1", "k2"), at.key, strict=False))
     if task:

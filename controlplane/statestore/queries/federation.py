@@ -9,27 +9,33 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Count, Q, Sum
-from django.db.models.functions import Now
+from django.db.models import Count, Sum
 
 from controlplane.accounts.models import User
-from controlplane.accounts.rights import sees_everything, visible_jobs_q
+from controlplane.accounts.rights import access, is_tenant, sees_everything, visible_jobs_q
 from controlplane.statestore import bus
 from controlplane.statestore.capacities import AXES
-from controlplane.statestore.models import Job, Lease, Node, PolicyVersion, SubCluster
+from controlplane.statestore.models import Job, Node, SubCluster
+from controlplane.statestore.nodeloads import NodeLoads
 from wire.states import JobState, NodeHealth, NodeState
 
-from . import nodelife
-from .paging import Cursor, Page, page
+from . import nodelife, veil
+from .looks import shared
+from .ownuse import own_use
+from .paging import Cursor, Page, by_number, page
 from .queues import queues, whole
+from .queuetree import in_force
+from .subclusterlife import lives
 
 Json = dict[str, Any]
+QUEUES_MOST = 100  # of the overview; all of them stand under their own address
 _FAULTS = sum(NodeHealth)  # a newer node may know others
 _NODE_FIELDS = (
     "id",
     "name",
     "sub_cluster_id",
     "sub_cluster__name",
+    "sub_cluster__state",
     "rack",
     "labels",
     "memory_mib",
@@ -44,21 +50,32 @@ _NODE_FIELDS = (
 )
 
 
-def _measures(summary: Json | None) -> dict[int, list[Any]]:
-    """Node number -> its row in the summary; rows of another length are left out."""
-    rows = (summary or {}).get("nodes") or []
-    return {row[0]: row for row in rows if isinstance(row, list) and len(row) >= 11}
+def sub_clusters(user: User) -> list[Json]:
+    """Every sub-cluster with its leader, nodes and load; a tenant's own part of it. Few queries, mostly shared."""
+    return veil.sub_clusters(user, _all_sub_clusters())
 
 
-def sub_clusters() -> list[Json]:
-    """Every sub-cluster with its leader, nodes and load. Three queries."""
-    rows = list(SubCluster.objects.order_by("id"))
-    leases = {lease.pk: lease for lease in Lease.objects.annotate(live=Q(expires_at__gt=Now()) & ~Q(holder=""))}
+def sub_cluster(user: User, name: str) -> Json | None:
+    """One sub-cluster, or ``None``. Tenants do not see who operates it."""
+    rows = list(SubCluster.objects.select_related("state_by").filter(name=name))
+    by = rows[0].state_by.username if rows and rows[0].state_by and sees_everything(user) else None
+    return veil.sub_clusters(user, _sub_clusters(rows))[0] | {"state_by": by} if rows else None
+
+
+@shared
+def _all_sub_clusters() -> list[Json]:
+    return _sub_clusters(list(SubCluster.objects.order_by("id")))
+
+
+def _sub_clusters(rows: list[SubCluster]) -> list[Json]:
+    found_lives = lives(rows)
     nodes: dict[int, Json] = defaultdict(
         lambda: {"states": defaultdict(int), "capacity": dict.fromkeys(AXES, 0), "duties": defaultdict(int)}
     )
-    counted = Node.objects.values("sub_cluster_id", "state", "duty").annotate(
-        n=Count("id"), **{f"sum_{a}": Sum(a) for a in AXES}
+    counted = (
+        Node.objects.filter(sub_cluster__in=rows)
+        .values("sub_cluster_id", "state", "duty")
+        .annotate(n=Count("id"), **{f"sum_{a}": Sum(a) for a in AXES})
     )
     for row in counted:
         entry = nodes[row["sub_cluster_id"]]
@@ -71,28 +88,25 @@ def sub_clusters() -> list[Json]:
             for axis in AXES:
                 entry["capacity"][axis] += row[f"sum_{axis}"]
     found = bus.summaries(row.pk for row in rows)
-    return [_sub_cluster(row, leases.get(row.pk), nodes[row.pk], found.get(row.pk)) for row in rows]
+    return [_sub_cluster(row, found_lives[row.pk], nodes[row.pk], found.get(row.pk)) for row in rows]
 
 
-def _sub_cluster(row: SubCluster, lease: Any, nodes: Json, summary: Json | None) -> Json:
-    measured = list(_measures(summary).values())
+def _sub_cluster(row: SubCluster, life: Json, nodes: Json, summary: Json | None) -> Json:
     s = summary or {}
     return {
         "id": row.pk,
         "name": row.name,
         "state": row.state,
-        "leader": lease.holder if lease and lease.live else None,
-        "epoch": lease.epoch if lease else 0,
-        "lease_ok": bool(lease and lease.live),
+        **life,
         "nodes": {state.name.lower(): nodes["states"].get(state.name.lower(), 0) for state in NodeState},
         "duties": {
-            "open": nodes["duties"]["open"],
+            **_service(row, life, nodes),
             "cordoned": nodes["duties"][Node.Duty.CORDONED],
             "draining": sum(nodes["duties"][duty] for duty in nodelife.EMPTYING),
         },
         "capacity": nodes["capacity"],
-        "allocated": {axis: sum(whole(m[3 + i]) for m in measured) for i, axis in enumerate(AXES)},
-        "used": {"memory_mib": sum(whole(m[6]) for m in measured), "cpu_milli": sum(whole(m[7]) for m in measured)},
+        "allocated": {axis: whole((s.get("allocated") or {}).get(axis)) for axis in AXES},
+        "used": {what: whole((s.get("used") or {}).get(what)) for what in ("memory_mib", "cpu_milli")},
         "pending": s.get("pending") or {"containers": 0, "memory_mib": 0, "vcores_milli": 0, "gpus": 0},
         "live_containers": whole(s.get("live")),
         "frozen": bool(s.get("frozen")),
@@ -102,21 +116,34 @@ def _sub_cluster(row: SubCluster, lease: Any, nodes: Json, summary: Json | None)
         "round_ms": s.get("round_ms"),
         "rounds_per_s": s.get("rounds_per_s"),
         "placed_per_s": s.get("placed_per_s"),
+        "ended_per_s": s.get("ended_per_s"),
         "policy_version": s.get("policy_version"),
         "summary_age_s": round(max(0.0, time.time() - s["at"]), 1) if isinstance(s.get("at"), int | float) else None,
     }
 
 
-def nodes_page(user: User, at: Cursor, size: int, sub_cluster: str | None = None, name: str | None = None) -> Page:
-    """One page of nodes by number. At most four queries."""
-    found = Node.objects.order_by("-id" if at.back else "id")
+def _service(row: SubCluster, life: Json, nodes: Json) -> dict[str, int]:
+    """Of the nodes that are up: those that take containers, and those that are kept from them."""
+    up = nodes["states"].get("up", 0)
+    takes = 0 if row.state in (SubCluster.State.DRAINING, SubCluster.State.DECOMMISSIONED) else nodes["duties"]["open"]
+    load = life["load"]
+    if life["lease_ok"] and load and load["epoch"] == life["epoch"]:  # its leader knows of maintenance, too
+        takes = min(takes, load["nodes_up"])
+    return {"open": takes, "closed": up - takes}
+
+
+def nodes_page(
+    user: User, at: Cursor, size: int, sub_cluster: str | None = None, name: str | None = None, part: str | None = None
+) -> Page:
+    """One page of nodes by number, those whose name contains ``part``. At most four queries."""
+    found = Node.objects.values(*_NODE_FIELDS)
     if sub_cluster is not None:
         found = found.filter(sub_cluster__name=sub_cluster)
     if name is not None:
         found = found.filter(name=name)
-    if at.key:
-        found = found.filter(id__lt=at.key[0]) if at.back else found.filter(id__gt=at.key[0])
-    rows = list(found.values(*_NODE_FIELDS)[: size + 1])
+    if part:
+        found = found.filter(name__contains=part)
+    rows = by_number(found, at, size)
     return page(nodes_json(user, rows), [(row["id"],) for row in rows], size, at)
 
 
@@ -130,34 +157,44 @@ def node(user: User, node_id: int) -> Json | None:
 
 def nodes_json(user: User, rows: Iterable[Json]) -> list[Json]:
     rows = list(rows)
-    summaries = bus.summaries({row["sub_cluster_id"] for row in rows})
-    measures = {s: _measures(summary) for s, summary in summaries.items()}
+    loads = bus.node_loads({row["sub_cluster_id"] for row in rows})
     everything = sees_everything(user)
     standing = nodelife.standing(rows)
-    return [
-        standing[row["id"]] | _node(row, measures.get(row["sub_cluster_id"], {}).get(row["id"]), everything)
+    found = [
+        standing[row["id"]] | _node(row, _measured(loads.get(row["sub_cluster_id"]), row["id"]), everything)
         for row in rows
     ]
+    return veil.nodes(user, found)
 
 
-def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
+_MEASURED = ("state", "health", *AXES, "used_memory_mib", "used_cpu_milli", "containers", "age_ms")
+
+
+def _measured(loads: NodeLoads | None, node_id: int) -> dict[str, int] | None:
+    """What its RM last said of the node, or ``None``."""
+    at = loads.position(node_id) if loads else None
+    return None if at is None else {name: int(getattr(loads, name)[at]) for name in _MEASURED}
+
+
+def _node(row: Json, m: dict[str, int] | None, everything: bool) -> Json:
     """Node JSON without its standing. Tenants do not see where a node is, how it is built and who operates it."""
-    state = m[1] if m and m[1] in NodeState.__members__.values() else row["state"]
-    health = NodeHealth((whole(m[2]) if m else row["health"]) & _FAULTS)
+    state = m["state"] if m and m["state"] in NodeState.__members__.values() else row["state"]
+    health = NodeHealth((m["health"] if m else row["health"]) & _FAULTS)
     return {
         "id": row["id"],
         "name": row["name"],
         "sub_cluster": row["sub_cluster__name"],
+        "sub_cluster_state": row["sub_cluster__state"],
         "rack": row["rack"],
         "state": NodeState(state).name,
         "health": [fault.name for fault in health],
         "health_text": row["health_text"] if everything and health & NodeHealth.SCRIPT else "",
         "labels": row["labels"],
         "capacity": {axis: row[axis] for axis in AXES},
-        "allocated": {axis: whole(m[3 + i]) if m else 0 for i, axis in enumerate(AXES)},
-        "used": {"memory_mib": whole(m[6]) if m else 0, "cpu_milli": whole(m[7]) if m else 0},
-        "containers": whole(m[8]) if m else 0,
-        "last_seen_s": round(m[9] / 1000, 1) if m and isinstance(m[9], int | float) else None,
+        "allocated": {axis: m[axis] if m else 0 for axis in AXES},
+        "used": {"memory_mib": m["used_memory_mib"] if m else 0, "cpu_milli": m["used_cpu_milli"] if m else 0},
+        "containers": m["containers"] if m else 0,
+        "last_seen_s": round(m["age_ms"] / 1000, 1) if m else None,
         "enforces": row["enforces"],
         "host": row["host"] if everything else "",
         "version": row["version"] if everything else "",
@@ -166,14 +203,22 @@ def _node(row: Json, m: list[Any] | None, everything: bool) -> Json:
 
 
 def overview(user: User) -> Json:
-    """The whole federation at a glance. Nine queries; job counts are those of jobs ``user`` may see."""
-    subs = sub_clusters()
+    """The whole federation at a glance: the highest queues only, jobs that ``user`` may see.
+
+    ``scope``: ``own`` where what is allocated, used and waiting is the account's own part. As many queries
+    whatever the fleet's size, most of them shared with other accounts' looks.
+    """
+    subs = sub_clusters(user)
     live = _live_jobs(user)
-    version = PolicyVersion.objects.filter(active=True).values_list("pk", flat=True).first()
+    tree = in_force()
     return {
         "at": time.time(),
-        "policy_version": version,
+        "scope": "all" if sees_everything(user) else "own",
+        "policy_version": tree and tree.version,
         "sub_clusters": subs,
+        "duties": {
+            what: sum(sub["duties"][what] for sub in subs) for what in ("open", "closed", "cordoned", "draining")
+        },
         "nodes": {s.name.lower(): sum(sub["nodes"][s.name.lower()] for sub in subs) for s in NodeState},
         "capacity": _total(subs, "capacity", AXES),
         "allocated": _total(subs, "allocated", AXES),
@@ -181,7 +226,7 @@ def overview(user: User) -> Json:
         "pending": _total(subs, "pending", ("containers", *AXES)),
         "live_containers": sum(sub["live_containers"] for sub in subs),
         "jobs": live,
-        "queues": queues(user),
+        "queues": queues(user, QUEUES_MOST),
     }
 
 
@@ -192,7 +237,12 @@ def _total(subs: list[Json], what: str, axes: Iterable[str]) -> dict[str, int]:
 def _live_jobs(user: User) -> dict[str, int]:
     """Live jobs by state; served by the index of live jobs, so history does not slow it."""
     counted = dict.fromkeys((s.name for s in JobState if s < JobState.SUCCEEDED), 0)
-    live = Job.objects.filter(visible_jobs_q(user), state__lt=JobState.SUCCEEDED)
-    for state, n in live.values_list("state").annotate(n=Count("id")):
+    counts: Iterable[tuple[int, int]]
+    if is_tenant(user) and not access(user):
+        counts = own_use(user.pk).states.items()
+    else:
+        live = Job.objects.filter(visible_jobs_q(user), state__lt=JobState.SUCCEEDED)
+        counts = live.values_list("state").annotate(n=Count("id"))
+    for state, n in counts:
         counted[JobState(state).name] = n
     return counted

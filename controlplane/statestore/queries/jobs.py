@@ -1,5 +1,7 @@
 """Jobs as the API and the screens show them."""
 
+import datetime as dt
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +10,14 @@ from django.db.models import F, JSONField, QuerySet
 from django.db.models.expressions import RawSQL
 
 from controlplane.accounts.models import User
-from controlplane.accounts.rights import visible_jobs, visible_jobs_q
+from controlplane.accounts.rights import visible_jobs_q
 from controlplane.statestore.models import Job, JobEvent, TaskGroup
 from wire.states import GroupState, JobState, terminal
 
-from . import reasons
-from .paging import Cursor, Page, page
+from . import reasons, veil
+from .joblist import Term, Walk, numbers, one_of
+from .paging import Cursor, Page, by_number, page
+from .sql import rows_as_dicts
 
 COLUMNS = (
     "id",
@@ -61,9 +65,18 @@ STATES = {state.name: (int(state),) for state in JobState} | {
 }
 
 
+# What the job list's address may hold; saved views are made of the same.
+FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "since", "until", "order")
+ORDERS = {"newest": False, "oldest": True}
+_TOGETHER = 5_000  # jobs that may have been under way together
+
+
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Filters of the job list; ``None`` leaves one out. ``name`` matches from its beginning."""
+    """Filters of the job list; ``None`` leaves one out. ``name`` matches from its beginning.
+
+    since, until: when it was submitted, the end not included.
+    """
 
     states: tuple[int, ...] | None = None
     queue: str | None = None
@@ -71,43 +84,73 @@ class JobFilter:
     tag: str | None = None
     name: str | None = None
     kind: str | None = None
+    since: dt.datetime | None = None
+    until: dt.datetime | None = None
 
-    def apply(self, jobs: "QuerySet[Job]") -> "QuerySet[Job]":
+    def terms(self, owner_id: int | None) -> list[Term]:
+        """What is asked, but for the numbers the times lead to. owner_id: of ``owner``."""
+        found = []
         if self.states is not None:
-            jobs = jobs.filter(state__in=self.states)
+            found.append(one_of("state", self.states))
         if self.queue is not None:
-            jobs = jobs.filter(queue=self.queue)
-        if self.owner is not None:
-            jobs = jobs.filter(owner__username=self.owner)
+            found.append(one_of("queue", [self.queue]))
+        if owner_id is not None:
+            found.append(one_of("owner_id", [owner_id]))
         if self.tag is not None:
-            jobs = jobs.filter(tags__contains=[self.tag])
+            # Jobs without tags are not in the index, and it is used where the statement says so.
+            found.append(Term("j.tags @> %s::jsonb AND j.tags <> '[]'::jsonb", (json.dumps([self.tag]),)))
         if self.name is not None:
-            jobs = jobs.filter(name__startswith=self.name)
+            found.append(Term("j.name LIKE %s", (_beginning(self.name),)))
         if self.kind is not None:
-            jobs = jobs.filter(kind=self.kind)
-        return jobs
+            found.append(one_of("kind", [self.kind]))
+        if self.since is not None:
+            found.append(Term("j.submitted_at >= %s", (self.since,)))
+        if self.until is not None:
+            found.append(Term("j.submitted_at < %s", (self.until,)))
+        return found
+
+    def bounds(self) -> tuple[int | None, int | None]:
+        """Numbers between which all jobs of the time asked for lie, so that no list walks past them. Up to two queries.
+
+        Numbers rise with the time of submission but for submits that were
+        under way together: the jobs nearest to each end are looked at.
+        """
+        low = high = None
+        if self.since is not None:
+            after = Job.objects.filter(submitted_at__gte=self.since).order_by("submitted_at")
+            low = min(after.values_list("id", flat=True)[:_TOGETHER], default=2**63 - 1)
+        if self.until is not None:
+            before = Job.objects.filter(submitted_at__lt=self.until).order_by("-submitted_at")
+            high = max(before.values_list("id", flat=True)[:_TOGETHER], default=0)
+        return low, high
 
 
-def list_page(user: User, where: JobFilter, at: Cursor, size: int) -> Page:
-    """One page of the jobs ``user`` may see, newest first. Three queries."""
-    ids = _visible_ids(user, where, at, size)
+def list_page(user: User, where: JobFilter, at: Cursor, size: int, oldest: bool = False) -> Page:
+    """One page of the jobs ``user`` may see, newest or oldest first; a few bounded queries."""
+    return page_of(user, visible_ids(user, where, at, size, oldest), at, size)
+
+
+def page_of(user: User, ids: Sequence[int], at: Cursor, size: int) -> Page:
+    """The page of these jobs, as ``visible_ids`` found them. Two queries."""
     by_id = {job["id"]: job for job in _rows(Job.objects.filter(pk__in=ids))}
     rows = [by_id[i] for i in ids if i in by_id]
-    return page(as_json(rows), [(row["id"],) for row in rows], size, at)
+    return page(veil.jobs(user, as_json(rows)), [(row["id"],) for row in rows], size, at)
 
 
-def _visible_ids(user: User, where: JobFilter, at: Cursor, size: int) -> list[int]:
-    """Ids of up to ``size + 1`` jobs from ``at`` on. Each right is a branch with its own index and limit."""
-    branches = []
-    for right in visible_jobs(user):
-        jobs = where.apply(Job.objects.filter(**right))
-        if at.key:
-            jobs = jobs.filter(id__gt=at.key[0]) if at.back else jobs.filter(id__lt=at.key[0])
-        branches.append(jobs.order_by("id" if at.back else "-id").values_list("id", flat=True)[: size + 1])
-    if not branches:
-        return []
-    found = branches[0].union(*branches[1:]) if len(branches) > 1 else branches[0]
-    return sorted(found, reverse=not at.back)[: size + 1]
+def visible_ids(user: User, where: JobFilter, at: Cursor, size: int, oldest: bool) -> list[int]:
+    """Ids of up to ``size + 1`` jobs from ``at`` on."""
+    owner = None
+    if where.owner is not None:
+        owner = User.objects.filter(username=where.owner).values_list("pk", flat=True).first()
+        if owner is None:
+            return []
+    walk = Walk(at, at.back != oldest, size + 1, *where.bounds())
+    return numbers(user, where.terms(owner), walk, where.queue, owner)
+
+
+def _beginning(text: str) -> str:
+    """A pattern for what begins so."""
+    return text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
 
 
 def _rows(jobs: "QuerySet[Job]") -> Iterable[dict[str, Any]]:
@@ -123,7 +166,8 @@ def as_json(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _job(row: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:
-    shown = [_group(g, after) for g, after in zip(groups, row["afters"] or [], strict=False)]
+    afters = dict(enumerate(row["afters"] or []))  # groups that a master asked for wait for none
+    shown = [_group(g, afters.get(g["no"], [])) for g in groups]
     return {
         "id": row["id"],
         "name": row["name"],
@@ -186,6 +230,20 @@ def find(user: User, job_id: int) -> Job | None:
     return Job.objects.defer("spec").filter(visible_jobs_q(user), pk=job_id).first()
 
 
+def find_many(user: User, ids: Sequence[int]) -> dict[int, Job]:
+    """Of these jobs the rows that ``user`` may see, by number. One query, two for tenants."""
+    found = Job.objects.defer("spec").filter(visible_jobs_q(user), pk__in=ids)
+    return {job.pk: job for job in found}
+
+
+def partitions(job_id: int) -> set[str | None]:
+    """Partitions that the job's groups name; ``None``: its queue's own. One query."""
+    sql = "SELECT jsonb_path_query_array(spec, '$.groups[*].partition') AS named FROM statestore_job WHERE id = %(job)s"
+    rows = rows_as_dicts(sql, {"job": job_id})
+    named = rows[0]["named"] if rows else []
+    return set(json.loads(named) if isinstance(named, str) else named) or {None}
+
+
 def detail(user: User, job_id: int) -> dict[str, Any] | None:
     """Job JSON with its spec, or ``None`` when there is none that ``user`` may see. Two queries, three for tenants."""
     if not 0 < job_id < 2**63:
@@ -194,13 +252,11 @@ def detail(user: User, job_id: int) -> dict[str, Any] | None:
         owner_name=F("owner__username"), home_name=F("home__name"), afters=_AFTERS
     )
     row = rows.values(*COLUMNS, "spec").first()
-    return None if row is None else as_json([row])[0] | {"spec": row["spec"]}
+    return None if row is None else veil.jobs(user, as_json([row]))[0] | {"spec": row["spec"]}
 
 
 def events(job: Job, at: Cursor, size: int) -> Page:
     """What the job's owner was told, oldest first."""
-    found = JobEvent.objects.filter(job_id=job.pk).order_by("-id" if at.back else "id")
-    if at.key:
-        found = found.filter(id__lt=at.key[0]) if at.back else found.filter(id__gt=at.key[0])
-    rows = list(found.values("id", "at", "kind", "message")[: size + 1])
+    found = JobEvent.objects.filter(job_id=job.pk).values("id", "at", "kind", "message")
+    rows = by_number(found, at, size)
     return page(rows, [(row["id"],) for row in rows], size, at)

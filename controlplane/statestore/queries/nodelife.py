@@ -2,24 +2,31 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import connection
 from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
-from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
-from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node, PolicyVersion, Queue
+from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node, Queue, SubCluster
 from scheduler.core import labels
 from wire.ids import format_container
 from wire.states import NodeState
 
+from . import masters, rooms
+from .rooms import AXES, Room
+
 Json = dict[str, Any]
 FIELDS = ("duty", "duty_message", "duty_deadline", "duty_at", "duty_by__username", "health_text")
-AXES = ("memory_mib", "vcores_milli", "gpus")
+Reach = Callable[[str, Sequence[int]], Collection[int]]  # of a queue: to which of these its jobs' tasks may go
+_USED = """
+SELECT node_id, sum(memory_mib)::bigint, sum(vcores_milli)::bigint, sum(bit_count(gpus::bit(64)))::bigint
+  FROM statestore_container WHERE node_id = ANY(%s) GROUP BY 1
+"""
 EMPTYING = (Node.Duty.DRAINING, Node.Duty.DECOMMISSIONED)
 
 
@@ -52,12 +59,7 @@ def _matcher(w: MaintenanceWindow) -> Callable[[Json], bool]:
     if w.rack:
         return lambda node: bool(node["rack"] == w.rack)
     test = labels.parse(w.labels)
-    return lambda node: test(known_labels(node))
-
-
-def known_labels(node: Json) -> dict[str, str]:
-    """A node's labels as expressions see them: its name and rack are among them."""
-    return {**node["labels"], "node": node["name"], "rack": node["rack"]}
+    return lambda node: test(rooms.known_labels(node))
 
 
 def standing(rows: Sequence[Json]) -> dict[int, Json]:
@@ -74,7 +76,8 @@ def standing(rows: Sequence[Json]) -> dict[int, Json]:
 
 
 def _leaving(row: Json, standing: Json) -> bool:
-    return row["duty"] in EMPTYING or bool(standing["maintenance"] and standing["maintenance"]["active"])
+    emptied = row["duty"] in EMPTYING or row["sub_cluster__state"] == SubCluster.State.DRAINING
+    return emptied or bool(standing["maintenance"] and standing["maintenance"]["active"])
 
 
 def _standing(row: Json, of_sub: list[Window], now: dt.datetime) -> Json:
@@ -141,7 +144,7 @@ def nodes_of(sub_clusters: Iterable[int]) -> list[Json]:
 # --- what a drain would do
 
 
-def drain_preview(node: Node, deadline_s: int | None) -> Json:
+def drain_preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
     """What runs there, whether the services fit elsewhere now, and what would be stopped at the deadline."""
     now = timezone.now()
     deadline = None if deadline_s is None else now + dt.timedelta(seconds=deadline_s)
@@ -154,10 +157,16 @@ def drain_preview(node: Node, deadline_s: int | None) -> Json:
             services[c.job_id, c.group_no].append(c)
         elif c.job_id in jobs:
             batch.append(_batch(c, jobs[c.job_id], now, deadline))
-    rooms = _rooms(node) if services else []
+    free = _rooms(node) if services else {}
     queues = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
     found = [
-        _service(jobs[job], no, tasks, rooms, queues.get(jobs[job].queue, DEFAULT))
+        _service(
+            jobs[job],
+            no,
+            tasks,
+            _may_use(jobs[job], node.sub_cluster_id, free, reach),
+            queues.get(jobs[job].queue, DEFAULT),
+        )
         for (job, no), tasks in services.items()
     ]
     return {
@@ -173,7 +182,7 @@ def drain_preview(node: Node, deadline_s: int | None) -> Json:
 
 
 def _batch(c: Container, job: Job, now: dt.datetime, deadline: dt.datetime | None) -> Json:
-    group = job.spec["groups"][c.group_no]
+    group = masters.container_spec(c, job.spec)
     estimate = group.get("estimated_duration_s")
     ends_at = (c.started_at or c.allocated_at) + dt.timedelta(seconds=estimate) if estimate else None
     if deadline is None:
@@ -195,43 +204,30 @@ def _batch(c: Container, job: Job, now: dt.datetime, deadline: dt.datetime | Non
     }
 
 
-@dataclass(slots=True)
-class _Room:
-    """An open node and what is free there now. ``shared``: asks of the default partition may use it too."""
-
-    name: str
-    rack: str
-    partition: str
-    shared: bool
-    labels: dict[str, str]
-    free: list[int]
-
-
-def _rooms(leaving: Node) -> list[_Room]:
-    """The other nodes of its sub-cluster that take containers now."""
-    now, of_sub = timezone.now(), windows([leaving.sub_cluster_id])[leaving.sub_cluster_id]
-    up = Node.objects.filter(
-        sub_cluster=leaving.sub_cluster_id, state=NodeState.UP, health=0, duty=Node.Duty.IN_SERVICE
-    ).exclude(pk=leaving.pk)
-    nodes = list(up.values("id", "name", "rack", "labels", *AXES))
-    nodes = [n for n in nodes if not any(w.active(now) and w.matches(n) for w in of_sub)]
-    used: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
-    held = Container.objects.filter(sub_cluster_id=leaving.sub_cluster_id)
-    for node_id, memory, vcores, gpus in held.values_list("node_id", "memory_mib", "vcores_milli", "gpus"):
-        for axis, amount in enumerate((memory, vcores, gpus.bit_count())):
-            used[node_id][axis] += amount
-    document = PolicyVersion.objects.filter(active=True).values_list("document", flat=True).first() or {}
-    partitions = [(p, labels.parse(p.nodes)) for p in nodesets.ordered(document.get("partitions"))]
-    rooms = []
-    for n in nodes:
-        known, left = known_labels(n), [n[a] - u for a, u in zip(AXES, used[n["id"]], strict=True)]
-        own = next((p for p, test in partitions if test(known)), None)
-        name, shared = (own.name, not own.exclusive) if own else (DEFAULT, True)
-        rooms.append(_Room(n["name"], n["rack"], name, shared, known, left))
-    return rooms
+def _rooms(leaving: Node) -> dict[int, list[Room]]:
+    """By sub-cluster, its own and those that take work: the other nodes that take containers now."""
+    subs = {*SubCluster.objects.filter(state=SubCluster.State.RUNNING).values_list("pk", flat=True)}
+    subs.add(leaving.sub_cluster_id)
+    now, planned = timezone.now(), windows(subs)
+    up = Node.objects.filter(sub_cluster__in=subs, state=NodeState.UP, health=0, duty=Node.Duty.IN_SERVICE)
+    rows = up.exclude(pk=leaving.pk).values("id", "name", "rack", "labels", "sub_cluster_id", *AXES)
+    nodes = [n for n in rows if not any(w.active(now) and w.matches(n) for w in planned[n["sub_cluster_id"]])]
+    with connection.cursor() as cursor:
+        cursor.execute(_USED, [[n["id"] for n in nodes]])
+        used = {node_id: amounts for node_id, *amounts in cursor.fetchall()}
+    found: dict[int, list[Room]] = {sub: [] for sub in subs}
+    for n, room in zip(nodes, rooms.of(nodes, used), strict=True):
+        found[n["sub_cluster_id"]].append(room)
+    return found
 
 
-def _service(job: Job, no: int, tasks: list[Container], rooms: list[_Room], partition: str) -> Json:
+def _may_use(job: Job, own: int, free: dict[int, list[Room]], reach: Reach) -> list[Room]:
+    """Rooms that the job's tasks may use; those of the sub-cluster they leave first."""
+    subs = {own, job.home_id, *reach(job.queue, [job.home_id, *free])} & free.keys()
+    return [room for sub in sorted(subs, key=lambda sub: (sub != own, sub)) for room in free[sub]]
+
+
+def _service(job: Job, no: int, tasks: list[Container], free: list[Room], partition: str) -> Json:
     group = job.spec["groups"][no]
     shape = [tasks[0].memory_mib, tasks[0].vcores_milli, tasks[0].gpus.bit_count()]
     return {
@@ -243,29 +239,5 @@ def _service(job: Job, no: int, tasks: list[Container], rooms: list[_Room], part
         "count": group["count"],
         "at_once": max(1, group["count"] // 2),
         "resources": dict(zip(AXES, shape, strict=True)),
-        "fit": _fit(shape, len(tasks), group, _of_partition(rooms, group.get("partition") or partition)),
+        "fit": rooms.fit(shape, len(tasks), group, rooms.of_partition(free, group.get("partition") or partition)),
     }
-
-
-def _of_partition(rooms: list[_Room], name: str) -> list[_Room]:
-    """Those that asks of this partition may use."""
-    return [room for room in rooms if room.partition == name or (name == DEFAULT and room.shared)]
-
-
-def _fit(shape: list[int], wanted: int, group: Json, rooms: list[_Room]) -> int:
-    """How many such containers the rooms take, which from then on have that much less."""
-    test = labels.parse(group.get("node_labels") or "")
-    locality = group.get("locality") or {}
-    strict = not locality.get("relax", True)
-    nodes, racks = locality.get("nodes", ()), locality.get("racks", ())
-    fit = 0
-    for room in rooms:
-        if fit == wanted:
-            break
-        if not test(room.labels) or (strict and room.name not in nodes and room.rack not in racks):
-            continue
-        k = min(wanted - fit, *(free // need for free, need in zip(room.free, shape, strict=True) if need))
-        if k > 0:
-            room.free = [free - k * need for free, need in zip(room.free, shape, strict=True)]
-            fit += k
-    return fit

@@ -9,21 +9,30 @@ from wire.states import TaskState
 from .paging import Cursor, Page, page
 from .sql import rows_as_dicts
 
+# The LIMIT of one keeps the look at a task a look-up for each output of the page, not a join of all there are.
 _WON = f"""SELECT o.id, g.name AS "group", o.group_no, o.task_index AS index, o.name, o.path, o.digest, o.size,
            o.container_id
     FROM statestore_taskoutput o
-    JOIN statestore_taskgroup g ON g.job_id = o.job_id AND g.no = o.group_no
-    JOIN statestore_task t ON t.submitted_on = %(day)s AND t.job_id = o.job_id AND t.group_no = o.group_no
-         AND t.index = o.task_index AND t.container_id = o.container_id AND t.state = {TaskState.SUCCEEDED:d}
+    JOIN statestore_taskgroup g ON g.job_id = o.job_id AND g.no = o.group_no,
+    LATERAL (SELECT 1 FROM statestore_task t WHERE t.submitted_on = %(day)s AND t.job_id = o.job_id
+         AND t.group_no = o.group_no AND t.index = o.task_index AND t.container_id = o.container_id
+         AND t.state = {TaskState.SUCCEEDED:d} LIMIT 1) won
     WHERE o.job_id = %(job)s"""
-KEY = "(o.group_no, o.task_index, o.id)"
+# Beyond a key in three parts, each a range of the index; Postgres cannot tell how much lies beyond a row value.
+_BEYOND = (
+    "o.group_no = %(k0)s AND o.task_index = %(k1)s AND o.id {beyond} %(k2)s",
+    "o.group_no = %(k0)s AND o.task_index {beyond} %(k1)s",
+    "o.group_no {beyond} %(k0)s",
+)
 
 
 def list_page(job: Job, at: Cursor, size: int) -> Page:
     """One page of a job's outputs by group and task. One query."""
-    where = f" AND {KEY} {'<' if at.back else '>'} (%(k0)s, %(k1)s, %(k2)s)" if at.key else ""
     down = " DESC" if at.back else ""
-    sql = f"{_WON}{where} ORDER BY o.group_no{down}, o.task_index{down}, o.id{down} LIMIT %(limit)s"
+    tail = f" ORDER BY {{t}}group_no{down}, {{t}}{{index}}{down}, {{t}}id{down} LIMIT %(limit)s"
+    parts = [part.format(beyond="<" if at.back else ">") for part in _BEYOND] if at.key else ["true"]
+    each = [f"({_WON} AND {part}{tail.format(t='o.', index='task_index')})" for part in parts]
+    sql = f"SELECT * FROM ({' UNION ALL '.join(each)}) found{tail.format(t='', index='index')}"
     values: dict[str, Any] = {"job": job.pk, "day": job.submitted_at.date(), "limit": size + 1}
     rows = rows_as_dicts(sql, values | dict(zip(("k0", "k1", "k2"), at.key, strict=False)))
     shown = [

@@ -5,28 +5,31 @@ from typing import Any
 from controlplane.accounts.models import QueueAccess
 from controlplane.statestore.models import PolicyVersion, Queue, QueueGrant
 
-from .paging import Cursor, Page, page
+from .paging import Cursor, Page, by_number, page
 
 Json = dict[str, Any]
-_FIELDS = ("id", "parent_id", "active", "author__username", "created_at", "message")
+_FIELDS = (
+    "id", "parent_id", "active", "author__username", "created_at", "message", "base_id", "overrides",
+    "approved_by__username",
+)  # fmt: skip
 RIGHTS_MAX = 1000
 
 
 def version(number: int | None = None) -> Json | None:
-    """That version, or the one in force, with its document; ``None`` without one. One query."""
+    """That version, or the one in force, with what operators wrote and what holds; ``None`` without one. One query."""
     if number is not None and not 0 < number < 2**63:
         return None
     found = PolicyVersion.objects.filter(active=True) if number is None else PolicyVersion.objects.filter(pk=number)
-    row = found.values(*_FIELDS, "document").first()
-    return _info(row) | {"document": row["document"]} if row else None
+    row = found.values(*_FIELDS, "document", "written").first()
+    if row is None:
+        return None
+    document, effective = (row["document"], None) if row["written"] is None else (row["written"], row["document"])
+    return _info(row) | {"document": document, "effective": effective}
 
 
 def versions_page(at: Cursor, size: int) -> Page:
     """One page of versions without their documents, newest first. One query."""
-    found = PolicyVersion.objects.order_by("id" if at.back else "-id")
-    if at.key:
-        found = found.filter(id__gt=at.key[0]) if at.back else found.filter(id__lt=at.key[0])
-    rows = [_info(row) for row in found.values(*_FIELDS)[: size + 1]]
+    rows = [_info(row) for row in by_number(PolicyVersion.objects.values(*_FIELDS), at, size, newest_first=True)]
     return page(rows, [(row["version"],) for row in rows], size, at)
 
 
@@ -38,6 +41,9 @@ def _info(row: Json) -> Json:
         "author": row["author__username"],
         "at": row["created_at"],
         "message": row["message"],
+        "approved_by": row["approved_by__username"],
+        "base": row["base_id"] or row["id"],
+        "overrides": row["overrides"],
     }
 
 

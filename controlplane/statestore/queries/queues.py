@@ -9,12 +9,17 @@ import numpy as np
 from django.db.models import Count, Sum
 
 from controlplane.accounts.models import QueueAccess, User
-from controlplane.accounts.rights import level_in, sees_everything
+from controlplane.accounts.rights import level_in
 from controlplane.statestore import bus
-from controlplane.statestore.capacities import AXES, DEFAULT, Limits, R, Shape, resolve
-from controlplane.statestore.models import Job, Node, PolicyVersion, Queue, SubCluster
-from controlplane.statestore.nodesets import Partition, capacity_of, ordered
+from controlplane.statestore.capacities import AXES, DEFAULT, R, resolve
+from controlplane.statestore.models import Job, Node, Queue, SubCluster
+from controlplane.statestore.nodesets import Partition, capacity_of
 from wire.states import JobState, NodeState
+
+from .looks import shared
+from .ownuse import OwnUse, own_use
+from .queuesight import See, Sight, sight
+from .queuetree import Tree, in_force
 
 Json = dict[str, Any]
 PARTITIONS_FRESH_S = 10.0
@@ -25,22 +30,10 @@ _SHOWN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    """A policy version's queues; they never change."""
-
-    version: int
-    rows: list[Queue]
-    shape: Shape
-    partitions: tuple[Partition, ...]
-    limits: dict[str, Limits]
-
-
 @dataclass(slots=True)
 class _Known:
     """What this process has read last; each is replaced as a whole."""
 
-    tree: _Tree | None = None
     partitions: tuple[float, tuple[Partition, ...], dict[str, np.ndarray]] = (0.0, (), {})
 
 
@@ -51,34 +44,49 @@ def whole(value: Any) -> int:
     return value if type(value) is int else 0
 
 
-def queues(user: User) -> list[Json]:
-    """Every queue with its limits, use and jobs, summed over sub-clusters. Four queries, five for tenants."""
-    tree = _tree()
+def queues(user: User, most: int | None = None) -> list[Json]:
+    """Every queue that the account sees, with its limits, use and jobs, summed over sub-clusters.
+
+    most: no more than so many, the highest in the tree first. Of a queue that
+    is merely open to all, use and jobs are the account's own. A few queries,
+    most of them shared with other accounts' looks.
+    """
+    tree = in_force()
     if tree is None:
         return []
-    limits = {}
+    seen = sight(user, tree)
+    rows = np.array(seen.rows, np.int64)[seen.see[seen.rows] >= int(See.OWN)].tolist()
+    if most is not None:
+        rows = sorted(sorted(rows, key=lambda at: tree.rows[at].path.count("."))[:most])
+    whole_ones = {tree.rows[at].path for at in rows if seen.see[at] == See.WHOLE}
+    use, jobs = _use(whole_ones) if whole_ones else {}, _jobs(tree)
+    own = None if seen.everything else own_use(user.pk)
+    return [
+        fixed | _moving(user, seen, tree.rows[at], *_held(tree, seen, own, at, use, jobs))
+        for at, fixed in zip(rows, _fixed(tree, tuple(rows)), strict=True)
+    ]
+
+
+@shared
+def _limits(tree: Tree) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
+    """By partition what each queue of the tree is guaranteed and may hold at most: (q, R), as lists."""
+    found = {}
     for name, amounts in capacities(tree.partitions).items():
         guaranteed, maximum = resolve(tree.shape, tree.limits[name], amounts)
-        limits[name] = guaranteed.tolist(), maximum.tolist()
-    use, jobs = _use(), _jobs(tree.rows, tree.shape)
-    everything = sees_everything(user)
-    return [_queue(user, everything, q, at, limits, use[q.path], jobs[at]) for at, q in enumerate(tree.rows)]
+        found[name] = guaranteed.tolist(), maximum.tolist()
+    return found
 
 
-def _tree() -> _Tree | None:
-    """The policy in force, read again when it is another version."""
-    active = PolicyVersion.objects.filter(active=True).values_list("pk", "document__partitions").first()
-    if active is None:
-        return None
-    known = _known.tree
-    if known is None or known.version != active[0]:
-        rows = list(Queue.objects.filter(version_id=active[0]).order_by("path"))
-        shape = Shape.of([q.path for q in rows], [q.parent_path for q in rows])
-        partitions = ordered(active[1])
-        stored = [q.capacities for q in rows]
-        limits = {name: Limits.of(stored, name) for name in (*(p.name for p in partitions), DEFAULT)}
-        known = _known.tree = _Tree(active[0], rows, shape, partitions, limits)
-    return known
+def _held(
+    tree: Tree, seen: Sight, own: OwnUse | None, at: int, use: dict[str, dict[str, int]], jobs: list[list[int]]
+) -> tuple[dict[str, int], list[int]]:
+    """(what is used and waits, (live, running) jobs) as the account may know it."""
+    path = tree.rows[at].path
+    if own is None or seen.see[at] == See.WHOLE:
+        return use[path], jobs[at]
+    used = sum(own.used.get(path, {}).values(), np.zeros(R, np.int64))
+    counts = {"containers": own.containers.get(path, 0), "pending": own.pending.get(path, 0)}
+    return defaultdict(int, dict(zip(AXES, used.tolist(), strict=True)) | counts), list(own.jobs.get(path, (0, 0)))
 
 
 def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
@@ -95,47 +103,62 @@ def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
     return found
 
 
-def _use() -> dict[str, dict[str, int]]:
-    """Queue -> what it uses and how many containers wait, as the RMs last said."""
+@shared
+def _summaries() -> list[Json]:
+    return list(bus.summaries(list(SubCluster.objects.values_list("pk", flat=True))).values())
+
+
+def _use(paths: set[str]) -> dict[str, dict[str, int]]:
+    """What each of these queues uses and how many containers wait there, as the RMs last said."""
     use: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for summary in bus.summaries(list(SubCluster.objects.values_list("pk", flat=True))).values():
-        for path, entry in (summary.get("queues") or {}).items():
-            for key, value in entry.items():
+    for summary in _summaries():
+        told = summary.get("queues") or {}
+        for path in told.keys() & paths:
+            for key, value in told[path].items():
                 use[path][key] += whole(value)
     return use
 
 
-def _jobs(rows: list[Queue], shape: Shape) -> list[list[int]]:
+@shared
+def _jobs(tree: Tree) -> list[list[int]]:
     """(live, running) jobs in each queue and below it."""
-    at = {q.path: i for i, q in enumerate(rows)}
-    counts = np.zeros((len(rows), 2), np.int64)
+    counts = np.zeros((len(tree.rows), 2), np.int64)
     live = Job.objects.filter(state__lt=JobState.SUCCEEDED).values_list("queue", "state").annotate(n=Count("id"))
     for path, state, n in live:
-        if path in at:
-            counts[at[path]] += (n, n if state == JobState.RUNNING else 0)
-    found: list[list[int]] = shape.summed(counts).tolist()
+        if path in tree.index:
+            counts[tree.index[path]] += (n, n if state == JobState.RUNNING else 0)
+    found: list[list[int]] = tree.shape.summed(counts).tolist()
     return found
 
 
-def _queue(
-    user: User, everything: bool, q: Queue, at: int, limits: dict[str, Any], use: dict[str, int], jobs: list[int]
-) -> Json:
+@shared
+def _fixed(tree: Tree, rows: tuple[int, ...]) -> list[Json]:
+    """Of these queues what is the same for all who see them."""
+    limits = _limits(tree)
+    return [_described(tree.rows[at], at, limits) for at in rows]
+
+
+def _described(q: Queue, at: int, limits: dict[str, Any]) -> Json:
     each = {name: {"guaranteed": g[at], "maximum": m[at]} for name, (g, m) in limits.items()}
     total = {side: [sum(e[side][i] for e in each.values()) for i in range(R)] for side in ("guaranteed", "maximum")}
-    level = QueueAccess.Level.ADMIN if everything else level_in(user, q.path)
-    state = "running" if not q.stopped else "draining" if jobs[0] else "stopped"
     return {
         "path": q.path,
         "parent": q.parent_path or None,
         "policy_version": q.version_id,
         **{name: getattr(q, name) for name in _SHOWN},
-        "state": state,
         "guaranteed": _amounts(total["guaranteed"]),
         "maximum": _amounts(total["maximum"]),
         "user_limit": _amounts([int(m * q.user_maximum + 1e-6) for m in total["maximum"]]),
         "partitions": {
             name: {side: _amounts(e[side]) for side in ("guaranteed", "maximum")} for name, e in each.items() if name
         },
+    }
+
+
+def _moving(user: User, seen: Sight, q: Queue, use: dict[str, int], jobs: list[int]) -> Json:
+    level = QueueAccess.Level.ADMIN if seen.everything else level_in(user, q.path)
+    return {
+        "state": "running" if not q.stopped else "draining" if jobs[0] else "stopped",
         "used": {axis: use[axis] for axis in AXES} | {"containers": use["containers"]},
         "pending": use["pending"],
         "live_jobs": jobs[0],
@@ -146,3 +169,15 @@ def _queue(
 
 def _amounts(values: list[int]) -> dict[str, int]:
     return dict(zip(AXES, values, strict=True))
+
+
+def guaranteed(amounts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What each queue of the policy in force is guaranteed of these capacities by partition: (R,) int64, by path."""
+    tree = in_force()
+    if tree is None:
+        return {}
+    total = np.zeros((len(tree.rows), R), np.int64)
+    for name, capacity in amounts.items():
+        if name in tree.limits:
+            total += resolve(tree.shape, tree.limits[name], capacity)[0]
+    return {q.path: total[i] for i, q in enumerate(tree.rows)}

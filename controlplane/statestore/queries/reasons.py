@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from django.db.models import F
+from django.db.models.functions import Least
 from django.utils import timezone
 
+from controlplane.statestore.models import Ask
 from wire.states import GroupState, JobState
 
 
@@ -42,7 +45,8 @@ def _after(group: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, Any
 
 
 def explanation(job: dict[str, Any]) -> dict[str, Any]:
-    """Per group the answer to why it waits, as of when it was found."""
+    """Per group the answer to why it waits, here and elsewhere, as of when it was found. One query."""
+    away = _elsewhere(job["id"])
     return {
         "job": job["id"],
         "state": job["state"],
@@ -55,7 +59,20 @@ def explanation(job: dict[str, Any]) -> dict[str, Any]:
                 "pending": group["pending"],
                 "as_of": (group["reason"] or {}).get("at"),
                 "reason": group["reason"] if group["pending"] else None,
+                "elsewhere": away.get(group["no"], []) if group["pending"] else [],
             }
             for group in job["groups"]
         ],
     }
+
+
+def _elsewhere(job_id: int) -> dict[int, list[dict[str, Any]]]:
+    """By group: what of it waits in other sub-clusters."""
+    waiting = Least("target", "wish") - F("taken")
+    rows = Ask.objects.filter(job_id=job_id).annotate(waiting=waiting).filter(waiting__gt=0)
+    found: dict[int, list[dict[str, Any]]] = {}
+    for no, name, n, since, reason in rows.order_by("group_no", "sub_cluster__name").values_list(
+        "group_no", "sub_cluster__name", "waiting", "since", "reason"
+    ):
+        found.setdefault(no, []).append({"sub_cluster": name, "waiting": n, "since": since, "reason": reason})
+    return found

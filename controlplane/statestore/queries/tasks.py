@@ -11,6 +11,7 @@ from .paging import Cursor, Page, page
 from .sql import rows_as_dicts
 
 Pair = tuple[int, int]  # group number, task index
+BLOCK = 512  # tasks
 
 _ROWS = """SELECT group_no, index, state, attempts, container_id, exit_code, finished_at FROM statestore_task
     WHERE submitted_on = %(day)s AND job_id = %(job)s"""
@@ -21,10 +22,25 @@ _ENDED = """SELECT id, node_id, started_at FROM statestore_container_history
     WHERE id = ANY(%(ids)s) AND finished_at >= %(since)s"""
 _WITH_STATE = f"SELECT group_no, index FROM ({_ROWS} AND state = %(state)s) t"
 _RUNNING = "SELECT DISTINCT group_no, task_index AS index FROM statestore_container WHERE job_id = %(job)s"
-_UNDECIDED = f"""SELECT g.no AS group_no, i AS index FROM statestore_taskgroup g
-    CROSS JOIN LATERAL generate_series(0, g.count - 1) AS i WHERE g.job_id = %(job)s AND g.no = ANY(%(of)s)
-    EXCEPT SELECT group_no, index FROM ({_ROWS} AND state >= 10) t
-    EXCEPT SELECT group_no, index FROM ({_RUNNING}) r"""
+# Tasks are looked at one by one only in blocks not decided as a whole, and of those in as many as a page needs.
+_UNDECIDED = f"""WITH decided AS MATERIALIZED (
+        SELECT group_no, index / {BLOCK} AS block, count(*) AS n FROM ({_ROWS} AND state >= 10) t GROUP BY 1, 2),
+    running AS MATERIALIZED ({_RUNNING}),
+    block AS MATERIALIZED (
+        SELECT g.no AS group_no, g.count, b.b AS block FROM statestore_taskgroup g
+        CROSS JOIN LATERAL generate_series(0, (g.count - 1) / {BLOCK}) b(b)
+        LEFT JOIN decided d ON d.group_no = g.no AND d.block = b.b
+        WHERE g.job_id = %(job)s AND g.no = ANY(%(of)s) AND g.no = ANY(%(chosen)s)
+          AND coalesce(d.n, 0) + (SELECT count(*) FROM running r WHERE r.group_no = g.no AND r.index / {BLOCK} = b.b)
+              < least({BLOCK}, g.count - b.b * {BLOCK})
+          AND CASE WHEN %(edge)s::int IS NULL THEN true
+                   WHEN %(back)s THEN (g.no, b.b) <= (%(edge)s, %(block)s) ELSE (g.no, b.b) >= (%(edge)s, %(block)s) END
+        ORDER BY CASE WHEN %(back)s THEN -g.no ELSE g.no END, CASE WHEN %(back)s THEN -b.b ELSE b.b END
+        LIMIT %(limit)s + 1)
+    SELECT k.group_no, i.i AS index FROM block k
+    CROSS JOIN LATERAL generate_series(k.block * {BLOCK}, least((k.block + 1) * {BLOCK}, k.count) - 1) i(i)
+    WHERE NOT EXISTS (SELECT FROM ({_ROWS} AND state >= 10) t WHERE t.group_no = k.group_no AND t.index = i.i)
+      AND NOT EXISTS (SELECT FROM running r WHERE r.group_no = k.group_no AND r.index = i.i)"""
 # A task that no row decides waits while its group lives, and was killed with it once it has ended.
 _BY_STATE = {
     TaskState.PENDING: _UNDECIDED,
@@ -81,6 +97,9 @@ def _in_state(job: Job, counts: dict[int, int], at: Cursor, limit: int, state: T
         "chosen": list(counts),
         "of": of,
         "limit": limit,
+        "edge": at.key[0] if at.key else None,
+        "block": at.key[1] // BLOCK if at.key else None,
+        "back": at.back,
     } | dict(zip(("k0", "k1"), at.key, strict=False))
     return [(r["group_no"], r["index"]) for r in rows_as_dicts(sql, values)]
 

@@ -37,6 +37,11 @@ export function problemFrom(status: number, body: unknown, retryAfter: string | 
   );
 }
 
+/** With what it says of fields in its text, for dialogs that have one place for all. */
+export function withFields(error: ApiError): ApiError {
+  return new ApiError(error.status, error.title, [error.detail, ...error.errors.map((e) => `${e.field}: ${e.message}; ${e.remedy ?? ""}`)].filter(Boolean).join(" "));
+}
+
 export interface CallOptions {
   method?: string;
   json?: unknown;
@@ -77,3 +82,4 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
 export const get = <T>(path: string, signal?: AbortSignal) => call<T>(API + path, { signal });
 export const post = <T>(path: string, json?: unknown, headers?: Record<string, string>) =>
   call<T>(API + path, { method: "POST", json: json ?? {}, headers });
+export const remove = (path: string) => call<void>(API + path, { method: "DELETE" });

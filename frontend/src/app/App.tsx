@@ -1,16 +1,16 @@
-/** Which address shows which page. Pages beyond the first are loaded when visited. */
-import { lazy, Suspense, useEffect } from "react";
+/** Who is signed in, and which page the address shows. */
+import { Suspense, useEffect } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
+import type { Me } from "../api/types";
 import { live } from "../live/hooks";
-import { JobPage } from "../pages/job/JobPage";
-import { JobsPage } from "../pages/jobs/JobsPage";
 import { LoginPage } from "../pages/login/LoginPage";
-import { OverviewPage } from "../pages/overview/OverviewPage";
 import { Empty, Failed, Loading } from "../ui/parts";
+import { Boundary } from "./Boundary";
+import { PaletteCommands } from "./palette/commands";
+import { pagesFor } from "./pages";
+import { placeOf } from "./place";
 import { Shell } from "./Shell";
 import { useMe } from "./session";
-
-const SubmitPage = lazy(() => import("../pages/submit/SubmitPage"));
 
 function Inside() {
   const me = useMe();
@@ -24,18 +24,18 @@ function Inside() {
   }
   if (me.error && !me.data) return <div className="main"><Failed error={me.error} retry={() => void me.refetch()} /></div>;
   if (!me.data) return <Loading />;
+  return <PaletteCommands><Shell me={me.data}><Here me={me.data} path={path} /></Shell></PaletteCommands>;
+}
+
+/** The page of this address. A fault in it leaves the navigation as it is. */
+function Here({ me, path }: { me: Me; path: string }) {
+  const place = placeOf(pagesFor(me.role), path);
+  if (!place) return <Empty title="There is no such page">The address may be mistyped, the page may have moved, or it is not for the role {me.role}.</Empty>;
+  const Page = place.page.page;
   return (
-    <Shell me={me.data}>
-      <Suspense fallback={<Loading />}>
-        <Switch>
-          <Route path="/"><OverviewPage /></Route>
-          <Route path="/jobs"><JobsPage me={me.data} /></Route>
-          <Route path="/jobs/:id">{({ id }) => <JobPage key={id} id={id} me={me.data} />}</Route>
-          <Route path="/submit"><SubmitPage me={me.data} /></Route>
-          <Route><Empty title="There is no such page">The address may be mistyped, or the page has moved.</Empty></Route>
-        </Switch>
-      </Suspense>
-    </Shell>
+    <Boundary key={place.page.to}>
+      <Suspense fallback={<Loading />}><Page me={me} rest={place.rest} /></Suspense>
+    </Boundary>
   );
 }
 

@@ -1,26 +1,19 @@
-/** The frame around every page: where one is, how live it is, who is signed in. */
+/** The frame around every page: where one is, how live it is, who is signed in. A rail at a desk, a menu on a phone. */
 import { useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
-import type { ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import type { Me } from "../api/types";
 import { coarse } from "../format/units";
 import { useLiveness } from "../live/hooks";
-import { Auto, Gauge, Leave, ListIcon, Moon, Plus, Sun } from "../ui/icons";
+import { Auto, Close, Leave, Menu, Moon, Sun } from "../ui/icons";
 import { MARK } from "../ui/mark";
 import { useNow } from "../ui/parts";
+import { Dialogs, FindButton, opening, useKeys } from "./palette/Keys";
+import { pagesFor } from "./pages";
+import { restOf } from "./place";
 import { useSignOut } from "./session";
 
-const PAGES = [
-  { to: "/", name: "Overview", icon: <Gauge /> },
-  { to: "/jobs", name: "Jobs", icon: <ListIcon /> },
-  { to: "/submit", name: "Submit", icon: <Plus /> },
-];
-
-function here(path: string, to: string): boolean {
-  return to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`);
-}
-
-export function LiveIndicator() {
+function LiveIndicator() {
   const liveness = useLiveness();
   const now = useNow();
   const words = { live: "Live", connecting: "Connecting", reconnecting: "Reconnecting" };
@@ -28,7 +21,7 @@ export function LiveIndicator() {
     <span className="live" data-state={liveness.state} title="How fresh this page is">
       <i aria-hidden="true" />
       <span role="status">{words[liveness.state]}</span>
-      {liveness.state === "reconnecting" && <span aria-hidden="true">· stale since {coarse(now - liveness.since)}</span>}
+      {liveness.state === "reconnecting" && <span aria-hidden="true" className="clip">· stale since {coarse(now - liveness.since)}</span>}
     </span>
   );
 }
@@ -50,29 +43,102 @@ function SchemeButton() {
   );
 }
 
-export function Shell({ me, children }: { me: Me; children: ReactNode }) {
-  const [path, go] = useLocation();
+function Pages({ me, onChosen }: { me: Me; onChosen?: () => void }) {
+  const [path] = useLocation();
+  return (
+    <nav className="nav" aria-label="Pages">
+      {pagesFor(me.role).filter((p) => !p.hidden).map((p) => (
+        <Link key={p.to} href={p.to} title={p.name} aria-current={restOf(path, p.to) === null ? undefined : "page"} onClick={onChosen}>
+          {p.icon}<span>{p.name}</span>
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function Account({ me, onChosen }: { me: Me; onChosen?: () => void }) {
+  const [, go] = useLocation();
   const signOut = useSignOut();
+  return (
+    <div className="account">
+      <Link href="/account" className="who" aria-label={`Your account: ${me.username} ${me.role}`} title="Your account" onClick={onChosen}>
+        <span className="clip">{me.username}</span>
+        <span className="small muted">{me.role}</span>
+      </Link>
+      <SchemeButton />
+      <button type="button" className="icon-button" title="Sign out" aria-label="Sign out" onClick={() => void signOut().then(() => go("/login"))}>
+        <Leave />
+      </button>
+    </div>
+  );
+}
+
+/** The pages on a phone: a dialog, so that focus stays inside and Escape closes it. */
+function PhoneMenu({ me }: { me: Me }) {
+  const [open, setOpen] = useState(false);
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (open) ref.current?.showModal();
+  }, [open]);
+  const close = () => ref.current?.close();
+  return (
+    <>
+      <button type="button" className="icon-button" aria-label="Menu" aria-expanded={open} onClick={() => setOpen(true)}><Menu /></button>
+      {open && (
+        <dialog ref={ref} className="phone-menu" aria-label="Menu" onClose={() => setOpen(false)} onClick={(e) => e.target === e.currentTarget && close()}>
+          <div className="row">
+            <span className="brand grow"><img src={MARK} alt="" /><span>Hydra</span></span>
+            <button type="button" className="icon-button" aria-label="Close the menu" onClick={close}><Close /></button>
+          </div>
+          <Pages me={me} onChosen={close} />
+          <Account me={me} onChosen={close} />
+        </dialog>
+      )}
+    </>
+  );
+}
+
+function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
+  useEffect(() => {
+    const query = matchMedia(NARROW);
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}
+
+const NARROW = "(max-width: 720px)"; // as in shell.css
+
+export function Shell({ me, children }: { me: Me; children: ReactNode }) {
+  const narrow = useNarrow();
+  const [opened, setOpened] = useKeys(me);
+  const find = <FindButton onOpen={() => setOpened(opening("palette"))} />;
+  const brand = <Link href="/" className="brand" aria-label="Hydra, overview"><img src={MARK} alt="" /><span>Hydra</span></Link>;
   return (
     <div className="shell">
       <a className="skip" href="#main">Skip to the page</a>
-      <header className="topbar">
-        <Link href="/" className="brand" aria-label="Hydra, overview"><img src={MARK} alt="" /><span>Hydra</span></Link>
-        <nav className="nav" aria-label="Pages">
-          {PAGES.filter((p) => p.to !== "/submit" || me.role !== "viewer").map((p) => (
-            <Link key={p.to} href={p.to} aria-current={here(path, p.to) ? "page" : undefined}>{p.icon}{p.name}</Link>
-          ))}
-        </nav>
-        <span className="grow" />
-        <LiveIndicator />
-        <SchemeButton />
-        <span className="muted small clip" title={`Signed in as ${me.username} (${me.role})`}>{me.username}</span>
-        <button type="button" className="icon-button" title="Sign out" aria-label="Sign out"
-          onClick={() => void signOut().then(() => go("/login"))}>
-          <Leave />
-        </button>
-      </header>
+      {narrow ? (
+        <header className="topbar">
+          <PhoneMenu me={me} />
+          {brand}
+          <span className="grow" />
+          <LiveIndicator />
+          {find}
+        </header>
+      ) : (
+        <header className="rail">
+          {brand}
+          {find}
+          <Pages me={me} />
+          <span className="grow" />
+          <LiveIndicator />
+          <Account me={me} />
+        </header>
+      )}
       <main id="main" className="main" tabIndex={-1}>{children}</main>
+      <Dialogs me={me} opened={opened} setOpened={setOpened} />
     </div>
   );
 }

@@ -11,7 +11,7 @@ const dark: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: "teal",
-  primaryShade: { light: 8, dark: 5 },
+  primaryShade: { light: 8, dark: 7 },
   autoContrast: true,
   colors: { teal, dark },
   fontFamily: "var(--font)",

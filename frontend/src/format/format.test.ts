@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { Group, WaitLimit } from "../api/types";
 import { amount, amounts, comparisons, place, sentence, title, waitingLine } from "./reason";
 import { ended, tone, word } from "./states";
-import { ago, bytes, coarse, cores, duration, memory, percent } from "./units";
+import { ago, bytes, coarse, cores, duration, large, memory, percent } from "./units";
 
 describe("units", () => {
   it("memory", () => expect([memory(64), memory(1536), memory(2 ** 20)]).toEqual(["64 MiB", "1.5 GiB", "1 TiB"]));
   it("cores", () => expect([cores(250), cores(1000), cores(123_456)]).toEqual(["0.25", "1", "123"]));
+  it("large numbers", () => expect([large(99_999), large(154_271), large(1_494_419), large(12_892_800)]).toEqual(["99,999", "154 k", "1.49 M", "12.9 M"]));
   it("bytes", () => expect([bytes(0), bytes(1023), bytes(1536)]).toEqual(["0 B", "1023 B", "1.5 KiB"]));
   it("percent never shows a part as nothing, nor almost full as full", () =>
     expect([percent(0, 10), percent(1, 1000), percent(999, 1000), percent(1, 0)]).toEqual(["0 %", "<1 %", "99 %", "–"]));

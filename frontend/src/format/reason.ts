@@ -65,7 +65,7 @@ export function sentence(text: string | undefined, code: string): string {
 }
 
 /** "2 jobs with 9 tasks are ahead of it in its queue"; null when the position says nothing. */
-export function place(reason: WaitReason): string | null {
+export function place(reason: Pick<WaitReason, "code" | "position">): string | null {
   const position = reason.position;
   if (!position || reason.code === "backoff") return null;
   const { jobs_ahead: jobs, containers_ahead: tasks } = position;
@@ -80,4 +80,40 @@ export function waitingLine(group: Group): string | null {
   if (!group.reason) return null;
   const n = group.reason.waiting ?? group.pending;
   return n === 1 ? `1 task of ${group.name} waits` : `${count(n)} tasks of ${group.name} wait`;
+}
+
+export interface ReasonLink {
+  href: string;
+  text: string;
+}
+
+/** Which field of a queue's policy sets a limit, as the document spells it. */
+const FIELDS: Record<string, string> = {
+  gang: "maximum",
+  max_am_share: "max_am_share",
+  max_running_jobs: "max_running_jobs",
+  max_running_jobs_per_user: "max_running_jobs_per_user",
+  queue_maximum: "maximum",
+  queue_share: "guaranteed",
+  quota: "maximum",
+  user_maximum: "user_maximum",
+};
+const OF_NODES = new Set(["no_room", "no_nodes", "no_node_matches", "reserved", "locality_wait"]);
+
+/** A queue's place in the policy document: root.prod.etl is /queues/prod/children/etl. */
+export function pointer(queue: string, field = ""): string {
+  const names = queue.split(".").slice(1).map((name) => name.replaceAll("~", "~0").replaceAll("/", "~1"));
+  const at = names.length ? `/queues/${names.join("/children/")}` : "/queues";
+  return field && names.length ? `${at}/${field}` : at;
+}
+
+/** Where a limit can be looked at: its queue, the line of the policy that sets it, the nodes it speaks of. */
+export function linksOf(limit: Pick<WaitLimit, "limit" | "queue">, operator: boolean): ReasonLink[] {
+  const found: ReasonLink[] = [];
+  if (limit.queue) {
+    found.push({ href: `/queues?queue=${encodeURIComponent(limit.queue)}`, text: limit.queue });
+    if (operator) found.push({ href: `/policy/edit?at=${encodeURIComponent(pointer(limit.queue, FIELDS[limit.limit]))}`, text: "its line in the policy" });
+  }
+  if (OF_NODES.has(limit.limit)) found.push({ href: "/fleet", text: "the nodes" });
+  return found;
 }

@@ -1,6 +1,7 @@
 /** Numbers as people read them. Nothing here rounds a thing up to look better than it is. */
 
 export function memory(mib: number): string {
+  if (mib >= 1024 ** 3) return `${short(mib / 1024 ** 3)} PiB`;
   if (mib >= 1024 * 1024) return `${short(mib / 1024 / 1024)} TiB`;
   if (mib >= 1024) return `${short(mib / 1024)} GiB`;
   return `${Math.round(mib)} MiB`;
@@ -31,8 +32,19 @@ export function short(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
+/** In thousands and millions where there are very many, so that columns stay narrow: 99,999, 154 k, 1.49 M. */
+export function large(value: number): string {
+  if (value >= 1e6) return `${Number((value / 1e6).toPrecision(3)).toLocaleString("en-US")} M`;
+  return value >= 1e5 ? `${Math.floor(value / 1e3)} k` : short(value);
+}
+
 export function count(n: number): string {
   return n.toLocaleString("en-US");
+}
+
+/** `1 job`, `2,000 jobs`. */
+export function many(n: number, word: string): string {
+  return `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 }
 
 export function percent(part: number, whole: number): string {
@@ -78,4 +90,11 @@ export function moment(iso: string | null): string {
   const at = new Date(iso);
   const day = at.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
   return `${day}, ${at.toLocaleTimeString("en-GB", { hour12: false })}`;
+}
+
+export const two = (n: number): string => String(n).padStart(2, "0");
+
+/** A moment as an input of type datetime-local holds it: the reader's zone, whole minutes. */
+export function localInput(at: Date): string {
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`;
 }

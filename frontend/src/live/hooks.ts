@@ -8,9 +8,24 @@ const POLL_MS = 3_000;
 
 export const live = new LiveSocket(browserWire);
 
+/** Where a topic goes that is told in steps and kept outside the cache. */
+export interface Sink {
+  whole(snapshot: unknown): void;
+  step(delta: unknown): void;
+}
+
+const sinks = new Map<string, Sink>();
+
+export function divert(topic: string, sink: Sink): void {
+  sinks.set(topic, sink);
+}
+
 /** Connect the socket to the cache; once per page load. */
 export function wireToCache(client: QueryClient): void {
+  live.onStep = (topic, delta) => sinks.get(topic)?.step(delta);
   live.onSnapshot = (topic, snapshot) => {
+    const sink = sinks.get(topic);
+    if (sink) return sink.whole(snapshot);
     const key = topicKey(topic);
     // An answer to an older poll must not overwrite a newer snapshot.
     void client.cancelQueries({ queryKey: key });

@@ -87,6 +87,17 @@ describe("subscriptions", () => {
   });
 });
 
+it("asks again for what a pong shows to be missed, though nothing came after it", () => {
+  socket.subscribe("jobs");
+  socket.subscribe("queues");
+  socket.start();
+  latest().onopen?.();
+  latest().say({ topic: "jobs", seq: 1, snapshot: 1 });
+  latest().say({ topic: "queues", seq: 1, snapshot: 1 });
+  latest().say({ pong: 1, seqs: { jobs: 2, queues: 1 } });
+  expect(latest().sent.at(-1)).toEqual({ resync: ["jobs"] });
+});
+
 describe("a lost connection", () => {
   it("is told with the time since which nothing is live, and made anew with everything subscribed", () => {
     socket.subscribe("jobs");

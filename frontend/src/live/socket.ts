@@ -26,7 +26,7 @@ const PING_EVERY_MS = 5_000;
 const SILENT_MS = 12_000; // no message at all for this long means the connection is dead
 export const CLOSE_NOT_SIGNED_IN = 4401;
 
-export const systemClock: Clock = {
+const systemClock: Clock = {
   now: () => Date.now(),
   later: (run, ms) => {
     const id = setTimeout(run, ms);
@@ -47,6 +47,7 @@ export class LiveSocket {
   private status: Liveness = { state: "connecting" };
   private stopped = true;
   onSnapshot: (topic: string, snapshot: unknown) => void = () => {};
+  onStep: (topic: string, delta: unknown) => void = () => {};
   onSignedOut: () => void = () => {};
 
   constructor(
@@ -147,7 +148,8 @@ export class LiveSocket {
     const errorsMoved = message.topic !== undefined && step.topics !== this.topics;
     this.topics = step.topics;
     if (step.resync.length) this.say({ resync: step.resync });
-    if (step.changed) this.onSnapshot(step.changed, message.snapshot);
+    if (step.changed && message.delta !== undefined) this.onStep(step.changed, message.delta);
+    else if (step.changed) this.onSnapshot(step.changed, message.snapshot);
     if (errorsMoved) this.tell();
   }
 

@@ -37,6 +37,33 @@ describe("receive", () => {
   });
 });
 
+describe("steps", () => {
+  const told = (topics: Topics, seq: number, more: object) => receive(topics, { topic: "fleet", seq, ...more });
+  const whole = told(add(empty, "fleet"), 1, { snapshot: "all" });
+
+  it("hold after the message before them", () => {
+    const two = told(whole.topics, 2, { delta: "a" });
+    expect(two).toMatchObject({ changed: "fleet", resync: [] });
+    expect(told(two.topics, 3, { delta: "b" }).changed).toBe("fleet");
+    expect(told(two.topics, 2, { delta: "a" }).changed).toBeNull();
+  });
+
+  it("are left out after a gap until the whole has come, which is asked for once", () => {
+    const gap = told(whole.topics, 3, { delta: "b" });
+    expect(gap).toMatchObject({ changed: null, resync: ["fleet"] });
+    const more = told(gap.topics, 4, { delta: "c" });
+    expect(more).toMatchObject({ changed: null, resync: [] });
+    const again = told(more.topics, 5, { snapshot: "all" });
+    expect(again).toMatchObject({ changed: "fleet", resync: [] });
+    expect(told(again.topics, 6, { delta: "d" }).changed).toBe("fleet");
+  });
+
+  it("mean nothing before the whole, also on a new connection", () => {
+    expect(told(add(empty, "fleet"), 1, { delta: "a" })).toMatchObject({ changed: null, resync: ["fleet"] });
+    expect(told(restart(whole.topics), 1, { delta: "a" }).changed).toBeNull();
+  });
+});
+
 describe("restart", () => {
   it("numbers anew and keeps what is shown", () => {
     const nine = receive(add(empty, "jobs"), { topic: "jobs", seq: 1, snapshot: "a" });

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { cookie, problemFrom } from "../api/client";
-import type { NodeBrief, Queue, SubCluster } from "../api/types";
+import type { Node, Queue, SubCluster } from "../api/types";
 import { nextPath } from "../app/session";
-import { command, fromSearch, quote, topic, toQuery } from "./jobs/filters";
-import { localInput, request, wrong } from "./overview/duty";
-import { aged, health, shares, stale, standing } from "./overview/fleet";
-import { cellAt, layout, moved, origin } from "./overview/heat";
+import { bulkCommand } from "./jobs/BulkActions";
+import { address, command, cursorOf, fromInput, fromSearch, quote, saveCommand, toInput, topic, toQuery } from "./jobs/filters";
+import { localInput } from "../format/units";
+import { request, wrong } from "./fleet/duty";
+import { health, leftThere, shares, silentFor, standing } from "./overview/fleet";
 import { fieldPath, localFiles, parse, withUploads } from "./submit/source";
 
 describe("refusals", () => {
@@ -30,42 +31,40 @@ describe("job filters", () => {
   it("are safe to paste into a shell", () => {
     expect(command({ name: "it's; rm -rf /" })).toBe(`hydractl jobs --name 'it'\\''s; rm -rf /'`);
     expect(quote("root.prod")).toBe("root.prod");
+    expect(saveCommand("my view", { state: "FAILED", tag: "$(x)" })).toBe("hydractl views save 'my view' state=FAILED 'tag=$(x)'");
   });
+  it("stand in the address with the page", () => {
+    expect([address({}), address({ tag: "a&b" }, "xY-_"), address({}, "q")]).toEqual(["/jobs", "/jobs?tag=a%26b&cursor=xY-_", "/jobs?cursor=q"]);
+    expect([cursorOf("https://h/api/v1/jobs?tag=x&cursor=abc"), cursorOf(null), cursorOf("/jobs")]).toEqual(["abc", "", ""]);
+  });
+  it("write times in UTC and show them in the reader's zone", () => {
+    expect(fromInput(toInput("2026-03-01T12:30Z"))).toBe("2026-03-01T12:30Z");
+    expect([toInput("rubbish"), fromInput("")]).toEqual(["", ""]);
+  });
+  it("have a shell's form for what is done with many", () => expect([bulkCommand("kill", [1, 2], 0, ""), bulkCommand("queue", [3], 0, "root.a")]).toEqual(["hydractl kill 1 2", "hydractl move 3 --to root.a"]));
 });
 
-const node = (more: Partial<NodeBrief>) => ({ sub_cluster: "west", state: "UP", last_seen_s: 1, ...more }) as NodeBrief;
+const node = (more: Partial<Node>) => ({ sub_cluster: "west", state: "UP", last_seen_s: 1, ...more }) as Node;
 const sub = (more: Partial<SubCluster>) => ({ name: "west", lease_ok: true, nodes: { up: 2 }, summary_age_s: 0.5, ...more }) as SubCluster;
 
 describe("the fleet", () => {
-  it("calls a node stale when it is silent or lost", () =>
-    expect([node({}), node({ last_seen_s: 20 }), node({ last_seen_s: null }), node({ state: "LOST" })].map(stale)).toEqual([false, true, true, true]));
-  it("lets nodes age with a silent RM", () => expect(aged([node({})], [sub({ summary_age_s: 30 })])[0]?.last_seen_s).toBe(31));
+  it("says how long a node is silent, also while nobody tells", () =>
+    expect([silentFor(node({})), silentFor(node({ last_seen_s: 20 })), silentFor(node({}), 30_000), silentFor(node({ last_seen_s: null })), silentFor(node({ state: "LOST" }))])
+      .toEqual(["", "Silent for 20 s", "Silent for 31 s", "Its age is unknown", "Silent for 1 s"]));
   it("tells the worst first", () =>
     expect([sub({}), sub({ lease_ok: false }), sub({ frozen: true, lease_ok: false }), sub({ summary_age_s: null }), sub({ nodes: { up: 1, lost: 1 } }), sub({ nodes: { up: 0 } })].map((s) => health(s).word))
       .toEqual(["Healthy", "No leader", "Frozen", "Stale", "Degraded", "No nodes up"]));
+  it("says what is left in words", () =>
+    expect([null, { jobs: 0, containers: 0 }, { jobs: 1, containers: 2000 }].map((left) => leftThere({ left }))).toEqual(["", "", "1 job and 2,000 containers"]));
+  it("tells where a sub-cluster is in its life", () =>
+    expect([sub({ state: "joining", lease_ok: false, waits_for: ["a first node"] }), sub({ state: "lost", lease_ok: false }), sub({ state: "draining" }), sub({ state: "draining", lease_ok: false })].map((s) => health(s).word))
+      .toEqual(["Joining", "Lost", "Draining", "No leader"]));
   it("shows a queue along the resource it uses most of, or may have least of", () => {
     const r = (memory_mib: number, vcores_milli: number, gpus: number) => ({ memory_mib, vcores_milli, gpus });
     const queue = (used: object) => ({ used, guaranteed: r(20, 400, 0), maximum: r(80, 500, 0) }) as Queue;
     expect(shares(queue(r(10, 50, 0)), r(100, 1000, 0))).toEqual({ used: 0.1, guaranteed: 0.2, maximum: 0.8 });
     expect(shares(queue(r(0, 0, 0)), r(100, 1000, 0)).maximum).toBe(0.5);
     expect(shares(queue(r(0, 0, 0)), r(0, 0, 0)).maximum).toBe(0);
-  });
-});
-
-describe("the heat map", () => {
-  it("finds the cell it drew, for any number of nodes", () => {
-    for (const n of [1, 7, 400, 50_000]) {
-      const l = layout(n, 1200);
-      for (const i of [0, Math.floor(n / 2), n - 1]) {
-        const { x, y } = origin(l, i);
-        expect(cellAt(l, n, x + 1, y + 1)).toBe(i);
-      }
-    }
-  });
-  it("has nothing outside", () => expect(cellAt(layout(3, 100), 3, 99, 99)).toBeNull());
-  it("stays inside with the arrow keys", () => {
-    const l = layout(10, 110); // five columns
-    expect([moved(l, 10, 0, "ArrowLeft"), moved(l, 10, 0, "ArrowDown"), moved(l, 10, 7, "ArrowDown"), moved(l, 10, 3, "End")]).toEqual([0, 5, 7, 9]);
   });
 });
 
@@ -93,11 +92,15 @@ describe("a job file", () => {
 
 describe("nodes out of service", () => {
   it("are told by one word", () => {
-    const shown = (more: Partial<NodeBrief>) => standing(node({ duty: "in_service", drained: false, maintenance: null, ...more }));
+    const shown = (more: Partial<Node>) => standing(node({ duty: "in_service", drained: false, maintenance: null, ...more }));
     const active = { id: 1, starts_at: "", ends_at: "", message: "", active: true };
     expect([shown({}), shown({ duty: "cordoned" }), shown({ duty: "draining" }), shown({ duty: "draining", drained: true }), shown({ duty: "decommissioned" }),
       shown({ maintenance: active }), shown({ maintenance: { ...active, active: false } }), shown({ state: "LOST", duty: "draining" })])
       .toEqual(["UP", "CORDONED", "DRAINING", "DRAINED", "LEAVING", "MAINTENANCE", "UP", "LOST"]);
+  });
+  it("leave with their sub-cluster", () => {
+    const shown = (more: Partial<Node>) => standing(node({ duty: "in_service", drained: false, maintenance: null, sub_cluster_state: "draining", ...more }));
+    expect([shown({}), shown({ drained: true }), shown({ duty: "decommissioned" }), shown({ state: "LOST" })]).toEqual(["DRAINING", "DRAINED", "LEAVING", "LOST"]);
   });
   it("are planned in the person's own time", () => {
     const plan = { sub_cluster: "east", by: "rack" as const, which: " r1 ", start: "2030-01-01T10:00", hours: 1.5, lead_min: 10, message: "" };

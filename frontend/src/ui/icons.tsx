@@ -14,7 +14,7 @@ function Icon({ children, size = 16 }: { children: ReactNode; size?: number }) {
 const DOT = { fill: "currentColor", stroke: "none" } as const;
 
 /** A different shape for each state, so that none is told by colour alone. */
-export const TONE_SHAPES: Record<Tone, ReactNode> = {
+const TONE_SHAPES: Record<Tone, ReactNode> = {
   waiting: <circle cx="8" cy="8" r="5.2" strokeDasharray="2.2 2.4" />,
   pending: <circle cx="8" cy="8" r="5.2" />,
   running: <><circle cx="8" cy="8" r="6" opacity="0.35" /><path d="M8 2a6 6 0 0 1 6 6" strokeWidth="2.2" /><circle cx="8" cy="8" r="2.2" {...DOT} /></>,
@@ -39,7 +39,15 @@ export const Search = () => <Icon><circle cx="7" cy="7" r="4.4" /><path d="M10.4
 export const Clock = () => <Icon><circle cx="8" cy="8" r="6.2" /><path d="M8 4.5V8l2.4 1.6" /></Icon>;
 export const Warning = () => <Icon><path d="M8 2l6.5 11.5h-13z" /><path d="M8 6.5v3M8 11.6v.1" /></Icon>;
 export const Gauge = () => <Icon><path d="M2 12a6 6 0 1 1 12 0M8 12l3-4" /></Icon>;
+export const Cells = () => <Icon><path d="M2.5 2.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 9.5h4v4h-4zM9.5 9.5h4v4h-4z" /></Icon>;
 export const ListIcon = () => <Icon><path d="M2.5 4h11M2.5 8h11M2.5 12h7" /></Icon>;
 export const Plus = () => <Icon><path d="M8 3v10M3 8h10" /></Icon>;
 export const Up = () => <Icon><path d="M4 10l4-4 4 4" /></Icon>;
 export const Down = () => <Icon><path d="M4 6l4 4 4-4" /></Icon>;
+export const Menu = () => <Icon><path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11" /></Icon>;
+export const Close = () => <Icon><path d="M3.5 3.5l9 9M12.5 3.5l-9 9" /></Icon>;
+export const Tree = () => <Icon><path d="M3 2.5v11M3 5h4M3 11h4" /><rect x="8.5" y="3" width="5" height="4" rx="1" /><rect x="8.5" y="9" width="5" height="4" rx="1" /></Icon>;
+export const ChartIcon = () => <Icon><path d="M2.5 2.5v11h11M5 10.5l2.5-3.5 2.5 2 3-4.5" /></Icon>;
+export const Scales = () => <Icon><path d="M8 2v12M5 14h6M3 4.5h10M3 4.5L1.2 9.5a2 2 0 0 0 3.6 0zM13 4.5l-1.8 5a2 2 0 0 0 3.6 0z" /></Icon>;
+export const Shield = () => <Icon><path d="M8 1.8l5 1.8v4c0 3.2-2.1 5.4-5 6.6-2.9-1.2-5-3.4-5-6.6v-4z" /><path d="M5.8 8l1.6 1.6 2.9-3.2" /></Icon>;
+export const Person = () => <Icon><circle cx="8" cy="5.2" r="2.8" /><path d="M2.8 14c.5-2.9 2.5-4.4 5.2-4.4s4.7 1.5 5.2 4.4" /></Icon>;

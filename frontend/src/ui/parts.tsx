@@ -1,9 +1,10 @@
 /** Parts every page is made of: states, notices, the four faces of a view, a command to copy. */
 import { Button } from "@mantine/core";
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import type { ApiError } from "../api/client";
 import { coarse } from "../format/units";
 import { tone, word } from "../format/states";
+import { useModal } from "./modal";
 import { Check, Copy, ToneIcon, Warning } from "./icons";
 
 export function State({ state }: { state: string }) {
@@ -110,8 +111,7 @@ async function copyText(text: string): Promise<boolean> {
 export function Confirm({ title, children, action, onConfirm, onClose, busy, error }: {
   title: string; children: ReactNode; action: string; onConfirm: () => void; onClose: () => void; busy: boolean; error: ApiError | null;
 }) {
-  const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => ref.current?.showModal(), []);
+  const ref = useModal();
   return (
     <dialog ref={ref} className="ask" aria-label={title} onClose={onClose}>
       <form method="dialog" onSubmit={(e) => { e.preventDefault(); onConfirm(); }}>

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from client import Client, Job
+from tests.homes import ready_made
 from tests.stack import Stack, wait_until
 
 SPEC: dict[str, Any] = {
@@ -22,7 +23,7 @@ SPEC: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(tmp_path_factory.mktemp("tasks") / "home", sub_clusters=1, nodes=1) as running:
+    with Stack(ready_made(tmp_path_factory.mktemp("tasks") / "home"), sub_clusters=1, nodes=1) as running:
         yield running
 
 

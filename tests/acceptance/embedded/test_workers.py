@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from tests.homes import ready_made
 from tests.stack import Stack, wait_until
 
 LEADERS = "SELECT l.epoch, l.holder FROM statestore_lease l WHERE l.expires_at > clock_timestamp()"
@@ -14,7 +15,7 @@ LEADERS = "SELECT l.epoch, l.holder FROM statestore_lease l WHERE l.expires_at >
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(tmp_path_factory.mktemp("workers") / "home", sub_clusters=1, nodes=1) as running:
+    with Stack(ready_made(tmp_path_factory.mktemp("workers") / "home"), sub_clusters=1, nodes=1) as running:
         yield running
 
 

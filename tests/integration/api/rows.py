@@ -1,12 +1,22 @@
 """Rows that only RMs write, put there by hand."""
 
 import datetime as dt
+import gzip
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
-from controlplane.statestore.models import Container, ContainerHistory, Job, JobEvent, Task
+from controlplane.statestore.models import (
+    Container,
+    ContainerHistory,
+    Job,
+    JobEvent,
+    PolicyVersion,
+    Rollout,
+    Simulation,
+    Task,
+)
 from wire.ids import container_id
 from wire.states import ContainerState, JobState, TaskState
 
@@ -68,3 +78,32 @@ def finish(job_id: int, state: JobState) -> None:
 
 def tell(job_id: int, kind: str, message: str) -> None:
     JobEvent.objects.create(job_id=job_id, at=timezone.now(), kind=kind, message=message)
+
+
+def no_rollout() -> int:
+    """None is under way; the number of one there is not."""
+    Rollout.objects.all().delete()
+    return 0
+
+
+def rollout(paused: bool = False) -> Rollout:
+    """A version on its way to a sub-cluster."""
+    no_rollout()
+    version = PolicyVersion.objects.get(active=True)
+    now = timezone.now()
+    return Rollout.objects.create(
+        version=version, from_version=version, state="paused" if paused else "running", created_at=now, stage_at=now,
+        stages=[{"sub_clusters": ["west"], "soak_s": 60.0}],
+    )  # fmt: skip
+
+
+def simulation(done: bool = False, **fields: Any) -> Simulation:
+    """A what-if question that waits, or one with an answer."""
+    now = timezone.now()
+    version = PolicyVersion.objects.get(active=True)
+    if done:
+        fields |= {"state": "done", "ended_at": now, "page": gzip.compress(b"<p>said</p>")}
+    return Simulation.objects.create(
+        requested_at=now, begins_at=now - dt.timedelta(hours=1), ends_at=now, base=version, document=version.document,
+        digest="0" * 64, **fields,
+    )  # fmt: skip

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 from django.db import connection
 
-from controlplane.embedded.home import free_ports
+from tests.stack import web_port
 from tests.stores import ROOT
 
 RATES = {
@@ -24,7 +24,7 @@ RATES = {
 @contextmanager
 def web(**environ: str) -> Iterator[str]:
     """Its address; the process is gone afterwards."""
-    port = free_ports(1)[0]
+    port = web_port()
     database = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"]).geturl()
     known = os.environ | RATES | {"DATABASE_URL": database, "HYDRA_HTTP_PORT": str(port)} | environ
     arguments = ["--port", str(port), "--loop", "uvloop", "--http", "httptools", "--lifespan", "off"]

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from controlplane.router import shapes, waiting
+from controlplane.router import cluster, shapes, waiting
 from controlplane.statestore.models import AuditEntry, Intent, Job, TaskGroup
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
@@ -43,7 +43,9 @@ def test_the_answer_to_a_submit_is_what_the_list_shows(world: World) -> None:
     assert "taken it in yet" in answer["waiting"]
 
 
-def test_a_submit_costs_few_queries_however_many_jobs(world: World) -> None:
+def test_a_submit_costs_few_queries_however_many_jobs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for age in ("FRESH_S", "COUNT_FRESH_S"):
+        monkeypatch.setattr(cluster, age, 3600)  # what every request shares stays, on a slow machine too
     world["tenant"].post("jobs", job())  # fills what is cached
     with CaptureQueriesContext(connection) as one:
         world["tenant"].post("jobs", job())
@@ -174,7 +176,7 @@ def test_a_list_costs_the_same_however_long_it_is(world: World) -> None:
     world["submitter"].post("jobs", job())
     few = queries()
     world["submitter"].post("jobs/bulk", {"jobs": [job()] * 60})
-    assert queries() == few <= 5
+    assert queries() == few <= 7
 
 
 def test_tasks_without_rows_are_pending_and_pages_cross_groups(world: World) -> None:
@@ -243,7 +245,8 @@ def test_events_oldest_first(world: World) -> None:
     rows.tell(row.pk, "retry", "two")
     found = world["tenant"].get(f"jobs/{row.pk}/events").json()
     shapes.EventPage.model_validate(found)
-    assert [e["message"] for e in found["results"]] == ["one", "two"]
+    assert [e["kind"] for e in found["results"]] == ["routed", "retry", "retry"]
+    assert [e["message"] for e in found["results"]][1:] == ["one", "two"]
 
 
 def test_too_many_live_jobs_are_refused(world: World, settings) -> None:

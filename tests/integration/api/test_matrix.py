@@ -13,7 +13,18 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from controlplane.statestore.models import AuditEntry, Intent, Job, TaskOutput
+from controlplane.accounts.models import TokenNote, User
+from controlplane.statestore.actions import accounts, joining, nodes
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.models import (
+    AuditEntry,
+    Intent,
+    Job,
+    PolicyOverride,
+    PolicyProposal,
+    PolicyVersion,
+    TaskOutput,
+)
 from tests.integration.api import rows
 from tests.integration.api.world import PASSWORD, POLICY, Api, NodeApi, World, job
 from wire.ids import format_container
@@ -26,6 +37,7 @@ LISTED = {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 200, "operato
 CHANGED = {"anonymous": 401, "tenant": 202, "other": 404, "viewer": 403, "operator": 202}
 OPERATORS = {"anonymous": 401, "tenant": 403, "other": 403, "viewer": 403, "operator": 200}
 NODES_ONLY = dict.fromkeys(ROLES, 401)
+MASTERS_ONLY = dict.fromkeys(ROLES, 401)
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,11 @@ WINDOW = {
     "sub_cluster": "west", "node": "west-1", "starts_at": "2120-01-01T00:00:00Z", "ends_at": "2120-01-02T00:00:00Z"
 }  # fmt: skip
 
+OVERRIDE = {
+    "queue": "root.prod", "field": "weight", "change": {"to": 2}, "message": "for a time",
+    "starts_at": "2120-01-01T00:00:00Z", "ends_at": "2120-01-02T00:00:00Z",
+}  # fmt: skip
+
 RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/auth/login"): Rule(PUBLIC, LOGIN),
     ("POST", "api/v1/auth/logout"): Rule({r: 401 if r == "anonymous" else 204 for r in ROLES}),
@@ -54,6 +71,28 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "api/v1/auth/session"): Rule(dict.fromkeys(ROLES, 204)),
     ("GET", "api/v1/auth/csrf"): Rule(PUBLIC),
     ("GET", "api/v1/me"): Rule(LISTED),
+    ("GET", "api/v1/me/tokens"): Rule(LISTED),
+    ("POST", "api/v1/me/tokens"): Rule(
+        {"anonymous": 401, "tenant": 201, "other": 201, "viewer": 201, "operator": 201}, {"name": "mine"}
+    ),
+    ("DELETE", "api/v1/me/tokens/<str:key>"): Rule(
+        {"anonymous": 401, "tenant": 204, "other": 404, "viewer": 404, "operator": 404}
+    ),
+    ("POST", "api/v1/me/password"): Rule(
+        {"anonymous": 401} | dict.fromkeys(ROLES[1:], 422), {"current": "guessed", "password": PASSWORD}
+    ),
+    ("GET", "api/v1/accounts"): Rule(OPERATORS | {"viewer": 200}),
+    ("POST", "api/v1/accounts"): Rule(OPERATORS | {"operator": 201}, {"username": "new", "password": PASSWORD}),
+    ("GET", "api/v1/accounts/<str:username>"): Rule(OPERATORS | {"viewer": 200}),
+    ("POST", "api/v1/accounts/<str:username>/role"): Rule(OPERATORS, {"role": "tenant"}),
+    ("POST", "api/v1/accounts/<str:username>/close"): Rule(OPERATORS),
+    ("POST", "api/v1/accounts/<str:username>/open"): Rule(OPERATORS),
+    ("POST", "api/v1/accounts/<str:username>/password"): Rule(OPERATORS, {"password": PASSWORD}),
+    ("POST", "api/v1/accounts/<str:username>/sign-out"): Rule(OPERATORS),
+    ("GET", "api/v1/join-tokens"): Rule(OPERATORS | {"viewer": 200}),
+    ("DELETE", "api/v1/join-tokens/nodes/<int:token_id>"): Rule(OPERATORS | {"operator": 204}),
+    ("DELETE", "api/v1/join-tokens/sub-clusters/<int:token_id>"): Rule(OPERATORS | {"operator": 204}),
+    ("GET", "api/v1/components"): Rule(OPERATORS | {"viewer": 200}),
     ("GET", "api/v1/jobs"): Rule(LISTED),
     ("POST", "api/v1/jobs"): Rule(SUBMITTED, job()),
     ("POST", "api/v1/jobs/bulk"): Rule(SUBMITTED, {"jobs": [job()]}),
@@ -63,29 +102,86 @@ RULES: dict[tuple[str, str], Rule] = {
         CHANGED | {"tenant": 201, "operator": 201}, {}, needs=JobState.FAILED
     ),
     ("POST", "api/v1/jobs/<int:job_id>/priority"): Rule(CHANGED, {"priority": 1}),
+    ("POST", "api/v1/jobs/<int:job_id>/queue"): Rule(
+        CHANGED | {"tenant": 422, "operator": 202}, {"queue": "root.prod.etl"}
+    ),
+    ("POST", "api/v1/jobs/actions"): Rule(
+        {"anonymous": 401, "tenant": 202, "other": 202, "viewer": 403, "operator": 202}, {"action": "kill", "jobs": [1]}
+    ),
+    ("POST", "api/v1/jobs/validate"): Rule(
+        {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 403, "operator": 200}, job()
+    ),
+    ("GET", "api/v1/saved-views"): Rule(LISTED),
+    ("POST", "api/v1/saved-views"): Rule(LISTED, {"name": "mine", "query": "state=live"}),
+    ("DELETE", "api/v1/saved-views/<int:view_id>"): Rule(
+        {"anonymous": 401, "tenant": 204, "other": 404, "viewer": 404, "operator": 404}
+    ),
     ("GET", "api/v1/jobs/<int:job_id>/explain"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/tasks"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/containers"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/events"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/outputs"): Rule(SEEN),
+    ("GET", "api/v1/jobs/<int:job_id>/endpoints"): Rule(SEEN),
     ("GET", "api/v1/containers/<str:container>/logs"): Rule(SEEN),
     ("GET", "api/v1/artifacts/<str:digest>"): Rule(SEEN),
     ("PUT", "api/v1/artifacts/<str:digest>"): Rule(
         {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 403, "operator": 200}, DATA
     ),
     ("GET", "api/v1/queues"): Rule(LISTED),
+    ("GET", "api/v1/queues/tree"): Rule(LISTED),
+    ("GET", "api/v1/queues/use"): Rule(LISTED),
+    ("GET", "api/v1/queues/matrix"): Rule(LISTED),
+    ("GET", "api/v1/queues/<str:path>/detail"): Rule(
+        {"anonymous": 401, "tenant": 404, "other": 404, "viewer": 200, "operator": 200}
+    ),
+    ("GET", "api/v1/usage/hours"): Rule(LISTED),
+    ("GET", "api/v1/usage/hours.csv"): Rule(LISTED),
     ("GET", "api/v1/queues/<str:path>/rights"): Rule(OPERATORS),
     ("PUT", "api/v1/queues/<str:path>/rights"): Rule(OPERATORS, {"user": "admin"}),
-    ("DELETE", "api/v1/queues/<str:path>/rights"): Rule(OPERATORS | {"operator": 204}, query="?user=viewer"),
+    ("DELETE", "api/v1/queues/<str:path>/rights"): Rule(OPERATORS | {"operator": 204}, query="?user=submitter"),
     ("GET", "api/v1/policy"): Rule(OPERATORS),
-    ("POST", "api/v1/policy"): Rule(OPERATORS | {"operator": 201}, {"document": POLICY, "message": "again"}),
+    ("POST", "api/v1/policy"): Rule(OPERATORS, {"document": POLICY, "message": "again"}),
     ("GET", "api/v1/policy/versions"): Rule(OPERATORS),
     ("POST", "api/v1/policy/validate"): Rule(OPERATORS, {"document": POLICY}),
     ("GET", "api/v1/policy/schema"): Rule(LISTED),
+    ("POST", "api/v1/policy/diff"): Rule(OPERATORS, {"document": POLICY}),
+    ("POST", "api/v1/policy/plan"): Rule(OPERATORS, {"document": POLICY}),
+    ("POST", "api/v1/policy/rollback"): Rule(OPERATORS | {"operator": 404}, {"version": 2**40, "message": "back"}),
+    ("GET", "api/v1/policy/proposals"): Rule(OPERATORS),
+    ("GET", "api/v1/policy/proposals/<int:proposal_id>"): Rule(OPERATORS),
+    ("POST", "api/v1/policy/proposals/<int:proposal_id>/approve"): Rule(OPERATORS, {"message": "good"}),
+    ("POST", "api/v1/policy/proposals/<int:proposal_id>/reject"): Rule(OPERATORS, {"message": "bad"}),
+    ("GET", "api/v1/policy/overrides"): Rule(OPERATORS),
+    ("POST", "api/v1/policy/overrides"): Rule(OPERATORS | {"operator": 201}, OVERRIDE),
+    ("POST", "api/v1/policy/overrides/<int:override_id>/cancel"): Rule(OPERATORS),
+    ("GET", "api/v1/policy/convergence"): Rule(OPERATORS),
+    ("GET", "api/v1/policy/rollouts"): Rule(OPERATORS),
+    ("POST", "api/v1/policy/rollouts"): Rule(
+        OPERATORS | {"operator": 201}, {"document": POLICY, "message": "slowly", "stages": [{"sub_clusters": ["west"]}]}
+    ),
+    ("GET", "api/v1/policy/rollouts/<int:rollout_id>"): Rule(OPERATORS),
+    ("POST", "api/v1/policy/rollouts/<int:rollout_id>/pause"): Rule(OPERATORS),
+    ("POST", "api/v1/policy/rollouts/<int:rollout_id>/resume"): Rule(OPERATORS),
+    ("POST", "api/v1/policy/rollouts/<int:rollout_id>/abort"): Rule(OPERATORS),
+    ("GET", "api/v1/simulations"): Rule(OPERATORS),
+    ("POST", "api/v1/simulations"): Rule(OPERATORS | {"operator": 201}, {"document": POLICY}),
+    ("GET", "api/v1/simulations/<int:simulation_id>"): Rule(OPERATORS),
+    ("POST", "api/v1/simulations/<int:simulation_id>/cancel"): Rule(OPERATORS),
+    ("GET", "api/v1/simulations/<int:simulation_id>/report"): Rule(OPERATORS),
     ("GET", "api/v1/sub-clusters"): Rule(LISTED),
+    ("GET", "api/v1/sub-clusters/compare"): Rule(OPERATORS | {"viewer": 200}),
     ("POST", "api/v1/sub-clusters/<str:name>/join-tokens"): Rule(OPERATORS | {"operator": 201}, {}),
+    ("GET", "api/v1/sub-clusters/<str:name>"): Rule(LISTED),
+    ("POST", "api/v1/sub-clusters/tokens"): Rule(OPERATORS | {"operator": 201}, {}),
+    ("POST", "api/v1/sub-clusters/register"): Rule(dict.fromkeys(ROLES, 403), {"token": "guessed", "name": "third"}),
+    ("GET", "api/v1/sub-clusters/<str:name>/drain-preview"): Rule(OPERATORS | {"viewer": 200}),
+    ("POST", "api/v1/sub-clusters/<str:name>/drain"): Rule(OPERATORS, {}),
+    ("POST", "api/v1/sub-clusters/<str:name>/resume"): Rule(OPERATORS, {}),
+    ("POST", "api/v1/sub-clusters/<str:name>/decommission"): Rule(OPERATORS | {"operator": 409}, {}),
     ("GET", "api/v1/nodes"): Rule(LISTED),
     ("GET", "api/v1/nodes/<int:node_id>"): Rule(LISTED),
+    ("GET", "api/v1/nodes/<int:node_id>/containers"): Rule(LISTED),
+    ("GET", "api/v1/fleet"): Rule(LISTED),
     ("POST", "api/v1/nodes/<int:node_id>/cordon"): Rule(OPERATORS, {}),
     ("POST", "api/v1/nodes/<int:node_id>/uncordon"): Rule(OPERATORS, {}),
     ("GET", "api/v1/nodes/<int:node_id>/drain"): Rule(OPERATORS | {"viewer": 200}),
@@ -95,7 +191,17 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/maintenance"): Rule(OPERATORS | {"operator": 201}, WINDOW),
     ("POST", "api/v1/maintenance/<int:window_id>/cancel"): Rule(OPERATORS, {}),
     ("GET", "api/v1/overview"): Rule(LISTED),
+    ("GET", "api/v1/series"): Rule(
+        {"anonymous": 401, "tenant": 403, "other": 403, "viewer": 200, "operator": 200}, query="?metric=decisions_per_s"
+    ),
+    ("GET", "api/v1/series/instant"): Rule(LISTED),
     ("GET", "api/v1/audit"): Rule(OPERATORS),
+    ("POST", "api/v1/am/register"): Rule(MASTERS_ONLY, {}),
+    ("POST", "api/v1/am/allocate"): Rule(MASTERS_ONLY, {"asks": [{"id": "work", "target": 1}]}),
+    ("POST", "api/v1/am/launch"): Rule(MASTERS_ONLY, {"launches": []}),
+    ("POST", "api/v1/am/finish"): Rule(MASTERS_ONLY, {"status": "FAILED"}),
+    ("GET", "api/v1/am/events"): Rule(MASTERS_ONLY),
+    ("GET", "api/v1/am/containers/<str:container>/outputs/<str:name>"): Rule(MASTERS_ONLY),
     ("GET", "api/v1/healthz"): Rule(PUBLIC),
     ("GET", "api/v1/metrics"): Rule(OPERATORS | {"viewer": 200}),
     ("GET", "api/v1/schema"): Rule(PUBLIC),
@@ -107,7 +213,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "node/v1/health"): Rule(NODES_ONLY, {"text": "ERROR"}),
     ("POST", "node/v1/logs"): Rule(NODES_ONLY, {"chunks": []}),
     ("GET", "node/v1/containers/<str:container>/inputs"): Rule(NODES_ONLY),
+    ("GET", "node/v1/containers/<str:container>/token"): Rule(NODES_ONLY),
     ("PUT", "node/v1/containers/<str:container>/outputs/<str:name>"): Rule(NODES_ONLY, DATA),
+    ("POST", "node/v1/containers/<str:container>/endpoints"): Rule(NODES_ONLY, {"endpoints": {"http": 20_000}}),
     ("GET", "node/v1/artifacts/<str:digest>"): Rule(NODES_ONLY),
 }
 
@@ -141,6 +249,14 @@ class Objects:
     name: str = "west"
     path: str = "root.prod"
     window_id: int = 0
+    proposal_id: int = 0
+    override_id: int = 0
+    rollout_id: int = 0
+    simulation_id: int = 0
+    view_id: int = 0
+    username: str = "submitter"
+    key: str = ""
+    token_id: int = 0
 
     def address(self, route: str) -> str:
         return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(getattr(self, found[1])), route)
@@ -153,7 +269,37 @@ def objects_of(world: World, state: JobState) -> Objects:
     rows.tell(row.pk, "retry", "secret-name failed")
     Job.objects.filter(pk=row.pk).update(state=state)
     window = world["operator"].post("maintenance", WINDOW).json()["id"]
-    return Objects(row.pk, format_container(live.pk), world.nodes[0].session.node_id, window_id=window)
+    proposal_id, override_id = changes_of_policy(world)
+    node_id = world.nodes[0].session.node_id
+    view = world["tenant"].post("saved-views", {"name": "secret-name"}).json()["id"]
+    found = Objects(row.pk, format_container(live.pk), node_id, window_id=window, view_id=view)
+    found.proposal_id, found.override_id = proposal_id, override_id
+    return found
+
+
+def tokens_of(world: World, of_sub_cluster: bool) -> tuple[str, int]:
+    """How a token of the tenant begins, and the number of one with which others join; nothing older has a name."""
+    TokenNote.objects.filter(token__user=world.users["tenant"]).delete()
+    for user in world.users.values():
+        TokenNote.objects.filter(token__user=user).update(name="")
+    row, _ = accounts.new_token(SYSTEM, world.users["tenant"])
+    joins = joining.new_token(SYSTEM, "", "", 60) if of_sub_cluster else nodes.new_join_token(SYSTEM, world.west)
+    return row.token_key, joins[0].pk
+
+
+def changes_of_policy(world: World) -> tuple[int, int]:
+    """A proposal that somebody else made, and an override that is to come."""
+    times = {"created_at": WINDOW["starts_at"], "expires_at": WINDOW["ends_at"]}
+    base, author = PolicyVersion.objects.get(active=True), world.users["admin"]
+    payload = {"document": POLICY, "force": False}
+    proposal = PolicyProposal.objects.create(
+        kind="document", payload=payload, message="theirs", base=base, author=author, **times
+    )
+    times = {name: WINDOW[name] for name in ("starts_at", "ends_at")}
+    fields = {"queue": "root.closed", "field": "weight", "change": {"to": 2}, "message": "for a time"}
+    held = PolicyOverride.objects.filter(cancelled_at=None).first()
+    override = held or PolicyOverride.objects.create(**fields, **times, created_at=WINDOW["starts_at"])
+    return proposal.pk, override.pk
 
 
 def test_every_route_has_a_rule_and_every_rule_a_route() -> None:
@@ -166,6 +312,11 @@ def test_the_matrix(world: World) -> None:
     for (method, route), rule in RULES.items():
         for role in ROLES:
             found = objects_of(world, rule.needs)
+            found.rollout_id = rows.rollout(paused="resume" in route).pk if "rollout_id" in route else rows.no_rollout()
+            if "simulation_id" in route:
+                found.simulation_id = rows.simulation(done="report" in route).pk
+            if "token" in route:
+                found.key, found.token_id = tokens_of(world, "sub-clusters" in route)
             before = Intent.objects.count(), Job.objects.count()
             answer = ask(world[role], method, found.address(route) + rule.query, rule.body)
             if answer.status_code != rule.verdicts[role]:
@@ -173,6 +324,7 @@ def test_the_matrix(world: World) -> None:
             if answer.status_code in {401, 403, 404}:
                 assert (Intent.objects.count(), Job.objects.count()) == before, (role, method, route)
                 assert "secret-name" not in answer.content.decode(), (role, method, route)
+            User.objects.filter(username="new").delete()
             if (method, route) == ("POST", "api/v1/auth/logout") and answer.status_code == 204:
                 relogin(world, role)
     assert not wrong
@@ -242,8 +394,10 @@ def test_a_node_reaches_only_what_is_its_own(world: World) -> None:
     stranger: NodeApi = world.nodes[1]
     asked = {
         ("GET", f"containers/{found.container}/inputs"): None,
+        ("GET", f"containers/{found.container}/token"): None,
         ("PUT", f"containers/{found.container}/outputs/part?path=p&sha256={DIGEST}"): DATA,
         ("GET", f"artifacts/{DIGEST}?container={found.container}"): None,
+        ("POST", f"containers/{found.container}/endpoints"): {"endpoints": {"http": 20_000}},
         ("POST", "logs"): {"chunks": [{"container": found.container, "stream": "stdout", "offset": 0, "data": ""}]},
     }
     for (method, path), body in asked.items():

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from controlplane.policy import documents
+from controlplane.policy import versions
 from controlplane.router import cluster
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import AuditEntry, Intent, Job, MaintenanceWindow, Node
@@ -70,8 +70,8 @@ def test_a_drain_that_cannot_be_meant_is_refused(world: World, here: int, wrong:
 def test_counts_and_routing_know_nodes_that_take_nothing(world: World, here: int) -> None:
     world["operator"].post(f"nodes/{here}/cordon", {"message": "fan"})
     west, east = world["tenant"].get("sub-clusters").json()["results"]
-    assert west["duties"] == {"open": 0, "cordoned": 1, "draining": 0} and west["nodes"]["up"] == 1
-    assert east["duties"] == {"open": 1, "cordoned": 0, "draining": 0}
+    assert west["duties"] == {"open": 0, "closed": 1, "cordoned": 1, "draining": 0} and west["nodes"]["up"] == 1
+    assert east["duties"] == {"open": 1, "closed": 0, "cordoned": 0, "draining": 0}
     cluster.forget()
     found = {c.name: c.nodes_up for c in cluster.view().candidates}
     assert found == {"west": 0, "east": 1}
@@ -99,6 +99,7 @@ def test_the_preview_of_a_drain(world: World, here: int) -> None:
     batch = Job.objects.get(pk=world["tenant"].post("jobs", job(groups=tasks)).json()["id"])
     for group in range(3):
         rows.container(batch, here, group=group)
+    Node.objects.filter(sub_cluster=world.east).update(duty="cordoned")
     answer = world["operator"].get(f"nodes/{here}/drain?deadline_s=1800")
     assert answer.status_code == 200, answer.content
     preview = answer.json()
@@ -108,6 +109,12 @@ def test_the_preview_of_a_drain(world: World, here: int) -> None:
     assert {b["group"]: b["outcome"] for b in preview["batch"]} == {
         "short": "ends", "long": "stopped", "unknown": "unknown"
     }  # fmt: skip
+    Node.objects.filter(sub_cluster=world.east).update(duty="in_service", memory_mib=512)
+    assert world["operator"].get(f"nodes/{here}/drain").json()["services_fit"], "the third fits in another sub-cluster"
+    stays = POLICY | {"components": {"amrmproxy": {"policy": "home"}}}
+    versions.publish(SYSTEM, stays, "nothing goes elsewhere")
+    (web,) = world["operator"].get(f"nodes/{here}/drain").json()["services"]
+    assert web["fit"] == 2, "where the policy lets it go"
     assert (preview["ends"], preview["stopped"], preview["unknown"]) == (1, 1, 1)
     calm = world["operator"].get(f"nodes/{here}/drain").json()
     assert calm["deadline"] is None and calm["ends"] == 3
@@ -187,17 +194,20 @@ def test_a_list_of_nodes_costs_no_query_per_node(world: World, here: int, django
         Node.objects.create(
             sub_cluster=world.west, name=f"more-{i}", memory_mib=1, vcores_milli=1, duty="draining",
         )  # fmt: skip
+    world["viewer"].get("me")  # that the token is used is noted once in a while
     with django_assert_max_num_queries(7):
         found = world["viewer"].get("nodes?page_size=100").json()["results"]
     assert sum(n["drained"] for n in found) == 20
     (one,) = world["viewer"].get("nodes?name=more-7").json()["results"]
+    assert one in world["viewer"].get("nodes?contains=ore-7").json()["results"]
     assert one["name"] == "more-7"
 
 
 @pytest.mark.parametrize(("exclusive", "fit"), [(True, 0), (False, 1)])
 def test_the_preview_knows_partitions(world: World, here: int, exclusive: bool, fit: int) -> None:
     partitions = {"gpu": {"nodes": "gpu", "exclusive": exclusive}}
-    documents.publish(SYSTEM, POLICY | {"partitions": partitions}, "a partition")
+    versions.publish(SYSTEM, POLICY | {"partitions": partitions}, "a partition")
+    Node.objects.filter(sub_cluster=world.east).update(duty="cordoned")
     Node.objects.create(
         sub_cluster=world.west, name="g", memory_mib=4096, vcores_milli=4000, state=NodeState.UP, labels={"gpu": "yes"}
     )

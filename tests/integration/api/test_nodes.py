@@ -107,11 +107,11 @@ def test_a_node_reaches_its_own_keys_in_redis_and_nothing_else(world: World) -> 
             forbidden()
 
 
-def test_a_revoked_node_is_out_at_once(world: World) -> None:
+def test_a_decommissioned_node_is_out_at_once(world: World) -> None:
     west = world.nodes[0]
     connection = as_node(west.session)
     connection.ping()
-    nodes.revoke(SYSTEM, Node.objects.get(pk=west.session.node_id))
+    nodes.decommission(SYSTEM, Node.objects.get(pk=west.session.node_id))
     assert west("GET", "session").status_code == 401
     with pytest.raises(redis.RedisError):
         connection.ping()

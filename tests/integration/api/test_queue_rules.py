@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controlplane.policy import documents
+from controlplane.policy import versions
 from controlplane.router import cluster
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import Job
@@ -15,7 +15,7 @@ GROUP = {"name": "map", "command": ["true"]}
 
 def put(queues: dict[str, Any], **more: Any) -> None:
     """Put a policy in force, and let the Router see it at once."""
-    documents.publish(SYSTEM, {"queues": queues, "partitions": {"gpu": {"nodes": "gpu"}}, **more}, "test", force=True)
+    versions.publish(SYSTEM, {"queues": queues, "partitions": {"gpu": {"nodes": "gpu"}}, **more}, "test", force=True)
     cluster.forget()
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from knox.models import AuthToken
 
 from controlplane.accounts.models import QueueAccess, Role, User
-from controlplane.policy import documents
+from controlplane.policy import versions
 from controlplane.statestore.actions import accounts, nodes, subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import SubCluster
@@ -93,7 +93,7 @@ def job(**fields: Any) -> dict[str, Any]:
 
 def build_world() -> World:
     """Two sub-clusters with a node each; accounts of every role, two of them with rights in a queue."""
-    documents.publish(SYSTEM, POLICY, "for tests")
+    versions.publish(SYSTEM, POLICY, "for tests")
     west, east = subclusters.create(SYSTEM, "west"), subclusters.create(SYSTEM, "east")
     roles = {
         "operator": Role.OPERATOR,

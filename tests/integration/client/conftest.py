@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from client import Client
+from tests.homes import ready_made
 from tests.stack import Stack
 
 ROOT = Path(__file__).parents[3]
@@ -17,7 +18,7 @@ Hydractl = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(tmp_path_factory.mktemp("cluster") / "home", sub_clusters=1, nodes=2) as running:
+    with Stack(ready_made(tmp_path_factory.mktemp("cluster") / "home"), sub_clusters=1, nodes=2) as running:
         yield running
 
 

@@ -1,111 +1,21 @@
 """The live socket against the real store and the real channel layer."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from asgiref.testing import ApplicationCommunicator
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.test import Client as Browser
 from django.utils import timezone
 
 from controlplane.accounts.models import Role, User
-from controlplane.asgi import application
-from controlplane.dashboard import consumers
-from controlplane.dashboard.hints import Hints
-from controlplane.dashboard.snapshots import Reader
+from controlplane.dashboard import consumers, sessions
 from controlplane.events import GROUP
 from controlplane.statestore.models import Job, SubCluster
+from tests.integration.dashboard.tabs import Message, tab
 from wire.states import JobState
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WITHIN_S = 5.0
-Message = dict[str, Any]
-
-
-class Tab:
-    """A browser tab's end of the socket."""
-
-    def __init__(self, socket: ApplicationCommunicator) -> None:
-        self._socket = socket
-
-    async def send(self, text: str) -> None:
-        await self._socket.send_input({"type": "websocket.receive", "text": text})
-
-    async def say(self, **message: Any) -> None:
-        await self.send(json.dumps(message))
-
-    async def hear(self, within_s: float = WITHIN_S) -> Message:
-        output = await self._socket.receive_output(within_s)
-        assert output["type"] == "websocket.send", output
-        return json.loads(output["text"])
-
-    async def hear_until(self, wanted: Any, within_s: float = WITHIN_S) -> Message:
-        """The first message that satisfies ``wanted``."""
-        async with asyncio.timeout(within_s):
-            while True:
-                message = await self.hear(within_s)
-                if wanted(message):
-                    return message
-
-    async def closed_with(self, within_s: float = WITHIN_S) -> int:
-        async with asyncio.timeout(within_s):
-            while True:
-                output = await self._socket.receive_output(within_s)
-                if output["type"] == "websocket.close":
-                    return int(output["code"])
-
-
-def cookie_of(user: User) -> str:
-    browser = Browser()
-    browser.force_login(user)
-    return browser.cookies[settings.SESSION_COOKIE_NAME].value
-
-
-@asynccontextmanager
-async def tab(user: User | None, origin: str = "http://localhost") -> AsyncIterator[Tab]:
-    headers = [(b"host", b"localhost"), (b"origin", origin.encode())]
-    if user is not None:
-        value = await sync_to_async(cookie_of)(user)
-        headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={value}".encode()))
-    scope = {"type": "websocket", "path": "/ws/v1", "query_string": b"", "headers": headers, "subprotocols": []}
-    socket = ApplicationCommunicator(application, scope)
-    await socket.send_input({"type": "websocket.connect"})
-    answer = await socket.receive_output(WITHIN_S)
-    assert answer["type"] == "websocket.accept", answer
-    try:
-        yield Tab(socket)
-    finally:
-        await socket.send_input({"type": "websocket.disconnect", "code": 1000})
-        await socket.wait(WITHIN_S)
-
-
-@pytest.fixture
-def home(db: None) -> SubCluster:
-    return SubCluster.objects.create(name="west")
-
-
-@pytest.fixture
-def alice(db: None) -> User:
-    return User.objects.create_user("alice", password="x" * 12)
-
-
-@pytest.fixture
-def bob(db: None) -> User:
-    return User.objects.create_user("bob", password="x" * 12)
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    """A listener belongs to its event loop and each test has its own; threads keep connections to its database."""
-    consumers.hints, consumers.reader = Hints(), Reader()
-    yield
-    consumers.reader.close()
 
 
 def make_job(owner: User, home: SubCluster, name: str = "job") -> Job:
@@ -166,6 +76,16 @@ async def test_resync_sends_again_with_the_next_number(alice: User, home: SubClu
     assert second["snapshot"] == first["snapshot"]
 
 
+async def test_a_pong_tells_the_last_numbers(alice: User, home: SubCluster) -> None:
+    async with tab(alice) as mine:
+        await mine.say(subscribe=["jobs"])
+        await mine.hear()
+        await mine.say(resync=["jobs"])
+        await mine.hear()
+        await mine.say(ping=1)
+        assert await mine.hear_until(lambda m: "pong" in m) == {"pong": 1, "seqs": {"jobs": 2}}
+
+
 async def test_nobody_sees_a_job_that_is_not_theirs(alice: User, bob: User, home: SubCluster) -> None:
     job = await amake_job(alice, home, "secret")
     async with tab(bob) as other:
@@ -196,7 +116,7 @@ async def test_another_sites_page_may_not_connect(alice: User) -> None:
 
 
 async def test_a_closed_account_loses_its_socket(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumers, "SESSION_CHECK_S", 0.2)
+    monkeypatch.setattr(sessions, "CHECK_S", 0.2)
     async with tab(alice) as mine:
         await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
         assert await mine.closed_with() == consumers.NOT_SIGNED_IN
@@ -250,10 +170,9 @@ async def test_nonsense_is_answered_and_changes_nothing(alice: User) -> None:
         assert (await mine.hear_until(lambda m: m["error"]["status"] == 429))["topic"] == "job:33"
 
 
-async def test_overview_nodes_and_queues_are_topics(alice: User, home: SubCluster) -> None:
+async def test_overview_and_queues_are_topics(alice: User, home: SubCluster) -> None:
     async with tab(alice) as mine:
-        await mine.say(subscribe=["overview", "nodes", "queues"])
-        heard = {m["topic"]: m["snapshot"] for m in [await mine.hear() for _ in range(3)]}
+        await mine.say(subscribe=["overview", "queues"])
+        heard = {m["topic"]: m["snapshot"] for m in [await mine.hear() for _ in range(2)]}
     assert [s["name"] for s in heard["overview"]["sub_clusters"]] == ["west"]
-    assert heard["nodes"] == {"results": [], "complete": True}
-    assert heard["queues"]["results"] == []
+    assert heard["queues"]["queues"]["name"] == []

@@ -6,7 +6,10 @@ import pytest
 
 from controlplane import shutdown, worker
 from controlplane.embedded.home import Home
-from controlplane.worker import EX_TEMPFAIL, Pulse
+from controlplane.statestore.actions import subclusters
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.models import SubCluster
+from controlplane.worker import EX_TEMPFAIL, Pulse, Served
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +22,7 @@ def fresh_flag(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def pulse(name: str) -> tuple[Pulse, list[int]]:
     ended: list[int] = []
-    return Pulse(name, [], every_s=0.05, deaf_s=0.2, end=ended.append), ended
+    return Pulse(name, Served([]), every_s=0.05, deaf_s=0.2, end=ended.append), ended
 
 
 @pytest.mark.django_db(transaction=True)
@@ -46,3 +49,23 @@ def test_without_a_broker_it_goes_on(stores: Home, monkeypatch: pytest.MonkeyPat
     watched.watch()
     assert not any(sent)
     assert ended == []
+
+
+@pytest.mark.django_db
+def test_a_worker_for_all_listens_for_what_joins_later_and_one_for_some_does_not():
+    heard: list[str] = []
+    for name in ("east", "gone"):
+        subclusters.create(SYSTEM, name)
+    SubCluster.objects.filter(name="gone").update(state=SubCluster.State.DECOMMISSIONED)
+    served, some = Served(["control"], every=True), Served(["control", "rm.east"])
+    served.look()
+    assert served.names == {"control"}, "not before it is ready"
+    served.listen = some.listen = heard.append
+    for _ in range(2):
+        served.look()
+        some.look()
+    assert heard == ["rm.east"]
+    subclusters.create(SYSTEM, "third")
+    served.look()
+    some.look()
+    assert heard == ["rm.east", "rm.third"] and some.names == {"control", "rm.east"}

@@ -122,6 +122,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(204)
             case ["containers", cid, "inputs"]:
                 self.answer(200, {"inputs": plane.inputs.get(cid, [])})
+            case ["containers", cid, "endpoints"]:
+                plane.endpoints.setdefault(cid, []).append(json.loads(body))
+                self.answer(204)
             case ["artifacts", digest] if digest in plane.artifacts:
                 plane.downloads.append(digest)
                 self.answer(200, raw=plane.artifacts[digest])
@@ -151,6 +154,7 @@ class Plane:
         self.downloads: list[str] = []
         self.outputs: dict[tuple[str, str], bytes] = {}
         self.output_states: list[object] = []
+        self.endpoints: dict[str, list[dict]] = {}  # container -> what was posted, in order
         self.log_chunks: list[dict] = []
         self.health_texts: list[str] = []
         self.http_down = False
@@ -373,6 +377,7 @@ class NodeProcess:
         if self.containers().parent != self.folder:
             shutil.rmtree(self.containers().parent, ignore_errors=True)
         group = f"hydra-node-1-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:8]}"
-        for path in sorted(Path("/sys/fs/cgroup").glob(f"**/{group}/**/"), reverse=True):
-            with contextlib.suppress(OSError):
-                path.rmdir()
+        for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):  # others' groups come and go meanwhile
+            if group in folder.split("/"):
+                with contextlib.suppress(OSError):
+                    Path(folder).rmdir()

@@ -13,15 +13,17 @@ from wire.template import File, Output
 
 DOUBLE_FORK = """
 import os, sys, time
+said, say = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         os.environ.clear()
-        open("pid", "w").write(str(os.getpid()))
+        with open("pid", "w") as f: f.write(str(os.getpid()))
+        os.write(say, b"!")
         os.execve(sys.executable, ["python3", "-c", "import time; time.sleep(600)"], KEEP)
     os._exit(0)
 os.wait()
-open("up", "w").close()
+os.read(said, 1)
 TAIL
 """
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: tasks get users of their own")

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from controlplane.accounts.models import User
-from controlplane.policy import documents
+from controlplane.policy import versions
 from controlplane.rm import summary
 from controlplane.rm.bus import RedisBus
 from controlplane.rm.clock import DatabaseClock
@@ -67,10 +67,7 @@ class Nodes(HollowNodes):
 
     def lose(self, node_id: int, cid: int) -> None:
         """The node no longer knows this container."""
-        row = np.array([self.nodes[node_id].row])
-        held = self.held.of(row)
-        held = held[held["report"]["id"] != cid]
-        self.held.put(row, np.array([len(held)]), held)
+        self.held.lose(self.nodes[node_id].row, cid)
 
 
 class Leading:
@@ -92,12 +89,12 @@ class Leading:
     def _restore(self) -> None:
         self.restored += 1
 
-    def round(self, *lost: int) -> Report:
-        """One round that looks at everything. ``lost``: node ids to declare lost."""
+    def round(self, *lost: int, intents: bool = True) -> Report:
+        """One round that looks at everything, but perhaps intents. ``lost``: node ids to declare lost."""
         self.answered += 1.0
         at = [self.memory.nodes.index[n] for n in lost]
         statuses = list(range(len(self.memory.nodes)))
-        return self.rounds.run(Duties(statuses, True, np.array(at, np.int64)), self.answered)
+        return self.rounds.run(Duties(statuses, intents, np.array(at, np.int64)), self.answered)
 
     def rebuilt(self) -> Memory:
         """What a successor would know now."""
@@ -105,7 +102,7 @@ class Leading:
 
     def summary(self) -> dict[str, Any]:
         """The summary as web would read it."""
-        return json.loads(json.dumps(summary.summary(self.memory, "test", {}, False, 0.0, self.answered)))
+        return json.loads(json.dumps(summary.summary(self.memory, "test", {}, False, 0.0)))
 
     def close(self) -> None:
         self.bus.close()
@@ -138,7 +135,7 @@ class Cluster:
 
     def policy(self, queues: dict[str, Any], partitions: dict[str, Any] | None = None, **components: Any) -> None:
         document = {"queues": queues, "partitions": partitions or {}, "components": components}
-        documents.publish(SYSTEM, document, "test", force=True)
+        versions.publish(SYSTEM, document, "test", force=True)
 
     def add_node(self, name: str, rack: str = "r", **more: Any) -> int:
         """Register a node (or the same again) and play it from now on; its id."""
@@ -148,8 +145,8 @@ class Cluster:
         self.nodes.add({session.node_id: lease_keys})
         return session.node_id
 
-    def revoke(self, node_id: int) -> None:
-        node_actions.revoke(SYSTEM, Node.objects.get(pk=node_id))
+    def decommission(self, node_id: int) -> None:
+        node_actions.decommission(SYSTEM, Node.objects.get(pk=node_id))
 
     def lead(self) -> Leading:
         leadership = take(self.sub.pk, f"worker-{len(self.leaders)}", LEASE_S)
@@ -168,6 +165,12 @@ class Cluster:
             for no, g in enumerate(groups)
         ]
         spec, errors = jobspec.parse({"name": "job", "groups": filled} | job)
+        assert spec is not None, errors
+        return self.store(spec)[0]
+
+    def submit_spec(self, raw: dict[str, Any]) -> int:
+        """Store a job as its tenant would hand it in; its id."""
+        spec, errors = jobspec.parse(raw)
         assert spec is not None, errors
         return self.store(spec)[0]
 

@@ -6,12 +6,16 @@ from typing import Any
 from django.conf import settings
 
 from controlplane.accounts.models import User
+from controlplane.rm.load import own_load
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.models import AdmissionCount
 from tests.integration.rm.cluster import Cluster, Leading, Nodes
+from wire.states import JobState
 
 OPEN = {"open_to_all": True}
+SMALL = {"resources": {"memory_mib": 512, "vcores_milli": 500}}
+FAST = {"relax_after_s": 2.0, "interval_s": 0.1}
 SECOND = 1.1
 
 
@@ -49,3 +53,63 @@ def another(cluster: Cluster, name: str = "east") -> Cluster:
 
 def written(cluster: Cluster) -> dict[tuple[str, int, int], int]:
     return {(c.queue, c.owner, c.sub_cluster_id): c.running for c in AdmissionCount.objects.all()}
+
+
+class Federation:
+    """West, east and south, of two nodes each that hold 16 small tasks together."""
+
+    def __init__(self, cluster: Cluster, pace_s: float = 0.6):
+        """pace_s: by how much clocks are put on before each round."""
+        self.west, self.pace_s = cluster, pace_s
+        self.clusters = [cluster, another(cluster), another(cluster, "south")]
+        self.leaders: list[Leading | None] = [c.lead() for c in self.clusters]
+        self.rounds(2)
+
+    def proxy(self, policy: str = "locality", **parameters: Any) -> None:
+        half = {"policy": policy, "parameters": {} if policy == "home" else FAST | parameters}
+        self.west.policy({"default": {"guaranteed": 1.0, "open_to_all": True}}, amrmproxy=half)
+        self.rounds()
+
+    def rounds(self, n: int = 1, ahead_s: float | None = None) -> None:
+        for _ in range(n):
+            for at, leader in enumerate(self.leaders):
+                if leader is not None:
+                    self.one_round(at, ahead_s)
+
+    def one_round(self, at: int, ahead_s: float | None = None) -> None:
+        leader, cluster = self.leaders[at], self.clusters[at]
+        assert leader is not None
+        leader.clock.ahead_s += self.pace_s if ahead_s is None else ahead_s
+        cluster.nodes.step()
+        leader.round()
+        leader.store.put_load(own_load(leader.memory, cluster.sub.pk))
+
+    def stop(self, at: int) -> None:
+        """That sub-cluster is led by nobody any more."""
+        leader = self.leaders[at]
+        assert leader is not None
+        leader.close()
+        self.leaders[at] = None
+
+    def lead(self, at: int) -> None:
+        """Somebody leads it again, at the others' time."""
+        leader = self.leaders[at] = self.clusters[at].lead()
+        leader.clock.ahead_s = max(other.clock.ahead_s for other in self.leaders if other is not None)
+
+    def live(self) -> list[int]:
+        """Live containers of west, east and south."""
+        found = dict(self.west.rows("SELECT sub_cluster_id, count(*) FROM statestore_container GROUP BY 1"))
+        return [found.get(c.sub.pk, 0) for c in self.clusters]
+
+    def waiting(self) -> int:
+        """Tasks handed over that wait elsewhere."""
+        return int(self.west.one("SELECT coalesce(sum(least(target, wish) - taken), 0) FROM statestore_ask"))
+
+    def finish(self, *jobs: int, rounds: int = 60) -> None:
+        for _ in range(rounds):
+            self.rounds()
+            if all(self.west.job(job).state >= JobState.SUCCEEDED for job in jobs):
+                break
+            for cluster in self.clusters:
+                cluster.nodes.finish()
+        assert [self.west.job(job).state for job in jobs] == [JobState.SUCCEEDED] * len(jobs)

@@ -9,8 +9,8 @@ import pytest
 
 from controlplane.accounts.models import User
 from controlplane.rm.claims import Wish
-from controlplane.rm.line import gang_demand
 from controlplane.rm.ports import Fenced, StoreDown
+from controlplane.rm.quota import demand
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
@@ -62,7 +62,6 @@ def test_a_queue_runs_so_many_jobs_and_the_others_hear_why(cluster: Cluster) -> 
     assert (limit["limit"], limit["queue"], limit["now"], limit["most"]) == ("max_running_jobs", "root.few", 2, 2)
     assert job_queries.detail(cluster.user, jobs[2])["waiting"] == "root.few runs 2 of at most 2 jobs."
     assert written(cluster) == {("root.few", 0, cluster.sub.pk): 2}
-    assert cluster.one("SELECT count(*) FROM statestore_ask") == 0, "who waits asks for nothing"
     cluster.kill(jobs[2], "not needed")
     leader.round()
     assert (cluster.job(jobs[2]).state, cluster.job(jobs[2]).message) == (JobState.KILLED, "not needed")
@@ -210,7 +209,7 @@ def test_what_the_gangs_of_one_job_need_at_once(cluster: Cluster) -> None:
     )
     leader.round()
     (job,) = leader.memory.jobs.values()
-    assert gang_demand(job, 3).tolist() == [500, 50, 0]
+    assert demand(job, 3).tolist() == [500, 50, 0]
 
 
 def test_without_limits_nothing_is_asked_of_the_statestore(cluster: Cluster) -> None:

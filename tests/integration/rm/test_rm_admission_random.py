@@ -8,6 +8,7 @@ import pytest
 
 from controlplane.accounts.models import User
 from controlplane.rm.ports import StoreDown
+from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.models import Job
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SECOND, another, leading, small, written
@@ -35,6 +36,9 @@ class Federation:
             for _ in range(2):
                 self.leader(at).round()
 
+    def submit(self, home: Cluster, queue: str, user: User, priority: int) -> int:
+        return small(home, queue, user, priority=priority)
+
     def leader(self, at: int) -> Leading:
         leader = self.leaders[at] = self.leaders[at] or leading(self.homes[at], self.ahead_s)
         leader.clock.ahead_s = self.ahead_s
@@ -47,7 +51,7 @@ class Federation:
             case 0 | 1 | 2:
                 queue = str(self.rng.choice(["root.prod.a", "root.prod.b", "root.default"]))
                 user = self.users[int(self.rng.integers(2))]
-                self.jobs.append((at, small(home, queue, user, priority=int(self.rng.integers(3)))))
+                self.jobs.append((at, self.submit(home, queue, user, int(self.rng.integers(3)))))
             case 3 if leader is not None:
                 leader.close()
                 self.leaders[at] = None
@@ -112,5 +116,48 @@ def test_random_lives_of_three_homes_never_admit_too_many(cluster: Cluster, seed
         f.check()
         if number == 35:
             f.policy(5)
+    f.settle()
+    assert written(cluster) == {}
+
+
+class Gangs(Federation):
+    """The same lives where jobs claim quota: so many containers of 64 MiB that are needed at once."""
+
+    def policy(self, most: int) -> None:
+        self.most = most
+        prod = {"guaranteed": {"memory_mib": 64 * most, "vcores_milli": 24000}, "children": {}}
+        prod["children"] = {"a": OPEN | {"guaranteed": 0.5}, "b": OPEN | {"guaranteed": 0.5}}
+        self.homes[0].policy({"default": OPEN, "prod": prod}, None, admission={"policy": "gac"})
+        for at in range(len(self.homes)):
+            for _ in range(2):
+                self.leader(at).round()
+
+    def submit(self, home: Cluster, queue: str, user: User, priority: int) -> int:
+        home.actor = Actor(user.pk)
+        count = int(self.rng.integers(1, 5))
+        group = {"count": count, "resources": {"memory_mib": 64, "vcores_milli": 10}}
+        how = {"gang": True} if self.rng.random() < 0.5 else {"parallelism": count}
+        return home.submit(group | how, queue=queue, priority=priority)
+
+    def check(self) -> None:
+        live = Job.objects.filter(state__in=[1, 2, 3]).values_list("queue", "spec")
+        held: Counter[str] = Counter()
+        for queue, spec in live:
+            held[queue] += sum(g["count"] for g in spec["groups"] if g["gang"] or g["parallelism"])
+        assert held["root.prod.a"] <= self.most // 2 and held["root.prod.b"] <= self.most // 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_lives_of_three_homes_never_claim_more_than_the_quota(cluster: Cluster, seed: int) -> None:
+    f = Gangs(cluster, seed)
+    f.policy(8)
+    for number in range(60):
+        f.step()
+        f.check()
+        if number == 30:
+            f.policy(16)
+    for _, job in f.jobs:  # those in the default queue have no quota to claim from
+        if not terminal(f.homes[0].job(job).state) and f.homes[0].job(job).queue == "root.default":
+            f.homes[0].kill(job)
     f.settle()
     assert written(cluster) == {}

@@ -117,8 +117,10 @@ def test_a_drain_moves_services_at_once_and_never_below_half(cluster: Cluster) -
     assert endings(service) == [(ContainerState.KILLED, ContainerReason.DRAINED)] * 3
     rows = Task.objects.filter(job_id=service)
     assert {(r.failures, r.attempts) for r in rows} == {(0, 1)}, "blameless, and not held back"
-    told = list(JobEvent.objects.filter(job_id=service, kind="moved").values_list("message", flat=True))
-    assert len(told) == 1 and "moved: node n0 is being drained: new disks" in told[0]
+    told = list(JobEvent.objects.filter(job_id=service, kind="drain").values_list("message", flat=True))
+    assert (
+        len(told) == 1 and "stopped, to start again where there is room: node n0 is being drained: new disks" in told[0]
+    )
 
 
 def test_a_service_larger_than_the_move_it_may_make_moves_in_steps(cluster: Cluster) -> None:
@@ -225,7 +227,7 @@ def test_a_maintenance_window_comes_and_goes_by_itself(cluster: Cluster, which: 
     leader.clock.ahead_s += 300
     turn(cluster, leader, 3)
     assert spread(batch) == {cluster.ids[1]: 2}, "nothing is left when it begins"
-    message = JobEvent.objects.filter(job_id=batch, kind="moved").values_list("message", flat=True)
+    message = JobEvent.objects.filter(job_id=batch, kind="drain").values_list("message", flat=True)
     assert "node n0 is being emptied for maintenance: firmware" in message[0]
     leader.clock.ahead_s += 1000
     again = cluster.submit(TINY | {"count": 40})

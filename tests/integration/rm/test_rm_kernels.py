@@ -5,12 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from controlplane.rm import kernels
+from controlplane import kernels
 from scheduler.core import compiled
 from scheduler.core.snapshot import Memo
 from scheduler.round import RoundPolicy, plan_round
 from scheduler.warm import snapshot
 from tests.integration.rm.cluster import Cluster
+
+pytestmark = pytest.mark.timeout(900)  # the first run on a machine compiles: a minute and a half of one core
 
 
 @pytest.fixture(scope="module")

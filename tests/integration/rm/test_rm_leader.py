@@ -48,7 +48,7 @@ def serving(cluster: Cluster, run_s: float, pace: Pace = QUICK) -> Iterator[Holl
     )  # fmt: skip
     nodes = {n: node.lease_keys for n, node in cluster.nodes.nodes.items()}
     played = HollowNodes(settings.REDIS_URL, cluster.sub.pk, nodes, run_s)
-    with thread(lambda: loop.run(stop)) as t, thread(lambda: played.run(stop, heartbeat_s=0.1, tick_s=0.01)):
+    with thread(lambda: loop.run(stop.is_set)) as t, thread(lambda: played.run(stop, heartbeat_s=0.1, tick_s=0.01)):
         try:
             yield played
         finally:
@@ -106,6 +106,16 @@ def test_a_silent_node_is_lost_its_work_goes_on_elsewhere_and_it_returns(
         (10, 9),
         (13, 3),
     ]
+
+
+def test_an_idle_node_that_falls_silent_is_lost_among_idle_ones(cluster: Cluster) -> None:
+    cluster.add_node("n2")
+    with serving(cluster, run_s=1.0) as played:
+        wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "three nodes up")
+        cut, *others = cluster.ids
+        played.silence([cut], time.monotonic() + 60.0)
+        wait_until(lambda: state(cut) == NodeState.LOST, 5, "lost")
+        assert {state(n) for n in others} == {NodeState.UP}
 
 
 def test_when_all_fall_silent_nothing_is_lost(cluster: Cluster) -> None:

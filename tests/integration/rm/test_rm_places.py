@@ -127,11 +127,25 @@ def test_a_job_avoids_where_it_fails_but_never_every_node(cluster: Cluster) -> N
     other = cluster.submit(ONE_GIB | {"count": 8})
     turn(cluster, leader)
     assert len(where(other)) == 2, "others have nothing to do with it"
-    cluster.revoke(cluster.ids[1 - int(seen[0][1])])  # only the avoided one is left
+    cluster.decommission(cluster.ids[1 - int(seen[0][1])])  # only the avoided one is left
     cluster.nodes.finish()
     turn(cluster, leader, 3)
     assert set(where(job)) <= {seen[0]} and (held(job) == [1] or cluster.job(job).state > JobState.RUNNING)
     give_up(cluster, leader, job, bound, other)
+
+
+def test_a_job_does_not_avoid_what_alone_can_hold_it(cluster: Cluster) -> None:
+    cluster.policy(QUEUES, failing_nodes={"policy": "avoid", "parameters": {"job_failures": 1, "max_node_share": 1.0}})
+    leader = ready(cluster)
+    both = cluster.submit(ONE_GIB | {"count": 8, "gang": True, "retries": 6})
+    turn(cluster, leader)
+    assert len(where(both)) == 2
+    cluster.nodes.finish(ContainerState.FAILED)
+    turn(cluster, leader)
+    leader.clock.ahead_s += 100.0
+    turn(cluster, leader)
+    assert held(both) == [8], "one node is too small for it, so it goes where it has failed"
+    give_up(cluster, leader, both)
 
 
 def test_a_gang_waits_until_all_of_it_fits(cluster: Cluster) -> None:

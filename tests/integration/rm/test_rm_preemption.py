@@ -53,7 +53,7 @@ def wait(cluster: Cluster, leader: Leading, seconds: float) -> None:
 def test_owners_are_warned_and_after_the_grace_as_much_as_is_owed_is_stopped(cluster: Cluster) -> None:
     leader, borrower, owed = lent(cluster)
     turn(cluster, leader, 2)
-    assert events(borrower) == ["g0[4, 5, 6, 7] will be stopped in 15 s, because the queue root.b is owed it"]
+    assert events(borrower) == ["g0[4, 5, 6, 7] will be stopped in 15 s, because it is owed to others"]
     wait(cluster, leader, GRACE_S - 2)
     assert held(borrower, owed) == [8, 0], "nobody is stopped before the grace is over"
     turn(cluster, leader, 3)
@@ -170,7 +170,7 @@ def test_no_marks_are_left_of_a_job_that_ends_while_it_is_warned(cluster: Cluste
         cluster.nodes.finish()
     else:
         for node in cluster.ids:
-            cluster.revoke(node)
+            cluster.decommission(node)
     turn(cluster, leader, 3)
     assert marks(leader) == 0
     assert len(events(borrower)) == 1, "nobody is told that it may go on who has ended"
@@ -260,3 +260,17 @@ def test_a_gang_that_is_owed_in_full_starts_at_once_when_all_of_it_is_free(clust
     assert seen == {0, 4}
     assert Container.objects.filter(job_id=borrower, state=ContainerState.RUNNING).count() == 4
     cluster.play(leader, borrower, gang)
+
+
+def test_a_master_stays_while_its_containers_suffice(cluster: Cluster) -> None:
+    cluster.policy(HALVES, **taking())
+    leader = ready(cluster)
+    spec = {"name": "app", "kind": "application", "queue": "root.a"}
+    app = cluster.submit_spec(
+        spec | {"master": {"command": ["am"], "resources": {"memory_mib": 1024, "vcores_milli": 1000}}}
+    )
+    turn(cluster, leader, 2)
+    workers = running(cluster, leader, ONE_GIB | {"count": 7}, queue="root.a", priority=9)
+    owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
+    wait(cluster, leader, GRACE_S + 4)
+    assert held(app, workers, owed) == [1, 3, 4], "although the others are of higher priority and newer"

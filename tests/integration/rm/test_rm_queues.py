@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controlplane.policy import documents
+from controlplane.policy import versions
 from controlplane.statestore.actions import nodes, subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from tests.integration.rm.cluster import Cluster
@@ -12,7 +12,7 @@ ONE_GIB = {"resources": {"memory_mib": 1024, "vcores_milli": 100}}
 
 
 def publish(queues: dict[str, Any], **more: Any) -> int:
-    return documents.publish(SYSTEM, {"queues": queues, **more}, "test", force=True).pk
+    return versions.publish(SYSTEM, {"queues": queues, **more}, "test", force=True).pk
 
 
 def test_amounts_pushed_while_a_job_runs_bind_at_once(cluster: Cluster) -> None:

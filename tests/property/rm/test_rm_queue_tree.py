@@ -56,7 +56,7 @@ def tree_of(document: dict[str, Any]) -> QueueTree | None:
     return QueueTree(1, [{name: getattr(row, name) for name in row.__slots__} for row in reversed(rows)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(DOCUMENTS, CAPACITY, st.sampled_from(["", "gpu"]), st.integers(0, 2**32 - 1))
 def test_limits_nest_and_usage_sums_up(document: Any, capacity: np.ndarray, partition: str, seed: int) -> None:
     tree = tree_of(document)
@@ -77,7 +77,7 @@ def test_limits_nest_and_usage_sums_up(document: Any, capacity: np.ndarray, part
         assert up < 0 or not q.preemptable[at] or q.preemptable[up]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(DOCUMENTS, st.lists(CAPACITY, min_size=1, max_size=5))
 def test_what_sub_clusters_may_hold_adds_up_to_what_the_federation_may(document: Any, parts: list[np.ndarray]) -> None:
     tree = tree_of(document)

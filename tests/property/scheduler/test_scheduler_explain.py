@@ -19,7 +19,7 @@ from scheduler.explain.outlook import Outlook
 from scheduler.explain.sentence import About, describe
 from tests.worlds import R, snapshots
 
-EXAMPLES = settings(max_examples=100, deadline=None)
+EXAMPLES = settings(max_examples=100)
 NOW = 0.0
 
 
@@ -43,6 +43,7 @@ class Left:
     order: np.ndarray
     room_queue: np.ndarray
     room_user: np.ndarray
+    ahead: None = None
 
     def __init__(self, s: Snapshot, reserved: dict[int, int]):
         """reserved: node -> the ask that holds it."""
@@ -303,7 +304,7 @@ def test_compiled_and_interpreted_say_the_same(monkeypatch: pytest.MonkeyPatch):
     seen: list[Left] = []
 
     @given(rounds())
-    @settings(max_examples=40, deadline=None, database=None)
+    @settings(max_examples=40, database=None)
     def draw(x: Left) -> None:
         seen.append(x)
 

@@ -11,7 +11,7 @@ from scheduler.shares.fair import deficit_order, fair_shares, shares_of_rows
 from scheduler.shares.tree import ShareTree, demand_of, dominant_shares
 from tests.fair_reference import reference
 
-EXAMPLES = settings(max_examples=300, deadline=None)
+EXAMPLES = settings(max_examples=300)
 UNBOUNDED = 1 << 60
 CLOSE = 1e-5
 

@@ -104,7 +104,7 @@ class Life:
             assert job.open_groups == sum(not terminal(g.state) for g in job.groups) or job.stopping
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(jobs(), st.data())
 def test_the_books_balance_and_the_job_ends_once(job: JobRun, data: st.DataObject) -> None:
     life = Life(job, data)
@@ -137,7 +137,7 @@ def test_the_books_balance_and_the_job_ends_once(job: JobRun, data: st.DataObjec
 
 
 @given(jobs())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_killing_before_anything_runs_ends_at_once(job: JobRun) -> None:
     master.admit(job)
     out = master.kill(job, "no")
@@ -145,7 +145,7 @@ def test_killing_before_anything_runs_ends_at_once(job: JobRun) -> None:
     assert all(g.state == GroupState.KILLED and g.killed == g.count for g in job.groups)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(jobs(), st.data())
 def test_successes_told_together_are_those_told_one_by_one(job: JobRun, data: st.DataObject) -> None:
     life = Life(job, data)
@@ -174,6 +174,6 @@ def told(job: JobRun) -> dict:
     """All that a job knows, in a form that can be compared."""
     values = asdict(job)
     for group in values["groups"]:
-        for name in ("task_state", "failures", "launches"):
+        for name in ("task_state", "failures", "launches", "away"):
             group[name] = group[name].tolist()
     return values

@@ -14,7 +14,7 @@ from scheduler.placement.place import Attempt, Outcome, PlacementPolicy, begin, 
 from tests.placement_reference import PlacementReference
 from tests.worlds import Ask, Node, Queue, build, snapshots
 
-EXAMPLES = settings(max_examples=300, deadline=None)
+EXAMPLES = settings(max_examples=300)
 NOW = 0.0
 
 policies = st.builds(
@@ -258,7 +258,7 @@ def test_compiled_and_interpreted_agree_and_nothing_is_compiled_twice(compiled) 
     interpret()
     seen = []
 
-    @settings(max_examples=150, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=150, database=None, derandomize=True)
     @given(rounds())
     def collect(drawn) -> None:
         seen.append((drawn, play(*drawn)[1]))

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.preemption_reference import Plain
+from benchmarks.preemption_reference import LITTLE, Plain, cheapest_first
 from scheduler.core.invariants import check_preempt
 from scheduler.core.plan import Preempt, Why
 from scheduler.core.snapshot import Ordering, Snapshot
@@ -15,7 +16,7 @@ from scheduler.preemption.policy import PreemptionPolicy
 from tests.live import Live, live
 from tests.worlds import Ask, Node, Queue
 
-EXAMPLES = settings(max_examples=250, deadline=None)
+EXAMPLES = settings(max_examples=250)
 NONE = (np.empty(0, np.int64), np.empty(0))
 SHAPES = [(4, 2, 0), (2, 2, 0), (6, 1, 0), (3, 3, 1), (9, 4, 0)]
 BETWEEN_QUEUES = PreemptionPolicy(per_round=0.5, intra_priority=False, intra_user=False)
@@ -83,8 +84,18 @@ def container(rng: np.random.Generator, node: int, shape: tuple[int, ...], rows:
     return Live(asks[ask].queue, node, shape, asks[ask].priority, started, spared=spared, ask=ask)
 
 
-worlds = st.builds(world, st.integers(0, 1 << 32))
-gang_worlds = st.builds(world, st.integers(0, 1 << 32), st.just(True))
+def with_masters(s: Snapshot, seed: int) -> Snapshot:
+    """Some of what runs are application masters."""
+    assert s.running is not None
+    last = np.random.default_rng(seed).random(len(s.running.id)) < 0.4
+    return replace(s, running=replace(s.running, last=last))
+
+
+seeds = st.integers(0, 1 << 32)
+worlds = st.builds(world, seeds)
+gang_worlds = st.builds(world, seeds, st.just(True))
+master_worlds = st.builds(with_masters, worlds, seeds)
+any_worlds = gang_worlds | st.builds(with_masters, gang_worlds, seeds)
 
 
 def preempt(
@@ -107,8 +118,55 @@ def test_queues_are_made_to_pay_as_the_reference_says(s: Snapshot):
     assert set(preempt(s, BETWEEN_QUEUES)[0].warn.tolist()) == plain.chosen
 
 
+@pytest.mark.parametrize("per_round", [0.2, 0.5, 1.0])
 @EXAMPLES
-@given(gang_worlds, st.sampled_from([BETWEEN_QUEUES, ALL, replace(ALL, per_round=0.1)]))
+@example(s=with_masters(world(672), 0))  # what an exception left free is for the next claim of its group
+@given(master_worlds)
+def test_masters_go_as_the_reference_says(per_round: float, s: Snapshot):
+    policy = replace(BETWEEN_QUEUES, per_round=per_round)
+    assert set(preempt(s, policy)[0].warn.tolist()) == Plain(s, policy).chosen
+
+
+class Watched(Plain):
+    """Says for whom a master goes that others could have satisfied, had they all gone and the round no bound."""
+
+    def place(self, a: int, node: int, given: list[int]) -> None:
+        if any(self.master[x] for x in given):
+            assert not self.refused, "a master goes in a round whose bound let another stay"
+            assert not any(self.others_suffice(a, n) for n in range(len(self.room))), f"a master goes for ask {a}"
+        super().place(a, node, given)
+
+    def others_suffice(self, a: int, node: int) -> bool:
+        """Whether ask a fits on the node with all gone that are no masters, as long as their queues are in debt."""
+        live, q, room = self.live, self.queue[a], np.array(self.room[node])
+        debt, alive, asked = np.array(self.debt), list(self.alive), np.array(self.shape[a])
+        for x in cheapest_first(live):
+            p, may = live.queue[x], not (self.master[x] or live.spared[x] or x in self.chosen)
+            starves = alive[p] <= 1 and self.wants(a) == "exception"
+            if not may or live.node[x] != node or p == q or starves:
+                continue
+            if ((debt[p] > LITTLE) & (asked > 0) & (live.shape[x] > 0)).any():
+                room, debt[p], alive[p] = room + live.shape[x], debt[p] - live.shape[x], alive[p] - 1
+        return self.usable(a, node) and bool(((room >= asked) | (asked == 0)).all())
+
+
+@EXAMPLES
+@given(master_worlds, st.sampled_from([0.2, 0.5, 1.0]))
+def test_a_master_goes_only_for_a_queue_that_nothing_else_can_satisfy(s: Snapshot, per_round: float):
+    policy = replace(BETWEEN_QUEUES, per_round=per_round)
+    assert set(preempt(s, policy)[0].warn.tolist()) == Watched(s, policy).chosen
+
+
+@EXAMPLES
+@given(any_worlds)
+def test_a_master_never_goes_for_its_own_queue(s: Snapshot):
+    assert s.running is not None and s.running.last is not None
+    plan, _ = preempt(s, ALL)
+    assert not (s.running.last[plan.warn] & plan.intra).any(), "neither for another job of it nor for another user"
+
+
+@EXAMPLES
+@given(any_worlds, st.sampled_from([BETWEEN_QUEUES, ALL, replace(ALL, per_round=0.1)]))
 def test_it_says_the_same_again(s: Snapshot, policy: PreemptionPolicy):
     first, memo = preempt(s, policy)
     again, _ = preempt(s, policy)
@@ -136,7 +194,7 @@ def paid_for(s: Snapshot, plan: Preempt, policy: PreemptionPolicy) -> list[int]:
 
 
 @EXAMPLES
-@given(gang_worlds, st.sampled_from([BETWEEN_QUEUES, ALL]), st.sampled_from([Why.NO_ROOM, Why.QUEUE_SHARE]))
+@given(any_worlds, st.sampled_from([BETWEEN_QUEUES, ALL]), st.sampled_from([Why.NO_ROOM, Why.QUEUE_SHARE]))
 def test_nothing_goes_where_nothing_would_fit(s: Snapshot, policy: PreemptionPolicy, why: Why):
     plan, _ = preempt(s, policy, why=why)
     assert not paid_for(s, plan, policy)
@@ -168,7 +226,7 @@ def test_only_lower_priorities_of_the_same_leaf_yield(s: Snapshot, why: Why):
 
 
 @EXAMPLES
-@given(worlds)
+@given(worlds | master_worlds)
 def test_those_who_gave_are_not_left_with_less_than_they_were_owed(s: Snapshot):
     """A payer keeps its ideal but for one container, in some resource that it had too much of."""
     plain, live = Plain(s, BETWEEN_QUEUES, lambda ask: True), s.running

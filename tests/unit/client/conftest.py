@@ -41,6 +41,7 @@ class Cluster:
     tasks: list[dict[str, Any]] = field(default_factory=list)
     containers: list[dict[str, Any]] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)
+    endpoints: list[dict[str, Any]] = field(default_factory=list)
     logs: dict[tuple[str, str], bytes] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)  # containers whose streams are complete
     log_step: int = 7  # bytes per answer, to make many
@@ -219,6 +220,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"POST /jobs/(\d+)/(kill|retry|priority)", changed),
     (r"GET /jobs/(\d+)/tasks", tasks),
     (r"GET /jobs/(\d+)/containers", containers),
+    (r"GET /jobs/(\d+)/endpoints", lambda cluster, request, _job: page(cluster.endpoints, request)),
     (r"GET /jobs/(\d+)/outputs", lambda cluster, request, _job: page(cluster.outputs, request)),
     (r"GET /containers/([^/]+)/logs", logs),
     (r"PUT /artifacts/([0-9a-f]{64})", put_artifact),

@@ -47,6 +47,9 @@ def test_states_as_people_see_them() -> None:
         (Node(1, "n", "UP", maintenance=active), "MAINTENANCE"),
         (Node(1, "n", "UP", maintenance=active | {"active": False}), "UP"),
         (Node(1, "n", "LOST", duty="draining"), "LOST"),
+        (Node(1, "n", "UP", sub_cluster_state="draining"), "DRAINING"),
+        (Node(1, "n", "UP", sub_cluster_state="draining", duty="cordoned", drained=True), "DRAINED"),
+        (Node(1, "n", "UP", sub_cluster_state="draining", duty="decommissioned"), "LEAVING"),
     ):
         assert node.shown_state == shown
 

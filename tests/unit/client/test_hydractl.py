@@ -261,3 +261,16 @@ def test_completion_offers_commands_and_recent_jobs(cluster: Any, env: dict[str,
     env["_HYDRACTL_COMPLETE"] = "complete_bash"
     assert "sub-clusters" in run({**env, "COMP_WORDS": "hydractl sub", "COMP_CWORD": "1"}).stdout
     assert "1" in run({**env, "COMP_WORDS": "hydractl job ", "COMP_CWORD": "2"}).stdout.split()
+
+
+def test_endpoints_are_listed_with_the_address_to_open(cluster: Any, env: dict[str, str]) -> None:
+    assert "ports:" in run(env, "endpoints", "1").stderr
+    cluster.endpoints.append(
+        {
+            "group": "web", "index": 0, "name": "http", "host": "n1", "port": 20_000, "container": "c-1-1-1",
+            "node": "n1", "healthy": True, "checked_at": "2026-01-02T00:00:00Z", "proxy": "/proxy/1/web.0.http/",
+        }
+    )  # fmt: skip
+    shown = run(env, "endpoints", "1").stdout
+    assert f"{cluster.url}/proxy/1/web.0.http/" in shown and "healthy" in shown and "n1:20000" in shown
+    assert json.loads(run(env, "endpoints", "1", "-o", "json").stdout)[0]["port"] == 20_000

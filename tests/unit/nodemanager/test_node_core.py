@@ -14,10 +14,12 @@ from wire.desired import Desired, Lease
 from wire.states import ContainerReason as Reason
 from wire.states import ContainerState as State
 from wire.states import NodeHealth, Want
-from wire.template import Output, Template
+from wire.status import PATIENT_ENTRIES
+from wire.template import HealthCheck, Output, Port, Template
 
 PLAIN = Template("j", "g", 1, "root", "ann", ["true"], grace_s=3.0)
 WITH_OUTPUT = dataclasses.replace(PLAIN, outputs=[Output("o", "o")])
+SERVER = dataclasses.replace(PLAIN, ports=[Port("http")], health_check=HealthCheck("http", start_s=1.0, failures=1))
 DIGEST = b"t" * 32
 
 
@@ -73,6 +75,24 @@ def test_a_container_goes_from_lease_to_forgotten() -> None:
     assert world.want({}) == [ev.Forget(1)]
     assert world.core.status(1).containers == []
     assert world.core.templates == {}
+
+
+def test_with_many_containers_only_ends_are_news_that_cannot_wait() -> None:
+    for held, patient in ((PATIENT_ENTRIES - 1, False), (PATIENT_ENTRIES, True)):
+        world = World()
+        for cid in range(2, held + 1):
+            world.run(cid)
+        world.core.templates[DIGEST] = PLAIN
+        entries = {c: int(Want.RUN) for c in (*world.core.containers, 1)}
+        world.want(entries, lease(1))
+        world.hear(ev.Localised(1, "", world.at))
+        assert reports(world.core.handle(ev.Started(1, world.at))) == {patient}
+        assert False in reports(world.core.handle(ev.Exited(1, ev.Exit(), world.at))), "an end is told at once"
+
+
+def reports(instructions: list[ev.Instruction]) -> set[bool]:
+    """Whether what is to be reported may wait."""
+    return {i.patient for i in instructions if isinstance(i, ev.Report)}
 
 
 @pytest.mark.parametrize(
@@ -262,6 +282,26 @@ def test_health_and_usage_are_reported() -> None:
     assert world.core.status(9).containers[0].memory_mib == 50  # the peak once ended
 
 
+def test_the_newest_word_on_the_policy_version_is_said_and_a_former_leaders_is_not() -> None:
+    world = World()
+
+    def runs(*told: ev.PolicyTold) -> int:
+        for event in told:
+            world.hear(event)
+        return world.core.status(9).policy_version
+
+    world.want({})
+    assert runs() == 1
+    assert runs(ev.PolicyTold(1, 5), ev.PolicyTold(1, 4)) == 5
+    world.want({})
+    assert runs() == 5, "a document made before the version came"
+    assert ev.Report() in world.core.handle(ev.PolicyTold(1, 6))
+    assert ev.Report() not in world.core.handle(ev.PolicyTold(1, 6))
+    world.epoch, world.generation = 3, 0
+    world.want({}, policy_version=2)
+    assert runs(ev.PolicyTold(2, 9)) == 2
+
+
 def test_every_move_is_in_the_table() -> None:
     world = World()
     world.run()
@@ -290,7 +330,7 @@ def random_event(world: World, draw: st.DataObject) -> ev.Event:
     makers = [
         document,
         listed,
-        lambda: ev.TemplateRead(DIGEST, draw.draw(st.sampled_from([PLAIN, WITH_OUTPUT, None])), world.at),
+        lambda: ev.TemplateRead(DIGEST, draw.draw(st.sampled_from([PLAIN, WITH_OUTPUT, SERVER, None])), world.at),
         lambda: ev.Localised(cid, error, world.at),
         lambda: ev.Started(cid, world.at),
         lambda: ev.StartFailed(cid, "no", world.at),
@@ -298,6 +338,8 @@ def random_event(world: World, draw: st.DataObject) -> ev.Event:
         lambda: ev.Collected(cid, error, world.at),
         lambda: ev.Tick(world.at),
         lambda: ev.Contact(world.at),
+        lambda: ev.PortsFound(cid, [] if error else [20_000 + cid], error),
+        lambda: ev.Probed(cid, error, world.at),
     ]
     return draw.draw(st.sampled_from(makers))()
 
@@ -319,4 +361,5 @@ def test_no_order_of_events_breaks_it(draw: st.DataObject) -> None:
                 assert ends.setdefault(cid, end) == end
             saved = container_from_json(container_to_json(container), 0.0)
             assert (saved.state, saved.reason, saved.lease) == (container.state, container.reason, container.lease)
+            assert saved.ports == container.ports
         assert len(world.core.status(1).containers) == len(world.core.containers)

@@ -191,8 +191,9 @@ def test_the_environment_is_ours_where_it_says_hydra(tmp_path: Path) -> None:
     import dataclasses
 
     asked = dataclasses.replace(PLAIN, env={"HYDRA_USER": "root", "HYDRA_NEW": "x", "PATH": "/mine", "A": "b"})
-    where = limits.Where("n", "r", "west", "/bin")
-    env = limits.environment(lease(1, gpus=0b1010), asked, "/f", where)
+    where = limits.Where("n", "r", "west", "/bin", "n.example")
+    env = limits.environment(lease(1, gpus=0b1010), asked, "/f", where, {"web-ui": 20_001})
+    assert (env["HYDRA_HOST"], env["HYDRA_PORT_WEB_UI"]) == ("n.example", "20001")
     assert env["HYDRA_USER"] == "ann"
     assert "HYDRA_NEW" not in env
     assert (env["PATH"], env["A"]) == ("/mine", "b")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wire import desired, status, template
+from wire import desired, policy, status, template
 from wire.ids import container_id, format_container, parse_container
 from wire.states import ContainerState, Want
 
@@ -210,3 +210,12 @@ def test_templates_are_addressed_by_their_content() -> None:
     with pytest.raises(ValueError, match="digest"):
         template.decode(raw + b" ", hashlib.sha256(raw).digest())
     assert json.loads(raw)["files"] == [dataclasses.asdict(value.files[0])]
+
+
+def test_a_policy_version_survives_the_wire_and_nothing_else_is_read() -> None:
+    assert policy.decode(policy.encode(3, 2**32 - 1)) == (3, 2**32 - 1)
+    assert policy.decode(policy.encode(4, 1)) > policy.decode(policy.encode(3, 9))
+    sound = policy.encode(3, 4)
+    for data in (b"", sound[:-1], sound + b"x", b"XX" + sound[2:], sound[:2] + b"\x09\x00" + sound[4:]):
+        with pytest.raises(policy.PolicyError):
+            policy.decode(data)

@@ -54,9 +54,13 @@ def test_defaults_are_filled_in() -> None:
                 "partition": None,
                 "placement": None,
                 "gang": False,
+                "parallelism": 0,
                 "estimated_duration_s": 0.0,
+                "ports": [],
+                "health_check": None,
             }
         ],
+        "master": None,
     }
 
 
@@ -174,3 +178,39 @@ def test_nothing_that_json_can_say_is_an_error_of_ours(data: Any) -> None:
     for candidate in (data, {"name": data, "groups": data}, job(group(command=data, env=data, files=data))):
         spec, errors = parse(candidate)
         assert (spec is None) == bool(errors)
+
+
+def served(**check: Any) -> dict[str, Any]:
+    return group(ports=[{"name": "http"}, {"name": "admin-2"}], health_check={"port": "http"} | check)
+
+
+def test_ports_and_their_check_are_taken_with_defaults() -> None:
+    spec, errors = parse(job(served(http="/healthz?deep=1")))
+    assert not errors and spec is not None
+    assert spec.groups[0].health_check is not None
+    assert spec.groups[0].health_check.model_dump() == {
+        "port": "http", "http": "/healthz?deep=1", "tcp": False,
+        "interval_s": 10.0, "timeout_s": 3.0, "start_s": 30.0, "failures": 3,
+    }  # fmt: skip
+    assert not parse(job(served(tcp=True)))[1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        (group(ports=[{"name": "http"}, {"name": "http"}]), "groups.0.ports"),
+        (group(ports=[{"name": "HTTP"}]), "groups.0.ports.0.name"),
+        (group(ports=[{"name": "http", "number": 80}]), "groups.0.ports.0.number"),
+        (group(ports=[{"name": f"p{i}"} for i in range(17)]), "groups.0.ports"),
+        (group(health_check={"port": "http", "tcp": True}), "groups.0.health_check.port"),
+        (served(), "groups.0.health_check"),
+        (served(http="/", tcp=True), "groups.0.health_check"),
+        (served(http="healthz"), "groups.0.health_check.http"),
+        (served(http="/x HTTP/1.1\r\nHost: else"), "groups.0.health_check.http"),
+        (served(tcp=True, interval_s=0.5), "groups.0.health_check.interval_s"),
+        (served(tcp=True, failures=0), "groups.0.health_check.failures"),
+    ],
+)
+def test_wrong_ports_and_checks_are_named(wrong: dict[str, Any], field: str) -> None:
+    spec, errors = parse(job(wrong))
+    assert spec is None and errors[0].field == field and errors[0].remedy

@@ -81,9 +81,36 @@ def test_what_ends_in_time_by_itself_is_not_preempted():
     assert late.warn.tolist() == [8, 9]
 
 
-def test_masters_stay():
+def test_masters_that_are_spared_stay():
     running = [Live(1, 0, ONE, started=float(i), spared=i == 9) for i in range(10)]
     assert decide(full(running=running))[0].warn.tolist() == [7, 8]
+
+
+def test_masters_go_last():
+    running = [Live(1, 0, ONE, started=float(i), last=i > 2) for i in range(10)]
+    assert decide(full(running=running))[0].warn.tolist() == [1, 2]
+    assert decide(full(5, running=running))[0].warn.tolist() == [0, 1, 2, 8, 9]
+
+
+def test_no_master_goes_while_the_bound_of_the_round_lets_others_stay():
+    """After one large container, two small ones are too much for a round of three; a small master would not be."""
+    nodes = [(2, 2, 0), (2, 2, 0), (2, 2, 0), (4, 4, 0)]
+    others = [Live(1, 0, nodes[0], started=2.0), Live(1, 1, ONE, started=1.0), Live(1, 1, ONE)]
+    masters = [Live(1, 2, ONE, last=True), Live(1, 3, nodes[3], last=True)]
+    s = live([Node(size) for size in nodes], HALVES, [Ask(2, 3)], [(2, 2, 0)], others + masters)
+    assert decide(s)[0].warn.tolist() == [0, 1, 2]
+    assert decide(s, replace(POLICY, per_round=0.3))[0].warn.tolist() == [0]
+
+
+def test_what_is_free_is_given_before_a_master_goes():
+    s = live(
+        [Node((10, 10, 0))],
+        HALVES,
+        [Ask(2, 1), Ask(2, 2, shape=1)],
+        [(5, 5, 0), (2, 2, 0)],
+        [Live(1, 0, (6, 6, 0), last=True)],
+    )
+    assert not len(decide(s)[0].warn), "what is owed beyond what is free is too little for the large one"
 
 
 def test_own_limits_are_no_reason():

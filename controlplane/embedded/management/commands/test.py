@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from argparse import REMAINDER, ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from django.core.management.base import BaseCommand
 REPO = Path(__file__).resolve().parents[4]
 FRONTEND = REPO / "frontend"
 NODE_MAJOR_MIN = 20
-NO_TESTS = 5  # pytest's exit status when nothing was collected
+PROCESSES_MAX = 4  # each has stores of its own
 
 
 class Command(BaseCommand):
@@ -43,6 +44,7 @@ class Command(BaseCommand):
         left_out = []
         frontend_status = 0
         if not words:
+            threading.Thread(target=compile_ahead, daemon=True).start()
             reason = frontend_cannot()
             frontend_status = 0 if reason else test_frontend(environ)
             left_out += [f"front end: {reason}"] if reason else []
@@ -50,12 +52,28 @@ class Command(BaseCommand):
             left_out.append(f"browser: {reason}")
         if not soak:
             left_out.append("soak: the long variants of the fault tests run with --soak")
-        status = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=REPO, env=environ, check=False).returncode
+        command = [sys.executable, "-m", "pytest", *(words or shared_run())]
+        status = subprocess.run(command, cwd=REPO, env=environ, check=False).returncode
         for line in left_out:
             print(f"left out - {line}")
         if frontend_status:
             print("the front end's tests failed; their output is above")
         sys.exit(status or frontend_status)
+
+
+def compile_ahead() -> None:
+    """Fill the kernels' cache while other things go on, so that no RM of a test begins to, once for each it kills."""
+    from controlplane import kernels
+
+    try:
+        kernels.fill(kernels.cache_folder())
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"kernels could not be compiled ahead: {error}")
+
+
+def shared_run() -> list[str]:
+    """Options that let some processes share all tests: most of them wait for processes, disks and intervals."""
+    return ["-n", str(min(PROCESSES_MAX, 1 + (os.cpu_count() or 1))), "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def own_settings() -> list[str]:
@@ -94,13 +112,8 @@ def test_frontend(environ: dict[str, str]) -> int:
 def browser_cannot() -> str:
     if not importlib.util.find_spec("playwright"):
         return "playwright is not installed"
+    from tests.browser.chromium import chromium
+
     if not chromium():
-        return "no chromium on this host (on Debian: apt install chromium)"
+        return "no chromium on this host (on Debian: apt install chromium-headless-shell)"
     return ""
-
-
-def chromium() -> str:
-    """Path of a chromium: HYDRA_CHROMIUM, else one of the usual names."""
-    named = os.environ.get("HYDRA_CHROMIUM", "")
-    found = (shutil.which(name) for name in (named, "chromium", "chromium-browser", "google-chrome") if name)
-    return next((path for path in found if path), "")

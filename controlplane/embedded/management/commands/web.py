@@ -2,18 +2,24 @@
 
 import os
 import socket
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
 import uvicorn
 from django.core.management.base import BaseCommand, CommandError
 
-from controlplane import liveness, shutdown
+from controlplane import heap, liveness, shutdown
 from controlplane.embedded import notify
 from controlplane.embedded.home import HomeError, http_host, http_port
+from controlplane.policy.following import Follower
+from controlplane.router import cluster
 
 GRACE_S = 2
 BACKLOG = 2048
+
+# Threads that read the store give the processor up this soon: the loop that serves everybody waits no longer for it.
+SWITCH_S = 0.0005
 
 
 class Command(BaseCommand):
@@ -30,6 +36,7 @@ class Command(BaseCommand):
             loop="uvloop",
             http="httptools",
             ws="websockets-sansio",
+            ws_per_message_deflate=os.environ.get("HYDRA_SOCKET_COMPRESSION") == "1",
             lifespan="off",
             log_level="info",
             access_log=options["access_log"],
@@ -40,7 +47,10 @@ class Command(BaseCommand):
             ssl_certfile=os.environ.get("HYDRA_TLS_CERT") or None,
             ssl_keyfile=os.environ.get("HYDRA_TLS_KEY") or None,
         )
-        liveness.start("web", f"{socket.gethostname()}:{http_port()}")
+        name = f"{socket.gethostname()}:{http_port()}"
+        liveness.start("web", name)
+        Follower("router", name, cluster.take_in).start()
+        sys.setswitchinterval(SWITCH_S)
         server = Server(config)
         server.run(sockets=[listener])
         shutdown.requested.set()
@@ -51,6 +61,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
+        heap.settle()
         notify.ready()
 
 

@@ -1,29 +1,35 @@
 /** One job: what it is doing, why it waits, how it went, and its tasks, logs, files and events. */
-import { Button, SegmentedControl } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { SegmentedControl } from "@mantine/core";
+import { lazy, Suspense, useEffect } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { ApiError, get, post } from "../../api/client";
-import type { Job, JobSnapshot, Me, Page, Task } from "../../api/types";
+import { ApiError, get } from "../../api/client";
+import type { Endpoint, Job, JobSnapshot, Me, Page, Task } from "../../api/types";
 import { ago, coarse, duration, moment } from "../../format/units";
-import { ended } from "../../format/states";
 import { useLiveness, useTopic } from "../../live/hooks";
-import { Card, Command, Confirm, Failed, Loading, Notice, Stale, State, useNow } from "../../ui/parts";
+import { Card, Failed, Loading, Notice, Stale, State, useNow } from "../../ui/parts";
+import { Actions } from "./Actions";
+import { Endpoints } from "./Endpoints";
 import { Events, Files, Spec } from "./Extras";
 import { GroupGraph } from "./GroupGraph";
+import { mayAct } from "./rights";
+import { Story } from "./Story";
 import { Tasks } from "./Tasks";
 import { TimelineChart } from "./TimelineChart";
 import { Waiting } from "./Waiting";
 
+const Gantt = lazy(() => import("./Gantt"));
+const Usage = lazy(() => import("./Usage"));
+
 async function readSnapshot(id: string, signal: AbortSignal): Promise<JobSnapshot> {
-  const [job, tasks] = await Promise.all([
+  const [job, tasks, endpoints] = await Promise.all([
     get<Job>(`/jobs/${id}`, signal),
     get<Page<Task>>(`/jobs/${id}/tasks?page_size=200`, signal),
+    get<Page<Endpoint>>(`/jobs/${id}/endpoints?page_size=50`, signal),
   ]);
-  return { job, tasks };
+  return { job, tasks, endpoints };
 }
 
-const TABS = ["Tasks", "Files", "Events", "Spec"] as const;
+const TABS = ["Tasks", "Attempts", "Usage", "Files", "Events", "Spec"] as const;
 
 export function JobPage({ id, me }: { id: string; me: Me }) {
   const valid = /^\d{1,18}$/.test(id);
@@ -45,9 +51,10 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
       <Head job={job} me={me} now={now} />
       {old && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}
       {job.message && <Notice kind={job.state === "FAILED" ? "bad" : undefined}>{job.message}</Notice>}
-      <Waiting job={job} now={now} />
+      <Waiting job={job} now={now} operator={me.role === "operator"} />
+      <Endpoints snapshot={view.data} open={mayAct(job, me)} />
       <div className="job-top">
-        <Card title="Timeline"><TimelineChart job={job} now={now} /></Card>
+        <Card title="Timeline"><TimelineChart job={job} now={now} /><Story job={job} signature={signatureOf(job)} /></Card>
         <GroupGraph groups={job.groups} />
       </div>
       <Tabs snapshot={view.data} />
@@ -86,42 +93,9 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
   );
 }
 
-export function mayAct(job: Job, me: Me): boolean {
-  if (me.role === "operator" || job.owner === me.username) return me.role !== "viewer";
-  return me.queues.some((q) => q.level === "admin" && (job.queue === q.path || job.queue.startsWith(`${q.path}.`)));
-}
-
-function Actions({ job, me }: { job: Job; me: Me }) {
-  const [asking, setAsking] = useState<"kill" | "retry" | null>(null);
-  const [, go] = useLocation();
-  const act = useMutation<Job, ApiError, "kill" | "retry">({
-    mutationFn: (what) => post<Job>(`/jobs/${job.id}/${what}`),
-    onSuccess: (answer) => {
-      setAsking(null);
-      if (answer.id !== job.id) go(`/jobs/${answer.id}`);
-    },
-  });
-  const over = ended(job.state);
-  const actions = over ? (["retry"] as const).filter(() => job.state !== "SUCCEEDED") : (["kill"] as const);
-  return (
-    <div className="row wrap">
-      <Command text={`hydractl job ${job.id}`} />
-      {mayAct(job, me) && actions.map((what) => (
-        <Button key={what} variant="default" disabled={job.state === "KILLING"} onClick={() => { act.reset(); setAsking(what); }}>
-          {what === "kill" ? "Kill" : "Run again"}
-        </Button>
-      ))}
-      {asking && (
-        <Confirm title={asking === "kill" ? `Kill job ${job.id}?` : `Run job ${job.id} again?`} action={asking === "kill" ? "Kill the job" : "Run again"}
-          busy={act.isPending} error={act.error} onClose={() => setAsking(null)} onConfirm={() => act.mutate(asking)}>
-          <p>{asking === "kill"
-            ? `Its running tasks get SIGTERM, and SIGKILL after their grace time. What has succeeded stays.`
-            : `It is submitted again as a new job, with the same specification and files. This one stays as it ended.`}</p>
-          <Command text={`hydractl ${asking} ${job.id}`} />
-        </Confirm>
-      )}
-    </div>
-  );
+/** Read again when anything that could add a file or an event has moved. */
+function signatureOf(job: Job): string {
+  return `${job.state}:${job.queue}:${job.home}:${job.groups.map((g) => `${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`;
 }
 
 function Tabs({ snapshot }: { snapshot: JobSnapshot }) {
@@ -130,13 +104,14 @@ function Tabs({ snapshot }: { snapshot: JobSnapshot }) {
   const wanted = new URLSearchParams(search).get("tab");
   const tab = TABS.find((t) => t.toLowerCase() === wanted) ?? "Tasks";
   const { job } = snapshot;
-  // Read again when anything that could add a file or an event has moved.
-  const signature = `${job.state}:${job.groups.map((g) => `${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`;
+  const signature = signatureOf(job);
   return (
     <>
       <SegmentedControl className="tabs" size="xs" data={[...TABS]} value={tab} aria-label="Parts of the job"
         onChange={(t) => go(`${path}?tab=${t.toLowerCase()}`, { replace: true })} />
       {tab === "Tasks" && <Tasks snapshot={snapshot} />}
+      {tab === "Attempts" && <Suspense fallback={<Loading />}><Gantt job={job} /></Suspense>}
+      {tab === "Usage" && <Suspense fallback={<Loading />}><Usage job={job} /></Suspense>}
       {tab === "Files" && <Files job={job} signature={signature} />}
       {tab === "Events" && <Events job={job} signature={signature} />}
       {tab === "Spec" && <Spec job={job} />}

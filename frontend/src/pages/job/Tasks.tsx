@@ -43,7 +43,7 @@ function useTasks(snapshot: JobSnapshot, group: string, state: string) {
 }
 
 /** What is looked at first: a failure, else something that runs, else whatever has a log. */
-export function mostTelling(tasks: Task[]): Task | undefined {
+function mostTelling(tasks: Task[]): Task | undefined {
   const withLog = tasks.filter((t) => t.container !== null);
   return withLog.find((t) => t.state === "FAILED") ?? withLog.find((t) => t.state === "RUNNING") ?? withLog[0];
 }
@@ -145,7 +145,7 @@ function Rows({ tasks, chosen, onChoose }: ViewProps) {
           const ran = t.started_at ? duration((t.finished_at ? Date.parse(t.finished_at) : Date.now()) - Date.parse(t.started_at)) : "–";
           return (
             <div key={row.key} role="row" aria-rowindex={row.index + 1} className="task-row" data-chosen={key(t) === chosen} style={{ transform: `translateY(${row.start}px)`, position: "absolute" }}>
-              <span role="cell"><button type="button" className="link" onClick={() => onChoose(t)}>{key(t)}</button></span>
+              <span role="cell"><button type="button" className="linkish" onClick={() => onChoose(t)}>{key(t)}</button></span>
               <span role="cell"><State state={t.state} /></span><span role="cell">{t.attempts}</span><span role="cell" className="clip">{t.node ?? "–"}</span>
               <span role="cell">{t.exit_code ?? "–"}</span><span role="cell" title={moment(t.started_at)}>{t.started_at ? moment(t.started_at).slice(-8) : "–"}</span><span role="cell">{ran}</span>
             </div>

@@ -1,11 +1,18 @@
 /** Why a job waits: per group the limits in the order they bind, its place, when it can start, and what would start it. */
 import type { Group, Job, WaitLimit, WaitReason } from "../../api/types";
-import { comparisons, place, sentence, title, waitingLine } from "../../format/reason";
+import { Link } from "wouter";
+import { comparisons, linksOf, place, sentence, title, waitingLine } from "../../format/reason";
 import { ended } from "../../format/states";
-import { ago } from "../../format/units";
+import { ago, count } from "../../format/units";
+import { useRead } from "../../live/hooks";
 import { Clock } from "../../ui/icons";
+import { Command } from "../../ui/parts";
 
-export function Waiting({ job, now }: { job: Job; now: number }) {
+interface Explanation {
+  groups: { name: string; elsewhere: { sub_cluster: string; waiting: number; since: string; reason: WaitReason | null }[] }[];
+}
+
+export function Waiting({ job, now, operator }: { job: Job; now: number; operator: boolean }) {
   if (ended(job.state)) return null;
   const groups = job.groups.filter((g) => g.reason && !ended(g.state));
   if (groups.length === 0 && !job.waiting) return null;
@@ -15,19 +22,38 @@ export function Waiting({ job, now }: { job: Job; now: number }) {
       <div className="grow">
         <h2 id="why-it-waits">Why it waits</h2>
         {groups.length === 0 && <p>{job.waiting}</p>}
-        {groups.map((group) => <GroupWaiting key={group.no} group={group} reason={group.reason as WaitReason} now={now} />)}
+        {groups.map((group) => <GroupWaiting key={group.no} group={group} reason={group.reason as WaitReason} now={now} operator={operator} />)}
+        <Elsewhere job={job} now={now} />
+        <Command text={`hydractl explain ${job.id}`} />
       </div>
     </section>
   );
 }
 
-function GroupWaiting({ group, reason, now }: { group: Group; reason: WaitReason; now: number }) {
+/** What of the job waits in other sub-clusters, asked for only while it spans some. */
+function Elsewhere({ job, now }: { job: Job; now: number }) {
+  const moved = job.groups.map((g) => `${g.pending}.${g.reason?.at ?? ""}`).join();
+  const read = useRead<Explanation>(`/jobs/${job.id}/explain`, moved);
+  const rows = read.data?.groups.flatMap((g) => g.elsewhere.map((e) => ({ ...e, group: g.name }))) ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <div className="why">
+      <h3>Elsewhere</h3>
+      <ul className="elsewhere">{rows.map((e) => (
+        <li key={`${e.group}/${e.sub_cluster}`}>
+          <Link href={`/fleet?q=${encodeURIComponent(e.sub_cluster)}`}><b>{e.sub_cluster}</b></Link>: {count(e.waiting)} of {e.group} since {ago(e.since, now)}. {e.reason ? sentence(e.reason.text, e.reason.code) : "It has not answered yet."}
+        </li>))}</ul>
+    </div>
+  );
+}
+
+function GroupWaiting({ group, reason, now, operator }: { group: Group; reason: WaitReason; now: number; operator: boolean }) {
   const limits = reason.limits?.length ? reason.limits : [{ limit: reason.code, text: reason.text ?? "", asked: {}, available: {} }];
   const where = place(reason);
   return (
     <div className="why">
       <h3>{waitingLine(group)}</h3>
-      <ol className="limits">{limits.map((limit, i) => <Limit key={`${limit.limit}${i}`} limit={limit} code={reason.code} />)}</ol>
+      <ol className="limits">{limits.map((limit, i) => <Limit key={`${limit.limit}${i}`} limit={limit} code={reason.code} operator={operator} />)}</ol>
       <dl className="why-facts small">
         {where && <div><dt>Place</dt><dd>{where}</dd></div>}
         {reason.estimate?.text && <div><dt>Starts</dt><dd>{reason.estimate.text}</dd></div>}
@@ -38,11 +64,13 @@ function GroupWaiting({ group, reason, now }: { group: Group; reason: WaitReason
   );
 }
 
-function Limit({ limit, code }: { limit: WaitLimit; code: string }) {
+function Limit({ limit, code, operator }: { limit: WaitLimit; code: string; operator: boolean }) {
+  const links = linksOf(limit, operator);
   return (
     <li>
       <span className="limit-name">{title(limit.limit)}</span>
       <span>{sentence(limit.text || undefined, code)}</span>
+      {links.map(({ href, text }) => <Link key={href} href={href} className="why-link">{text}</Link>)}
       {comparisons(limit).map(({ name, asked, there, part }) => (
         <span className="compare" key={name} role="img" aria-label={`${there} available, ${asked} asked`}>
           <svg preserveAspectRatio="none" aria-hidden="true"><rect width={`${100 * part}%`} height="100%" /></svg>

@@ -1,7 +1,8 @@
-/** Where the cards of a job's group graph stand: columns by depth, each centred. Pixels. */
+/** Where the cards of a job's group graph stand: columns by depth, each centred, closer where room is scarce. Pixels. */
 import type { Group } from "../../api/types";
 
 export const CARD = { width: 206, height: 104, gapX: 44, gapY: 14 };
+const LEAST = { width: 164, gapX: 26 }; // closer than this a long chain scrolls instead
 
 export interface Placed {
   group: Group;
@@ -17,6 +18,7 @@ export interface Edge {
 export interface Dag {
   width: number;
   height: number;
+  cardWidth: number;
   cards: Placed[];
   edges: Edge[];
 }
@@ -38,27 +40,31 @@ export function depths(groups: Group[]): Map<string, number> {
   return found;
 }
 
-export function dag(groups: Group[]): Dag {
+/** room: the width that can be had without scrolling. */
+export function dag(groups: Group[], room = Infinity): Dag {
   const depth = depths(groups);
   const columns: Group[][] = [];
   for (const g of groups) (columns[depth.get(g.name) ?? 0] ??= []).push(g);
+  const between = (least: number, wanted: number, most: number) => Math.max(least, Math.min(wanted, most));
+  const gapX = between(LEAST.gapX, (room - columns.length * CARD.width) / Math.max(1, columns.length - 1), CARD.gapX);
+  const cardWidth = Math.floor(between(LEAST.width, (room + gapX) / Math.max(1, columns.length) - gapX, CARD.width));
   const tallest = Math.max(1, ...columns.map((c) => c.length));
   const height = tallest * (CARD.height + CARD.gapY) - CARD.gapY;
   const cards = columns.flatMap((column, c) => {
     const top = (height - (column.length * (CARD.height + CARD.gapY) - CARD.gapY)) / 2;
-    return column.map((group, r) => ({ group, x: c * (CARD.width + CARD.gapX), y: top + r * (CARD.height + CARD.gapY) }));
+    return column.map((group, r) => ({ group, x: c * (cardWidth + gapX), y: top + r * (CARD.height + CARD.gapY) }));
   });
   const byName = new Map(cards.map((card) => [card.group.name, card]));
   const edges = cards.flatMap((to) => to.group.after.flatMap((name) => {
     const from = byName.get(name);
     return from ? [{ from, to }] : [];
   }));
-  return { width: columns.length * (CARD.width + CARD.gapX) - CARD.gapX, height, cards, edges };
+  return { width: columns.length * (cardWidth + gapX) - gapX, height, cardWidth, cards, edges };
 }
 
-export function edgePath({ from, to }: Edge): string {
-  const [x1, y1] = [from.x + CARD.width, from.y + CARD.height / 2];
+export function edgePath({ from, to }: Edge, cardWidth: number): string {
+  const [x1, y1] = [from.x + cardWidth, from.y + CARD.height / 2];
   const [x2, y2] = [to.x - 6, to.y + CARD.height / 2];
-  const bend = Math.max(24, (x2 - x1) / 2);
+  const bend = Math.max(12, (x2 - x1) / 2);
   return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Group, Job } from "../../api/types";
 import { CARD, dag, depths } from "./dag";
+import { declares, healthState } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
 import { place, ticks, timeline } from "./timeline";
 
@@ -50,6 +51,13 @@ describe("the graph", () => {
     expect(d.cards.map((c) => c.x)).toEqual([0, 0, CARD.width + CARD.gapX]);
     expect(Math.abs(d.cards[0]!.y - d.cards[1]!.y)).toBeGreaterThanOrEqual(CARD.height);
   });
+  it("stands closer where room is scarce, and scrolls rather than become unreadable", () => {
+    const chain = [group("a"), group("b", ["a"]), group("c", ["b"]), group("d", ["c"])];
+    expect(dag(chain, 900).width).toBeLessThanOrEqual(900);
+    expect(dag(chain, 760).width).toBeLessThanOrEqual(760);
+    expect(dag(chain, 300).cardWidth).toBe(164);
+    expect(dag(chain, 2000)).toEqual(dag(chain));
+  });
 });
 
 describe("the timeline", () => {
@@ -72,4 +80,12 @@ describe("the timeline", () => {
     expect(ticks(10_000)).toEqual([0, 2_000, 4_000, 6_000, 8_000, 10_000]);
     for (const span of [1, 500, 61_000, 5e6, 4e8, 4e9]) expect(ticks(span).length).toBeLessThanOrEqual(8);
   });
+});
+
+describe("what it serves", () => {
+  const job = (...ports: unknown[][]) => ({ spec: { groups: ports.map((p) => ({ ports: p })) } }) as unknown as Job;
+  it("is looked for where a group names ports", () =>
+    expect([job(), job([]), job([], [{ name: "http" }]), {} as Job].map(declares)).toEqual([false, false, true, false]));
+  it("tells no verdict from a bad one", () =>
+    expect([true, false, null].map((healthy) => healthState({ healthy }))).toEqual(["HEALTHY", "FAILING", "UNCHECKED"]));
 });

@@ -1,6 +1,7 @@
 /** The job list's filters live in the address, so that a link shares the exact view. */
+import { localInput } from "../../format/units";
 
-export const FILTERS = ["state", "queue", "owner", "tag", "name", "kind"] as const;
+const FILTERS = ["state", "queue", "owner", "tag", "name", "kind", "since", "until", "order"] as const;
 export type FilterName = (typeof FILTERS)[number];
 export type Filters = Partial<Record<FilterName, string>>;
 
@@ -38,4 +39,41 @@ export function command(filters: Filters): string {
 /** As a shell takes it literally. */
 export function quote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What keeps the view under a name from a shell. */
+export function saveCommand(name: string, filters: Filters): string {
+  const pairs = FILTERS.filter((n) => filters[n]).map((n) => quote(`${n}=${filters[n]}`));
+  return ["hydractl views save", quote(name), ...pairs].join(" ");
+}
+
+/** Where the list stands: the cursor of a page that is not the first, from the address or from a page's link. */
+export function cursorOf(address: string | null | undefined): string {
+  if (!address) return "";
+  return new URLSearchParams(address.slice(address.indexOf("?") + 1)).get("cursor") ?? "";
+}
+
+/** The address of the list under these filters, from that page on. */
+export function address(filters: Filters, cursor = ""): string {
+  const query = toQuery(filters);
+  const at = cursor ? `cursor=${encodeURIComponent(cursor)}` : "";
+  const search = [query, at].filter(Boolean).join("&");
+  return search ? `/jobs?${search}` : "/jobs";
+}
+
+/** A time as `<input type="datetime-local">` holds it, in the reader's zone; "" for none. */
+export function toInput(iso: string | undefined): string {
+  const at = iso ? new Date(iso) : null;
+  return !at || Number.isNaN(at.getTime()) ? "" : localInput(at);
+}
+
+/** The same moment in UTC, as addresses and `hydractl` write it. */
+export function fromInput(local: string): string {
+  const at = local ? new Date(local) : null;
+  return !at || Number.isNaN(at.getTime()) ? "" : `${at.toISOString().slice(0, 16)}Z`;
+}
+
+/** Jobs that `may` be changed and have not ended, of those that are picked on this page. */
+export function picked<T extends { id: number }>(jobs: T[], ids: ReadonlySet<number>): T[] {
+  return jobs.filter((job) => ids.has(job.id));
 }

@@ -1,19 +1,28 @@
+import { lazy, Suspense } from "react";
+import { Link } from "wouter";
 import type { SubCluster } from "../../api/types";
-import { coarse, cores, count, memory, short } from "../../format/units";
+import { useMe } from "../../app/session";
+import { coarse, cores, count, duration, memory, moment, short } from "../../format/units";
 import { Meter } from "../../ui/bars";
 import { ToneIcon } from "../../ui/icons";
-import { health, summaryStale } from "./fleet";
+import { useCompared } from "./compared";
+import { health, leftThere, summaryStale } from "./fleet";
+
+const SubClusterLife = lazy(() => import("./SubClusterLife"));
 
 export function SubClusterCard({ sc }: { sc: SubCluster }) {
   const state = health(sc);
   const old = summaryStale(sc);
+  const compared = useCompared(sc.name);
+  const operator = useMe().data?.role === "operator";
   return (
     <section className={`card sc ${old ? "stale" : ""}`} aria-label={`Sub-cluster ${sc.name}`} data-testid={`sc-${sc.name}`}>
       <header>
-        <span className="name grow clip">{sc.name}</span>
+        <Link href={`/fleet?sub=${encodeURIComponent(sc.name)}`} className="name grow clip" title="Its nodes">{sc.name}</Link>
         <span className={`state tone-${state.tone}`} title={state.detail}><ToneIcon tone={state.tone} /><span>{state.word}</span></span>
       </header>
       <div className="body">
+        <Life sc={sc} />
         <dl className="facts small">
           <div><dt>Leader</dt><dd className="clip">{sc.leader || "none"}</dd></div>
           <div><dt>Epoch</dt><dd>{sc.epoch}</dd></div>
@@ -27,19 +36,38 @@ export function SubClusterCard({ sc }: { sc: SubCluster }) {
         <dl className="facts small">
           <div><dt>Live</dt><dd>{count(sc.live_containers)}</dd></div>
           <div><dt>Waiting</dt><dd>{count(sc.pending.containers)}</dd></div>
-          {sc.placed_per_s != null && <div><dt>Placed</dt><dd>{short(sc.placed_per_s)} /s</dd></div>}
+          {sc.placed_per_s != null && <div><dt>Decisions</dt><dd title="Containers allocated and ended, over the last ten seconds">{short(sc.placed_per_s + (sc.ended_per_s ?? 0))} /s</dd></div>}
           {sc.rounds_per_s != null && <div><dt>Rounds</dt><dd>{short(sc.rounds_per_s)} /s</dd></div>}
           {sc.round_ms != null && <div><dt>Last round</dt><dd>{short(sc.round_ms)} ms</dd></div>}
+          {compared?.allocation_latency_p50_s != null && (
+            <div><dt>Submit to start</dt><dd title="Median and 99th percentile of tasks that started in the last five minutes">{duration(compared.allocation_latency_p50_s * 1000)}
+              {compared.allocation_latency_p99_s != null && <span className="muted">, p99 {duration(compared.allocation_latency_p99_s * 1000)}</span>}</dd></div>
+          )}
         </dl>
+        {operator && <Suspense><SubClusterLife sc={sc} /></Suspense>}
       </div>
     </section>
   );
 }
 
+/** What is going on with a sub-cluster that does not simply run. */
+function Life({ sc }: { sc: SubCluster }) {
+  if (sc.state === "running") return null;
+  const left = leftThere(sc);
+  const said = {
+    joining: `Waits for ${sc.waits_for?.join(" and ") || "its first round"}.`,
+    draining: left ? `${left} left${sc.deadline ? `; what runs on ${moment(sc.deadline)} is stopped` : ""}.` : "Empty: it can be decommissioned.",
+    lost: left ? `${left} left.` : "Nothing is left there.",
+    decommissioned: "It has left for good.",
+  }[sc.state];
+  return <p className="small">{said}{sc.message && <span className="muted"> {sc.message}</span>}</p>;
+}
+
 function nodesLine(sc: SubCluster): string {
   const bad = Object.entries(sc.nodes).filter(([state, n]) => n > 0 && state !== "up" && state !== "total");
   const away = (["cordoned", "draining"] as const).filter((duty) => sc.duties?.[duty]).map((duty) => `${sc.duties?.[duty]} ${duty}`);
-  return [`${count(sc.nodes.up ?? 0)} up`, ...bad.map(([state, n]) => `${n} ${state}`), ...away].join(", ");
+  const closed = sc.duties?.closed ? [`${count(sc.duties.closed)} closed`] : [];
+  return [`${count(sc.duties?.open ?? sc.nodes.up ?? 0)} in service`, ...closed, ...bad.map(([state, n]) => `${n} ${state}`), ...away].join(", ");
 }
 
 function Amount({ name, allocated, used, capacity, describe }: {

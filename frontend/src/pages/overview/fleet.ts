@@ -1,19 +1,22 @@
 /** What the overview computes from its snapshot: sums, freshness, shares. */
-import type { NodeBrief as Node, Queue, Resources, SubCluster } from "../../api/types";
+import type { Node, Queue, Resources, SubCluster } from "../../api/types";
+import { coarse, many } from "../../format/units";
 
-export const NODE_STALE_S = 5; // five heartbeats without news
-export const SUMMARY_STALE_S = 5;
-export type Measure = "memory" | "cores" | "gpus";
-
-export function stale(node: Node): boolean {
-  return node.state === "LOST" || node.last_seen_s === null || node.last_seen_s > NODE_STALE_S;
+const NODE_STALE_S = 5; // five heartbeats without news
+const SUMMARY_STALE_S = 5;
+/** A node's state; of one that is up, what operators have made of that. */
+export function standing(node: Pick<Node, "state" | "duty" | "drained" | "maintenance" | "sub_cluster_state">): string {
+  const leaves = node.sub_cluster_state === "draining";
+  if (node.state !== "UP" || (node.duty === "in_service" && !node.maintenance?.active && !leaves)) return node.state;
+  if (node.drained) return "DRAINED";
+  if (leaves && (node.duty === "in_service" || node.duty === "cordoned")) return "DRAINING";
+  return { cordoned: "CORDONED", draining: "DRAINING", decommissioned: "LEAVING", in_service: "MAINTENANCE" }[node.duty];
 }
 
-/** A node's state; of one that is up, what operators have made of that. */
-export function standing(node: Pick<Node, "state" | "duty" | "drained" | "maintenance">): string {
-  if (node.state !== "UP" || (node.duty === "in_service" && !node.maintenance?.active)) return node.state;
-  if (node.drained) return "DRAINED";
-  return { cordoned: "CORDONED", draining: "DRAINING", decommissioned: "LEAVING", in_service: "MAINTENANCE" }[node.duty];
+/** What still keeps a draining or lost sub-cluster, or nothing. */
+export function leftThere(sc: Pick<SubCluster, "left">): string {
+  const said = [many(sc.left?.jobs ?? 0, "job"), many(sc.left?.containers ?? 0, "container")];
+  return said.filter((part) => !part.startsWith("0 ")).join(" and ");
 }
 
 /** Whether the sub-cluster's numbers are old, which is not the same as its RM being gone. */
@@ -25,9 +28,12 @@ export type Health = { tone: "succeeded" | "running" | "failed" | "lost" | "pend
 
 /** Liveness first: is somebody leading, are its numbers fresh, are its nodes up. */
 export function health(sc: SubCluster): Health {
+  if (sc.state === "lost") return { tone: "lost", word: "Lost", detail: sc.message || "Its RM and its nodes are silent; its jobs have new homes." };
+  if (sc.state === "joining") return { tone: "pending", word: "Joining", detail: `It waits for ${sc.waits_for?.join(" and ") || "its first round"}.` };
   if (sc.frozen) return { tone: "lost", word: "Frozen", detail: "Most nodes fell silent together; nothing is declared lost until they answer." };
   if (!sc.lease_ok) return { tone: "failed", word: "No leader", detail: "Nobody holds the lease. Running containers go on; nothing new is placed." };
   if (summaryStale(sc)) return { tone: "lost", word: "Stale", detail: "Its RM holds the lease but has not published its load." };
+  if (sc.state === "draining") return { tone: "pending", word: "Draining", detail: "Nothing new is sent there." };
   const bad = (sc.nodes.unhealthy ?? 0) + (sc.nodes.lost ?? 0);
   if (!sc.nodes.up) return { tone: "pending", word: "No nodes up", detail: "Nothing can be placed until a node reports." };
   if (sc.duties?.open === 0) return { tone: "pending", word: "Closed", detail: "Operators keep all of its nodes from new work." };
@@ -35,28 +41,11 @@ export function health(sc: SubCluster): Health {
   return { tone: "succeeded", word: "Healthy", detail: "A leader holds the lease and its nodes report." };
 }
 
-/** Node rows as of now: the age an RM gave grows while that RM is silent. */
-export function aged(nodes: Node[], subClusters: SubCluster[]): Node[] {
-  const extra = new Map(subClusters.map((sc) => [sc.name, sc.summary_age_s ?? 0]));
-  return nodes.map((n) => {
-    const more = extra.get(n.sub_cluster) ?? 0;
-    return n.last_seen_s === null || more < 2 ? n : { ...n, last_seen_s: n.last_seen_s + more };
-  });
-}
-
-export function ageText(node: Node, coarse: (ms: number) => string): string {
-  if (node.last_seen_s !== null) return `silent for ${coarse(node.last_seen_s * 1000)}`;
-  return node.state === "REGISTERED" ? "not seen yet" : "age unknown";
-}
-
-/** The part of a node that is allocated, 0 to 1, of one resource. */
-export function fill(node: Node, measure: Measure): number {
-  const [part, whole] = {
-    memory: [node.allocated.memory_mib, node.capacity.memory_mib],
-    cores: [node.allocated.vcores_milli, node.capacity.vcores_milli],
-    gpus: [node.allocated.gpus, node.capacity.gpus],
-  }[measure] as [number, number];
-  return whole > 0 ? Math.min(1, part / whole) : 0;
+/** `Silent for 12 s`, or nothing while the node reports. moreMs: since that was said. */
+export function silentFor(node: Pick<Node, "state" | "last_seen_s">, moreMs = 0): string {
+  if (node.last_seen_s === null) return node.state === "REGISTERED" ? "Not seen yet" : "Its age is unknown";
+  const ms = node.last_seen_s * 1000 + moreMs;
+  return node.state === "LOST" || ms > NODE_STALE_S * 1000 ? `Silent for ${coarse(ms)}` : "";
 }
 
 export interface Shares {

@@ -1,0 +1,133 @@
+"""Calls about accounts, one's own tokens, and the system's parts; a part of ``Client``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+from client import answers
+from client.answers import QueueGrant
+from client.transport import Transport
+
+_ACCOUNTS = "/api/v1/accounts"
+_TOKENS = "/api/v1/me/tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """``queues``: what it was granted itself. ``tokens``: how many are valid now."""
+
+    id: int
+    username: str
+    role: str
+    active: bool
+    created_at: datetime | None = None
+    last_login_at: datetime | None = None
+    tokens: int = 0
+    token_used_at: datetime | None = None
+    queues: list[QueueGrant] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``key``: how its text begins. ``current``: the one this client uses."""
+
+    key: str
+    name: str = ""
+    created_at: datetime | None = None
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """``token`` is shown this once."""
+
+    key: str
+    name: str
+    token: str
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One part of the system: verdict ``good``, ``warn`` or ``bad``, and what to do where it is not good."""
+
+    kind: str
+    name: str
+    verdict: str
+    text: str
+    remedy: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class AccountCalls:
+    _transport: Transport
+
+    def accounts(self, name: str | None = None, role: str | None = None) -> Iterator[Account]:
+        """Every account whose name contains ``name``; pages are read as they are needed."""
+        params: dict[str, Any] = {"name": name, "role": role, "page_size": 200}
+        while True:
+            page = self._transport.request("GET", _ACCOUNTS, params=params).json()
+            yield from (answers.read(Account, row) for row in page["results"])
+            if not page["next"]:
+                return
+            params |= {"cursor": parse_qs(urlsplit(page["next"]).query)["cursor"][0]}
+
+    def create_account(self, username: str, password: str, role: str = "tenant") -> Account:
+        body = {"username": username, "password": password, "role": role}
+        return answers.read(Account, self._transport.request("POST", _ACCOUNTS, json=body).json())
+
+    def account(self, username: str) -> Account:
+        return answers.read(Account, self._transport.request("GET", _of(username)).json())
+
+    def set_role(self, username: str, role: str) -> Account:
+        """Never one's own, nor the last operator's."""
+        return self._account_step(username, "role", role=role)
+
+    def close_account(self, username: str) -> Account:
+        """Its sessions and tokens end at once; its jobs go on."""
+        return self._account_step(username, "close")
+
+    def open_account(self, username: str) -> Account:
+        return self._account_step(username, "open")
+
+    def reset_password(self, username: str, password: str) -> Account:
+        """Its sessions and tokens end."""
+        return self._account_step(username, "password", password=password)
+
+    def sign_out_account(self, username: str) -> Account:
+        """End all its sessions and tokens."""
+        return self._account_step(username, "sign-out")
+
+    def _account_step(self, username: str, what: str, **body: Any) -> Account:
+        return answers.read(Account, self._transport.request("POST", f"{_of(username)}/{what}", json=body).json())
+
+    def change_password(self, current: str, password: str) -> None:
+        """One's own; every token ends, also the one this client uses."""
+        self._transport.request("POST", "/api/v1/me/password", json={"current": current, "password": password})
+
+    def tokens(self) -> list[Token]:
+        """One's own that are valid."""
+        return [answers.read(Token, row) for row in self._transport.request("GET", _TOKENS).json()["results"]]
+
+    def create_token(self, name: str, valid_s: int | None = None) -> NewToken:
+        """With the rights of the account; ``valid_s`` None: for 90 days."""
+        body: dict[str, Any] = {"name": name} | ({} if valid_s is None else {"valid_s": valid_s})
+        return answers.read(NewToken, self._transport.request("POST", _TOKENS, json=body).json())
+
+    def revoke_token(self, key: str) -> None:
+        self._transport.request("DELETE", f"{_TOKENS}/{quote(key, safe='')}")
+
+    def components(self) -> list[Component]:
+        """Every part of the system, and what to do where it does not do its duty."""
+        found = self._transport.request("GET", "/api/v1/components").json()["results"]
+        return [answers.read(Component, row) for row in found]
+
+
+def _of(username: str) -> str:
+    return f"{_ACCOUNTS}/{quote(username, safe='')}"

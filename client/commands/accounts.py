@@ -1,0 +1,190 @@
+"""Accounts for operators, tokens for everybody, and the health of every part."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from client.accounts import Account
+from client.commands.common import connected
+from client.commands.nodes import seconds
+from client.errors import client_error
+from client.screen import Format, OutputOption, plain, print_json, say, show, show_one
+
+account = typer.Typer(no_args_is_help=True, help="Accounts: who may log in, and as what.")
+token = typer.Typer(no_args_is_help=True, help="Your tokens, for programs that act with your rights.")
+NameArgument = Annotated[str, typer.Argument(metavar="ACCOUNT")]
+StdinOption = Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin, for scripts.")]
+
+
+class Role(StrEnum):
+    operator = "operator"
+    tenant = "tenant"
+    viewer = "viewer"
+
+
+@account.command("list")
+def list_accounts(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Option(help="Only those whose name contains it.")] = None,
+    role: Annotated[Role | None, typer.Option(help="Only of this role.")] = None,
+    output: OutputOption = Format.table,
+) -> None:
+    """Every account, its role and what it was granted."""
+    with connected(ctx) as client:
+        rows = list(client.accounts(name, role.value if role else None))
+    columns = [
+        ("ACCOUNT", lambda a: a.username), ("ROLE", lambda a: a.role), ("STATE", _state),
+        ("LAST LOG-IN", lambda a: a.last_login_at), ("TOKENS", lambda a: a.tokens),
+        ("QUEUES", _queues),
+    ]  # fmt: skip
+    show(rows, columns, output, nothing="No account matches.")
+
+
+@account.command("show")
+def show_account(ctx: typer.Context, name: NameArgument, output: OutputOption = Format.table) -> None:
+    """One account."""
+    with connected(ctx) as client:
+        _one(client.account(name), output)
+
+
+@account.command("create")
+def create(
+    ctx: typer.Context,
+    name: NameArgument,
+    role: Annotated[Role, typer.Option(help="What it may do.")] = Role.tenant,
+    password_stdin: StdinOption = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """A new account; asks for its password."""
+    password = _password(password_stdin)
+    with connected(ctx) as client:
+        _one(client.create_account(name, password, role.value), output)
+
+
+@account.command("role")
+def role(ctx: typer.Context, name: NameArgument, role: Role, output: OutputOption = Format.table) -> None:
+    """Give an account another role. Never your own, nor the last operator's."""
+    with connected(ctx) as client:
+        _one(client.set_role(name, role.value), output)
+
+
+@account.command("close")
+def close(ctx: typer.Context, name: NameArgument, output: OutputOption = Format.table) -> None:
+    """Nobody can use it any more: its sessions and tokens end at once. Its jobs go on."""
+    with connected(ctx) as client:
+        _one(client.close_account(name), output)
+
+
+@account.command("open")
+def open_again(ctx: typer.Context, name: NameArgument, output: OutputOption = Format.table) -> None:
+    """Open a closed account again; it logs in anew."""
+    with connected(ctx) as client:
+        _one(client.open_account(name), output)
+
+
+@account.command("sign-out")
+def sign_out(ctx: typer.Context, name: NameArgument, output: OutputOption = Format.table) -> None:
+    """End all sessions and tokens of an account; its password stays."""
+    with connected(ctx) as client:
+        _one(client.sign_out_account(name), output)
+
+
+@account.command("reset-password")
+def reset_password(
+    ctx: typer.Context, name: NameArgument, password_stdin: StdinOption = False, output: OutputOption = Format.table
+) -> None:
+    """Another password for somebody who has lost it; asks for it. Sessions and tokens end."""
+    password = _password(password_stdin)
+    with connected(ctx) as client:
+        _one(client.reset_password(name, password), output)
+
+
+def _one(a: Account, output: Format) -> None:
+    pairs = [
+        ("account", a.username), ("role", a.role), ("state", _state(a)), ("made", a.created_at),
+        ("last log-in", a.last_login_at), ("tokens", a.tokens), ("a token used", a.token_used_at),
+        ("queues", _queues(a)),
+    ]  # fmt: skip
+    show_one(a, pairs, output)
+
+
+def _state(a: Account) -> str:
+    return "open" if a.active else "closed"
+
+
+def _queues(a: Account) -> str:
+    return ", ".join(f"{q.path} ({q.level})" for q in a.queues)
+
+
+def _password(from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    if not sys.stdin.isatty():
+        raise client_error("there is no terminal to ask for the password", remedy="Give it with --password-stdin.")
+    given: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return given
+
+
+@token.command("create")
+def create_token(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    valid: Annotated[str, typer.Option("--valid", help="How long, like 12h or 90d.")] = "90d",
+    output: OutputOption = Format.table,
+) -> None:
+    """A token with your rights. It is shown this once; give it to programs in HYDRA_TOKEN."""
+    with connected(ctx) as client:
+        made = client.create_token(name, seconds(valid, "valid"))
+    if output is Format.json:
+        print_json(made)
+        return
+    print(made.token)
+    say(f"Until {plain(made.expires_at)}. End it before with: hydractl token revoke {made.key}")
+
+
+@token.command("list")
+def list_tokens(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """Your tokens that are valid; the one you use now is marked."""
+    with connected(ctx) as client:
+        rows = client.tokens()
+    columns = [
+        ("", lambda t: "*" if t.current else " "), ("KEY", lambda t: t.key),
+        ("NAME", lambda t: t.name or "(log-in)"), ("MADE", lambda t: t.created_at),
+        ("UNTIL", lambda t: t.expires_at), ("LAST USED", lambda t: t.last_used_at),
+    ]  # fmt: skip
+    show(rows, columns, output, nothing="You have no tokens.")
+
+
+@token.command("revoke")
+def revoke_token(
+    ctx: typer.Context,
+    token: Annotated[str, typer.Argument(metavar="KEY", help="Its key or its name, as hydractl token list shows.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """End a token of yours, at once."""
+    with connected(ctx) as client:
+        named = [t.key for t in client.tokens() if t.name == token]
+        key = named[0] if named else token
+        client.revoke_token(key)
+    print_json({"key": key}) if output is Format.json else say(f"Token {key} is revoked.")
+
+
+def health(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """Every part of the system, whether it does its duty, and what to do where not."""
+    with connected(ctx) as client:
+        rows = client.components()
+    columns = [
+        ("PART", lambda c: c.kind), ("NAME", lambda c: c.name), ("VERDICT", lambda c: c.verdict),
+        ("FOUND", lambda c: c.text), ("WHAT TO DO", lambda c: c.remedy),
+    ]  # fmt: skip
+    show(rows, columns, output, nothing="Nothing has reported.")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Operators")(health)
+    app.add_typer(account, name="account", rich_help_panel="Operators")
+    app.add_typer(token, name="token", rich_help_panel="Account")

@@ -1,0 +1,70 @@
+"""What a drain would make wait, as sentences and tables."""
+
+from __future__ import annotations
+
+from client.commands.figures import value
+from client.screen import Column, Format, plain, show
+from client.simulations import DrainedGroup, DrainedJob, DrainedQueue, Estimate, SimulatedDrain
+
+_HOUR_S = 3600.0
+
+
+def show_drained(d: SimulatedDrain, limit: int) -> None:
+    """limit: of rows in each table."""
+    print(f"\n{d.sub_cluster} drained at {plain(d.at)}, seen {_time(d.horizon_s)} ahead:")
+    print(f"* {_count(d.containers)} containers of {_count(d.jobs)} jobs wait that would not have")
+    print(f"* {_count(d.longer_containers)} containers of {_count(d.longer_jobs)} jobs wait longer than otherwise")
+    print(f"* all of these wait {_time(d.wait_mean_s.value)} longer on average{_range(d.wait_mean_s)}")
+    print(f"* {d.running:,} containers run there now; {d.services:,} of them are of services, and leave")
+    print(f"* {_empty(d)}")
+    if d.total_never or d.never_forecast:
+        print(
+            f"* {d.total_never:,} task groups of {d.never_jobs:,} live jobs could start nowhere else, nor could "
+            f"{d.never_forecast:,} of the jobs that are taken to come"
+        )
+    queues: list[Column[DrainedQueue]] = [
+        ("QUEUE", lambda q: q.queue), ("JOBS", lambda q: _mean(q.jobs)), ("CONTAINERS", lambda q: _mean(q.containers)),
+        ("LONGER BY", lambda q: _time(q.wait_s)),
+    ]  # fmt: skip
+    live: list[Column[DrainedJob]] = [
+        ("WAITS LONGER", lambda j: f"{j.job} {j.name}"), ("OWNER", lambda j: j.owner), ("QUEUE", lambda j: j.queue),
+        ("CONTAINERS", lambda j: _mean(j.containers)),
+        ("BY", lambda j: f"{_time(j.wait_s)}{' or more' if j.open else ''}"),
+    ]  # fmt: skip
+    never: list[Column[DrainedGroup]] = [
+        ("STARTS NOWHERE ELSE", lambda g: f"{g.job} {g.name}"), ("GROUP", lambda g: g.group),
+        ("OWNER", lambda g: g.owner), ("QUEUE", lambda g: g.queue), ("CONTAINERS", lambda g: g.containers),
+        ("BECAUSE", lambda g: g.why),
+    ]  # fmt: skip
+    print()
+    show(d.queues[:limit], queues, Format.table, nothing="No queue waits longer.")
+    for rows, columns in ((d.live, live), (d.never, never)):
+        if rows:
+            print()
+            show(rows[:limit], columns, Format.table, nothing="")  # type: ignore[arg-type]
+    print()
+
+
+def _empty(d: SimulatedDrain) -> str:
+    if d.empty_s.value is None:
+        return f"it is not empty by then: {_mean(d.left)} containers are left"
+    return f"it is empty after {_time(d.empty_s.value)}{_range(d.empty_s)}"
+
+
+def _count(e: Estimate) -> str:
+    return _mean(e.value or 0.0)
+
+
+def _mean(amount: float) -> str:
+    """Means over seeds have a digit more."""
+    return f"{amount:,.0f}" if abs(amount - round(amount)) < 0.05 else f"{amount:,.1f}"
+
+
+def _range(e: Estimate) -> str:
+    return f" ({_time(e.low)} to {_time(e.high)})" if e.over and e.low != e.high else ""
+
+
+def _time(amount_s: float | None) -> str:
+    if amount_s is None or amount_s < _HOUR_S:
+        return value(amount_s, "s")
+    return f"{amount_s / _HOUR_S:,.1f} h"

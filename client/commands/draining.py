@@ -1,0 +1,38 @@
+"""``sub-cluster simulate-drain``: what would wait if a sub-cluster were drained now; for operators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from client.commands.common import connected
+from client.commands.nodes import seconds
+from client.commands.simulating import keep, show_answer, waited
+from client.commands.subclusters import NameArgument, group
+from client.screen import Format, OutputOption, print_json
+
+
+@group.command("simulate-drain")
+def simulate_drain(
+    ctx: typer.Context,
+    name: NameArgument,
+    *,
+    ahead: Annotated[str, typer.Option("--ahead", help="How far, like 4h or 2d; a week at most.")] = "1h",
+    forecast: Annotated[bool, typer.Option(help="Jobs are taken to come as in the last hour.")] = True,
+    seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each side; more tell chance apart.")] = 3,
+    to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
+    to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many rows of each table.")] = 30,
+    output: OutputOption = Format.table,
+) -> None:
+    """What would wait if it were drained now, and for how long. Changes nothing."""
+    horizon_s = seconds(ahead, "ahead")
+    with connected(ctx) as client:
+        asked = client.request_drain_simulation(name, horizon_s=horizon_s, forecast=forecast, seeds=seeds)
+        found = waited(client, asked)
+        keep(client, found, to_json, to_html)
+    print_json(found.raw) if output is Format.json else show_answer(found, limit)
+    if found.state != "done":
+        raise typer.Exit(1)

@@ -1,0 +1,169 @@
+"""``policy diff, push, apply, rollback``: what would change, and changing it; for operators."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from client.api import Client
+from client.commands.common import connected
+from client.commands.policy import FileOption, policy, read
+from client.commands.rolling import (
+    GuardOption,
+    OnBreach,
+    OnBreachOption,
+    SoakOption,
+    StagedOption,
+    begun,
+    plan_of,
+)
+from client.errors import client_error
+from client.policyanswers import PolicyDiff, Pushed
+from client.screen import Format, OutputOption, console, print_json, printable, say
+
+MessageOption = Annotated[str, typer.Option("--message", "-m", help="What changes, and why.")]
+ForceOption = Annotated[
+    bool, typer.Option(help="Remove queues although jobs live in them, and cancel overrides of theirs.")
+]
+ParentOption = Annotated[
+    int | None, typer.Option(min=0, help="The version it was made from; by default as the file's first line says.")
+]
+_STYLES = {"high": "bold red", "medium": "yellow", "low": ""}
+SHOWN = 200
+
+
+def show_diff(found: PolicyDiff) -> None:
+    """The changes, one a line, the grave ones marked."""
+    if found.identical:
+        print("Nothing changes.")
+    for change in found.changes[:SHOWN]:
+        mark = {"high": "!! ", "medium": "!  "}.get(change.severity, "   ")
+        console().print(mark + printable(change.text), style=_STYLES.get(change.severity, ""), markup=False)
+    if found.total > min(SHOWN, len(found.changes)):
+        print(f"   and {found.total - min(SHOWN, len(found.changes))} more: -o json")
+    if found.overridden:
+        print("With the temporary overrides of now:")
+        for change in found.overridden[:SHOWN]:
+            print(f"   {printable(change.text)}")
+
+
+def told(found: Pushed, output: Format) -> None:
+    """Say what came of a change."""
+    if output is Format.json:
+        print_json(found)
+    elif found.proposal:
+        number = found.proposal.id
+        print(f"proposal {number} waits for another operator: hydractl policy approve {number} -m WHY")
+    elif found.policy and found.changed:
+        print(f"version {found.policy.version} is in force")
+    elif found.policy:
+        print(f"no change: version {found.policy.version} is in force")
+
+
+def need_message(message: str) -> None:
+    if not message.strip():
+        raise client_error("the change has no message", field_name="message", remedy="Say what changes and why: -m WHY")
+
+
+@policy.command("diff")
+def diff(
+    ctx: typer.Context,
+    versions: Annotated[
+        list[int] | None, typer.Argument(metavar="[V1 [V2]]", help="From V1 to V2, or to the version in force.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="To this document: YAML or JSON; - is stdin.")
+    ] = None,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 1 when something changes.")] = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """What changes from one version to another, or to a document in a file."""
+    numbers = versions or []
+    if len(numbers) > (1 if file else 2) or not (file or numbers):
+        raise client_error("it is not clear what to compare", remedy="Give -f FILE, or one or two versions.")
+    first, second = [*numbers, None, None][:2]
+    with connected(ctx) as client:
+        found = client.diff_policy(read(file)[0] if file else None, first=first, second=second)
+    print_json(found) if output is Format.json else show_diff(found)
+    if exit_code and not found.identical:
+        raise typer.Exit(1)
+
+
+@policy.command("push")
+def push(
+    ctx: typer.Context,
+    file: FileOption,
+    *,
+    message: MessageOption = "",
+    parent: ParentOption = None,
+    force: ForceOption = False,
+    staged: StagedOption = (),  # type: ignore[assignment]  # typer makes a list of it
+    soak: SoakOption = (),  # type: ignore[assignment]
+    guard: GuardOption = (),  # type: ignore[assignment]
+    on_breach: OnBreachOption = OnBreach.rollback,
+    output: OutputOption = Format.table,
+) -> None:
+    """Put a document in force, and say what that changes: everywhere, or first where --staged says. Refused when
+    somebody changed the policy since."""
+    need_message(message)
+    document, made_from = read(file)
+    with connected(ctx) as client:
+        found = client.diff_policy(document)
+        if output is Format.table:
+            show_diff(found)
+        made_from = made_from if parent is None else parent
+        if plan := plan_of(staged, soak, guard, on_breach):
+            begun(client.roll_out(document, message, parent=made_from, **plan), output)
+            return
+        told(client.push_policy(document, message, parent=made_from, force=force), output)
+
+
+@policy.command("apply")
+def apply(
+    ctx: typer.Context,
+    file: FileOption,
+    *,
+    message: MessageOption = "",
+    parent: ParentOption = None,
+    force: ForceOption = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """As push, for files kept in git: where the file says what is in force already, nothing happens, and no message
+    is needed."""
+    document, made_from = read(file)
+    made_from = made_from if parent is None else parent
+    with connected(ctx) as client:
+        if not message.strip():
+            message = _unneeded(client, document)
+        told(client.push_policy(document, message, parent=made_from, force=force), output)
+
+
+def _unneeded(client: Client, document: dict[str, object]) -> str:
+    """A message where none is needed, because the document changes nothing; else ``HydraError``."""
+    need_message("" if not client.diff_policy(document).identical else "nothing changes")
+    return "nothing changes"
+
+
+@policy.command("rollback")
+def rollback(
+    ctx: typer.Context,
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="See: hydractl policy versions")],
+    *,
+    message: MessageOption = "",
+    force: ForceOption = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """Put what an older version says in force again, as a new version."""
+    need_message(message)
+    with connected(ctx) as client:
+        now = client.policy()
+        if output is Format.table:
+            show_diff(client.diff_policy(first=now.version, second=version))
+        if not yes and sys.stdin.isatty() and not typer.confirm("Do that?"):
+            say("Nothing was changed.")
+            raise typer.Exit(1)
+        told(client.rollback_policy(version, message, parent=now.version, force=force), output)

@@ -1,0 +1,116 @@
+"""Queues: as a list, as a tree, against the sub-clusters, and one with its reasons; and what was used."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from client.answers import Queue
+from client.commands.cluster import resources
+from client.commands.common import connected
+from client.queuecalls import QueueCell, QueueStanding, UsedHour
+from client.screen import Column, Format, OutputOption, duration, print_json, printable, show
+
+RESOURCES = {"memory": "memory_mib", "cores": "vcores_milli", "gpus": "gpus"}
+ResourceOption = Annotated[
+    str | None, typer.Option(help="memory, cores or gpus; what each queue wants most of without it.")
+]
+
+
+def queues(
+    ctx: typer.Context,
+    long: Annotated[bool, typer.Option("--long", "-l", help="Also orderings and limits of users and jobs.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="What each holds, wants and was given, as a tree.")] = False,
+    matrix: Annotated[bool, typer.Option("--matrix", help="A branch in every sub-cluster.")] = False,
+    under: Annotated[str, typer.Option(help="With --matrix: the branch.")] = "root",
+    why: Annotated[str | None, typer.Option(help="Why this queue has the share that it has in each place.")] = None,
+    sub_cluster: Annotated[str | None, typer.Option("--sub-cluster", "-s", help="With --tree: there only.")] = None,
+    resource: ResourceOption = None,
+    output: OutputOption = Format.table,
+) -> None:
+    """The queues: what each is guaranteed, may hold at most, uses and waits for."""
+    axis = RESOURCES.get(resource or "", resource)
+    with connected(ctx) as client:
+        if why:
+            _why(client.queue_detail(why, axis), output)
+        elif matrix:
+            show(client.queue_matrix(under, axis), MATRIX, output, nothing="There is no queue of yours.")
+        elif tree:
+            show(client.queue_tree(sub_cluster), TREE, output, nothing="There are no queues.")
+        else:
+            show(client.queues(), LIST + (MORE if long else []), output, nothing="There are no queues.")
+
+
+def _why(found: dict[str, object], output: Format) -> None:
+    """The reasons of one queue as sentences, a line per sub-cluster."""
+    if output is Format.json:
+        print_json(found)
+        return
+    places = found["places"]
+    assert isinstance(places, list)
+    if isinstance(found["starving"], dict):
+        print(printable(f"starved: {found['starving']['text']}"))
+    for place in places:
+        print(printable(f"{place['sub_cluster']}: {place['why']}"))
+    if not places:
+        print("This queue is open to everybody; where its share lies is told to those who were granted it.")
+
+
+def usage(
+    ctx: typer.Context,
+    days: Annotated[int, typer.Option(min=1, max=400, help="So many days back.")] = 7,
+    owner: Annotated[str | None, typer.Option(help="Whose, for operators; your own without it.")] = None,
+    hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """What your jobs used, by the time in which their containers ended."""
+    with connected(ctx) as client:
+        if csv:
+            print(client.usage_csv(days, owner), end="")
+        else:
+            rows = client.usage(days, owner, "hour" if hourly else "day")
+            show(rows, USED, output, nothing="Nothing was used in this time.")
+
+
+def _starves(q: QueueStanding) -> str:
+    return duration(q.starves_since, datetime.now(UTC)) if q.starves_since else "-"
+
+
+TREE: list[Column[QueueStanding]] = [
+    ("QUEUE", lambda q: "  " * q.depth + q.path.rpartition(".")[2]),
+    ("GUARANTEED", lambda q: resources(dict(q.guaranteed))), ("MAXIMUM", lambda q: resources(dict(q.maximum))),
+    ("USED", lambda q: resources(dict(q.used))), ("WAITING", lambda q: resources(dict(q.demand))),
+    ("GIVEN", lambda q: resources(dict(q.share))), ("JOBS", lambda q: f"{q.running_jobs} of {q.live_jobs}"),
+    ("STARVED", _starves),
+]  # fmt: skip
+MATRIX: list[Column[QueueCell]] = [
+    ("QUEUE", lambda c: c.queue), ("SUB-CLUSTER", lambda c: c.sub_cluster),
+    ("GIVEN", lambda c: resources(dict(c.share))), ("GUARANTEED OF IT", lambda c: resources(dict(c.owed))),
+    ("USED", lambda c: resources(dict(c.used))), ("WAITING", lambda c: resources(dict(c.demand))),
+    ("RULE", lambda c: c.rule),
+]  # fmt: skip
+USED: list[Column[UsedHour]] = [
+    ("AT", lambda u: u.at), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
+    ("GIB HOURS", lambda u: u.memory_mib_s / 1024 / 3600), ("CORE HOURS", lambda u: u.vcores_milli_s / 3_600_000),
+    ("GPU HOURS", lambda u: u.gpu_s / 3600),
+]  # fmt: skip
+LIST: list[Column[Queue]] = [
+    ("QUEUE", lambda q: q.path), ("STATE", lambda q: q.state),
+    ("GUARANTEED", lambda q: resources(q.guaranteed)), ("MAXIMUM", lambda q: resources(q.maximum)),
+    ("USED", lambda q: resources(q.used)), ("PENDING", lambda q: q.pending), ("JOBS", lambda q: q.live_jobs),
+    ("YOU MAY SUBMIT", lambda q: q.may_submit),
+]  # fmt: skip
+MORE: list[Column[Queue]] = [
+    ("ORDERING", lambda q: q.ordering), ("WEIGHT", lambda q: q.weight),
+    ("PER USER", lambda q: resources(q.user_limit)), ("MAX JOBS", lambda q: q.max_running_jobs),
+    ("MAX JOBS PER USER", lambda q: q.max_running_jobs_per_user), ("MAX PRIO", lambda q: q.max_priority),
+    ("PARTITION", lambda q: q.default_partition), ("PREEMPTABLE", lambda q: q.preemptable),
+]  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    for command in (queues, usage):
+        app.command(rich_help_panel="Cluster")(command)

@@ -1,0 +1,105 @@
+"""Playing a recorded trace on the running cluster."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from client import replay as trace
+from client.api import Client
+from client.commands.common import connected
+from client.errors import HydraError
+from client.screen import Format, OutputOption, console, print_json, say
+
+
+def replay(
+    ctx: typer.Context,
+    file: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A history of jobs, as docs/operators.md describes it.")
+    ],
+    *,
+    speed: Annotated[float, typer.Option(min=0.001, help="So many times faster than it was.")] = 1.0,
+    queue: Annotated[str, typer.Option(help="For all jobs, instead of their own.")] = "",
+    scale: Annotated[float, typer.Option(min=0.0001, help="Of the memory and cores that tasks ask for.")] = 1.0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many jobs, from the beginning.")] = None,
+    until: Annotated[float | None, typer.Option(help="Only what was submitted before this second.")] = None,
+    kill: Annotated[bool, typer.Option("--kill", help="On Ctrl-C, stop what was submitted.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Until all have ended, and say how they did.")] = False,
+    output: OutputOption = Format.table,
+) -> None:
+    """Submit the jobs of a trace in its order and at its pace; each task sleeps as long as it ran."""
+    count, last_s = _length(file, limit, until)
+    o = trace.Options(speed, queue, scale, f"replay-{uuid.uuid4().hex[:8]}")
+    say(f"{count:,} jobs over {timedelta(seconds=round(last_s / speed))}; they carry the tag {o.tag}")
+    outcome = trace.Outcome()
+    with connected(ctx) as client:
+        try:
+            with _bar(count) as progress:
+                bar = progress.add_task("submitted", total=count)
+                jobs = _chosen(file, limit, until)
+                trace.play(
+                    jobs, o, client.submit_many, outcome, lambda: progress.update(bar, completed=len(outcome.jobs))
+                )
+            say(f"{len(outcome.jobs):,} jobs submitted, at most {outcome.late_s:.1f} s later than in the trace")
+            states = _attend(client, outcome.jobs) if wait else {}
+        except KeyboardInterrupt:
+            _leave(client, outcome.jobs, o.tag, kill)
+            raise
+    if output is Format.json:
+        print_json({"tag": o.tag, "jobs": outcome.jobs, "late_s": round(outcome.late_s, 3), "states": states})
+    if set(states) - {"SUCCEEDED"}:
+        raise typer.Exit(1)
+
+
+def _leave(client: Client, jobs: list[int], tag: str, kill: bool) -> None:
+    """Ctrl-C."""
+    if not kill:
+        say(f"{len(jobs):,} jobs were submitted and go on: hydractl jobs --tag {tag}")
+        return
+    say(f"stopping {len(jobs):,} jobs")
+    for job in jobs:
+        try:
+            client.kill(job, "its replay was stopped")
+        except HydraError as error:
+            if error.status != 409:  # it has ended
+                raise
+
+
+def _chosen(file: Path, limit: int | None, until: float | None) -> Iterator[trace.Recorded]:
+    jobs = islice(trace.read(file), limit)
+    return jobs if until is None else takewhile(lambda r: r.at_s < until, jobs)
+
+
+def _length(file: Path, limit: int | None, until: float | None) -> tuple[int, float]:
+    """How many jobs, and the last one's second. Reads all of it first, so that a bad line is told before anything."""
+    count, last = 0, 0.0
+    for r in _chosen(file, limit, until):
+        trace.job_spec(r, trace.Options())
+        count, last = count + 1, r.at_s
+    return count, last
+
+
+def _bar(total: int) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.completed:,.0f}/{task.total:,.0f}"))
+    return Progress(*columns, TimeRemainingColumn(), console=console(stderr=True), disable=not total)
+
+
+def _attend(client: Client, jobs: list[int]) -> dict[str, int]:
+    """How many ended in each state."""
+    states: dict[str, int] = {}
+    for job in jobs:
+        state = client.wait(job).state
+        states[state] = states.get(state, 0) + 1
+    say(", ".join(f"{count:,} {state.lower()}" for state, count in sorted(states.items())))
+    return states
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Cluster")(replay)

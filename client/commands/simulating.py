@@ -1,0 +1,220 @@
+"""``policy simulate``: what a policy would have done to what has happened; for operators."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from client.api import Client
+from client.commands.common import connected
+from client.commands.drained import show_drained
+from client.commands.figures import change, value
+from client.commands.policy import policy, read
+from client.errors import client_error
+from client.screen import Column, Format, OutputOption, console, print_json, say, show
+from client.simulations import Compared, FigureAbout, SimulatedQueue, Simulation
+
+MAIN = ("wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores",
+        "utilization_gpus", "fairness_error", "preemptions", "wasted_part", "jobs_unfinished")  # fmt: skip
+BY_QUEUE = (("WAIT", "wait_mean_s"), ("SHARE", "share_held"), ("PREEMPTIONS", "preemptions"))
+
+
+class Last(StrEnum):
+    hour = "hour"
+    day = "day"
+    week = "week"
+
+
+_FORMATS = ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"]
+
+
+@policy.command("simulate")
+def simulate(
+    ctx: typer.Context,
+    what: Annotated[
+        str, typer.Argument(metavar="FILE|VERSION", help="A document (- is stdin), or a version's number.")
+    ],
+    *,
+    last: Annotated[Last | None, typer.Option(help="The window that is replayed; by default the last hour.")] = None,
+    begin: Annotated[
+        datetime | None, typer.Option("--from", help="Its beginning instead, UTC.", formats=_FORMATS)
+    ] = None,
+    end: Annotated[datetime | None, typer.Option("--to", help="Its end, UTC.", formats=_FORMATS)] = None,
+    seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each policy; more tell chance apart.")] = 3,
+    to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
+    to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many queues.")] = 30,
+    output: OutputOption = Format.table,
+) -> None:
+    """What a policy would have done to the last hour, day or week. Changes nothing."""
+    number = int(what) if what.isascii() and what.isdigit() else None
+    document = None if number is not None else read(Path(what))[0]
+    with connected(ctx) as client:
+        asked = client.request_simulation(
+            document=document, version=number, window=last, begin=_utc(begin), end=_utc(end), seeds=seeds
+        )
+        found = waited(client, asked)
+        keep(client, found, to_json, to_html)
+    print_json(found.raw) if output is Format.json else show_answer(found, limit)
+    if found.state != "done":
+        raise typer.Exit(1)
+
+
+@policy.command("simulations")
+def simulations(
+    ctx: typer.Context,
+    number: Annotated[int | None, typer.Argument(metavar="[NUMBER]", help="Show this one's answer.")] = None,
+    *,
+    version: Annotated[int | None, typer.Option(min=1, help="Only of this version, or what says the same.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 30,
+    output: OutputOption = Format.table,
+) -> None:
+    """What was asked, newest first; or one answer again."""
+    columns: list[Column[Simulation]] = [
+        ("NUMBER", lambda s: s.id), ("STATE", lambda s: s.state), ("DONE", lambda s: f"{100 * s.progress:.0f} %"),
+        ("WHAT", _what), ("AGAINST", lambda s: s.base), ("FROM", lambda s: s.begin),
+        ("TO", lambda s: s.end), ("BY", lambda s: s.requested_by), ("", lambda s: s.message),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        if number is None:
+            rows = islice(client.simulations(version=version), limit)
+            show([_bare(row) for row in rows] if output is Format.json else rows, columns, output, nothing="None yet.")
+            return
+        found = client.simulation(number)
+    print_json(found.raw) if output is Format.json else show_answer(found, limit)
+
+
+def _what(s: Simulation) -> str:
+    if s.kind == "drain":
+        return f"drain of {s.sub_cluster}"
+    return f"version {s.version}: {s.change}" if s.version else s.change
+
+
+def _bare(row: Simulation) -> Any:
+    return row.raw
+
+
+# --- waiting
+
+
+def waited(client: Client, asked: Simulation) -> Simulation:
+    """Until it has ended; Ctrl-C calls it off, after a question where somebody can answer."""
+    while True:
+        try:
+            with _watched() as told:
+                return client.wait_simulation(asked.id, told)
+        except KeyboardInterrupt:
+            if sys.stdin.isatty() and not typer.confirm(f"Cancel simulation {asked.id}?", default=True, err=True):
+                continue
+            client.cancel_simulation(asked.id)
+            say(f"Simulation {asked.id} is cancelled.")
+            raise
+
+
+@contextmanager
+def _watched() -> Iterator[Callable[[Simulation], None]]:
+    """A bar on a terminal; elsewhere a line for each new state."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        said: list[str] = []
+
+        def line(s: Simulation) -> None:
+            if s.state not in said:
+                said.append(s.state)
+                say(f"simulation {s.id}: {s.state}{f': {s.message}' if s.message else ''}")
+
+        yield line
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(40), TextColumn("{task.percentage:.0f} %"))
+    with Progress(*columns, TimeElapsedColumn(), console=screen, transient=True) as progress:
+        bar = progress.add_task("queued", total=1.0)
+        yield lambda s: progress.update(bar, completed=s.progress, description=f"simulation {s.id}: {s.state}")
+
+
+def keep(client: Client, found: Simulation, to_json: Path | None, to_html: Path | None) -> None:
+    """Write what there is into files."""
+    if found.state != "done":
+        return
+    if to_json is not None:
+        _write(to_json, json.dumps(found.raw, indent=1) + "\n")
+    if to_html is not None:
+        _write(to_html, client.simulation_report(found.id))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        why = f"{path} cannot be written: {error.strerror}"
+        raise client_error(why, field_name="file", remedy="Name another place.") from None
+
+
+def _utc(at: datetime | None) -> datetime | None:
+    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+
+
+# --- the answer
+
+
+def show_answer(found: Simulation, limit: int) -> None:
+    """As tables. limit: of rows in each."""
+    result = found.result
+    if result is None:
+        say(f"simulation {found.id} is {found.state}{f': {found.message}' if found.message else ''}")
+        return
+    first, then = result.comparison.policies[0], result.comparison.policies[-1]
+    about = result.figures
+    print(
+        f"{result.comparison.workload}: {result.jobs:,} jobs, {result.containers:,} containers, {result.nodes:,} nodes"
+    )
+    if result.drained is not None:
+        show_drained(result.drained, limit)
+    print(f"Before: {first.policy}. After: {then.policy}. {len(then.seeds)} seed(s) each.\n")
+    main: list[Column[str]] = [
+        ("FIGURE", lambda name: about["overall"][name].title),
+        ("BEFORE", lambda name: value(first.figures[name].value.value, about["overall"][name].unit)),
+        ("AFTER", lambda name: value(then.figures[name].value.value, about["overall"][name].unit)),
+        ("CHANGE", lambda name: _changed(then.figures[name], about["overall"][name])),
+    ]
+    names = [name for name in MAIN if first.figures[name].value.value is not None or _known(then.figures[name])]
+    show(names, main, Format.table, nothing="Nothing can be said.")
+    print()
+    before = {queue.queue: queue for queue in first.queues}
+    columns: list[Column[SimulatedQueue]] = [("QUEUE", lambda q: q.queue)]
+    for title, name in BY_QUEUE:
+        columns += _of_queue(title, name, before, about["by_queue"][name])
+    show(then.queues[:limit], columns, Format.table, nothing="There are no queues.")
+    for note in result.comparison.notes:
+        print(f"* {note}")
+
+
+def _changed(figure: Compared, about: FigureAbout) -> str:
+    return change(figure.change, about.unit, about.better)
+
+
+def _of_queue(
+    title: str, name: str, before: dict[str, SimulatedQueue], about: FigureAbout
+) -> list[Column[SimulatedQueue]]:
+    def both(queue: SimulatedQueue) -> str:
+        old = before.get(queue.queue)
+        return f"{value(_of(old, name), about.unit)} -> {value(_of(queue, name), about.unit)}"
+
+    return [(title, both), ("CHANGE", lambda q: _changed(q.figures[name], about))]
+
+
+def _of(queue: SimulatedQueue | None, name: str) -> float | None:
+    return None if queue is None else queue.figures[name].value.value
+
+
+def _known(figure: Compared) -> bool:
+    return figure.value.value is not None

@@ -1,0 +1,152 @@
+"""Calls about queues: how the tree stands, the matrix of queues and sub-clusters, one queue, what was used; a part of
+``Client``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from client import answers
+from client.transport import Transport
+
+AXES = ("memory_mib", "vcores_milli", "gpus")
+Amounts = dict[str, int]
+_QUEUES = "/api/v1/queues"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStanding:
+    """A queue as one row of the tree; amounts by resource, of the queue with all below it.
+
+    ``share``: what it was given, ``owed`` of it guaranteed. ``sees``: 1 its
+    name only, 2 limits and your own part, 3 all. ``starves_since``: it is below
+    its guarantee and wants more.
+    """
+
+    path: str
+    depth: int
+    sees: int
+    guaranteed: Amounts = field(default_factory=dict)
+    maximum: Amounts = field(default_factory=dict)
+    used: Amounts = field(default_factory=dict)
+    demand: Amounts = field(default_factory=dict)
+    share: Amounts = field(default_factory=dict)
+    owed: Amounts = field(default_factory=dict)
+    live_jobs: int = 0
+    running_jobs: int = 0
+    starves_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCell:
+    """A queue in a sub-cluster. ``rule``: what binds there."""
+
+    queue: str
+    sub_cluster: str
+    resource: str
+    rule: str
+    share: Amounts = field(default_factory=dict)
+    owed: Amounts = field(default_factory=dict)
+    used: Amounts = field(default_factory=dict)
+    demand: Amounts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedHour:
+    """``*_s``: units times seconds, of containers that ended in this time."""
+
+    at: datetime
+    queue: str
+    containers: int = 0
+    memory_mib_s: int = 0
+    vcores_milli_s: int = 0
+    gpu_s: int = 0
+
+
+class QueueCalls:
+    _transport: Transport
+
+    def queue_tree(self, sub_cluster: str | None = None) -> list[QueueStanding]:
+        """Every queue you may see with how it stands, parents before children; in one sub-cluster or in all."""
+        while True:
+            layout = self._transport.request("GET", f"{_QUEUES}/tree").json()
+            use = self._transport.request("GET", f"{_QUEUES}/use", params={"sub_cluster": sub_cluster}).json()
+            if layout["layout"] == use["layout"]:  # else the policy has changed in between
+                return _rows(layout["queues"], use)
+
+    def queue_matrix(self, under: str = "root", resource: str | None = None) -> list[QueueCell]:
+        """A queue and its children in every sub-cluster: what each was given there, and which rule binds."""
+        params: dict[str, Any] = {"under": under, "resource": resource, "skip": 0}
+        found: list[QueueCell] = []
+        while True:
+            page = self._transport.request("GET", f"{_QUEUES}/matrix", params=params).json()
+            names = [place["name"] for place in page["places"]]
+            found += [cell for row in page["rows"] for cell in _cells(row, names)]
+            if not page["more"]:
+                return found
+            params["skip"] += 100
+
+    def queue_detail(self, path: str, resource: str | None = None) -> dict[str, Any]:
+        """One queue: limits, users, and per sub-cluster the share it was given with the reason in words."""
+        answer = self._transport.request(
+            "GET", f"{_QUEUES}/{quote(path, safe='')}/detail", params={"resource": resource}
+        )
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def usage(self, days: int = 7, owner: str | None = None, step: str = "day") -> list[UsedHour]:
+        """What an account used, per hour or day and queue; your own without ``owner``."""
+        params = _span(days) | {"owner": owner, "step": step}
+        rows = self._transport.request("GET", "/api/v1/usage/hours", params=params).json()["results"]
+        return [answers.read(UsedHour, row) for row in rows]
+
+    def usage_csv(self, days: int = 7, owner: str | None = None) -> str:
+        """The same, hour by hour, as a CSV file's text."""
+        return self._transport.request("GET", "/api/v1/usage/hours.csv", params=_span(days) | {"owner": owner}).text
+
+
+def _span(days: int) -> dict[str, Any]:
+    end = datetime.now(UTC)
+    return {"begin": (end - timedelta(days=days)).isoformat(), "end": end.isoformat()}
+
+
+def _rows(q: dict[str, Any], use: dict[str, Any]) -> list[QueueStanding]:
+    moving = {at: i for i, at in enumerate(use["queues"]["at"])} if use["queues"] else {}
+    since = {s["at"]: datetime.fromtimestamp(s["since"], UTC) for s in use["starving"]}
+    paths: list[str] = []
+    found = []
+    for at, name in enumerate(q["name"]):
+        up = q["parent"][at]
+        paths.append(f"{paths[up]}.{name}" if up >= 0 else name)
+        i = moving.get(at)
+        amounts = (
+            {what: _amounts(use["queues"][what], i) for what in ("used", "demand", "share", "owed")} if moving else {}
+        )
+        jobs = (0, 0) if i is None else (use["queues"]["live"][i], use["queues"]["running"][i])
+        limits = {what: _amounts(q[what], at) for what in ("guaranteed", "maximum")}
+        found.append(
+            QueueStanding(
+                path=paths[at],
+                depth=paths[at].count("."),
+                sees=q["see"][at],
+                **limits,
+                **amounts,
+                live_jobs=jobs[0],
+                running_jobs=jobs[1],
+                starves_since=since.get(at),
+            )
+        )
+    return found
+
+
+def _amounts(columns: list[list[int]], at: int | None) -> Amounts:
+    return {axis: 0 if at is None else column[at] for axis, column in zip(AXES, columns, strict=True)}
+
+
+def _cells(row: dict[str, Any], names: list[str]) -> Iterator[QueueCell]:
+    for i, name in enumerate(names):
+        amounts = {w: dict(zip(AXES, row[w][i], strict=True)) for w in ("share", "owed", "used", "demand")}
+        yield QueueCell(row["path"], name, row["resource"], row["rules"][i], **amounts)

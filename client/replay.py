@@ -1,0 +1,163 @@
+"""Recorded jobs submitted again, as jobs that sleep: a trace played on a running cluster.
+
+The file is a history of jobs, version 1 of the format ``hydra-history``: JSON
+lines, gzipped where the name ends in ``.gz``; docs/operators.md describes it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from client.errors import client_error
+
+FORMAT, VERSION = "hydra-history", 1
+BATCH = 500  # jobs in one request
+MOST_TIMES = 2000  # run times that travel with a group; its further tasks begin with the first of them again
+_SLEEP = """\
+for bad in $REPLAY_FAILS; do
+  [ "$bad" = "$HYDRA_TASK_INDEX" ] && [ "$HYDRA_ATTEMPT" = 1 ] && exit 1
+done
+shift $((HYDRA_TASK_INDEX % $#))
+exec sleep "$1"
+"""
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One line of a history. at_s: when it was submitted, s from the beginning."""
+
+    at_s: float
+    line: int
+    job: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """speed: so many times faster than it was. queue: for all jobs, instead of their own. scale: of what tasks ask for.
+
+    tag: on every job, so that they are found again.
+    """
+
+    speed: float = 1.0
+    queue: str = ""
+    scale: float = 1.0
+    tag: str = ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """jobs: their numbers, in order. late_s: the most by which one was submitted later than it should have been."""
+
+    jobs: list[int] = field(default_factory=list)
+    late_s: float = 0.0
+
+
+def read(path: Path) -> Iterator[Recorded]:
+    """The jobs of a history, one after the other. Raises ``HydraError`` that names the line."""
+    try:
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rt", encoding="utf-8") as lines:
+            yield from _jobs(path, lines)
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise client_error(f"{path} cannot be read: {error}", field_name="FILE") from error
+
+
+def _jobs(path: Path, lines: Any) -> Iterator[Recorded]:
+    head = _object(path, 1, next(lines, ""))
+    if (head.get("format"), head.get("version")) != (FORMAT, VERSION):
+        remedy = f'its first line must be {{"format": "{FORMAT}", "version": {VERSION}}}'
+        raise client_error(f"{path} is no history of jobs", field_name="FILE", remedy=remedy)
+    last = 0.0
+    for number, text in enumerate(lines, 2):
+        job = _object(path, number, text)
+        at = job.get("at_s")
+        if not isinstance(at, (int, float)) or isinstance(at, bool) or at < last:
+            remedy = "seconds from the beginning, never less than in the line before"
+            raise client_error(f"line {number} of {path}: at_s is {at!r}", field_name="at_s", remedy=remedy)
+        last = at
+        yield Recorded(float(at), number, job)
+
+
+def _object(path: Path, number: int, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise client_error(f"line {number} of {path} is no JSON object", field_name="FILE")
+    return found
+
+
+def job_spec(r: Recorded, o: Options) -> Spec:
+    """The job that plays this line. Raises ``HydraError`` that names the line and the field."""
+    try:
+        name = f"replay-{int(r.job.get('number') or r.line)}"
+        return {
+            "name": name,
+            "queue": o.queue or r.job["queue"],
+            "priority": int(r.job.get("priority") or 0),
+            "tags": [o.tag] if o.tag else [],
+            "groups": [_group(g, o) for g in r.job["groups"]],
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        message = f"line {r.line}: {error!s} is missing" if isinstance(error, KeyError) else f"line {r.line}: {error}"
+        raise client_error(message, field_name="groups", remedy="see the format in docs/operators.md") from error
+
+
+def _group(g: dict[str, Any], o: Options) -> Spec:
+    times = " ".join(f"{max(0.0, float(t)) / o.speed:.3f}" for t in g["run_s"][:MOST_TIMES])
+    if not times:
+        raise ValueError("run_s names no time")
+    resources = {
+        "memory_mib": max(1, round(int(g["memory_mib"]) * o.scale)),
+        "vcores_milli": max(1, round(int(g["vcores_milli"]) * o.scale)),
+    }
+    if g.get("gpus"):
+        resources["gpus"] = int(g["gpus"])
+    found = {
+        "name": g.get("name") or "tasks", "count": int(g["count"]), "resources": resources, "shell": True,
+        "command": f"set -- {times}\n{_SLEEP}",
+        "env": {"REPLAY_FAILS": " ".join(str(int(task)) for task in g.get("fails") or ())},
+        "gang": bool(g.get("gang")), "after": list(g.get("after") or ()), "retries": int(g.get("retries", 3)),
+    }  # fmt: skip
+    if g.get("estimate_s"):
+        found["estimated_duration_s"] = float(g["estimate_s"]) / o.speed
+    return found
+
+
+def play(
+    jobs: Iterator[Recorded],
+    o: Options,
+    submit: Callable[[list[Spec]], list[int]],
+    outcome: Outcome,
+    told: Callable[[], None] = lambda: None,
+) -> None:
+    """Submit each job when its time has come, those of the same moment together, at most ``BATCH`` at once.
+
+    outcome: grows with every request, after which ``told`` is called.
+    """
+    began, waiting = time.monotonic(), list[Recorded]()
+
+    def ahead_s(r: Recorded) -> float:
+        return began + r.at_s / o.speed - time.monotonic()
+
+    def send() -> None:
+        outcome.late_s = max(outcome.late_s, -ahead_s(waiting[0]))
+        outcome.jobs += submit([job_spec(r, o) for r in waiting])
+        waiting.clear()
+        told()
+
+    for r in jobs:
+        if waiting and (ahead_s(r) > 0 or len(waiting) >= BATCH):
+            send()
+        time.sleep(max(0.0, ahead_s(r)))
+        waiting.append(r)
+    if waiting:
+        send()

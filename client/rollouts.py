@@ -1,0 +1,51 @@
+"""Calls about how policy versions spread; a part of ``Client``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from client import answers
+from client.rolloutanswers import Convergence, Rollout, WaitingProposal
+from client.transport import Transport
+
+_POLICY = "/api/v1/policy"
+ACCEPTED = 202
+
+
+class RolloutCalls:
+    _transport: Transport
+
+    def policy_convergence(self, version: int | None = None) -> Convergence:
+        """Who runs that version, or the one last pushed to any part, and how long it took."""
+        answer = self._transport.request("GET", f"{_POLICY}/convergence", params={"version": version})
+        return answers.read(Convergence, answer.json())
+
+    def roll_out(
+        self, document: dict[str, Any], message: str, *, stages: list[dict[str, Any]], **more: Any
+    ) -> Rollout | WaitingProposal:
+        """Put a document in force in stages. ``stages``: [{"sub_clusters": names, "soak_s": s}].
+
+        ``more``: ``parent`` as of ``apply_policy``; ``guards`` and ``on_breach``
+        as ``POST /policy/rollouts`` takes them. Where the policy wants a second
+        operator's approval, the proposal.
+        """
+        body = {"document": document, "message": message, "stages": stages} | more
+        answer = self._transport.request("POST", f"{_POLICY}/rollouts", json=body)
+        if answer.status_code == ACCEPTED:
+            return WaitingProposal(answer.json()["id"])
+        return answers.read(Rollout, answer.json())
+
+    def rollouts(self, limit: int = 20) -> Iterator[Rollout]:
+        """The newest first, at most 100."""
+        params = {"page_size": min(limit, 100)}
+        page = self._transport.request("GET", f"{_POLICY}/rollouts", params=params).json()
+        return (answers.read(Rollout, row) for row in page["results"][:limit])
+
+    def rollout(self, number: int) -> Rollout:
+        return answers.read(Rollout, self._transport.request("GET", f"{_POLICY}/rollouts/{number}").json())
+
+    def steer_rollout(self, number: int, what: str, message: str = "") -> Rollout:
+        """``what``: pause, resume or abort. Aborting puts the old content in force again."""
+        address = f"{_POLICY}/rollouts/{number}/{what}"
+        return answers.read(Rollout, self._transport.request("POST", address, json={"message": message}).json())

@@ -1,0 +1,91 @@
+"""Compiling the scheduling kernels beside the work: rounds run interpreted until they are there."""
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import structlog
+from django.conf import settings
+
+import scheduler
+from controlplane import heap
+
+log = structlog.get_logger("kernels")
+_begun = threading.Lock()
+_done = threading.Event()
+COMPILE_MAX_S = 900.0
+
+
+def compile_in_background() -> None:
+    """Begin, once per process."""
+    if _begun.acquire(blocking=False):
+        threading.Thread(target=_compile, name="kernels", daemon=True).start()
+
+
+def compile_now() -> None:
+    """Compile, or load what is compiled, and switch. Raises ``OSError`` or ``subprocess.SubprocessError``."""
+    folder = cache_folder()
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    fill(folder)
+    from scheduler.core.compiled import compile_all
+    from scheduler.warm import warm
+
+    compile_all(warm)
+    _done.set()
+
+
+def compiled() -> bool:
+    """Whether this process runs the compiled forms."""
+    return _done.is_set()
+
+
+def cache_folder() -> Path:
+    """For compiled kernels of exactly these sources, here: in the environment's folder, else in the state folder."""
+    source = Path(scheduler.__file__).parent
+    digest = hashlib.sha256(str(source.resolve()).encode())
+    for path in sorted(source.rglob("*.py")):
+        digest.update(path.read_bytes())
+    for base in (Path(sys.prefix) / "var", Path(settings.MEDIA_ROOT).parent):
+        folder = base / "kernels" / digest.hexdigest()[:16]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    raise OSError("neither the environment's folder nor the state folder can be written to")
+
+
+def fill(folder: Path) -> None:
+    """Compile into the cache, unless somebody has done so; one process at a time.
+
+    Raises ``OSError`` or ``subprocess.SubprocessError``.
+    """
+    done = folder / "complete"
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if done.exists():
+            return
+        # In a process of its own: a compiler in this one would take turns with the rounds. It holds the lock as well,
+        # so that the next one waits for it, and finds most of it done, if this process is killed meanwhile.
+        root = Path(scheduler.__file__).parents[1]
+        command = ["nice", "-n", "5", sys.executable, "-m", "scheduler.warm"]
+        environ = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+        subprocess.run(command, cwd=root, env=environ, check=True, timeout=COMPILE_MAX_S, pass_fds=[lock.fileno()])
+        done.touch()
+
+
+def _compile() -> None:
+    began = time.monotonic()
+    try:
+        compile_now()
+    except (OSError, subprocess.SubprocessError, ImportError) as error:
+        log.error("kernels could not be compiled; rounds go on interpreted", error=str(error))
+        return
+    heap.settle()
+    log.info("kernels compiled", seconds=round(time.monotonic() - began, 1))

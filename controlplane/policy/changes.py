@@ -1,0 +1,127 @@
+"""What comes of an operator's change: a version, a proposal, or nothing where it is so already."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.policy import documents, overrides, proposals, versions
+from controlplane.policy.derive import Override, derive
+from controlplane.policy.diff import diff
+from controlplane.statestore.actions import policy as actions
+from controlplane.statestore.actions.audit import Actor
+from controlplane.statestore.actions.duty import database_now
+from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+from controlplane.statestore.models import PolicyOverride, PolicyProposal, PolicyVersion
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``changed``: ``version`` is new, rather than the one that said all this before. Or a proposal waits."""
+
+    version: int | None = None
+    changed: bool = False
+    proposal: PolicyProposal | None = None
+    override: PolicyOverride | None = None
+
+
+def push(actor: Actor, document: Any, message: str, *, parent: int | None = None, force: bool = False) -> Outcome:
+    """Put a document in force, or propose it where that needs a second operator.
+
+    A document that says what the one in force says changes nothing, whatever it was made from.
+    ``Stale`` when ``parent`` is given and another base is in force by now.
+    """
+    _check_message(message)
+    valid = documents.validate(document)
+    with transaction.atomic():
+        actions.lock()
+        before = versions.active()
+        was, to = versions.written(before), valid[0]
+        found = versions.changes(was, to) if before else []
+        if before and not found and _same(was, to):
+            return Outcome(before.pk)
+        actions.check_parent(before, parent)
+        versions.check_approval(actor, before, to)
+        if before and proposals.needed(actor, before):
+            payload = {"document": to, "force": force}
+            return Outcome(proposal=proposals.propose(actor, "document", payload, message, before, found))
+        return Outcome(versions.put_in_force(actor, valid, message, before, found, force=force).pk, changed=True)
+
+
+def rollback(actor: Actor, number: int, message: str, *, parent: int | None = None, force: bool = False) -> Outcome:
+    """Push what operators wrote in an older version, as a new one. ``Invalid`` where it makes no sense any more."""
+    old = PolicyVersion.objects.filter(pk=number).first() if 0 < number < 2**63 else None
+    if old is None:
+        raise NotFound(f"there is no policy version {number}; GET /api/v1/policy/versions lists them")
+    try:
+        return push(actor, versions.written(old), message, parent=parent, force=force)
+    except Invalid as error:
+        detail = f"version {number} cannot be put in force as it is: {error.detail}"
+        raise Invalid(detail, error.errors) from None
+
+
+def override(actor: Actor, new: overrides.NewOverride) -> Outcome:
+    """Plan an override, or propose it where changes need a second operator."""
+    with transaction.atomic():
+        actions.lock()
+        before = versions.active()
+        if before is None or not proposals.needed(actor, before):
+            return Outcome(override=overrides.add(actor, new))
+        overrides.check(new, database_now())
+        was = versions.written(before)
+        to = derive(was, [Override(new.queue, new.field, new.partition, new.change)])
+        payload = proposals.as_payload(new)
+        changes = versions.changes(was, to)
+        return Outcome(proposal=proposals.propose(actor, "override", payload, new.message, before, changes))
+
+
+def _same(one: Json, two: Json) -> bool:
+    """Whether two documents say the same, however they write it."""
+    try:
+        return bool(documents.parse(one).model_dump() == documents.parse(two).model_dump())
+    except Invalid:  # one that an older release wrote
+        return False
+
+
+def _check_message(message: str) -> None:
+    if not message.strip():
+        wrong = FieldError("message", "is empty", "say what changes and why: others read it in the list of versions")
+        raise Invalid("the change has no message", [wrong])
+
+
+# --- to look at before
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """``changes``: what operators wrote. ``overridden``: what overrides make of the second one; null is a document."""
+
+    first: int | None
+    second: int | None
+    changes: list[Any]
+    overridden: list[Any]
+
+
+def compare(first: int | None, second: int | None, document: Json | None) -> Compared:
+    """From version ``first`` to a document, or to version ``second``; the version in force where one is not given."""
+    one = _version(first)
+    if document is None:
+        two = _version(second)
+        to = versions.written(two)
+        held = versions.readable(two.document) if two else to
+    else:
+        to, rows = documents.validate(document)
+        live = [versions.as_override(row) for row in versions.live_overrides(database_now())]
+        two, held = None, versions.effective(to, rows, live).document
+    return Compared(one and one.pk, two and two.pk, diff(versions.written(one), to), diff(to, held))
+
+
+def _version(number: int | None) -> PolicyVersion | None:
+    if number is None:
+        return versions.active()
+    found = PolicyVersion.objects.filter(pk=number).first() if 0 < number < 2**63 else None
+    if found is None:
+        raise NotFound(f"there is no policy version {number}; GET /api/v1/policy/versions lists them")
+    return found

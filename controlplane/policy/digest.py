@@ -1,0 +1,23 @@
+"""One number for all documents that say the same, however they write it."""
+
+import hashlib
+import json
+from typing import Any
+
+from controlplane.policy import documents, versions
+from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.models import PolicyVersion
+
+
+def digest(document: Any) -> str:
+    """Of a document with every default filled in. ``Invalid`` where it has the wrong shape."""
+    plain = documents.parse(document).model_dump()
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def of_version(version: PolicyVersion) -> str | None:
+    """Of what operators wrote in it; None where this release cannot read it any more."""
+    try:
+        return digest(versions.written(version))
+    except Invalid:
+        return None

@@ -1,0 +1,181 @@
+"""Drives the rollout under way: looked at every second, by any number of processes at once.
+
+Looking takes no lock. What follows is done under the lock of policy changes
+and the row's, if the row still is as it was seen; so a step that is doubled or
+late does nothing.
+"""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+
+from controlplane import events
+from controlplane.policy import measuring, versions
+from controlplane.policy.guards import Comparison, Guards, breaches
+from controlplane.policy.staging import Action, Decision, Standing, decide
+from controlplane.statestore.actions import policy as actions
+from controlplane.statestore.actions import staged
+from controlplane.statestore.actions.audit import SYSTEM, Actor, record
+from controlplane.statestore.actions.duty import database_now
+from controlplane.statestore.actions.errors import Refused
+from controlplane.statestore.actions.policy import Origin, base_of
+from controlplane.statestore.models import PolicyVersion, Rollout
+from controlplane.statestore.queries import convergence
+
+Json = dict[str, Any]
+State = Rollout.State
+
+
+def step(now: dt.datetime | None = None) -> Action:
+    """Look at the rollout under way and do what follows. now: by the database's clock, which is asked without it."""
+    row = Rollout.objects.select_related("version").filter(live=True).first()
+    if row is None:
+        return Action.WAIT
+    now = now or database_now()
+    metrics = _look(row, now) if row.state == State.SOAKING else None
+    decision = decide(standing(row, now, metrics))
+    if decision.action is Action.WAIT:
+        if metrics is not None:
+            Rollout.objects.filter(pk=row.pk, state=row.state, stage=row.stage).update(metrics=metrics)
+            events.hint("policy")
+        return Action.WAIT
+    return decision.action if _carry_out(row, decision, metrics) else Action.WAIT
+
+
+def standing(row: Rollout, now: dt.datetime, metrics: Json | None = None) -> Standing:
+    """What the decision rests on. Two queries at most."""
+    stage = row.stages[row.stage]
+    return Standing(
+        state=row.state,
+        stage=row.stage,
+        stages=len(row.stages),
+        soak_s=stage["soak_s"],
+        told_s=_since(row.stage_at, now),
+        soaked_s=_since(row.soak_at, now),
+        behind=tuple(_behind(row)),
+        breaches=tuple(_breaches(row, metrics)) if metrics else (),
+        rolls_back=row.on_breach == Rollout.OnBreach.ROLLBACK,
+    )
+
+
+def told(row: Rollout) -> list[str]:
+    """The sub-clusters that have been told so far."""
+    return [name for stage in row.stages[: row.stage + 1] for name in stage["sub_clusters"]]
+
+
+def _since(at: dt.datetime | None, now: dt.datetime) -> float:
+    return max(0.0, (now - at).total_seconds()) if at else 0.0
+
+
+def _behind(row: Rollout) -> list[str]:
+    if row.state in (State.RUNNING, State.SOAKING):
+        return convergence.behind(row.version_id, told(row))
+    if row.state == State.ROLLING_BACK and row.rollback_version_id:
+        return convergence.behind(row.rollback_version_id, told(row))
+    return []
+
+
+def _look(row: Rollout, now: dt.datetime) -> Json:
+    stages = [stage["sub_clusters"] for stage in row.stages[: row.stage + 1]]
+    found = measuring.measure(stages, _since(row.soak_at, now), len(stages))
+    return measuring.smoothed(found, row.metrics)[1]
+
+
+def _breaches(row: Rollout, metrics: Json) -> list[str]:
+    guards, found = Guards.model_validate(row.guards), []
+    for at, values in enumerate(metrics["stages"]):
+        before = Comparison.model_validate(row.baseline.get(str(at), {}))
+        where = ", ".join(row.stages[at]["sub_clusters"])
+        found += breaches(guards, before, Comparison.model_validate(values), where)
+    return found
+
+
+def _carry_out(seen: Rollout, decision: Decision, metrics: Json | None) -> bool:
+    """Whether it was this call that did it."""
+    with transaction.atomic():
+        actions.lock()
+        row = (
+            Rollout.objects.select_for_update(of=("self",))
+            .select_related("version")
+            .filter(pk=seen.pk, live=True, state=seen.state, stage=seen.stage, stage_at=seen.stage_at)
+            .first()
+        )
+        if row is None:
+            return False
+        row.message = decision.message or row.message
+        if metrics is not None:
+            row.metrics = metrics
+        before = str(row.state)
+        _DOES[decision.action](row)
+        row.save()
+        record(
+            SYSTEM, f"policy.rollout.{decision.action}", f"rollout/{row.pk}", {"state": before},
+            {"state": str(row.state), "stage": row.stage, "message": row.message},
+        )  # fmt: skip
+        transaction.on_commit(lambda: events.hint("policy", "overview"))
+    return True
+
+
+def _begin(row: Rollout) -> None:
+    _tell_stage(row, 0)
+
+
+def _advance(row: Rollout) -> None:
+    _tell_stage(row, row.stage + 1)
+
+
+def _tell_stage(row: Rollout, stage: int) -> None:
+    names, soak_s = row.stages[stage]["sub_clusters"], row.stages[stage]["soak_s"]
+    others = [s["sub_clusters"] for s in row.stages[: stage + 1]]
+    row.baseline[str(stage)] = measuring.measure(others, measuring.before_s(soak_s), stage + 1)[stage].model_dump()
+    row.stage, row.state, row.stage_at, row.soak_at = stage, State.RUNNING, database_now(), None
+    staged.tell(row.version, names)
+
+
+def _soak(row: Rollout) -> None:
+    row.state, row.soak_at, row.metrics = State.SOAKING, database_now(), {}
+
+
+def _complete(row: Rollout) -> None:
+    message = row.message
+    try:
+        with transaction.atomic():
+            versions.activate(SYSTEM, row.version)
+        row.refresh_from_db()  # giving way to its own version ends a rollout
+        row.message = message
+    except Refused as refused:
+        row.state, row.message = State.PAUSED, f"it cannot be put in force everywhere: {refused.detail}"
+
+
+def _pause(row: Rollout) -> None:
+    row.state = State.PAUSED
+
+
+def roll_back(row: Rollout, actor: Actor = SYSTEM) -> None:
+    """Put what holds elsewhere in force as a version of its own. The caller holds the locks and saves the row."""
+    active = PolicyVersion.objects.get(active=True)
+    origin = Origin(written=active.written, base=base_of(active), overrides=active.overrides)
+    message = f"roll back version {row.version_id}: {row.message}"
+    old = actions.create_version(
+        actor, active.document, actions.rows_of(active), message, parent=active.pk, origin=origin
+    )
+    row.rollback_version, row.state, row.stage_at = old, State.ROLLING_BACK, database_now()
+    row.save()
+    actions.activate(actor, old)
+
+
+def _rolled_back(row: Rollout) -> None:
+    row.state, row.live, row.ended_at = State.ROLLED_BACK, False, database_now()
+
+
+_DOES: dict[Action, Callable[[Rollout], None]] = {
+    Action.BEGIN: _begin,
+    Action.ADVANCE: _advance,
+    Action.SOAK: _soak,
+    Action.COMPLETE: _complete,
+    Action.PAUSE: _pause,
+    Action.ROLL_BACK: roll_back,
+    Action.ROLLED_BACK: _rolled_back,
+}

@@ -1,0 +1,116 @@
+"""Workers lead about equally many sub-clusters: who leads many more than another hands one over to it.
+
+After a failure whoever is there takes what is free, at once. A worker that
+comes later, or comes back, gets its part by this, one sub-cluster after the
+other: each hand-over is a pause of that one's rounds, as long as a rebuild takes,
+so a small difference stays. Where nobody takes over, the lease is free and offered
+to everybody; a worker from which a sub-cluster came back gets none for a while.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+UNEVEN = 4  # sub-clusters more than another leads, from which on one is handed over
+SETTLED_S = 10.0  # a worker that has just started may end at once again
+RESERVED_S = 5.0  # for whom a sub-cluster was handed to, before it is taken back
+PROVEN_S = 60.0  # who has not led it for so long has not taken over
+SHUNNED_S = 600.0  # a worker that has not
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker process that reports. serves: sub-clusters by name; None: every one. started_at: s since 1970."""
+
+    name: str
+    serves: frozenset[str] | None
+    started_at: float
+
+    def takes(self, sub_cluster: str) -> bool:
+        return self.serves is None or sub_cluster in self.serves
+
+
+def own_queue(worker: str) -> str:
+    """The queue of which this worker alone is a consumer."""
+    return f"pulse.{worker}"
+
+
+def handover(
+    me: str, led: Sequence[tuple[int, str, str]], workers: Sequence[Worker], now: float
+) -> tuple[int, str] | None:
+    """The sub-cluster that ``me`` should hand over, and to whom; None when all is even enough.
+
+    led: (number, name, who leads it). workers: those that report. now: s since 1970.
+    """
+    mine = [(sub, name) for sub, name, holder in led if holder == me]
+    leads: Mapping[str, int] = {w.name: sum(holder == w.name for _, _, holder in led) for w in workers}
+    others = [w for w in workers if w.name != me and now - w.started_at >= SETTLED_S]
+    for other in sorted(others, key=lambda w: (leads[w.name], w.name)):
+        if len(mine) - leads[other.name] < UNEVEN:
+            break
+        fit = [sub for sub, name in mine if other.takes(name)]
+        if fit:
+            return max(fit), other.name
+    return None
+
+
+@dataclass(slots=True)
+class Term:
+    """A leader's time in this process."""
+
+    ends: threading.Event
+    successor: str = ""
+
+
+@dataclass(slots=True)
+class Terms:
+    """Who leads in this process. most: so many at once, as each takes a thread."""
+
+    most: int = 1 << 30
+    _led: dict[int, Term] = field(default_factory=dict)
+    _given: dict[int, tuple[str, float]] = field(default_factory=dict)  # sub-cluster -> to whom and when, monotonic s
+    _shunned: dict[str, float] = field(default_factory=dict)  # worker -> since when, s since 1970
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def may_lead(self, sub: int) -> bool:
+        """Whether this process should take the sub-cluster: not at once again after handing it over, nor too many."""
+        with self._lock:
+            _, given = self._given.get(sub, ("", -math.inf))
+            return len(self._led) < self.most and time.monotonic() - given > RESERVED_S
+
+    def shuns(self, worker: Worker) -> bool:
+        """Whether this very process did not take over what was handed to it, a while ago."""
+        with self._lock:
+            since = self._shunned.get(worker.name, -math.inf)
+        return worker.started_at <= since and time.time() - since < SHUNNED_S
+
+    @contextmanager
+    def term(self, sub: int) -> Iterator[Term]:
+        """Lead within the block, until ``ends`` is set."""
+        found, now = Term(threading.Event()), time.monotonic()
+        with self._lock:
+            self._led[sub] = found
+            to, given = self._given.pop(sub, ("", -math.inf))
+            if now - given < PROVEN_S:
+                self._shunned[to] = time.time()
+        try:
+            yield found
+        finally:
+            with self._lock:
+                if self._led.get(sub) is found:  # else the next one has begun
+                    del self._led[sub]
+
+    def resign(self, sub: int, successor: str) -> None:
+        """Have this process's leader of the sub-cluster end its term, for another worker to go on."""
+        with self._lock:
+            found = self._led.get(sub)
+            if found is not None:
+                self._given[sub] = successor, time.monotonic()
+                found.successor = successor
+                found.ends.set()
+
+
+here = Terms()

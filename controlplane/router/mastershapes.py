@@ -1,0 +1,227 @@
+"""What application masters and web say to each other, as types."""
+
+import datetime as dt
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from controlplane.router import jobrules
+from controlplane.router.jobspec import (
+    DAYS_30_S,
+    Command,
+    EnvName,
+    FileSpec,
+    GroupName,
+    GroupSpec,
+    HealthCheckSpec,
+    JobSpec,
+    LabelExpression,
+    Locality,
+    OutputSpec,
+    PartitionName,
+    PortSpec,
+    Resources,
+    Strict,
+    Text,
+    Whole,
+)
+from controlplane.router.shapes import Shape
+from controlplane.statestore.actions.errors import FieldError
+
+ContainerName = Annotated[str, StringConstraints(pattern=r"^c-[0-9]{1,10}-[0-9]{1,10}-[0-9]{1,10}$")]
+MAX_AT_ONCE = 1000  # asks, launches or releases of one call
+MESSAGE_MAX = 1000
+TAG_MAX = 255
+
+
+class Runs(Strict):
+    """With what one container runs its command. ``timeout_s``: 0 is none."""
+
+    shell: bool = False
+    env: Annotated[dict[EnvName, Text], Field(max_length=512)] = {}
+    files: Annotated[list[FileSpec], Field(max_length=1000)] = []
+    outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
+    timeout_s: Annotated[Whole, Field(ge=0, le=DAYS_30_S)] = 0
+    grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+
+
+class AskSpec(Runs):
+    """Containers of one kind. Only ``target`` may change from call to call; the rest may be left out then.
+
+    ``target``: how many over the ask's whole life, so that repeating a call
+    changes nothing; a lower one takes back what was not granted yet. With a
+    ``command`` a granted container starts at once; without one it waits to be
+    launched, and is taken back unless that comes soon.
+    """
+
+    id: GroupName
+    target: Annotated[Whole, Field(ge=0, le=1_000_000)]
+    resources: Resources = Resources()
+    locality: Locality = Locality()
+    node_labels: LabelExpression = ""
+    partition: PartitionName | None = None
+    estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
+    ports: Annotated[list[PortSpec], Field(max_length=16)] = []
+    health_check: HealthCheckSpec | None = None
+    command: Command | None = None
+
+    @property
+    def bare(self) -> bool:
+        """Whether only the target is said: of an ask that is known, all else stays."""
+        return self.model_fields_set <= {"id", "target"}
+
+    def stored(self) -> dict[str, Any]:
+        """As a group of a job's specification, but for its count."""
+        spec = GroupSpec(name=self.id, command=["held"]).model_dump() | self.model_dump(exclude={"id", "target"})
+        spec |= {"held": self.command is None, "command": self.command or []}
+        del spec["count"]
+        return spec
+
+
+class LaunchSpec(Runs):
+    """A container that was granted, and what it is to run. ``tag``: comes back with what is told of it."""
+
+    container: ContainerName
+    command: Command
+    tag: Annotated[Text, Field(max_length=TAG_MAX)] = ""
+
+    def stored(self) -> dict[str, Any]:
+        return self.model_dump(exclude={"container"})
+
+
+class AllocateRequest(Strict):
+    """``asks`` that are not named stay as they are. ``after``: as for ``events``."""
+
+    asks: Annotated[list[AskSpec], Field(max_length=MAX_AT_ONCE)] = []
+    release: Annotated[list[ContainerName], Field(max_length=MAX_AT_ONCE)] = []
+    after: Annotated[Whole, Field(ge=0, le=2**62)] | None = None
+
+
+class LaunchRequest(Strict):
+    launches: Annotated[list[LaunchSpec], Field(min_length=1, max_length=MAX_AT_ONCE)]
+
+
+class FinishRequest(Strict):
+    """How the job ends. What else of it runs is stopped; the master may take half a minute to end itself."""
+
+    status: Literal["SUCCEEDED", "FAILED"]
+    message: Annotated[Text, Field(max_length=MESSAGE_MAX)] = ""
+
+
+class RegisterRequest(Strict):
+    """Nothing yet."""
+
+
+def wrong(parts: list[AskSpec] | list[LaunchSpec], field: str) -> list[FieldError]:
+    """What is wrong with containers beyond their single fields, by the rules for groups of a job."""
+    found: list[FieldError] = []
+    for i, part in enumerate(parts):
+        said = {name: getattr(part, name) for name in ("command", *Runs.model_fields)}
+        values = {"name": "it", "command": ["held"]} | {name: value for name, value in said.items() if value}
+        values |= {n: getattr(part, n) for n in ("ports", "health_check") if hasattr(part, n)}
+        spec = JobSpec(name="it", groups=[GroupSpec(**values)])
+        found += [
+            FieldError(e.field.replace("groups.0", f"{field}.{i}", 1), e.message, e.remedy)
+            for e in jobrules.check(spec, 1)
+        ]
+    return found
+
+
+class MasterFile(Shape):
+    path: str
+    digest: str
+    size: int
+    mode: int
+
+
+class MasterAskInfo(Shape):
+    """``held``: granted first, launched later. ``granted``: containers so far, ended ones too."""
+
+    id: str
+    target: int
+    version: int
+    held: bool
+    granted: int
+
+
+class MasterContainer(Shape):
+    """A live container of the job. ``launched``: false while it waits to be told what to run."""
+
+    container: str
+    ask: str
+    index: int
+    state: str
+    launched: bool
+    tag: str
+    node: str
+    allocated_at: dt.datetime
+    started_at: dt.datetime | None
+
+
+class MasterLimits(Shape):
+    """``asks``: different ids. ``containers``: wanted or running at once. ``grant_s``: until a grant is taken back."""
+
+    asks: int
+    containers: int
+    grant_s: float
+    requests: str
+
+
+class MasterEventInfo(Shape):
+    """``kind``: granted, started, ended, warned (it will be stopped) or spared (it will not after all).
+
+    ``granted``: so many containers of the ask were granted up to this one. Grants come in no order of ``index``.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    seq: int
+    at: dt.datetime
+    kind: str
+    container: str
+    ask: str
+    index: int
+    tag: str | None = None
+    node: str | None = None
+    rack: str | None = None
+    launch: bool | None = None
+    granted: int | None = None
+    expires_in_s: float | None = None
+    state: str | None = None
+    reason: str | None = None
+    exit_code: int | None = None
+    message: str | None = None
+    stops_in_s: float | None = None
+
+
+class MasterEvents(Shape):
+    """``missed``: events after yours are gone, for there were very many; register again."""
+
+    events: list[MasterEventInfo]
+    cursor: int
+    missed: bool
+
+
+class Registered(Shape):
+    """``containers``: live ones, of former attempts too. ``cursor``: events after it are news to this answer."""
+
+    job: int
+    name: str
+    queue: str
+    user: str
+    attempt: int
+    container: str
+    files: list[MasterFile]
+    asks: list[MasterAskInfo]
+    containers: list[MasterContainer]
+    cursor: int
+    limits: MasterLimits
+
+
+class Launched(Shape):
+    containers: list[str]
+
+
+class Finished(Shape):
+    status: str
+    message: str

@@ -1,0 +1,45 @@
+"""What nodes say of the ports of their containers (``wire.nodeapi.Serving``)."""
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.router.nodeapi import NodeView, own_container, refuse
+from controlplane.statestore.actions import endpoints
+from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.models import Job
+from controlplane.statestore.queries.masters import container_spec
+from wire.nodeapi import Serving
+
+FIRST_PORT = 1024  # below are services of the machine, which no container's port is
+
+
+class ContainerEndpoints(NodeView):
+    def post(self, request: Request, container: str) -> Response:
+        """Keep where a live container of this node serves, and how it is. Only ports its group declares."""
+        serving = _serving(request.data)
+        live = own_container(request, container)
+        group = container_spec(live, Job.objects.values_list("spec", flat=True).get(pk=live.job_id))
+        declared = {port["name"] for port in group.get("ports") or ()}
+        if not serving.endpoints.keys() <= declared:
+            refuse(request, f"ports that {container} does not declare")
+        endpoints.publish(live, serving)
+        return Response(status=204)
+
+
+def _serving(data: Any) -> Serving:
+    wrong = []
+    found = data if isinstance(data, dict) else {}
+    ports, healthy = found.get("endpoints"), found.get("healthy")
+    if not isinstance(ports, dict) or not ports or not all(_is_port(number) for number in ports.values()):
+        wrong.append(FieldError("endpoints", "are not names of ports with their numbers", 'send {"http": 20000}'))
+    if not (healthy is None or isinstance(healthy, bool)):
+        wrong.append(FieldError("healthy", "is no verdict", "send true, false or null"))
+    if wrong or not isinstance(ports, dict):
+        raise Invalid("the endpoints cannot be kept", wrong)
+    return Serving({str(name): number for name, number in ports.items()}, healthy)
+
+
+def _is_port(value: object) -> bool:
+    return type(value) is int and FIRST_PORT <= value <= 65_535

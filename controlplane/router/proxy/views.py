@@ -1,0 +1,32 @@
+"""The door of the tracking proxy: who is signed in gets a ticket and goes on with it."""
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.views.decorators.http import require_safe
+
+from controlplane.accounts.models import User
+from controlplane.router.proxy import access, address, pages, tickets
+
+
+@require_safe
+def enter(request: HttpRequest, **_: object) -> HttpResponse:
+    """Redirect to the same address with a ticket. Programs with a token need none and do not come here."""
+    raw = getattr(request, "scope", {}).get("raw_path") or request.path.encode()  # as the browser spelt it
+    wanted = address.parse(raw.decode("latin1"))
+    if wanted is None or wanted.ticket:
+        return said(access.Refusal(404, "There is no such page", "The address is /proxy/<job>/<endpoint>/."))
+    user = request.user
+    if not isinstance(user, User):
+        return said(access.NOT_SIGNED_IN, f"/login?next={wanted.home}/", "Sign in")
+    refused = access.may_enter(user, wanted.job_id)
+    if refused:
+        return said(refused, f"/jobs/{wanted.job_id}", f"Job {wanted.job_id}")
+    ticket = tickets.issue(user, wanted.job_id, wanted.endpoint)
+    query = f"?{request.META['QUERY_STRING']}" if request.META.get("QUERY_STRING") else ""
+    answer = HttpResponseRedirect(f"{wanted.home}/{ticket}{wanted.path or '/'}{query}")
+    answer["Cache-Control"] = "no-store"
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+def said(refusal: access.Refusal, href: str = "", words: str = "") -> HttpResponse:
+    return HttpResponse(pages.page(refusal, href, words), status=refusal.status, headers=pages.HEADERS)

@@ -1,0 +1,109 @@
+"""From a request to the question that is stored: the window, the document as it would hold, what it is compared to;
+or the sub-cluster that is drained."""
+
+import datetime as dt
+from typing import Any
+
+from django.conf import settings
+
+from controlplane.policy import digest, documents, versions
+from controlplane.policy.diff import brief
+from controlplane.router.simulationshapes import SimulationRequest
+from controlplane.statestore.actions.duty import database_now
+from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid, NotFound
+from controlplane.statestore.actions.policy import QueueRow
+from controlplane.statestore.actions.simulations import CHANGE_MOST, Question
+from controlplane.statestore.models import PolicyVersion, SubCluster
+
+Json = dict[str, Any]
+WINDOWS = {"hour": dt.timedelta(hours=1), "day": dt.timedelta(days=1), "week": dt.timedelta(days=7)}
+HORIZON_S = 3600
+LEAST, MOST = dt.timedelta(minutes=1), dt.timedelta(days=31)
+
+
+def question(asked: SimulationRequest) -> Question:
+    """``Invalid`` names what is wrong; five queries at most."""
+    now = database_now()
+    if asked.drain is not None:
+        return _drain(asked, now)
+    for name in ("horizon_s", "forecast"):
+        if getattr(asked, name) is not None:
+            raise _wrong(name, "says something of a drain, and none is asked for", "leave it out, or give drain")
+    begin, end = _window(asked, now)
+    if (asked.document is None) == (asked.version is None):
+        raise _wrong("document", "and version are both given, or neither", "give one of document and version")
+    base = _base()
+    written = asked.document if asked.document is not None else versions.written(version(asked.version or 0))
+    valid, rows = documents.validate(written)
+    change = brief(versions.changes(versions.written(base), written), CHANGE_MOST)
+    return Question(begin, end, base, _held(valid, rows, now), digest.digest(valid), change, asked.version, asked.seeds)
+
+
+def _drain(asked: SimulationRequest, now: dt.datetime) -> Question:
+    """The same policy on both sides."""
+    fields = {"document": "document", "version": "version", "window": "window", "first": "from", "last": "to"}
+    for name, field in fields.items():
+        if getattr(asked, name) is not None:
+            raise _wrong(field, "stands beside drain, which begins now under the policy in force", "leave it out")
+    row = _drainable(asked.drain or "")
+    base = _base()
+    held = _held(*documents.validate(versions.written(base)), now)
+    end = now + dt.timedelta(seconds=asked.horizon_s or HORIZON_S)
+    forecast = asked.forecast is not False
+    return Question(now, end, base, held, seeds=asked.seeds, sub_cluster=row, forecast=forecast)
+
+
+def _drainable(name: str) -> SubCluster:
+    found = SubCluster.objects.filter(name=name).first() if "\0" not in name else None
+    if found is None:
+        raise _wrong("drain", f"there is no sub-cluster {name!r}", "GET /api/v1/sub-clusters lists them")
+    running = SubCluster.State.RUNNING
+    if found.state != running:
+        raise _wrong("drain", f"{name} is {found.state} already; only one that is running can be drained",
+                     "name one that is running, or resume it first")  # fmt: skip
+    if not SubCluster.objects.filter(state=running).exclude(pk=found.pk).exists():
+        message = f"{name} is the only one that is running: all that waits or comes would wait until it is resumed"
+        raise _wrong("drain", message, f"have another one run first; hydractl sub-cluster drain {name} --preview says "
+                     "what runs there")  # fmt: skip
+    return found
+
+
+def _base() -> PolicyVersion:
+    base = versions.active()
+    if base is None:
+        raise Conflict("no policy is in force to compare with; publish one first")
+    return base
+
+
+def _held(valid: Json, rows: list[QueueRow], now: dt.datetime) -> Json:
+    """The document with the temporary overrides of the moment."""
+    live = [versions.as_override(row) for row in versions.live_overrides(now)]
+    return versions.effective(valid, rows, live).document
+
+
+def version(number: int) -> PolicyVersion:
+    found = PolicyVersion.objects.filter(pk=number).first() if 0 < number < 2**63 else None
+    if found is None:
+        raise NotFound(f"there is no policy version {number}; GET /api/v1/policy/versions lists them")
+    return found
+
+
+def _window(asked: SimulationRequest, now: dt.datetime) -> tuple[dt.datetime, dt.datetime]:
+    if asked.first is None and asked.last is None:
+        return now - WINDOWS[asked.window or "hour"], now
+    if asked.window is not None:
+        raise _wrong("window", "stands beside from or to", "give one of them")
+    if asked.first is None or asked.last is None:
+        raise _wrong("to" if asked.last is None else "from", "is missing", "give both from and to, or a window")
+    kept = now - dt.timedelta(days=settings.HYDRA["history_days"])
+    if asked.last > now:
+        raise _wrong("to", "lies in the future", "give a time that has passed")
+    if not LEAST <= asked.last - asked.first <= MOST:
+        raise _wrong("from", "does not lie a minute to 31 days before to", "choose another window")
+    if asked.first < kept:
+        raise _wrong("from", f"lies before {kept:%Y-%m-%dT%H:%M:%SZ}, from when on history is kept", "begin later")
+    return asked.first, asked.last
+
+
+def _wrong(field: str, message: str, remedy: str) -> Invalid:
+    return Invalid("the request has errors", [FieldError(field, message, remedy)])

@@ -1,0 +1,229 @@
+"""What-if simulations: questions, and answers with what changes and how sure that is."""
+
+import datetime as dt
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, ConfigDict, Field
+
+from controlplane.router.jobspec import Whole
+from controlplane.router.policyshapes import Request
+from controlplane.router.shapes import PageOf, Shape
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+class SimulationRequest(Request):
+    """What a policy would have done to what happened in a window: the last ``hour`` unless ``window``, or ``from`` and
+    ``to``, say otherwise. One of ``document`` and ``version``.
+
+    Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
+    says otherwise, with jobs coming as in the last hour unless ``forecast`` is false.
+
+    More ``seeds`` say more surely what is chance."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+
+    window: Literal["hour", "day", "week"] | None = None
+    first: AwareDatetime | None = Field(default=None, alias="from", strict=False)
+    last: AwareDatetime | None = Field(default=None, alias="to", strict=False)
+    document: dict[str, Any] | None = Field(default=None, description="As GET /api/v1/policy/schema describes it")
+    version: Whole | None = Field(default=None, ge=1, lt=2**63)
+    drain: str | None = Field(default=None, min_length=1, max_length=63, description="A sub-cluster's name")
+    horizon_s: Whole | None = Field(default=None, ge=60, le=7 * 86_400, description="With drain: so far ahead")
+    forecast: bool | None = Field(default=None, description="With drain: jobs come as in the last hour")
+    seeds: Whole = Field(default=3, ge=1, le=10)
+
+
+class SimulationInfo(Shape):
+    """``base``: the version in force then, to which is compared. ``version``: null where a document was given;
+    ``digest``: of what it says, the same as of a version that says it. ``change``: the change against ``base`` that
+    matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
+    with ``base`` in force, and whether there is a ``forecast``, both null of a policy; its ``version`` is null, and
+    its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
+    ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs."""
+
+    id: int
+    kind: Literal["policy", "drain"]
+    state: State
+    message: str
+    progress: float
+    simulated_s: float
+    requested_by: str | None
+    requested_at: dt.datetime
+    first: dt.datetime = Field(alias="from")
+    last: dt.datetime = Field(alias="to")
+    base: int
+    version: int | None
+    digest: str
+    change: str
+    sub_cluster: str | None
+    forecast: bool | None
+    seeds: int
+    sample: float
+    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+
+
+class SimulationPage(PageOf):
+    results: list[SimulationInfo]
+
+
+class SimulatedEstimate(Shape):
+    """A value with its 95 % interval. ``over``: what the interval is over; "" without one, as then are its ends null.
+    ``value`` is null where it cannot be said."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    over: Literal["seeds", "pairs of seeds", "jobs", "pairs of jobs", ""]
+    count: int
+
+
+class SimulatedComparedFigure(Shape):
+    """``change``: from the first policy; null of the first one itself."""
+
+    value: SimulatedEstimate
+    change: SimulatedEstimate | None
+
+
+class SimulatedQueueFigures(Shape):
+    queue: str
+    figures: dict[str, SimulatedComparedFigure]
+
+
+class SimulatedPolicyFigures(Shape):
+    policy: str
+    seeds: list[int]
+    figures: dict[str, SimulatedComparedFigure]
+    queues: list[SimulatedQueueFigures]
+
+
+class SimulatedComparison(Shape):
+    """``queues``: those that change most, 300 of ``total_queues`` at most."""
+
+    workload: str
+    baseline: str
+    queues: list[str]
+    total_queues: int
+    policies: list[SimulatedPolicyFigures]
+    notes: list[str]
+
+
+class SimulatedFigureInfo(Shape):
+    """``unit``: s, part (of 1), count, core hours, or "" (a ratio). ``better``: "" where neither is."""
+
+    title: str
+    unit: str
+    better: Literal["lower", "higher", ""]
+
+
+class SimulatedFigures(Shape):
+    overall: dict[str, SimulatedFigureInfo]
+    by_queue: dict[str, SimulatedFigureInfo]
+
+
+class SimulatedPeriods(Shape):
+    """Over time, a value for every ``period_s``: part in use of each resource, and the part in wrong hands."""
+
+    period_s: float
+    utilization: dict[str, list[float | None]]
+    fairness_error: list[float | None]
+
+
+class SimulatedRunInfo(Shape):
+    policy: str
+    seed: int
+    ended_s: float
+    lifecycles: int
+    rounds: int
+    took_s: float
+    peak_rss_mib: float
+    jobs_by_state: dict[str, int]
+    periods: SimulatedPeriods | None
+
+
+class DrainedQueue(Shape):
+    """Means over seeds. ``jobs`` and ``containers`` wait longer, ``wait_s`` on average."""
+
+    queue: str
+    jobs: float
+    containers: float
+    wait_s: float
+
+
+class DrainedJob(Shape):
+    """A job that is live now and waits longer: so many ``containers`` of it, the last one by ``wait_s``. ``open``: not
+    all had started when the simulation ended, so it waits longer still."""
+
+    job: int
+    name: str
+    owner: str
+    queue: str
+    containers: float
+    wait_s: float
+    open: bool
+
+
+class DrainedGroup(Shape):
+    """A task group of a live job, whose ``containers`` could start in no other sub-cluster, and ``why``."""
+
+    job: int
+    name: str
+    owner: str
+    queue: str
+    group: str
+    containers: int
+    why: str
+
+
+class SimulatedDrain(Shape):
+    """What waits because ``sub_cluster`` is drained at ``at``, seen ``horizon_s`` ahead.
+
+    ``jobs`` and ``containers``: that waited for more than ``waits_s`` and would not have; ``longer_jobs`` and
+    ``longer_containers``: that would have waited too, but less by more than that. ``wait_mean_s``: how much longer
+    all of these waited. ``queues``, ``live``: those of them, the largest first, 300 and 100 at most.
+    ``never``: what could start nowhere else, 100 at most of ``total_never`` groups in ``never_jobs`` jobs;
+    ``never_forecast``: arriving jobs that are like that.
+    ``running`` containers are there at first, ``services`` of them of services, which leave. ``empty_s``: so long
+    after ``at`` nothing is left there; null where something is, ``left`` containers."""
+
+    sub_cluster: str
+    at: dt.datetime
+    horizon_s: float
+    waits_s: float
+    running: int
+    services: int
+    jobs: SimulatedEstimate
+    containers: SimulatedEstimate
+    longer_jobs: SimulatedEstimate
+    longer_containers: SimulatedEstimate
+    wait_mean_s: SimulatedEstimate
+    empty_s: SimulatedEstimate
+    left: float
+    queues: list[DrainedQueue]
+    total_queues: int
+    live: list[DrainedJob]
+    total_live: int
+    never: list[DrainedGroup]
+    total_never: int
+    never_jobs: int
+    never_forecast: int
+
+
+class SimulationResult(Shape):
+    """``figures``: what the keys of all figures mean. ``drained``: null of a policy."""
+
+    format: str
+    version: int
+    jobs: int
+    containers: int
+    nodes: int
+    figures: SimulatedFigures
+    comparison: SimulatedComparison
+    drained: SimulatedDrain | None
+    runs: list[SimulatedRunInfo]
+
+
+class SimulationDetail(SimulationInfo):
+    document: dict[str, Any]
+    result: SimulationResult | None

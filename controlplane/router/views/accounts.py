@@ -1,0 +1,113 @@
+"""Accounts as operators keep them. Whatever ends a right ends it with the next request."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts.models import Role, User
+from controlplane.router import accountshapes
+from controlplane.statestore.actions import accounts as actions
+from controlplane.statestore.actions.errors import Forbidden, NotFound
+from controlplane.statestore.queries import accounts
+
+from .common import PAGING, View, actor, answers, body, choice, paged, require, text, text_parameter
+
+ONE = answers({200: accountshapes.AccountInfo}, 409, 415)
+ROLES = {str(role): str(role) for role in Role}
+
+
+def row_of(name: str) -> User:
+    found = User.objects.filter(username=name).first() if "\0" not in name else None
+    if found is None:
+        raise NotFound(f"there is no account {name[:64]!r}; GET /api/v1/accounts lists them")
+    return found
+
+
+def answer(name: str, status: int = 200) -> Response:
+    return Response(accounts.one(name), status=status)
+
+
+class Accounts(View):
+    @extend_schema(
+        operation_id="accounts_list",
+        parameters=[
+            *PAGING,
+            text_parameter("name", "Only those whose name contains it"),
+            text_parameter("role", enum=list(ROLES)),
+        ],
+        responses=answers({200: accountshapes.AccountPage}),
+    )
+    def get(self, request: Request) -> Response:
+        """Every account, its role and what it was granted. Operators and viewers."""
+        require("cluster.view_all", request)
+        name, role = text(request, "name"), choice(request, "role", ROLES)
+        return paged(request, 1, lambda at, size: accounts.list_page(at, size, name, role))
+
+    @extend_schema(
+        operation_id="accounts_create",
+        request=accountshapes.AccountRequest,
+        responses=answers({201: accountshapes.AccountInfo}, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """A new account. Operators only."""
+        require("cluster.operate", request)
+        wanted = body(request, accountshapes.AccountRequest)
+        made = actions.create(actor(request), wanted.username, wanted.password, Role(wanted.role))
+        return answer(made.username, 201)
+
+
+class AccountDetail(View):
+    @extend_schema(operation_id="accounts_get", responses=answers({200: accountshapes.AccountInfo}))
+    def get(self, request: Request, username: str) -> Response:
+        """One account. Operators and viewers."""
+        require("cluster.view_all", request)
+        return answer(row_of(username).username)
+
+
+class AccountRole(View):
+    @extend_schema(operation_id="accounts_role", request=accountshapes.RoleRequest, responses=ONE)
+    def post(self, request: Request, username: str) -> Response:
+        """Another role; never one's own, and never the last operator's. Operators only."""
+        require("cluster.operate", request)
+        wanted = body(request, accountshapes.RoleRequest)
+        actions.set_role(actor(request), row_of(username), Role(wanted.role))
+        return answer(username)
+
+
+class AccountClose(View):
+    @extend_schema(operation_id="accounts_close", request=None, responses=ONE)
+    def post(self, request: Request, username: str) -> Response:
+        """Nobody can use it any more; its sessions and tokens end at once. Its jobs go on. Operators only."""
+        require("cluster.operate", request)
+        actions.set_active(actor(request), row_of(username), False)
+        return answer(username)
+
+
+class AccountOpen(View):
+    @extend_schema(operation_id="accounts_open", request=None, responses=ONE)
+    def post(self, request: Request, username: str) -> Response:
+        """Open it again; it logs in anew. Operators only."""
+        require("cluster.operate", request)
+        actions.set_active(actor(request), row_of(username), True)
+        return answer(username)
+
+
+class AccountPassword(View):
+    @extend_schema(operation_id="accounts_password", request=accountshapes.PasswordReset, responses=ONE)
+    def post(self, request: Request, username: str) -> Response:
+        """Another password for somebody who has lost it; its sessions and tokens end. Operators only."""
+        require("cluster.operate", request)
+        wanted, user = body(request, accountshapes.PasswordReset), row_of(username)
+        if user.pk == request.user.pk:
+            raise Forbidden("change your own password with POST /api/v1/me/password, which asks for the present one")
+        actions.set_password(actor(request), user, wanted.password)
+        return answer(username)
+
+
+class AccountSignOut(View):
+    @extend_schema(operation_id="accounts_sign_out", request=None, responses=ONE)
+    def post(self, request: Request, username: str) -> Response:
+        """End all its sessions and tokens; its password stays. Operators only."""
+        require("cluster.operate", request)
+        actions.sign_out(actor(request), row_of(username))
+        return answer(username)

@@ -1,0 +1,39 @@
+"""Sub-clusters with different component policies, side by side."""
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.policy.sidebyside import differing
+from controlplane.router import compareshapes as shapes
+from controlplane.statestore.actions.errors import NotFound
+from controlplane.statestore.models import PolicyVersion
+from controlplane.statestore.queries import comparison
+
+from .common import View, answers, integer, number_parameter, require, text, text_parameter
+
+WINDOW_S = (300, 10, 3600)
+PARAMETERS = [
+    text_parameter("names", "Sub-clusters, with commas between; all without it"),
+    number_parameter("window_s", *WINDOW_S[1:], f"Looked back so far; {WINDOW_S[0]} by default"),
+]
+
+
+class SubClustersCompare(View):
+    @extend_schema(
+        operation_id="sub_clusters_compare", parameters=PARAMETERS, responses=answers({200: shapes.Comparison})
+    )
+    def get(self, request: Request) -> Response:
+        """What sub-clusters did in the same window, and which component policies they run. Operators and viewers."""
+        require("cluster.view_all", request)
+        names = [name for part in (text(request, "names") or "").split(",") if (name := part.strip())]
+        window_s = integer(request, "window_s", *WINDOW_S)
+        rows, missing = comparison.compare(list(dict.fromkeys(names)), window_s)
+        if missing:
+            raise NotFound(f"there is no sub-cluster {missing[0]!r}")
+        versions = {row["components_version"] for row in rows}
+        documents = dict(PolicyVersion.objects.filter(pk__in=versions).values_list("pk", "document__components"))
+        differs = differing({row["name"]: documents.get(row["components_version"]) for row in rows})
+        answer = {"at": timezone.now(), "window_s": window_s, "differs": differs, "sub_clusters": rows}
+        return Response(answer)

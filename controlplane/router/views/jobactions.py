@@ -1,0 +1,123 @@
+"""What is done with jobs that are there: another queue, many at once; and what a submit would say."""
+
+from typing import Any
+
+import rules
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts.models import User
+from controlplane.router import cluster, jobshapes, shapes, submission
+from controlplane.router.jobspec import JobSpec
+from controlplane.statestore.actions import jobs as actions
+from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid
+from controlplane.statestore.actions.jobs import Change
+from controlplane.statestore.models import Intent, Job
+from controlplane.statestore.queries import jobs
+
+from .common import View, account, actor, answers, body, changeable_job, require
+
+
+def move_error(user: User, job: Job, queue: str, priority: int | None = None) -> FieldError | None:
+    """Why this account may not put the job into that queue, if so: the same as would keep it from submitting there."""
+    if wrong := cluster.queue_error(user, queue):
+        return wrong
+    if wrong := cluster.priority_error(user, queue, job.priority if priority is None else priority):
+        return wrong
+    for name in jobs.partitions(job.pk):
+        if wrong := cluster.partition_error(queue, name, "queue"):
+            return wrong
+    return None
+
+
+class JobQueue(View):
+    @extend_schema(
+        operation_id="jobs_move",
+        request=jobshapes.MoveRequest,
+        responses=answers({202: shapes.JobDetail}, 409, 415),
+    )
+    def post(self, request: Request, job_id: int) -> Response:
+        """Put the job into another queue; its home decides, and says ``moved`` or ``not_moved`` among its events.
+
+        It needs the right to change the job, and to submit to the other queue.
+        What runs goes on; a job that was admitted moves only where the other
+        queue may run one job more.
+        """
+        job = changeable_job(request, job_id)
+        queue = body(request, jobshapes.MoveRequest).queue
+        if wrong := move_error(account(request), job, queue):
+            raise Invalid("the job cannot move there", [wrong])
+        if queue == job.queue:
+            raise Conflict(f"job {job.pk} is in {queue} already")
+        actions.move(actor(request), job, queue)
+        return Response(jobs.detail(account(request), job_id), status=202)
+
+
+class JobActions(View):
+    @extend_schema(
+        operation_id="jobs_actions",
+        request=jobshapes.ActionsRequest,
+        responses=answers({202: jobshapes.ActionsAnswer}, 409, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """Kill, reprioritise or move up to 1000 jobs; each is asked for by itself, and told why where it is not."""
+        require("jobs.submit", request)
+        asked = body(request, jobshapes.ActionsRequest)
+        if asked.action != "kill" and getattr(asked, asked.action) is None:
+            wrong = FieldError(asked.action, "is missing", f"say which {asked.action} the jobs are to have")
+            raise Invalid("the request has errors", [wrong])
+        found = jobs.find_many(account(request), asked.jobs)
+        results, changes = [], []
+        for number in dict.fromkeys(asked.jobs):
+            job = found.get(number)
+            refused = _refused(account(request), asked, number, job)
+            if job is not None and not refused:
+                changes.append(_change(account(request), asked, job))
+            results.append({"job": number, "accepted": not refused, "refused": refused})
+        if changes:
+            actions.change(actor(request), changes)
+        return Response({"accepted": len(changes), "results": results}, status=202)
+
+
+def _refused(user: User, asked: jobshapes.ActionsRequest, number: int, job: Job | None) -> str:
+    """Why this job is left as it is, or nothing."""
+    if job is None:
+        return f"there is no job {number} that you may see"
+    if not rules.has_perm("jobs.change", user, job):
+        return f"you may see job {number} but not change it"
+    if why := actions.refusal(job):
+        return why
+    wrong: FieldError | None = None
+    if asked.action == "priority" and asked.priority is not None:
+        wrong = cluster.priority_error(user, job.queue, asked.priority)
+    elif asked.action == "queue" and asked.queue is not None:
+        if asked.queue == job.queue:
+            return f"it is in {job.queue} already"
+        wrong = move_error(user, job, asked.queue)
+    return f"{wrong.message}; {wrong.remedy}" if wrong else ""
+
+
+def _change(user: User, asked: jobshapes.ActionsRequest, job: Job) -> Change:
+    if asked.action == "priority":
+        return Change(job, Intent.Kind.PRIORITY, {"priority": asked.priority}, {"priority": job.priority})
+    if asked.action == "queue":
+        return Change(job, Intent.Kind.MOVE, {"queue": asked.queue}, {"queue": job.queue})
+    return Change(job, Intent.Kind.KILL, {"message": asked.message or f"killed by {user.username}"})
+
+
+class JobsValidate(View):
+    @extend_schema(
+        operation_id="jobs_validate", request=JobSpec, responses=answers({200: jobshapes.JobChecked}, 413, 415)
+    )
+    def post(self, request: Request) -> Response:
+        """What a submit of this job would say, without submitting it. Files need not be uploaded yet."""
+        require("jobs.submit", request)
+        spec = submission.checked(account(request), request.data)
+        totals: dict[str, Any] = {
+            axis: sum(g.count * getattr(g.resources, axis) for g in spec.groups)
+            for axis in ("memory_mib", "vcores_milli", "gpus")
+        }
+        facts = {"queue": spec.queue, "priority": spec.priority or 0, "groups": len(spec.groups)}
+        shown = spec.model_dump(mode="json", exclude={"groups"} if spec.master else None)
+        return Response(facts | {"tasks": sum(g.count for g in spec.groups), "spec": shown} | totals)

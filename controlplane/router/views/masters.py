@@ -1,0 +1,153 @@
+"""Application masters: register, ask, launch, hear, finish. They speak with a token that opens only their own job."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts.models import User
+from controlplane.router import download, mastershapes, submission
+from controlplane.router.masterauth import ByMaster, IsMaster, MasterAuthentication, MasterPrincipal
+from controlplane.statestore.actions import masters as actions
+from controlplane.statestore.actions.errors import Invalid, NotFound
+from controlplane.statestore.actions.masters import NewAsk, NewLaunch
+from controlplane.statestore.models import Job, TaskOutput
+from controlplane.statestore.queries import masters
+from wire.ids import format_container, parse_container
+from wire.states import JobState
+
+from .common import View, answers, body, text_parameter
+
+
+class MasterView(View):
+    """Base of the application masters' views."""
+
+    authentication_classes = [MasterAuthentication]
+    permission_classes = [IsMaster]
+    throttle_classes = [ByMaster]
+
+
+def me(request: Request) -> MasterPrincipal:
+    assert isinstance(request.user, MasterPrincipal)
+    return request.user
+
+
+class MasterRegister(MasterView):
+    @extend_schema(
+        operation_id="masters_register",
+        request=mastershapes.RegisterRequest,
+        responses=answers({200: mastershapes.Registered}, 409),
+    )
+    def post(self, request: Request) -> Response:
+        """Begin, or begin again after a failure: what the job is, what it has, what its master may."""
+        body(request, mastershapes.RegisterRequest)
+        master = me(request)
+        actions.register(master.job_id, master.attempt)
+        cursor = masters.last_event(master.job_id)  # read first: what happens from here on comes as an event
+        job = Job.objects.select_related("owner").get(pk=master.job_id)
+        return Response(
+            {
+                "job": job.pk,
+                "name": job.name,
+                "queue": job.queue,
+                "user": job.owner.username,
+                "attempt": master.attempt,
+                "container": format_container(master.container_id),
+                "files": job.spec["groups"][0]["files"],
+                "asks": masters.asks(job),
+                "containers": masters.containers(job.pk),
+                "cursor": cursor,
+                "limits": _limits(),
+            }
+        )
+
+
+def _limits() -> dict[str, Any]:
+    conf = settings.HYDRA
+    return {
+        "asks": int(conf["master_max_asks"]),
+        "containers": int(conf["master_max_containers"]),
+        "grant_s": conf["master_grant_s"],
+        "requests": settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]["master"],
+    }
+
+
+class MasterAllocate(MasterView):
+    @extend_schema(
+        operation_id="masters_allocate",
+        request=mastershapes.AllocateRequest,
+        responses=answers({200: mastershapes.MasterEvents}, 409),
+    )
+    def post(self, request: Request) -> Response:
+        """Set how many containers are wanted, give others back, and hear what happened meanwhile."""
+        wanted, master = body(request, mastershapes.AllocateRequest), me(request)
+        _check(master, wanted.asks, "asks")
+        asks = [NewAsk(ask.id, ask.target, ask.stored(), ask.bare) for ask in wanted.asks]
+        actions.allocate(master.job_id, asks, wanted.release)
+        after = masters.last_event(master.job_id) if wanted.after is None else wanted.after
+        return Response(masters.events(master.job_id, after))
+
+
+class MasterLaunch(MasterView):
+    @extend_schema(
+        operation_id="masters_launch",
+        request=mastershapes.LaunchRequest,
+        responses=answers({200: mastershapes.Launched}, 409),
+    )
+    def post(self, request: Request) -> Response:
+        """Say what granted containers are to run."""
+        wanted, master = body(request, mastershapes.LaunchRequest), me(request)
+        _check(master, wanted.launches, "launches")
+        actions.launch(master.job_id, [NewLaunch(one.container, one.stored()) for one in wanted.launches])
+        return Response({"containers": [one.container for one in wanted.launches]})
+
+
+def _check(master: MasterPrincipal, parts: list[Any], field: str) -> None:
+    """``Invalid`` where containers break the rules for groups of a job, or name files that are not the owner's."""
+    if found := mastershapes.wrong(parts, field):
+        raise Invalid("the request has errors", found[: submission.MAX_ERRORS])
+    named = [(f"{field}.{i}.files.{k}", file) for i, part in enumerate(parts) for k, file in enumerate(part.files)]
+    if named:
+        submission.check_files(User.objects.get(pk=master.owner_id), named)
+
+
+class MasterFinish(MasterView):
+    @extend_schema(
+        operation_id="masters_finish",
+        request=mastershapes.FinishRequest,
+        responses=answers({200: mastershapes.Finished}, 409),
+    )
+    def post(self, request: Request) -> Response:
+        """Say how the job ends. Everything else of it is stopped, and it ends once the master has ended itself."""
+        wanted = body(request, mastershapes.FinishRequest)
+        actions.finish(me(request).job_id, JobState[wanted.status], wanted.message)
+        return Response({"status": wanted.status, "message": wanted.message})
+
+
+class MasterOutput(MasterView):
+    @extend_schema(
+        operation_id="masters_output",
+        parameters=[
+            text_parameter("container", where=OpenApiParameter.PATH, maxLength=40),
+            text_parameter("name", "Of an output", OpenApiParameter.PATH, maxLength=63),
+        ],
+        responses=answers({}, 416)
+        | {
+            (200, "application/octet-stream"): OpenApiTypes.BINARY,
+            (206, "application/octet-stream"): OpenApiTypes.BINARY,
+        },
+    )
+    def get(self, request: Request, container: str, name: str) -> HttpResponseBase:
+        """What a container of the job has left behind."""
+        try:
+            number = parse_container(container)
+        except ValueError as error:
+            raise NotFound(str(error)) from None
+        kept = TaskOutput.objects.filter(job_id=me(request).job_id, container_id=number, name=name).first()
+        if kept is None:
+            raise NotFound(f"{container[:40]} of this job has left no {name[:63]!r}")
+        return download.artifact(kept.digest, kept.size, request.headers.get("Range"))

@@ -1,0 +1,155 @@
+"""Changes of the policy: looked at before, rolled back, approved by a second operator, and made for a time."""
+
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.policy import changes, listing, overrides, proposals
+from controlplane.policy.diff import Change, worst
+from controlplane.router import cluster, policyshapes, shapes
+from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+
+from .common import PAGING, View, actor, answers, body, choice, paged, require, text_parameter
+from .policy import MATCH, outcome, parent_of
+
+MOST = 1000  # changes in one answer
+_ALL = {"yes": True, "no": False}
+ALL = text_parameter("all", "yes: also those that are decided or over", enum=list(_ALL))
+PROPOSED = answers({200: policyshapes.ProposalDetail}, 409, 412, 415)
+
+
+def _told(found: list[Change]) -> list[dict[str, Any]]:
+    return [asdict(change) for change in found[:MOST]]
+
+
+class PolicyDiff(View):
+    @extend_schema(
+        operation_id="policy_diff",
+        request=policyshapes.DiffRequest,
+        responses=answers({200: policyshapes.DiffInfo}, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """What changes from one version to another, or to a document. Operators only."""
+        require("cluster.operate", request)
+        asked = body(request, policyshapes.DiffRequest)
+        if asked.document is not None and asked.second is not None:
+            wrong = FieldError("to", "stands beside a document", "give one of to and document")
+            raise Invalid("the request has errors", [wrong])
+        found = changes.compare(asked.first, asked.second, asked.document)
+        return Response(
+            {
+                "from": found.first,
+                "to": found.second,
+                "identical": not found.changes,
+                "severity": worst(found.changes),
+                "total": len(found.changes),
+                "changes": _told(found.changes),
+                "overridden": _told(found.overridden),
+            }
+        )
+
+
+class PolicyRollback(View):
+    @extend_schema(
+        operation_id="policy_rollback",
+        parameters=[MATCH],
+        request=policyshapes.RollbackRequest,
+        responses=answers(
+            {200: shapes.PolicyDetail, 201: shapes.PolicyDetail, 202: policyshapes.ProposalDetail}, 409, 412, 415
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """Put the content of an older version in force, as a new one. Operators only."""
+        require("cluster.operate", request)
+        asked = body(request, policyshapes.RollbackRequest)
+        parent = parent_of(request, asked.parent)
+        return outcome(changes.rollback(actor(request), asked.version, asked.message, parent=parent, force=asked.force))
+
+
+class PolicyProposals(View):
+    @extend_schema(
+        operation_id="policy_proposals",
+        parameters=[ALL, *PAGING],
+        responses=answers({200: policyshapes.ProposalPage}),
+    )
+    def get(self, request: Request) -> Response:
+        """Changes that wait for a second operator, newest first. Operators only."""
+        require("cluster.operate", request)
+        everything = bool(choice(request, "all", _ALL))
+        return paged(request, 1, lambda at, size: listing.proposals_page(at, size, everything))
+
+
+class PolicyProposal(View):
+    @extend_schema(operation_id="policy_proposal", responses=answers({200: policyshapes.ProposalDetail}))
+    def get(self, request: Request, proposal_id: int) -> Response:
+        """One proposal with all it would do. Operators only."""
+        require("cluster.operate", request)
+        found = listing.proposal(proposal_id)
+        if found is None:
+            raise NotFound(f"there is no proposal {proposal_id}")
+        return Response(found)
+
+
+class PolicyApprove(View):
+    @extend_schema(operation_id="policy_proposal_approve", request=policyshapes.DecisionRequest, responses=PROPOSED)
+    def post(self, request: Request, proposal_id: int) -> Response:
+        """Carry a proposal of somebody else out. 412 when another version is in force than it was made from."""
+        require("cluster.operate", request)
+        proposals.approve(actor(request), proposal_id, body(request, policyshapes.DecisionRequest).message)
+        cluster.forget()
+        return Response(listing.proposal(proposal_id))
+
+
+class PolicyReject(View):
+    @extend_schema(operation_id="policy_proposal_reject", request=policyshapes.DecisionRequest, responses=PROPOSED)
+    def post(self, request: Request, proposal_id: int) -> Response:
+        """Refuse a proposal, or take one's own back. Operators only."""
+        require("cluster.operate", request)
+        proposals.reject(actor(request), proposal_id, body(request, policyshapes.DecisionRequest).message)
+        return Response(listing.proposal(proposal_id))
+
+
+class PolicyOverrides(View):
+    @extend_schema(
+        operation_id="policy_overrides",
+        parameters=[ALL, *PAGING],
+        responses=answers({200: policyshapes.OverridePage}),
+    )
+    def get(self, request: Request) -> Response:
+        """Temporary overrides that hold or will, newest first. Operators only."""
+        require("cluster.operate", request)
+        everything = bool(choice(request, "all", _ALL))
+        return paged(request, 1, lambda at, size: listing.overrides_page(at, size, everything))
+
+    @extend_schema(
+        operation_id="policy_override_add",
+        request=policyshapes.OverrideRequest,
+        responses=answers({201: policyshapes.OverrideInfo, 202: policyshapes.ProposalDetail}, 409, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """Give a field of a queue another value for a time. Operators only."""
+        require("cluster.operate", request)
+        asked = body(request, policyshapes.OverrideRequest)
+        fields = {name: getattr(asked, name) for name in type(asked).model_fields if name != "change"}
+        found = changes.override(actor(request), overrides.NewOverride(**fields, change=asked.change.model_dump()))
+        if found.override is None:
+            return outcome(found)
+        cluster.forget()
+        return Response(listing.override(found.override.pk), status=201)
+
+
+class OverrideCancel(View):
+    @extend_schema(
+        operation_id="policy_override_cancel",
+        request=None,
+        responses=answers({200: policyshapes.OverrideInfo}, 409, 415),
+    )
+    def post(self, request: Request, override_id: int) -> Response:
+        """End an override now, or call it off. Operators only; needs no second one."""
+        require("cluster.operate", request)
+        overrides.cancel(actor(request), override_id)
+        cluster.forget()
+        return Response(listing.override(override_id))

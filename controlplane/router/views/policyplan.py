@@ -1,0 +1,21 @@
+"""What a policy would do to the shares of now, before it is pushed."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.router import planshapes, policyplan
+
+from .common import View, answers, body, require
+
+
+class PolicyPlan(View):
+    @extend_schema(
+        operation_id="policy_plan",
+        request=planshapes.PlanRequest,
+        responses=answers({200: planshapes.PlanInfo}, 413, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """What queues would get under a document, from what they use and want now. Changes nothing. Operators only."""
+        require("cluster.operate", request)
+        return Response(policyplan.of(body(request, planshapes.PlanRequest).document))

@@ -1,0 +1,178 @@
+"""The queue tree in columns, the matrix of queues and sub-clusters, one queue, and what an account used."""
+
+import csv
+import datetime as dt
+import io
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts.models import User
+from controlplane.accounts.rights import sees_everything
+from controlplane.router import queueshapes, shapes
+from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+from controlplane.statestore.capacities import AXES
+from controlplane.statestore.queries import federation, queuedetail, queuelive, queuematrix, usagehours
+
+from .common import View, account, answers, choice, integer, number_parameter, text, text_parameter, whole
+
+PARTITION = text_parameter("partition", "The default one if left out")
+RESOURCE = OpenApiParameter("resource", enum=AXES, description="What each queue wants most of, if left out")
+
+
+class Queues(View):
+    @extend_schema(operation_id="queues_list", responses=answers({200: shapes.QueueList}))
+    def get(self, request: Request) -> Response:
+        """The queues of the policy in force, with their use over all sub-clusters.
+
+        Tenants get those they may use; of one that is merely open to all, the
+        use and the jobs are their own.
+        """
+        return whole(federation.queues(account(request)))
+
+
+class QueueTree(View):
+    @extend_schema(operation_id="queues_tree", responses=answers({200: queueshapes.QueueLayout}))
+    def get(self, request: Request) -> Response:
+        """Names and limits of the queues in columns; they change with the policy and with the nodes there are."""
+        return Response(queuelive.layout(account(request)))
+
+
+class QueueUse(View):
+    @extend_schema(
+        operation_id="queues_use",
+        parameters=[text_parameter("sub_cluster", "All together if left out")],
+        responses=answers({200: queueshapes.QueueUse}),
+    )
+    def get(self, request: Request) -> Response:
+        """What the queues of the tree use, want and were given, in columns, and which of them starve."""
+        found = queuelive.use(account(request), text(request, "sub_cluster"))
+        if found is None:
+            raise NotFound("there is no such sub-cluster")
+        return Response(found)
+
+
+class QueueMatrix(View):
+    @extend_schema(
+        operation_id="queues_matrix",
+        parameters=[
+            text_parameter("under", "Path of the queue whose children are shown; `root` if left out"),
+            PARTITION,
+            RESOURCE,
+            number_parameter("skip", 0, 1_000_000, "So many of the children are left out"),
+        ],
+        responses=answers({200: queueshapes.QueueMatrix}),
+    )
+    def get(self, request: Request) -> Response:
+        """A queue and its children in every sub-cluster: what each was given there, and which rule binds."""
+        user, under = account(request), text(request, "under") or "root"
+        resource, skip = (
+            choice(request, "resource", dict(zip(AXES, AXES, strict=True))),
+            integer(request, "skip", 0, 0, 1_000_000),
+        )
+        found = queuematrix.matrix(user, under, text(request, "partition") or "", resource or "", skip)
+        if found is None:
+            raise NotFound("there is no such queue or partition that you may see")
+        return Response(found)
+
+
+class QueueDetail(View):
+    @extend_schema(
+        operation_id="queues_get",
+        parameters=[PARTITION, RESOURCE],
+        responses=answers({200: queueshapes.QueueDetail}),
+    )
+    def get(self, request: Request, path: str) -> Response:
+        """One queue: its limits, whose jobs hold what, and why each sub-cluster has the share it has."""
+        resource = choice(request, "resource", dict(zip(AXES, AXES, strict=True))) or ""
+        found = queuedetail.detail(account(request), path, text(request, "partition") or "", resource)
+        if found is None:
+            raise NotFound("there is no such queue or partition that you may see")
+        return Response(found)
+
+
+WHEN = [
+    OpenApiParameter("begin", OpenApiTypes.DATETIME, description="A week ago if left out"),
+    OpenApiParameter("end", OpenApiTypes.DATETIME, description="Now if left out"),
+    text_parameter("queue"),
+    text_parameter("owner", "Whose, for those who see everything; your own if left out"),
+]
+
+
+class UsageHours(View):
+    @extend_schema(
+        operation_id="usage_hours",
+        parameters=[*WHEN, OpenApiParameter("step", enum=["hour", "day"], description="`hour` if left out")],
+        responses=answers({200: queueshapes.UsedHours}),
+    )
+    def get(self, request: Request) -> Response:
+        """What an account used, per hour or day and queue, of containers that ended then."""
+        owner, begin, end, queue = _asked(request)
+        step = choice(request, "step", {"hour": "hour", "day": "day"}) or "hour"
+        return Response(usagehours.hours(owner, begin, end, queue, step))
+
+
+class AnyAccept(DefaultContentNegotiation):
+    """A file is what it is, whatever the client says it prefers."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class UsageExport(View):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="usage_hours_csv",
+        parameters=WHEN,
+        responses=answers({}) | {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="One line per hour")},
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """The same ledger as a CSV file: a line per hour, sub-cluster and queue."""
+        owner, begin, end, queue = _asked(request)
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow(usagehours.HEAD)
+        writer.writerows(usagehours.lines(owner, begin, end, queue))
+        response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="usage-{begin:%Y%m%d}-{end:%Y%m%d}.csv"'
+        return response
+
+
+def _asked(request: Request) -> tuple[int, dt.datetime, dt.datetime, str]:
+    """(owner, begin, end, queue) of the query string, checked."""
+    now = timezone.now()
+    end = _moment(request, "end") or now
+    begin = _moment(request, "begin") or end - dt.timedelta(days=7)
+    if not begin < end <= begin + dt.timedelta(days=usagehours.DAYS_MAX):
+        remedy = f"at most {usagehours.DAYS_MAX} days, begin before end"
+        raise Invalid("a parameter has an error", [FieldError("begin", "is no time span that can be read", remedy)])
+    return _owner(request), begin, end, text(request, "queue") or ""
+
+
+def _owner(request: Request) -> int:
+    user, name = account(request), text(request, "owner")
+    if name is None or name == user.username:
+        return int(user.pk)
+    found = User.objects.filter(username=name).values_list("pk", flat=True).first() if sees_everything(user) else None
+    if found is None:
+        raise NotFound("there is no such account whose use you may see")
+    return int(found)
+
+
+def _moment(request: Request, name: str) -> dt.datetime | None:
+    value = request.query_params.get(name)
+    if value is None:
+        return None
+    try:
+        found = dt.datetime.fromisoformat(value)
+        return (found if found.tzinfo else found.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        message, remedy = f"{value[:40]!r} is no time", "write it as 2026-01-31T12:00:00Z"
+        raise Invalid("a parameter has an error", [FieldError(name, message, remedy)]) from None

@@ -1,0 +1,93 @@
+"""What-if simulations: ask, follow, cancel, read. Operators only."""
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.policy import digest
+from controlplane.router import simulating, simulationshapes
+from controlplane.statestore.actions import simulations as actions
+from controlplane.statestore.actions.errors import Conflict, NotFound
+from controlplane.statestore.queries import simulations
+
+from .common import PAGING, View, actor, answers, body, integer, number_parameter, paged, require
+
+VERSION = number_parameter("version", 1, 2**63 - 1, "Only of this policy version, or of a document that says the same")
+# A page with pictures and styles of its own, and nothing else: no scripts, no address of ours, no frame around it.
+SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+
+class Simulations(View):
+    @extend_schema(
+        operation_id="simulations_list",
+        parameters=[VERSION, *PAGING],
+        responses=answers({200: simulationshapes.SimulationPage}),
+    )
+    def get(self, request: Request) -> Response:
+        """What was asked, newest first, without the answers. Operators only."""
+        require("cluster.operate", request)
+        number = integer(request, "version", 0, 1, 2**63 - 1)
+        only = (number, digest.of_version(simulating.version(number))) if number else None
+        return paged(request, 1, lambda at, size: simulations.listed(at, size, only))
+
+    @extend_schema(
+        operation_id="simulations_request",
+        request=simulationshapes.SimulationRequest,
+        responses=answers({201: simulationshapes.SimulationDetail}, 409, 413, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """Replay a window of the recorded history under the policy in force and another one. Changes nothing else."""
+        require("cluster.operate", request)
+        asked = simulating.question(body(request, simulationshapes.SimulationRequest))
+        return Response(_one(actions.request(actor(request), asked).pk), status=201)
+
+
+class SimulationDetail(View):
+    @extend_schema(operation_id="simulations_get", responses=answers({200: simulationshapes.SimulationDetail}))
+    def get(self, request: Request, simulation_id: int) -> Response:
+        """How far it is, and once it is done what changes. Operators only."""
+        require("cluster.operate", request)
+        return Response(_one(simulation_id))
+
+
+class SimulationCancel(View):
+    @extend_schema(
+        operation_id="simulations_cancel",
+        request=None,
+        responses=answers({200: simulationshapes.SimulationDetail}, 409, 415),
+    )
+    def post(self, request: Request, simulation_id: int) -> Response:
+        """Call it off; what computes stops within two seconds. Operators only."""
+        require("cluster.operate", request)
+        actions.cancel(actor(request), simulation_id)
+        return Response(_one(simulation_id))
+
+
+class SimulationReport(View):
+    @extend_schema(
+        operation_id="simulations_report",
+        responses=answers({}, 409)
+        | {(200, "text/html"): OpenApiResponse(OpenApiTypes.STR, description="A whole page")},
+    )
+    def get(self, request: Request, simulation_id: int) -> HttpResponse:
+        """The answer as a page with pictures, to read, print or send. Operators only."""
+        require("cluster.operate", request)
+        found = simulations.report(simulation_id)
+        if found is None:
+            raise NotFound(f"there is no simulation {simulation_id}")
+        state, page = found
+        if page is None:
+            raise Conflict(f"simulation {simulation_id} is {state} and has no report; it has one once it is done")
+        response = HttpResponse(page, content_type="text/html; charset=utf-8")
+        response["Content-Security-Policy"] = SANDBOX
+        response["Content-Disposition"] = f'inline; filename="simulation-{simulation_id}.html"'
+        return response
+
+
+def _one(number: int) -> dict[str, object]:
+    found = simulations.one(number)
+    if found is None:
+        raise NotFound(f"there is no simulation {number}")
+    return found

@@ -1,0 +1,99 @@
+"""Tokens and password of one's own, and the tokens with which nodes and sub-clusters join."""
+
+from typing import Any
+
+from django.contrib.auth import update_session_auth_hash
+from drf_spectacular.utils import extend_schema
+from knox.models import AuthToken
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.accounts.throttles import ByAccount, Login
+from controlplane.router import accountshapes
+from controlplane.statestore.actions import accounts as actions
+from controlplane.statestore.actions import joining
+from controlplane.statestore.actions import nodes as node_actions
+from controlplane.statestore.actions.errors import NotFound
+from controlplane.statestore.models import JoinToken, SubClusterToken
+from controlplane.statestore.queries import accounts
+
+from .common import View, account, actor, answers, body, require, whole
+
+
+class OwnTokens(View):
+    @extend_schema(operation_id="tokens_list", responses=answers({200: accountshapes.TokenList}))
+    def get(self, request: Request) -> Response:
+        """Your tokens: what for, until when, when last used. Never their text."""
+        return whole(accounts.tokens(account(request), request.auth if isinstance(request.auth, AuthToken) else None))
+
+    @extend_schema(
+        operation_id="tokens_create",
+        request=accountshapes.TokenRequest,
+        responses=answers({201: accountshapes.TokenMade}, 409, 415),
+    )
+    def post(self, request: Request) -> Response:
+        """A token for a program of yours, with your rights. It is shown this once."""
+        wanted = body(request, accountshapes.TokenRequest)
+        row, token = actions.new_token(actor(request), account(request), wanted.name, wanted.valid_s)
+        made = {"key": row.token_key, "name": wanted.name, "token": token, "expires_at": row.expiry}
+        return Response(made, status=201)
+
+
+class OwnToken(View):
+    @extend_schema(operation_id="tokens_revoke", responses=answers({}) | {204: None})
+    def delete(self, request: Request, key: str) -> Response:
+        """End a token of yours, at once."""
+        if "\0" in key:
+            raise NotFound("there is no such token of yours")
+        actions.revoke_token(actor(request), account(request), key)
+        return Response(status=204)
+
+
+class OwnPassword(View):
+    def get_throttles(self) -> list[Any]:
+        return [ByAccount(), Login()]
+
+    @extend_schema(
+        operation_id="password_change",
+        request=accountshapes.PasswordChange,
+        responses=answers({}, 415) | {204: None},
+    )
+    def post(self, request: Request) -> Response:
+        """Another password for yourself. Every token, and every session but this one, ends."""
+        wanted, user = body(request, accountshapes.PasswordChange), account(request)
+        actions.change_password(actor(request), user, wanted.current, wanted.password)
+        if request.auth is None:
+            update_session_auth_hash(request._request, user)
+        return Response(status=204)
+
+
+class JoinTokens(View):
+    @extend_schema(operation_id="join_tokens_list", responses=answers({200: accountshapes.JoinTokenList}))
+    def get(self, request: Request) -> Response:
+        """Tokens that would register a node or a sub-cluster now. Never their text. Operators and viewers."""
+        require("cluster.view_all", request)
+        return whole(accounts.join_tokens())
+
+
+class NodeJoinToken(View):
+    @extend_schema(operation_id="join_tokens_revoke_node", responses=answers({}) | {204: None})
+    def delete(self, request: Request, token_id: int) -> Response:
+        """No more nodes register with it; those that did stay. Operators only."""
+        require("cluster.operate", request)
+        found = JoinToken.objects.filter(pk=token_id, revoked_at=None).first() if token_id < 2**63 else None
+        if found is None:
+            raise NotFound("there is no such token, or it was revoked")
+        node_actions.revoke_join_token(actor(request), found)
+        return Response(status=204)
+
+
+class SubClusterJoinToken(View):
+    @extend_schema(operation_id="join_tokens_revoke_sub_cluster", responses=answers({}) | {204: None})
+    def delete(self, request: Request, token_id: int) -> Response:
+        """No sub-cluster registers with it. Operators only."""
+        require("cluster.operate", request)
+        found = SubClusterToken.objects.filter(pk=token_id, used_at=None).first() if token_id < 2**63 else None
+        if found is None:
+            raise NotFound("there is no such token, or it was used")
+        joining.revoke_token(actor(request), found)
+        return Response(status=204)

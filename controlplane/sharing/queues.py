@@ -1,0 +1,70 @@
+"""The queue tree of the policy in force over the whole federation, as arrays."""
+
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from controlplane.policy.components import Components, stored
+from controlplane.statestore.capacities import DEFAULT, Limits, Shape, resolve, resolve_part, weights
+from controlplane.statestore.nodesets import ordered
+
+_ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
+_DOCUMENT = "SELECT document->'partitions', document->'components' FROM statestore_policyversion WHERE id = %s"
+_QUEUES = "SELECT path, parent_path, capacities, weight FROM statestore_queue WHERE version_id = %s"
+
+
+Row = tuple[str, str, dict[str, Any], float | None]  # path, the parent's, capacities, weight
+
+
+class FederationQueues:
+    """q queues of one policy version, parents before children; partitions by name, the default one last."""
+
+    def __init__(self, version: int, rows: list[Row], settings: dict[str, Any]):
+        rows = sorted(rows or [("root", "", {}, None)], key=lambda row: row[0].split("."))
+        self.version = version
+        self.paths = [row[0] for row in rows]
+        self.index = {path: at for at, path in enumerate(self.paths)}
+        self.shape = Shape.of(self.paths, [row[1] for row in rows])
+        self.partitions = [p.name for p in ordered(settings.get("partitions"))] + [DEFAULT]
+        self.components: Components = stored(settings.get("components"))
+        self._capacities = [row[2] for row in rows]
+        self._weight = np.array([np.nan if row[3] is None else row[3] for row in rows])
+        self._limits: dict[str, Limits] = {}
+
+    def at(self, path: str) -> int:
+        """Position of ``path``, or of its nearest ancestor when the queue is gone."""
+        while path not in self.index and "." in path:
+            path = path.rpartition(".")[0]
+        return self.index.get(path, 0)
+
+    def limits(self, partition: str) -> Limits:
+        """What the queues may claim of the partition."""
+        if partition not in self._limits:
+            self._limits[partition] = Limits.of(self._capacities, partition)
+        return self._limits[partition]
+
+    def whole(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(guaranteed, maximum (q, R) int64, weight (q,)) where the whole federation has ``capacity`` (R,)."""
+        limits = self.limits(partition)
+        guaranteed, maximum = resolve(self.shape, limits, capacity)
+        return guaranteed, maximum, weights(self.shape, limits, self._weight, guaranteed)
+
+    def parts(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(guaranteed, maximum (s, q, R) int64) by size: as RMs split them by themselves. capacity: (s, R)."""
+        limits, whole = self.limits(partition), capacity.sum(axis=0)
+        before = np.cumsum(capacity, axis=0) - capacity
+        found = [resolve_part(self.shape, limits, c, b, whole) for c, b in zip(capacity, before, strict=True)]
+        return np.array([g for g, _ in found]), np.array([m for _, m in found])
+
+
+def in_force(session: psycopg.Connection, known: FederationQueues | None) -> FederationQueues | None:
+    """The queues of the active version, ``known`` when that is it; None without any."""
+    row = session.execute(_ACTIVE).fetchone()
+    if row is None:
+        return None
+    if known is not None and known.version == row[0]:
+        return known
+    document = session.execute(_DOCUMENT, row).fetchone() or (None, None)
+    rows = session.execute(_QUEUES, row).fetchall()
+    return FederationQueues(row[0], rows, dict(zip(("partitions", "components"), document, strict=True)))

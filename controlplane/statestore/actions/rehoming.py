@@ -1,0 +1,174 @@
+"""New homes for the jobs of a sub-cluster that nobody leads any more: one transaction, under its own fence.
+
+What has ended, runs and waits elsewhere stays as it is; only where the job
+master lives changes. Whoever calls has taken the lost sub-cluster's lease, so
+that its former leader can write nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import psycopg
+
+from controlplane.statestore.models import Intent, SubCluster
+from scheduler.lifecycle.guest import UNLOWERED
+
+# What counts is silence that was watched: after a control plane was down, every lease has run out long ago.
+_WATCH = """
+UPDATE statestore_lease
+   SET silent_since = CASE WHEN expires_at > clock_timestamp() THEN NULL
+                           WHEN silent_seen > clock_timestamp() - make_interval(secs => %(gap)s) THEN silent_since
+                           ELSE clock_timestamp() END,
+       silent_seen = CASE WHEN expires_at > clock_timestamp() THEN NULL ELSE clock_timestamp() END
+ WHERE epoch > 0 AND (silent_since IS NOT NULL OR expires_at IS NULL OR expires_at < clock_timestamp())
+"""
+# Sub-clusters that nobody has led for a while and that have jobs or are not known to be lost; and how many are led.
+_SILENT = """
+SELECT s.id, s.name, EXISTS (SELECT FROM statestore_job j WHERE j.home_id = s.id AND j.state < 10),
+       ARRAY(SELECT n.id FROM statestore_node n WHERE n.sub_cluster_id = s.id AND n.state <= 2)
+  FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id
+ WHERE s.state = ANY(%(states)s) AND l.silent_since <= clock_timestamp() - make_interval(secs => %(after)s)
+   AND (s.state <> 'lost' OR EXISTS (SELECT FROM statestore_job j WHERE j.home_id = s.id AND j.state < 10))
+"""
+_LED = """
+SELECT count(*) FILTER (WHERE l.expires_at > clock_timestamp() AND l.holder <> ''), count(*)
+  FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id WHERE s.state = ANY(%(states)s)
+"""
+_JOBS = """
+WITH mine AS (SELECT id FROM statestore_job WHERE home_id = %s AND state < 10 ORDER BY id FOR UPDATE)
+SELECT j.id, j.name, j.queue, j.owner_id, sum(g.memory_mib * g.left)::bigint, sum(g.vcores_milli * g.left)::bigint,
+       sum(g.gpus * g.left)::bigint
+  FROM mine JOIN statestore_job j USING (id), LATERAL (
+       SELECT memory_mib, vcores_milli, gpus, count - succeeded - failed - killed AS left
+         FROM statestore_taskgroup WHERE job_id = j.id) g
+ GROUP BY j.id ORDER BY j.id
+"""
+# Not yet taken in by an RM, a job has epoch 0 and its submit is still to be carried out.
+_MOVE = """
+UPDATE statestore_job j SET home_id = v.home, epoch = least(j.epoch, 1)
+  FROM unnest(%(jobs)s::bigint[], %(homes)s::smallint[]) AS v(id, home) WHERE j.id = v.id
+"""
+_FOLLOW = (
+    """
+UPDATE statestore_intent i SET sub_cluster_id = j.home_id FROM statestore_job j
+ WHERE i.job_id = ANY(%(jobs)s) AND j.id = i.job_id AND i.sub_cluster_id = %(sub)s AND i.kind <> 'containers'
+""",
+    """
+UPDATE statestore_report r SET home_id = j.home_id FROM statestore_job j
+ WHERE r.job_id = ANY(%(jobs)s) AND j.id = r.job_id
+""",
+    # At the new home nothing is away any more; the others are to read who the home is now.
+    """
+DELETE FROM statestore_ask a USING statestore_job j
+ WHERE a.job_id = ANY(%(jobs)s) AND j.id = a.job_id AND a.sub_cluster_id = j.home_id
+""",
+    "UPDATE statestore_ask SET version = version + 1 WHERE job_id = ANY(%(jobs)s)",
+    # What still runs in the old home is its guest from now on.
+    """
+INSERT INTO statestore_ask (job_id, group_no, sub_cluster_id, base, target, taken, wish, work, halt, version,
+    acknowledged, since)
+SELECT DISTINCT job_id, group_no, %(sub)s, 0, 0, 0, %(unlowered)s, ''::bytea, false, 1, 0, clock_timestamp()
+  FROM statestore_container WHERE sub_cluster_id = %(sub)s AND job_id = ANY(%(jobs)s) ON CONFLICT DO NOTHING
+""",
+    "DELETE FROM statestore_admissioncount WHERE sub_cluster_id = %(sub)s",
+    """
+INSERT INTO statestore_jobevent (job_id, at, kind, message)
+SELECT v.id, clock_timestamp(), 'rehomed', 'its home ' || a.name || ' is lost; ' || b.name || ' is its home now'
+  FROM unnest(%(jobs)s::bigint[], %(homes)s::smallint[]) AS v(id, home)
+  JOIN statestore_subcluster a ON a.id = %(sub)s JOIN statestore_subcluster b ON b.id = v.home
+""",
+    """
+INSERT INTO statestore_intent (sub_cluster_id, kind, payload, created_at)
+SELECT DISTINCT home, %(adopt)s, '{}'::jsonb, clock_timestamp() FROM unnest(%(homes)s::smallint[]) AS v(home)
+""",
+)
+# Lost ones that an RM leads again and that have a node up.
+_RETURNED = """
+SELECT s.id FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id
+ WHERE s.state = 'lost' AND l.expires_at > clock_timestamp() AND l.holder <> %s
+   AND EXISTS (SELECT FROM statestore_node n WHERE n.sub_cluster_id = s.id AND n.state = 1)
+"""
+# What was written for a former home while its jobs moved.
+_STRAYS = (
+    """
+UPDATE statestore_report r SET home_id = j.home_id FROM statestore_job j, statestore_lease l
+ WHERE j.id = r.job_id AND j.home_id <> r.home_id AND l.sub_cluster_id = r.home_id
+   AND (l.expires_at IS NULL OR l.expires_at < clock_timestamp())
+""",
+    """
+UPDATE statestore_intent i SET sub_cluster_id = j.home_id FROM statestore_job j, statestore_lease l
+ WHERE j.id = i.job_id AND j.home_id <> i.sub_cluster_id AND l.sub_cluster_id = i.sub_cluster_id
+   AND i.kind <> 'containers'
+   AND (l.expires_at IS NULL OR l.expires_at < clock_timestamp())
+""",
+)
+WATCH_GAP_S = 10.0  # nobody knows what happened while nobody watched for longer
+UNDERTAKER = ""  # holder of a lost sub-cluster's lease while its jobs move: to all others nobody leads it
+_STATES = [str(s) for s in (SubCluster.State.RUNNING, SubCluster.State.DRAINING, SubCluster.State.LOST)]
+
+
+@dataclass(frozen=True, slots=True)
+class Homeless:
+    """A live job without a home. demand: (memory_mib, vcores_milli, gpus) of its tasks that have not ended."""
+
+    id: int
+    name: str
+    queue: str
+    owner_id: int
+    demand: tuple[int, int, int]
+
+
+def silent(session: psycopg.Connection, after_s: float) -> list[tuple[int, str, bool, list[int]]]:
+    """Sub-clusters that nobody was seen to lead for ``after_s``; to be asked every few seconds.
+
+    Each with its number and name, whether jobs have their home there, and the nodes that are not lost.
+
+    None when fewer than half are led: then it is not they that are lost, but
+    what all of them need.
+    """
+    session.execute(_WATCH, {"gap": WATCH_GAP_S})
+    row = session.execute(_LED, {"states": _STATES}).fetchone()
+    led, total = row if row else (0, 0)
+    if not led or 2 * led < total:
+        return []
+    return session.execute(_SILENT, {"states": _STATES, "after": after_s}).fetchall()  # type: ignore[return-value]
+
+
+def returned(session: psycopg.Connection) -> list[int]:
+    """Lost sub-clusters that work again."""
+    return [sub for (sub,) in session.execute(_RETURNED, (UNDERTAKER,)).fetchall()]
+
+
+def forward_strays(session: psycopg.Connection) -> None:
+    """Give reports and wishes for homes that nobody leads to the homes that their jobs have now."""
+    for sql in _STRAYS:
+        session.execute(sql)
+
+
+def rehome(
+    session: psycopg.Connection,
+    sub_cluster_id: int,
+    fence: Callable[[], None],
+    choose: Callable[[Sequence[Homeless]], Mapping[int, int]],
+) -> dict[int, int]:
+    """Give the sub-cluster's live jobs new homes; job -> home of those for which ``choose`` found one.
+
+    ``fence`` raises unless the caller still holds the sub-cluster's lease.
+    Done twice it changes nothing more.
+    """
+    with session.transaction():
+        jobs = [Homeless(*row[:4], tuple(row[4:])) for row in session.execute(_JOBS, (sub_cluster_id,)).fetchall()]
+        homes = dict(choose(jobs)) if jobs else {}
+        if homes:
+            values = {
+                "jobs": list(homes),
+                "homes": list(homes.values()),
+                "sub": sub_cluster_id,
+                "unlowered": UNLOWERED,
+                "adopt": str(Intent.Kind.ADOPT),
+            }
+            session.execute(_MOVE, values)
+            for sql in _FOLLOW:
+                session.execute(sql, values)
+        fence()
+    return homes

@@ -1,0 +1,119 @@
+"""Load rows: what each sub-cluster has, uses and wants, written by its leader about once a second.
+
+The GPG reads them for shares, the AM-RM proxy for headroom, the Router for
+routing. They are hints with an age: a leader that is away leaves its last one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import psycopg
+
+from controlplane.statestore.capacities import R
+from controlplane.statestore.packed import pack, unpack
+
+_WHOLE = ""  # the row of a partition's nodes among those of its queues
+
+# Asynchronous: what is lost with the server is said again a second later.
+_PUT = """
+WITH soon AS (SELECT set_config('synchronous_commit', 'off', true))
+INSERT INTO statestore_load AS l (sub_cluster_id, at, epoch, policy_version, shares_version, nodes_up, capacity, free,
+    pending, body)
+SELECT %s, clock_timestamp(), %s, %s, %s, %s, %s::bigint[], %s::bigint[], %s::bigint[], %s FROM soon
+    ON CONFLICT (sub_cluster_id) DO UPDATE
+   SET at = EXCLUDED.at, epoch = EXCLUDED.epoch, policy_version = EXCLUDED.policy_version,
+       shares_version = EXCLUDED.shares_version, nodes_up = EXCLUDED.nodes_up, capacity = EXCLUDED.capacity,
+       free = EXCLUDED.free, pending = EXCLUDED.pending, body = EXCLUDED.body
+ WHERE l.epoch <= EXCLUDED.epoch
+"""
+_READ = """
+SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.holder <> '', false),
+       extract(epoch FROM clock_timestamp() - l.at)::float8, l.epoch, l.policy_version, l.shares_version, l.nodes_up,
+       l.capacity, l.free, l.pending, CASE WHEN %s THEN l.body END
+  FROM statestore_load l JOIN statestore_subcluster s ON s.id = l.sub_cluster_id
+  JOIN statestore_lease e ON e.sub_cluster_id = s.id
+ ORDER BY s.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLoad:
+    """One partition's nodes and queues in a sub-cluster, in units of the axis of resources.
+
+    capacity: (R,) int64, all of its own nodes that take containers now, and of
+    the others what is used there. free: (R,) int64, of it. paths: k queues that use or want something,
+    ancestors left out. used, demand: (k, R) int64 of the queue itself; demand
+    is what live asks want beyond what is used.
+    """
+
+    capacity: np.ndarray
+    free: np.ndarray
+    paths: list[str]
+    used: np.ndarray
+    demand: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A sub-cluster's load. capacity, free, pending: (R,) int64; the first two of nodes that take containers.
+
+    state: the operators' word for it. led: somebody leads it now. age_s: since
+    the leader looked. shares_version: the assignment it goes by, 0 without one.
+    queues: by the partition's name, "" the default one.
+    """
+
+    sub_cluster: int
+    name: str
+    state: str
+    led: bool
+    age_s: float
+    epoch: int
+    policy_version: int
+    shares_version: int
+    nodes_up: int
+    capacity: np.ndarray
+    free: np.ndarray
+    pending: np.ndarray
+    queues: dict[str, PartitionLoad] = field(default_factory=dict)
+
+
+def put(session: psycopg.Connection, load: Load) -> bool:
+    """Write the row of ``load.sub_cluster``; False when one of a higher epoch stands there, which is left alone."""
+    numbers = [column.tolist() for column in (load.capacity, load.free, load.pending)]
+    values = (
+        load.sub_cluster,
+        load.epoch,
+        load.policy_version,
+        load.shares_version,
+        load.nodes_up,
+        *numbers,
+        _packed(load.queues),
+    )
+    return session.execute(_PUT, values).rowcount > 0
+
+
+def read(session: psycopg.Connection, queues: bool = True) -> list[Load]:
+    """Every sub-cluster that has ever been led, by number; without ``queues`` only its sums."""
+    return [_load(*row) for row in session.execute(_READ, (queues,)).fetchall()]
+
+
+def _packed(queues: Mapping[str, PartitionLoad]) -> bytes:
+    tables = {}
+    for name, p in queues.items():
+        own = np.concatenate((p.capacity, p.free))[None]
+        rows = np.concatenate((own, np.concatenate((p.used, p.demand), axis=1)))
+        tables[name] = [_WHOLE, *p.paths], rows
+    return pack(tables)
+
+
+def _load(
+    sub: int, name: str, state: str, led: bool, age_s: float, epoch: int, policy: int, shares: int, nodes_up: int,
+    capacity: list[int], free: list[int], pending: list[int], body: bytes | None,
+) -> Load:  # fmt: skip
+    sums = (np.array(column, np.int64) for column in (capacity, free, pending))
+    queues = {
+        partition: PartitionLoad(rows[0, :R], rows[0, R:], paths[1:], rows[1:, :R], rows[1:, R:])
+        for partition, (paths, rows) in (unpack(bytes(body)) if body else {}).items()
+    }
+    return Load(sub, name, state, led, age_s, epoch, policy, shares, nodes_up, *sums, queues)

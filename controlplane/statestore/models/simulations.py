@@ -1,0 +1,59 @@
+"""What-if simulations: the recorded history under another policy, or a drain from now on, asked for by operators."""
+
+from django.conf import settings
+from django.db import models
+
+from .federation import SubCluster
+from .queues import PolicyVersion
+
+
+class Simulation(models.Model):
+    """One question and its answer. Writer: web (request, cancel); while it runs, the runner whose ``token`` it has.
+
+    A runner writes only where its token still stands and the state is still
+    running, so one that was cancelled or replaced changes nothing.
+    """
+
+    class Kind(models.TextChoices):
+        POLICY = "policy", "What a policy would have done"
+        DRAIN = "drain", "What would wait if a sub-cluster were drained"
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Waits for a runner"
+        RUNNING = "running", "Is being simulated"
+        DONE = "done", "Has a result"
+        FAILED = "failed", "Could not be done"
+        CANCELLED = "cancelled", "Called off"
+
+    kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.POLICY)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    requested_at = models.DateTimeField()
+    state = models.CharField(max_length=9, choices=State.choices, default=State.QUEUED)
+    message = models.TextField(blank=True)  # why it failed, in words
+    progress = models.FloatField(default=0.0)  # 0 to 1
+    simulated_s = models.FloatField(default=0.0)  # how far the slowest of the runs under way is
+    begins_at = models.DateTimeField()  # of the window that is replayed, or of what is looked ahead
+    ends_at = models.DateTimeField()
+    base = models.ForeignKey(PolicyVersion, on_delete=models.PROTECT, related_name="+")  # what it is compared to
+    version = models.ForeignKey(PolicyVersion, on_delete=models.PROTECT, null=True, related_name="+")
+    document = models.JSONField()  # what is simulated, with the overrides of the moment applied
+    digest = models.CharField(max_length=64, blank=True)  # of what operators wrote: finds the version it becomes
+    change = models.CharField(max_length=300, blank=True)  # what the document changes first of all, in words
+    sub_cluster = models.ForeignKey(SubCluster, on_delete=models.PROTECT, null=True, related_name="+")  # is drained
+    forecast = models.BooleanField(null=True)  # of a drain: whether the last hour's arrivals are taken to repeat
+    seeds = models.SmallIntegerField(default=1)
+    sample = models.FloatField(default=1.0)  # part of the jobs and nodes that is simulated
+    result = models.JSONField(null=True)
+    page = models.BinaryField(null=True)  # the report as HTML, gzipped
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    token = models.UUIDField(null=True)  # of the runner that may write
+    beat_at = models.DateTimeField(null=True)  # when it last did
+    attempts = models.SmallIntegerField(default=0)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["state", "id"], condition=models.Q(ended_at=None), name="simulation_to_do"),
+            models.Index(fields=["requested_by", "-id"], name="simulation_by_requester"),
+            models.Index(fields=["digest", "-id"], name="simulation_by_digest"),
+        ]

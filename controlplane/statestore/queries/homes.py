@@ -1,0 +1,73 @@
+"""The sub-clusters a job may be sent to, with their load. One statement, read twice a second by every web process."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from controlplane.statestore.models import SubCluster
+from scheduler.federation.routing import Candidate
+from wire.states import NodeState
+
+STALE_S = 15.0  # a load row older than this is nobody's; then nodes are counted
+
+# What a leader says is the sum over its nodes; without one they are summed up here.
+_READ = """
+SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.holder <> '', false),
+       coalesce(n.open, l.nodes_up, 0), coalesce(n.capacity, l.capacity), l.free, l.pending,
+       coalesce(extract(epoch FROM l.at)::float8, 0)
+  FROM statestore_subcluster s
+  LEFT JOIN statestore_lease e ON e.sub_cluster_id = s.id
+  LEFT JOIN statestore_load l ON l.sub_cluster_id = s.id
+  LEFT JOIN LATERAL (
+       SELECT count(*) FILTER (WHERE duty = 'in_service') AS open,
+              ARRAY[coalesce(sum(memory_mib), 0), coalesce(sum(vcores_milli), 0), coalesce(sum(gpus), 0)]::bigint[]
+              AS capacity
+         FROM statestore_node
+        WHERE sub_cluster_id = s.id AND state = %(up)s
+          AND (l.at IS NULL OR l.at < clock_timestamp() - make_interval(secs => %(stale)s))
+       HAVING l.at IS NULL OR l.at < clock_timestamp() - make_interval(secs => %(stale)s)
+  ) n ON true
+ WHERE s.state <> 'decommissioned'
+ ORDER BY s.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One sub-cluster. Amounts: (memory_mib, vcores_milli, gpus); demand is what is held and wanted.
+
+    at: when its leader looked, in seconds of the epoch; 0: never.
+    """
+
+    id: int
+    name: str
+    state: str
+    led: bool
+    nodes_up: int
+    capacity: tuple[int, int, int]
+    demand: tuple[int, int, int]
+    at: float
+
+    def candidate(self) -> Candidate:
+        """As routing sees it, with what its leader last said."""
+        accepts = self.state == SubCluster.State.RUNNING
+        return Candidate(
+            self.id, self.name, accepts, self.led, self.nodes_up, self.capacity, list(self.demand), self.at
+        )
+
+
+def homes() -> list[Home]:
+    """Every sub-cluster that has not left, by number."""
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, {"up": int(NodeState.UP), "stale": STALE_S})
+        return [_home(*row) for row in cursor.fetchall()]
+
+
+def _home(
+    number: int, name: str, state: str, led: bool, nodes_up: int,
+    capacity: list[int], free: list[int] | None, pending: list[int] | None, at: float,
+) -> Home:  # fmt: skip
+    wanted = pending or [0] * len(capacity)
+    idle = free or capacity
+    demand = [max(0, c - f) + p for c, f, p in zip(capacity, idle, wanted, strict=True)]
+    return Home(number, name, state, led, nodes_up, tuple(capacity), tuple(demand), at)  # type: ignore[arg-type]

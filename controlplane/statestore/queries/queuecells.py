@@ -1,0 +1,141 @@
+"""Why a queue was given what it was given in a place: which rule binds, in words. Pure: numbers in, a sentence out."""
+
+from dataclasses import dataclass
+
+from controlplane.statestore.capacities import AXES
+
+LITTLE = 1e-3  # of the capacity of a place: what is smaller is rounding
+RULES = ("demand", "idle", "maximum", "guarantee", "capacity", "weight", "size", "none")
+_FACTOR = {
+    "memory_mib": (1024, "GiB of memory", "MiB of memory"),
+    "vcores_milli": (1000, "cores", ""),
+    "gpus": (1, "GPUs", ""),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One resource of a queue's whole subtree in a place, in units; ``all_`` is the sum over the places.
+
+    full: all of the place is given away. limit: the queue at whose maximum it
+    is, itself or one above it; "" without. sized: what it is guaranteed here by the place's size alone.
+    """
+
+    axis: int
+    place: str
+    policy: str
+    assigned: bool
+    used: int
+    demand: int
+    share: int
+    owed: int
+    ceiling: int
+    sized: int
+    capacity: int
+    all_capacity: int
+    all_share: int
+    guaranteed: int
+    weight: float
+    siblings: float
+    full: bool
+    limit: str
+    maximum: int
+
+    @property
+    def wants(self) -> int:
+        return self.used + self.demand
+
+    @property
+    def little(self) -> float:
+        return max(1.0, LITTLE * self.capacity)
+
+
+def rule(c: Cell) -> str:
+    """Which of ``RULES`` binds."""
+    if c.policy in ("static", "uniform") or not c.assigned:
+        return "size" if c.policy in ("static", "uniform") else "none"
+    if c.share >= c.wants - c.little:
+        return "demand" if c.wants else "idle"
+    if c.limit or c.share >= c.ceiling - c.little:
+        return "maximum"
+    if c.full and c.share - c.owed <= c.little:
+        return "guarantee" if c.all_share >= c.guaranteed - c.little else "capacity"
+    return "weight"
+
+
+def why(c: Cell) -> str:
+    """The rule as a sentence with its numbers."""
+    return _WORDS[rule(c)](c)
+
+
+def said(axis: int, amount: int) -> str:
+    """``12 GiB of memory``, ``1.5 cores``, ``2 GPUs``."""
+    factor, large, small = _FACTOR[AXES[axis]]
+    if small and amount < factor:
+        return f"{amount} {small}"
+    number = f"{amount / factor:.3g}" if amount < 100 * factor else f"{amount / factor:,.0f}"
+    return f"{number} {large.removesuffix('s') if number == '1' and large != 'GiB of memory' else large}"
+
+
+def _amounts(c: Cell) -> str:
+    return (
+        f"wants {said(c.axis, c.wants)} in {c.place}: {said(c.axis, c.used)} in use, {said(c.axis, c.demand)} waiting"
+    )
+
+
+def _demand(c: Cell) -> str:
+    more = c.share - c.wants
+    extra = f" and may use {said(c.axis, more)} more of what is idle" if more > c.little else ""
+    return f"It {_amounts(c)}. It gets all of it{extra}."
+
+
+def _idle(c: Cell) -> str:
+    if c.share <= c.little:
+        return f"It wants nothing in {c.place}, and nothing is idle there for it."
+    part = f"{said(c.axis, c.share)} of what is idle there is its part, should work come"
+    return f"It wants nothing in {c.place} now; {part}."
+
+
+def _maximum(c: Cell) -> str:
+    if c.limit:
+        whose = f"The maximum of {c.limit}, {said(c.axis, c.maximum)} in the whole federation, is given out"
+        return f"It {_amounts(c)}. {whose}: {said(c.axis, c.share)} of it here."
+    return f"It {_amounts(c)}. Its part of the maximum that {c.place} may use is {said(c.axis, c.ceiling)}."
+
+
+def _guarantee(c: Cell) -> str:
+    met = f"its guarantee of {said(c.axis, c.guaranteed)} is met in the whole federation"
+    rest = "and nothing is left beyond guarantees"
+    return f"It {_amounts(c)}. {c.place} is full: {met}, {said(c.axis, c.share)} of it here, {rest}."
+
+
+def _capacity(c: Cell) -> str:
+    fits = f"of its guarantee of {said(c.axis, c.guaranteed)} only {said(c.axis, c.share)} fits here"
+    return f"It {_amounts(c)}. {c.place} is full with what queues are guaranteed: {fits}."
+
+
+def _weight(c: Cell) -> str:
+    sure = f"{said(c.axis, c.owed)} is guaranteed" if c.owed else "Nothing here is guaranteed"
+    weight = f"its weight, {c.weight:g} of {c.siblings:g} among its siblings"
+    more = f"{said(c.axis, max(0, c.share - c.owed))} more comes by {weight}"
+    place = f"{c.place} is full" if c.full else "What is left goes by the tree"
+    return f"It {_amounts(c)}. {place}. {sure}; {more}."
+
+
+def _sized(c: Cell) -> str:
+    return f"{said(c.axis, c.sized)} of its guarantee of {said(c.axis, c.guaranteed)}"
+
+
+def _size(c: Cell) -> str:
+    part = 100 * c.capacity / c.all_capacity if c.all_capacity else 0
+    return f"Shares go by size here: {c.place} has {part:.3g} % of all, so {_sized(c)}."
+
+
+def _none(c: Cell) -> str:
+    return f"Nothing was assigned for {c.place} yet; until then its size counts: {_sized(c)}."
+
+
+_WORDS = {
+    "demand": _demand, "idle": _idle, "maximum": _maximum, "guarantee": _guarantee, "capacity": _capacity,
+    "weight": _weight, "size": _size, "none": _none,
+}  # fmt: skip

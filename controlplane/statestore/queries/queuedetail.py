@@ -1,0 +1,202 @@
+"""One queue: its limits, who may use it, whose jobs hold what, and why each sub-cluster has the share it has."""
+
+from typing import Any
+
+import numpy as np
+from django.db.models import Count, F, Q, Sum
+
+from controlplane.accounts.models import QueueAccess, User
+from controlplane.statestore import starving
+from controlplane.statestore.capacities import AXES, DEFAULT
+from controlplane.statestore.models import Queue, QueueGrant, TaskGroup
+from wire.states import JobState
+
+from .ownuse import own_use
+from .queuecells import Cell, rule, said, why
+from .queuelive import lacking
+from .queuematrix import Row, axis_of, cell
+from .queuesight import See, Sight, sight
+from .queuestanding import Part, Standing, standing
+
+Json = dict[str, Any]
+USERS_MAX = 20
+RIGHTS_MAX = 50
+FROM_MAX = 5  # queues named from which something would be taken back
+
+
+def detail(user: User, path: str, partition: str = DEFAULT, resource: str = "") -> Json | None:
+    """The queue as the account sees it; None when it does not exist to it. Bounded lists."""
+    now = standing()
+    if now is None or path not in now.tree.index or partition not in now.parts:
+        return None
+    seen, at = sight(user, now.tree), now.tree.index[path]
+    if seen.see[at] < See.OWN:
+        return None
+    whole, part = seen.see[at] == See.WHOLE, now.parts[partition]
+    axis = axis_of(part, at, resource)
+    return {
+        "path": path,
+        "sees": "whole" if whole else "own",
+        "pointer": pointer(path) if seen.everything else None,
+        "partition": partition,
+        "resource": AXES[axis],
+        **_limits(now.tree.rows[at], part, at),
+        **(_whole(now, part, partition, at, axis, seen) if whole else _own(user, path)),
+        "rights": _rights(now.tree.version, path) if seen.everything else None,
+    }
+
+
+def pointer(path: str) -> str:
+    """Where the queue stands in the policy document, as a JSON pointer; the root is all of its queues."""
+    return "/queues" + "/children".join(f"/{name}" for name in path.split(".")[1:])
+
+
+def _limits(q: Queue, part: Part, at: int) -> Json:
+    maximum = part.maximum[at]
+    return {
+        "leaf": q.leaf,
+        "stopped": q.stopped,
+        "open_to_all": q.open_to_all,
+        "ordering": q.ordering,
+        "preemptable": q.preemptable,
+        "max_running_jobs": q.max_running_jobs,
+        "max_running_jobs_per_user": q.max_running_jobs_per_user,
+        "max_am_share": q.max_am_share,
+        "max_priority": q.max_priority,
+        "default_priority": q.default_priority,
+        "guaranteed": _amounts(part.guaranteed[at]),
+        "maximum": _amounts(maximum),
+        "user_limit": _amounts((maximum * q.user_maximum + 1e-6).astype(np.int64)),
+    }
+
+
+def _whole(now: Standing, part: Part, name: str, at: int, axis: int, seen: Sight) -> Json:
+    about = Row.of(now, part, name, at, axis)
+    cells = [cell(now, part, name, p, about) for p in range(len(now.places))]
+    return {
+        "used": _amounts(part.used[:, at].sum(axis=0)),
+        "demand": _amounts(part.demand[:, at].sum(axis=0)),
+        "live_jobs": int(now.jobs[at, 0]),
+        "running_jobs": int(now.jobs[at, 1]),
+        "weight": about.weight,
+        "siblings_weight": about.siblings if seen.everything else None,
+        "places": [_place(now, part, at, p, c, seen) for p, c in enumerate(cells)],
+        "users": _users(now.tree.rows[at].path),
+        "starving": _starving(now, part, name, at, seen),
+    }
+
+
+def _own(user: User, path: str) -> Json:
+    own = own_use(user.pk)
+    jobs = own.jobs.get(path, (0, 0))
+    used, demand = (sum(by.get(path, {}).values(), np.zeros(len(AXES), np.int64)) for by in (own.used, own.wanted))
+    return {
+        "used": _amounts(used), "demand": _amounts(demand), "live_jobs": jobs[0], "running_jobs": jobs[1],
+        "weight": None, "siblings_weight": None, "places": [], "users": [], "starving": None,
+    }  # fmt: skip
+
+
+def _place(now: Standing, part: Part, at: int, place: int, c: Cell, seen: Sight) -> Json:
+    """One place, with the sentence and with what the other policies of shares would guarantee there."""
+    k, wants = c.axis, part.used[:, at, c.axis].sum() + part.demand[:, at, c.axis].sum()
+    by_demand = c.guaranteed * c.wants // int(wants) if wants else 0
+    return {
+        "sub_cluster": c.place,
+        "counts": now.places[place].counts,
+        "stale": now.stale(now.places[place]),
+        "shares_age_s": _rounded(now.places[place].shares_age_s),
+        "share": _amounts(part.share[place, at]),
+        "guaranteed": _amounts(part.owed[place, at]),
+        "used": _amounts(part.used[place, at]),
+        "demand": _amounts(part.demand[place, at]),
+        "rule": rule(c),
+        "why": why(c) if seen.everything or _harmless(now, seen, c) else _PLAIN[rule(c)],
+        "by_size": c.sized,
+        "by_demand": min(by_demand, int(part.capacity[place, k])),
+    }
+
+
+_TELLS_NO_OTHERS = ("demand", "size", "none", "guarantee", "capacity")
+_PLAIN = {
+    "idle": "It wants nothing here now.",
+    "maximum": "A maximum above it is given out.",
+    "weight": "The place is full; beyond guarantees queues share by weight.",
+}
+
+
+def _harmless(now: Standing, seen: Sight, c: Cell) -> bool:
+    """Whether the sentence speaks of nothing but what a tenant sees whole."""
+    own = bool(c.limit) and seen.see[now.tree.index[c.limit]] == See.WHOLE
+    return own or rule(c) in _TELLS_NO_OTHERS
+
+
+def _users(path: str) -> list[Json]:
+    """Whose jobs hold most here and below, by memory."""
+    inside = Q(job__queue=path) | Q(job__queue__startswith=path + ".")
+    groups = TaskGroup.objects.filter(inside, job__state__lt=JobState.SUCCEEDED)
+    held = {f"held_{axis}": Sum(F("running") * F(axis)) for axis in AXES}
+    rows = groups.values(owner=F("job__owner__username")).annotate(jobs=Count("job_id", distinct=True), **held)
+    return [
+        {"user": r["owner"], "jobs": r["jobs"], "used": {axis: int(r[f"held_{axis}"] or 0) for axis in AXES}}
+        for r in rows.order_by("-held_memory_mib", "owner")[:USERS_MAX]
+    ]
+
+
+def _rights(version: int, path: str) -> list[Json]:
+    """Who may submit or administer here, by grants on it or above it; those of the policy and those given by hand."""
+    above = [path.rsplit(".", up)[0] for up in range(path.count(".") + 1)]
+    named = QueueGrant.objects.filter(version=version, queue__in=above).values_list("principal", "level", "queue")
+    given = QueueAccess.objects.filter(queue__in=above).values_list("user__username", "level", "queue")
+    found = [(*row, "policy") for row in named[:RIGHTS_MAX]] + [(*row, "grant") for row in given[:RIGHTS_MAX]]
+    return [dict(zip(("who", "level", "queue", "source"), row, strict=True)) for row in sorted(found)]
+
+
+def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Json | None:
+    """Since when it is below its guarantee, and where what it lacks would come from."""
+    since, lacks = now.starving.get((at, name)), lacking(now, name)[at]
+    if since is None or now.now - since < starving.AFTER_S or not lacks.any():
+        return None
+    k = int((lacks / np.maximum(part.guaranteed[at], 1)).argmax())
+    taken, free = _reclaimable(now, part, at, k)
+    text = f"Below its guarantee by {said(k, int(lacks[k]))} that it wants."
+    if now.tree.preemption.get("policy") == "off":
+        text += " Nothing is taken back: preemption is off in the policy."
+        taken = []
+    elif taken and seen.everything:
+        parts = ", ".join(f"{said(k, t['amount'])} from {t['queue']} in {t['sub_cluster']}" for t in taken)
+        text += f" Beyond what is free ({said(k, free)}), it may be taken back: {parts}."
+    return {
+        "since": round(since, 1),
+        "lacking": _amounts(lacks),
+        "resource": AXES[k],
+        "reclaim": taken if seen.everything else [],
+        "text": text,
+    }
+
+
+def _reclaimable(now: Standing, part: Part, at: int, k: int) -> tuple[list[Json], int]:
+    """(what leaves hold beyond what they are owed where this queue wants something, most first; what is free)."""
+    tree = now.tree
+    mine = [f == at or q.path.startswith(tree.rows[at].path + ".") for f, q in enumerate(tree.rows)]
+    gives = np.array([q.leaf and q.preemptable for q in tree.rows]) & ~np.array(mine)
+    found, free = [], 0
+    for place, wanted in enumerate(part.demand[:, at, k].tolist()):
+        if not wanted:
+            continue
+        idle = max(0, int(part.capacity[place, k] - part.used[place, 0, k]))
+        free += min(idle, wanted)
+        over = np.where(gives, np.maximum(part.used[place, :, k] - part.owed[place, :, k], 0), 0)
+        for row in np.argsort(-over)[:FROM_MAX].tolist():
+            amount = min(int(over[row]), max(0, wanted - idle))
+            if amount > 0:
+                name = now.places[place].name
+                found.append({"queue": tree.rows[row].path, "sub_cluster": name, "amount": amount})
+    return sorted(found, key=lambda t: -t["amount"])[:FROM_MAX], free
+
+
+def _amounts(values: np.ndarray) -> dict[str, int]:
+    return dict(zip(AXES, values.tolist(), strict=True))
+
+
+def _rounded(age_s: float | None) -> float | None:
+    return None if age_s is None else round(age_s, 1)

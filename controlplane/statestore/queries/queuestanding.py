@@ -1,0 +1,254 @@
+"""What every queue uses, wants and was given in every sub-cluster: load rows and share assignments as arrays.
+
+One read serves all sockets of a process for half a second. Bodies of rows
+that have not changed are not read again, so at rest it costs a few short queries.
+"""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from django.db.models import Count
+
+from controlplane.statestore.capacities import DEFAULT, R, resolve, resolve_part
+from controlplane.statestore.models import Job, Starvation
+from controlplane.statestore.packed import Table, unpack
+from controlplane.statestore.shares import UNLIMITED
+from wire.states import JobState
+
+from .queuetree import Tree, in_force
+
+FRESH_S = 0.5
+PART_OF_TIME = 0.1  # at most this part of a thread's time is spent reading it
+SILENT_S = 15.0  # as of the GPG: a leader whose row is older starts nothing
+SEEN_S = 30.0  # nobody says any more whether a queue starves
+GONE = ("lost", "decommissioned")
+
+_PLACES = """
+SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.holder <> '', false) AS led,
+       extract(epoch FROM clock_timestamp() - l.at)::float8 AS age_s,
+       (extract(epoch FROM l.at) * 1e6)::bigint AS load_at,
+       l.shares_version AS goes_by, a.version, extract(epoch FROM clock_timestamp() - a.at)::float8 AS shares_age_s,
+       a.policy_version AS shares_policy, extract(epoch FROM clock_timestamp())::float8 AS now
+  FROM statestore_subcluster s LEFT JOIN statestore_lease e ON e.sub_cluster_id = s.id
+  LEFT JOIN statestore_load l ON l.sub_cluster_id = s.id
+  LEFT JOIN statestore_shareassignment a ON a.sub_cluster_id = s.id
+ WHERE s.state <> ALL(%s) ORDER BY s.id
+"""
+_LOADS = "SELECT sub_cluster_id, body FROM statestore_load WHERE sub_cluster_id = ANY(%s::smallint[])"
+_SHARES = "SELECT sub_cluster_id, body FROM statestore_shareassignment WHERE sub_cluster_id = ANY(%s::smallint[])"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A sub-cluster. age_s, shares_age_s: of its load and its shares, None without. version: of its shares, 0 without.
+
+    counts: whether what it has is shared out; where nobody leads, only what is used there is.
+    """
+
+    id: int
+    name: str
+    state: str
+    led: bool
+    age_s: float | None
+    version: int
+    shares_age_s: float | None
+    shares_policy: int
+    goes_by: int
+
+    @property
+    def counts(self) -> bool:
+        return self.led and self.age_s is not None and self.age_s <= SILENT_S
+
+
+@dataclass(slots=True)
+class Part:
+    """One partition over s places and q queues, whole subtrees, in units: (s, q, R) int64 unless said otherwise.
+
+    capacity: (s, R). guaranteed, maximum: (q, R), of the whole. share: what
+    the queue was given there, owed: the guaranteed part of it, ceiling: at
+    most, ``UNLIMITED`` without. Zero where nothing was assigned. own_demand:
+    of the queue itself.
+    """
+
+    capacity: np.ndarray
+    used: np.ndarray
+    demand: np.ndarray
+    own_demand: np.ndarray
+    share: np.ndarray
+    owed: np.ndarray
+    ceiling: np.ndarray
+    guaranteed: np.ndarray
+    maximum: np.ndarray
+    _by_size: tuple[np.ndarray, np.ndarray] | None = None
+    _weight: np.ndarray | None = None
+
+    def weight(self, tree: Tree, name: str) -> np.ndarray:
+        """(q,) float64, also where the policy leaves it to the guarantee."""
+        if self._weight is None:
+            self._weight = tree.weights(name, self.guaranteed)
+        return self._weight
+
+    def by_size(self, tree: Tree, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """(guaranteed, maximum) as they are split by the places' sizes."""
+        if self._by_size is None:
+            whole, before = self.capacity.sum(axis=0), np.cumsum(self.capacity, axis=0) - self.capacity
+            found = [
+                resolve_part(tree.shape, tree.limits[name], c, b, whole)
+                for c, b in zip(self.capacity, before, strict=True)
+            ]
+            empty = np.zeros((0, *self.guaranteed.shape), np.int64)
+            self._by_size = (np.array([g for g, _ in found]) if found else empty,
+                             np.array([m for _, m in found]) if found else empty)  # fmt: skip
+        return self._by_size
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All of it at one moment. now: seconds since 1970 on the database's clock.
+
+    jobs: (q, 2) int64, live and running ones of whole subtrees. starving: (position, partition) -> since, as ``now``.
+    """
+
+    tree: Tree
+    now: float
+    places: list[Place]
+    parts: dict[str, Part]
+    jobs: np.ndarray
+    starving: dict[tuple[int, str], float]
+
+    @property
+    def policy(self) -> str:
+        return str(self.tree.shares["policy"])
+
+    def stale(self, place: Place) -> bool:
+        """Whether its shares are too old, or of another policy version, to preempt for."""
+        limit = float(self.tree.shares["parameters"]["stale_s"])
+        old = place.shares_age_s is None or place.shares_age_s > limit
+        return old or place.shares_policy != self.tree.version
+
+    def place(self, name: str) -> int | None:
+        return next((at for at, p in enumerate(self.places) if p.name == name), None)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What this process has read last; bodies by sub-cluster, with the moment or version they are of."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    until: float = -1e9
+    standing: Standing | None = None
+    loads: dict[int, tuple[int, dict[str, Table]]] = field(default_factory=dict)
+    shares: dict[int, tuple[int, dict[str, Table]]] = field(default_factory=dict)
+
+
+_known = _Known()
+
+
+def forget() -> None:
+    """Read everything anew; for tests, whose databases change under the process."""
+    _known.standing = None
+    _known.loads.clear()
+    _known.shares.clear()
+
+
+def standing() -> Standing | None:
+    """How queues stand, at most ``FRESH_S`` old; None without any policy. Four to seven queries."""
+    with _known.lock:
+        tree = in_force()
+        known = _known.standing
+        began = time.monotonic()
+        if tree is None or (known and known.tree is tree and began < _known.until):
+            return known if tree is not None else None
+        _known.standing = _read(tree)
+        done = time.monotonic()
+        _known.until = done + max(FRESH_S, (done - began) / PART_OF_TIME)
+        return _known.standing
+
+
+def _read(tree: Tree) -> Standing:
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, [list(GONE)])
+        names = [column.name for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        _follow(cursor, _known.loads, {r["id"]: r["load_at"] for r in rows if r["load_at"] is not None}, _LOADS)
+        _follow(cursor, _known.shares, {r["id"]: r["version"] for r in rows if r["version"] is not None}, _SHARES)
+    places = [
+        Place(r["id"], r["name"], r["state"], r["led"], r["age_s"], r["version"] or 0, r["shares_age_s"],
+              r["shares_policy"] or 0, r["goes_by"] or 0)
+        for r in rows
+    ]  # fmt: skip
+    parts = {name: _part(tree, places, name) for name in tree.limits}
+    now = rows[0]["now"] if rows else time.time()
+    return Standing(tree, now, places, parts, _jobs(tree), _starving(tree, now))
+
+
+def _jobs(tree: Tree) -> np.ndarray:
+    counts = np.zeros((len(tree.rows), 2), np.int64)
+    live = Job.objects.filter(state__lt=JobState.SUCCEEDED).values_list("queue", "state").annotate(n=Count("id"))
+    for path, state, n in live.order_by():
+        if path in tree.index:
+            counts[tree.index[path]] += (n, n if state == JobState.RUNNING else 0)
+    return tree.shape.summed(counts)
+
+
+def _starving(tree: Tree, now: float) -> dict[tuple[int, str], float]:
+    found = {}
+    for path, partition, since, seen in Starvation.objects.values_list("queue", "partition", "since", "seen_at"):
+        if path in tree.index and now - seen.timestamp() <= SEEN_S:
+            found[tree.index[path], partition] = since.timestamp()
+    return found
+
+
+def _follow(cursor: Any, known: dict[int, tuple[int, dict[str, Table]]], wanted: dict[int, int], sql: str) -> None:
+    """Bring ``known`` up to what is wanted: sub-cluster -> the moment or version of its body."""
+    for gone in known.keys() - wanted.keys():
+        del known[gone]
+    changed = [sub for sub, mark in wanted.items() if sub not in known or known[sub][0] != mark]
+    if changed:
+        cursor.execute(sql, [changed])
+        for sub, body in cursor.fetchall():
+            known[sub] = wanted[sub], unpack(bytes(body))
+
+
+def _part(tree: Tree, places: list[Place], name: str) -> Part:
+    s, q = len(places), len(tree.rows)
+    capacity = np.zeros((s, R), np.int64)
+    used, demand, share, owed = np.zeros((4, s, q, R), np.int64)
+    ceiling = np.full((s, q, R), UNLIMITED)
+    for at, place in enumerate(places):
+        table = _of(_known.loads, place.id, name)
+        if table is not None:
+            paths, rows = table
+            own = tree.all_at(paths[1:])
+            np.add.at(used[at], own, rows[1:, :R])
+            if place.counts:
+                np.add.at(demand[at], own, rows[1:, R:])
+                capacity[at] = rows[0, :R]
+        table = _of(_known.shares, place.id, name)
+        if table is not None:
+            paths, rows = table
+            given = np.array([tree.index.get(path, -1) for path in paths], np.int64)
+            rows, given = rows[given >= 0], given[given >= 0]
+            share[at, given], owed[at, given], ceiling[at, given] = rows[:, :R], rows[:, R : 2 * R], rows[:, 2 * R :]
+    capacity = np.maximum(capacity, used.sum(axis=1))  # nodes may be lent, or overfull
+    guaranteed, maximum = resolve(tree.shape, tree.limits[name], capacity.sum(axis=0))
+    summed = (np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, demand))
+    return Part(capacity, *summed, demand, share, owed, ceiling, guaranteed, maximum)
+
+
+def _of(known: Mapping[int, tuple[int, dict[str, Table]]], sub: int, name: str) -> Table | None:
+    return known[sub][1].get(name) if sub in known else None
+
+
+def total(standing_: Standing, what: str) -> np.ndarray:
+    """Over all partitions: ``capacity`` (s, R), ``guaranteed`` or ``maximum`` (q, R), others (s, q, R)."""
+    found: np.ndarray = sum(getattr(part, what) for part in standing_.parts.values())  # type: ignore[assignment]
+    return found
+
+
+__all__ = ["DEFAULT", "Part", "Place", "Standing", "forget", "standing", "total"]

@@ -1,0 +1,95 @@
+"""The queue tree of the policy in force as arrays; read again when another version is in force."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from controlplane.statestore.capacities import DEFAULT, Limits, Shape, weights
+from controlplane.statestore.models import PolicyVersion, Queue
+from controlplane.statestore.nodesets import Partition, ordered
+
+from .looks import shared
+
+Json = dict[str, Any]
+_SHARES = {"policy": "gif", "parameters": {"interval_s": 2.0, "stale_s": 30.0}}  # of documents older than the component
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """A policy version's q queues, parents known by position; they never change.
+
+    There is one of each version, so it is compared as it is. weight: (q,)
+    float64, nan where the policy gives none. shares, preemption:
+    these components as the document has them.
+    """
+
+    version: int
+    rows: list[Queue]
+    shape: Shape
+    index: dict[str, int]
+    partitions: tuple[Partition, ...]
+    limits: dict[str, Limits]
+    weight: np.ndarray
+    shares: Json = field(default_factory=dict)
+    preemption: Json = field(default_factory=dict)
+
+    def at(self, path: str) -> int:
+        """Position of a path, or of its nearest ancestor when the queue is gone."""
+        while path not in self.index and "." in path:
+            path = path.rpartition(".")[0]
+        return self.index.get(path, 0)
+
+    def all_at(self, paths: Sequence[str]) -> np.ndarray:
+        """(k,) int64: ``at`` of k paths."""
+        found = np.array([self.index.get(path, -1) for path in paths], np.int64)
+        for i in np.flatnonzero(found < 0).tolist():
+            found[i] = self.at(paths[i])
+        return found
+
+    def below(self, at: int) -> list[int]:
+        """Positions of a queue's children."""
+        found: list[int] = np.flatnonzero(self.shape.parent == at).tolist()
+        return found
+
+    def weights(self, partition: str, guaranteed: np.ndarray) -> np.ndarray:
+        """(q,) float64, those the policy gives and those that follow from guarantees (q, R)."""
+        return weights(self.shape, self.limits[partition], self.weight, guaranteed)
+
+
+_known: dict[str, Tree] = {}
+
+
+@shared
+def in_force() -> Tree | None:
+    """The tree of the active version. One query, two when it is another version."""
+    columns = ("pk", "document__partitions", "document__components__shares", "document__components__preemption")
+    active = PolicyVersion.objects.filter(active=True).values_list(*columns).first()
+    if active is None:
+        return None
+    known = _known.get("tree")
+    if known is None or known.version != active[0]:
+        known = _known["tree"] = _read(*active)
+    return known
+
+
+def _read(version: int, partitions: Any, shares: Any, preemption: Any) -> Tree:
+    rows = sorted(Queue.objects.filter(version_id=version), key=lambda q: q.path.split("."))
+    stored = [q.capacities for q in rows]
+    named = ordered(partitions)
+    return Tree(
+        version,
+        rows,
+        Shape.of([q.path for q in rows], [q.parent_path for q in rows]),
+        {q.path: at for at, q in enumerate(rows)},
+        named,
+        {name: Limits.of(stored, name) for name in (*(p.name for p in named), DEFAULT)},
+        np.array([np.nan if q.weight is None else q.weight for q in rows]),
+        {
+            **_SHARES,
+            **(shares or {}),
+            "parameters": {**_SHARES["parameters"], **((shares or {}).get("parameters") or {})},
+        },  # type: ignore[dict-item]
+        preemption or {},
+    )

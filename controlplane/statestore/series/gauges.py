@@ -1,0 +1,146 @@
+"""What stands now: allocated, used, wanted, nodes by state; one sample of each scope that has anything."""
+
+import datetime as dt
+
+import numpy as np
+import psycopg
+from django.db import connection
+
+from controlplane.statestore import bus, loads
+from controlplane.statestore.capacities import R, Shape
+from controlplane.statestore.queries import queues
+from wire.states import NodeState
+
+from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Row, Rows
+
+FRESH_S = 15.0  # an older load says nothing of now
+MILLION = 1_000_000
+_NODES = "SELECT sub_cluster_id, state, count(*) FROM statestore_node WHERE state <> %s GROUP BY 1, 2"
+_STATES = {int(s): f"nodes_{s.name.lower()}" for s in NodeState if s is not NodeState.DECOMMISSIONED}
+
+
+def sample(session: psycopg.Connection, at: dt.datetime, names: dict[int, str]) -> Rows:
+    """Rows of the window that begins ``at``. names: the sub-clusters there are, by number."""
+    fresh = [load for load in loads.read(session) if load.age_s <= FRESH_S and load.sub_cluster in names]
+    rows: Rows = {(CLUSTER, at): Row()}
+    for name in names.values():
+        rows[SUB_CLUSTER + name, at] = Row()
+    _loads(rows, at, fresh, names)
+    _queues(rows, at, fresh)
+    _measured(rows, at, names)
+    _nodes(rows, at, names)
+    return rows
+
+
+def _loads(rows: Rows, at: dt.datetime, fresh: list[loads.Load], names: dict[int, str]) -> None:
+    whole = np.zeros((3, R), np.int64)
+    for load in fresh:
+        parts = load.queues.values()
+        own = np.zeros((3, R), np.int64)
+        own[0] = sum((p.used.sum(axis=0) for p in parts), np.zeros(R, np.int64))
+        own[1] = sum((p.capacity for p in parts), np.zeros(R, np.int64))
+        own[2] = load.pending
+        whole += own
+        _put(rows[SUB_CLUSTER + names[load.sub_cluster], at], own, _share(own[0], own[1]))
+    if fresh:
+        _put(rows[CLUSTER, at], whole, _share(whole[0], whole[1]))
+
+
+def _put(row: Row, amounts: np.ndarray, share_ppm: int) -> None:
+    """amounts: (3, R), in the order of ``LOADED``."""
+    row.numbers.update(zip(LOADED, [*amounts.ravel().tolist(), share_ppm], strict=True))
+    row.numbers["n_load"] = 1
+
+
+def _share(allocated: np.ndarray, capacity: np.ndarray) -> int:
+    """Of the resource of which it is largest, in millionths."""
+    return int((allocated * MILLION // np.maximum(capacity, 1)).max(initial=0))
+
+
+def _queues(rows: Rows, at: dt.datetime, fresh: list[loads.Load]) -> None:
+    """Every queue, leaf or not, that uses or wants something; the largest shares have the lowest ranks."""
+    capacity = {}
+    for load in fresh:
+        for name, p in load.queues.items():
+            capacity[name] = capacity.get(name, np.zeros(R, np.int64)) + p.capacity
+    paths, amounts = tree_sums(fresh)
+    if not paths:
+        return
+    guaranteed = queues.guaranteed(capacity)
+    nothing = np.zeros(R, np.int64)
+    owed = np.stack([guaranteed.get(path, nothing) for path in paths])
+    total = np.maximum(sum(capacity.values()), 1)
+    share = (amounts[:, :R] * MILLION // total).max(axis=1)
+    wanted = (amounts[:, R:] * MILLION // total).max(axis=1)
+    rank = np.empty(len(paths), np.int64)
+    rank[np.lexsort((-wanted, -share))] = np.arange(len(paths))
+    table = np.concatenate((amounts[:, :R], owed, amounts[:, R:], share[:, None]), axis=1).tolist()
+    for path, numbers, place in zip(paths, table, rank.tolist(), strict=True):
+        row = rows[QUEUE + path, at] = Row(dict(zip(LOADED, numbers, strict=True)), rank=place)
+        row.numbers["n_load"] = 1
+    rows[CLUSTER, at].queues = len(paths)
+
+
+def tree_sums(fresh: list[loads.Load]) -> tuple[list[str], np.ndarray]:
+    """Paths of q queues with something in them or below, and (q, 2R) int64: used and wanted there, over all."""
+    named = {path for load in fresh for p in load.queues.values() for path in p.paths}
+    above = {path.rpartition(".")[0] for path in named} - named
+    while above:
+        named |= above
+        above = {path.rpartition(".")[0] for path in above} - named
+    paths = sorted(named - {""}, key=lambda path: (path.count("."), path))
+    place = {path: i for i, path in enumerate(paths)}
+    own = np.zeros((len(paths), 2 * R), np.int64)
+    for load in fresh:
+        for p in load.queues.values():
+            rows = [place[path] for path in p.paths]
+            own[rows] += np.concatenate((p.used, p.demand), axis=1)
+    return paths, Shape.of(paths, [path.rpartition(".")[0] for path in paths]).summed(own)
+
+
+def _measured(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:
+    """What nodes and leaders last said through Redis. Where one is silent, the whole is unknown."""
+    found = bus.summaries(names)
+    waiting: dict[str, int] = {}
+    for sub, summary in found.items():
+        row = rows[SUB_CLUSTER + names[sub], at]
+        used = summary.get("used") or {}
+        memory, cores = queues.whole(used.get("memory_mib")), queues.whole(used.get("cpu_milli"))
+        pending = queues.whole((summary.get("pending") or {}).get("containers"))
+        row.numbers.update(used_memory_mib=memory, used_vcores_milli=cores, pending_containers=pending, n_measured=1)
+        for path, entry in (summary.get("queues") or {}).items():
+            waiting[path] = waiting.get(path, 0) + queues.whole(entry.get("pending"))
+    whole = rows[CLUSTER, at]
+    for row in (rows[SUB_CLUSTER + names[sub], at] for sub in found):
+        for column in ("used_memory_mib", "used_vcores_milli", "pending_containers"):
+            whole.add(column, row.numbers[column])
+    if found:
+        whole.numbers["n_measured"] = 1
+        _waiting(rows, at, waiting)
+
+
+def _waiting(rows: Rows, at: dt.datetime, waiting: dict[str, int]) -> None:
+    """Containers that wait in each queue and below it."""
+    for path, n in waiting.items():
+        name = path
+        while n:
+            row = rows.get((QUEUE + name, at))
+            if row is not None:
+                row.add("pending_containers", n)
+            if "." not in name:
+                break
+            name = name.rpartition(".")[0]
+    for (scope, _), row in rows.items():
+        if scope.startswith(QUEUE):
+            row.numbers["n_measured"] = 1
+
+
+def _nodes(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_NODES, [int(NodeState.DECOMMISSIONED)])
+        for sub, state, n in cursor.fetchall():
+            if sub in names and state in _STATES:
+                rows[SUB_CLUSTER + names[sub], at].add(_STATES[state], n)
+                rows[CLUSTER, at].add(_STATES[state], n)
+    for scope in (CLUSTER, *(SUB_CLUSTER + name for name in names.values())):
+        rows[scope, at].numbers["n_nodes"] = 1

@@ -1,0 +1,77 @@
+"""What a drain changes, as a section of the report's page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from simulator.report import words
+from simulator.report.page import empty, section, table
+from simulator.report.svg import text
+
+Json = dict[str, Any]
+
+
+def section_of(found: Json) -> str:
+    """Sentences, and tables of queues, jobs and groups. found: as ``drained.of`` gives it."""
+    lines = "".join(f"<li>{text(line)}</li>" for line in sentences(found))
+    queues = [(q["queue"], _count(q["jobs"]), _count(q["containers"]), _seconds(q["wait_s"])) for q in found["queues"]]
+    live = [
+        (f"{j['job']} {j['name']}", j["owner"], j["queue"], _count(j["containers"]),
+         _seconds(j["wait_s"]) + (" or more" if j["open"] else ""))
+        for j in found["live"]
+    ]  # fmt: skip
+    never = [
+        (f"{g['job']} {g['name']}", g["group"], g["owner"], g["queue"], _count(g["containers"]), g["why"])
+        for g in found["never"]
+    ]
+    stuck = ("Job", "Group", "Owner", "Queue", "Containers", "Because")
+    parts = (
+        f"<ul>{lines}</ul>",
+        _table("Queues that wait longer", ("Queue", "Jobs", "Containers", "Longer by"), queues),
+        _table("Live jobs that wait longer", ("Job", "Owner", "Queue", "Containers", "Longer by"), live),
+        _table("What could start nowhere else", stuck, never),
+    )
+    return section("The drain", "".join(parts))
+
+
+def sentences(found: Json) -> list[str]:
+    """The answer in words."""
+    name, horizon = found["sub_cluster"], _seconds(found["horizon_s"])
+    new, longer = _counted(found, "containers", "jobs"), _counted(found, "longer_containers", "longer_jobs")
+    empty_s = found["empty_s"]["value"]
+    lines = [
+        f"{new} would wait for more than {found['waits_s']:g} s and would not otherwise.",
+        f"{longer} would wait longer than otherwise.",
+        f"On average all of these would wait {_seconds(found['wait_mean_s']['value'])} longer.",
+        f"{found['running']:,} containers run in {name} now; {found['services']:,} of them are of services and leave.",
+    ]
+    if empty_s is not None:
+        lines.append(f"{name} would be empty after {_seconds(empty_s)}.")
+    else:
+        lines.append(f"{name} would not be empty {horizon} ahead: {_count(found['left'])} containers would be left.")
+    if found["total_never"] or found["never_forecast"]:
+        lines.append(
+            f"{found['total_never']:,} task groups of {found['never_jobs']:,} live jobs could start nowhere else, and "
+            f"neither could {found['never_forecast']:,} of the jobs that are taken to come."
+        )
+    return lines
+
+
+def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
+    if not rows:
+        return empty(f"{caption}: none.")
+    head = "".join(f'<th scope="col">{text(each)}</th>' for each in heads)
+    cells = ("".join(f"<td>{text(words.clean(cell))}</td>" for cell in row) for row in rows)
+    return table(caption, head, (f"<tr>{row}</tr>" for row in cells))
+
+
+def _counted(found: Json, containers: str, jobs: str) -> str:
+    return f"{_count(found[containers]['value'])} containers of {_count(found[jobs]['value'])} jobs"
+
+
+def _count(amount: float) -> str:
+    """Means over seeds have a digit more."""
+    return f"{amount:,.0f}" if abs(amount - round(amount)) < 0.05 else f"{amount:,.1f}"
+
+
+def _seconds(amount: float | None) -> str:
+    return "-" if amount is None else f"{amount:,.1f} s" if amount < 120 else f"{amount / 60:,.0f} min"

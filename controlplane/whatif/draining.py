@@ -1,0 +1,185 @@
+"""From a question about a drain to what the simulator needs: what is live now, what is to come, and who is stuck."""
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection, transaction
+
+from controlplane.policy import versions
+from controlplane.policy.federation import reaches
+from controlplane.statestore.capacities import DEFAULT
+from controlplane.statestore.models import Node, Queue, Simulation, SubCluster
+from controlplane.statestore.queries import rooms
+from controlplane.whatif import fleet, history, pace, snapshot
+from controlplane.whatif.asked import Case, Unanswerable, kept
+from controlplane.whatif.drained import Drain, Stuck
+from controlplane.whatif.fleet import Fleet
+from controlplane.whatif.history import Recorded
+from controlplane.whatif.snapshot import LiveReader, Snapshot
+from simulator.workload import Group, Standing, Submission
+
+ARRIVALS = dt.timedelta(hours=1)  # so much of the past is taken to repeat
+Json = dict[str, Any]
+State = SubCluster.State
+_AXES = rooms.AXES
+
+
+@dataclass(slots=True)
+class _Now:
+    """What was read of one moment."""
+
+    at: dt.datetime
+    machines: Fleet
+    live: Snapshot
+    come: Recorded | None
+    sample: float
+    notes: list[str]
+
+
+def of(row: Simulation) -> Case:
+    """Read all of it, of one moment. ``Unanswerable``, or ``Invalid`` where the policy is not valid any more."""
+    horizon_s = (row.ends_at - row.begins_at).total_seconds()
+    now = _read(row, horizon_s)
+    name = row.sub_cluster.name if row.sub_cluster else ""
+    emptied = [sub.name for sub in now.machines.known.values() if sub.state == State.DRAINING]
+    document = versions.readable(row.document)
+    policies = {"as it is": document, f"{name} drained": document}
+    coming = list(repeated(now.come.jobs, horizon_s)) if now.come else []
+    every = [*(each.job for each in now.live.standing), *now.live.waiting, *coming]
+    found, left_out = kept(every, [document], list(now.machines.sub_clusters))
+    queues = {job.queue for job in found}
+    standing = [each for each in now.live.standing if each.job.queue in queues]
+    waiting, coming = ([job for job in jobs if job.queue in queues] for jobs in (now.live.waiting, coming))
+    if not (standing or waiting or coming):
+        raise Unanswerable("nothing is live and nothing came in the last hour, so nothing would wait")
+    workload = f"from {now.at:%Y-%m-%d %H:%M:%S} UTC on, {horizon_s:,.0f} s ahead"
+    case = Case(workload, [*waiting, *coming], now.machines.sub_clusters, policies, horizon_s, now.sample)
+    case.standing = standing
+    case.drained = {"as it is": emptied, f"{name} drained": [*emptied, name]}
+    ties = _Ties(now.machines, name, document)
+    case.drain = Drain(
+        name, now.at, len(standing) + len(waiting), ties.live(standing, waiting), sum(map(ties.tied, coming))
+    )
+    case.notes = [*now.notes, *left_out, *pace.note(case.pace)]
+    return case
+
+
+def repeated(jobs: Sequence[Submission], horizon_s: float) -> Iterator[Submission]:
+    """The same jobs in every hour of what is looked ahead, at their distances."""
+    hour_s = ARRIVALS.total_seconds()
+    begin_s = 0.0
+    while begin_s < horizon_s:
+        for job in jobs:
+            if begin_s + job.at_s < horizon_s:
+                yield replace(job, at_s=begin_s + job.at_s)
+        begin_s += hour_s
+
+
+def _read(row: Simulation, horizon_s: float) -> _Now:
+    """Of one moment: some two dozen queries, whose work is bounded by what is live and by what an hour brought."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        cursor.execute("SELECT now()")
+        at: dt.datetime = cursor.fetchone()[0]
+        since = at - ARRIVALS
+        size = history.table(history.LIVE, at, at)
+        if row.forecast:
+            times = -(-horizon_s // ARRIVALS.total_seconds())
+            size = tuple(int(a + times * b) for a, b in zip(size, history.table(history.CAME, since, at), strict=True))
+        sample = history.sample_of(*size, history.CONTAINERS_MOST)
+        machines = fleet.read(sample, closed_too=True)
+        _checked(machines, row)
+        history.table(history.LIVE, at, at, sample)
+        reader = LiveReader(at, since)
+        live = snapshot.seated(reader, machines, sample)
+        come = history.read_arrivals(since, at, sample) if row.forecast else None
+    for name in ("before", "application"):
+        del reader.counted[name]
+    if come:
+        reader.counted.update(come.counted)
+    notes = [*history.sample_note(sample), *history.said(reader.counted), _forecast(come), *machines.notes]
+    return _Now(at, machines, live, come, sample, notes)
+
+
+def _forecast(come: Recorded | None) -> str:
+    if come is None:
+        return "No further job is taken to come."
+    return f"The {len(come.jobs):,} jobs of the last hour are taken to come again in every hour, as they came."
+
+
+def _checked(machines: Fleet, row: Simulation) -> None:
+    """That the drain makes sense still. What has no leader yet takes no work."""
+    own = machines.known.get(row.sub_cluster_id or 0)
+    if own is None or own.state != State.RUNNING:
+        raise Unanswerable(
+            f"the sub-cluster is {own.state if own else 'lost or gone'} by now; resume it, then ask again"
+        )
+    for sub in machines.known.values():
+        if sub.state == State.JOINING:
+            machines.sub_clusters[sub.name] = []
+            machines.nodes[sub.name] = []
+    takes = [sub.name for sub in machines.known.values() if sub.state == State.RUNNING and sub.pk != own.pk]
+    if not any(m.duty == Node.Duty.IN_SERVICE for name in takes for m in machines.sub_clusters[name]):
+        raise Unanswerable(
+            "no other sub-cluster that takes work has an open node: all that waits or comes would wait until "
+            f"{own.name} is resumed"
+        )
+
+
+class _Ties:
+    """Which groups only the drained sub-cluster has a node for, however empty the others are. Two queries."""
+
+    def __init__(self, machines: Fleet, name: str, document: Json) -> None:
+        self._numbers = {sub.name: number for number, sub in machines.known.items()}
+        self._own = self._numbers[name]
+        self._reach = reaches(document, self._numbers)
+        self._partitions = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
+        every = [
+            {"id": 0, "name": m.name, "rack": m.rack, "labels": m.labels, "sub": number}
+            | {axis: getattr(m, axis) for axis in _AXES}
+            for number, sub in machines.known.items()
+            for m in machines.sub_clusters[sub.name]
+            if sub.state == State.RUNNING and m.duty == Node.Duty.IN_SERVICE
+        ]
+        self._rooms: dict[int, list[rooms.Room]] = {}
+        for node, room in zip(every, rooms.of(every, {}), strict=True):
+            self._rooms.setdefault(node["sub"], []).append(room)
+        self._elsewhere = {number: found for number, found in self._rooms.items() if number != self._own}
+        self._known: dict[str, str] = {}
+
+    def live(self, standing: Sequence[Standing], waiting: Sequence[Submission]) -> list[Stuck]:
+        """Groups of live jobs that have something to start, or that leave."""
+        own = next(sub for sub, number in self._numbers.items() if number == self._own)
+        found = []
+        for each in [*standing, *(Standing(job, ()) for job in waiting)]:
+            for no, group in enumerate(each.job.groups):
+                mine = [part for part in each.running if part.group == no]
+                stays = sum(len(part.task) for part in mine if part.sub != own or not each.job.service)
+                if group.count > stays and (why := self.why(each.job, group)):
+                    found.append(Stuck(each.job.number, each.job.queue, group.name, group.count - stays, why))
+        return found
+
+    def tied(self, job: Submission) -> bool:
+        """Whether some of it could start nowhere else."""
+        return any(self.why(job, group) for group in job.groups)
+
+    def why(self, job: Submission, group: Group) -> str:
+        """Empty when it could start elsewhere too, or not even there."""
+        shape = [getattr(group, axis) for axis in _AXES]
+        spec = {"node_labels": group.node_labels,
+                "locality": {"nodes": group.nodes, "racks": group.racks, "relax": not group.strict}}  # fmt: skip
+        partition = group.partition or self._partitions.get(job.queue, DEFAULT)
+        wish = repr((job.queue, job.home, partition, spec, shape))
+        if wish not in self._known:
+            here = {self._own: self._rooms.get(self._own, [])}
+            never = bool(rooms.nowhere(spec, shape, partition, here, {self._own}))
+            may = self._may(job)
+            self._known[wish] = "" if never else rooms.nowhere(spec, shape, partition, self._elsewhere, may)
+        return self._known[wish]
+
+    def _may(self, job: Submission) -> set[int]:
+        """Where its tasks may go from its home; of one that comes, from any that it may have."""
+        homes = [self._numbers[job.home]] if job.home else list(self._elsewhere)
+        return {sub for home in homes for sub in (home, *self._reach(job.queue, [home, *self._elsewhere]))}

@@ -1,0 +1,53 @@
+"""The machines of a simulation: every sub-cluster's nodes as they are now."""
+
+from dataclasses import dataclass, field
+
+from controlplane.statestore.models import Node, SubCluster
+from controlplane.whatif.history import rank
+from simulator.workload import Machine
+from wire.states import NodeState
+
+_OUT = (NodeState.LOST, NodeState.DECOMMISSIONED)
+
+
+@dataclass(slots=True)
+class Fleet:
+    """sub_clusters: machines by name. nodes: the numbers of theirs. known: sub-clusters as they are, by number."""
+
+    sub_clusters: dict[str, list[Machine]]
+    nodes: dict[str, list[int]]
+    known: dict[int, SubCluster]
+    notes: list[str] = field(default_factory=list)
+
+
+def read(sample: float = 1.0, closed_too: bool = False) -> Fleet:
+    """Nodes that may take containers; of each sub-cluster the part ``sample``, one at least. Two queries.
+
+    closed_too: those also that take none now, as operators wish; they keep what runs there.
+    """
+    gone = (SubCluster.State.DECOMMISSIONED, SubCluster.State.LOST)
+    subs = list(SubCluster.objects.exclude(state__in=gone).order_by("id"))
+    names = {sub.pk: sub.name for sub in subs}
+    found: dict[str, list[tuple[int, Machine]]] = {name: [] for name in names.values()}
+    closed = 0
+    rows = Node.objects.filter(sub_cluster__in=names).exclude(state__in=_OUT).order_by("id")
+    columns = ("id", "sub_cluster_id", "duty", "name", "memory_mib", "vcores_milli", "gpus", "rack", "labels")
+    for number, sub, duty, name, memory, vcores, gpus, rack, labels in rows.values_list(*columns):
+        if duty != Node.Duty.IN_SERVICE and not closed_too:
+            closed += 1
+            continue
+        found[names[sub]].append((number, Machine(name, memory, vcores, gpus, rack, labels, duty)))
+    notes = [f"{closed:,} nodes take no containers now, as operators wish; they are left out."] if closed else []
+    part = {name: _sampled(machines, sample) for name, machines in found.items()}
+    return Fleet(
+        {name: [machine for _, machine in kept] for name, kept in part.items()},
+        {name: [number for number, _ in kept] for name, kept in part.items()},
+        {sub.pk: sub for sub in subs},
+        notes,
+    )
+
+
+def _sampled(machines: list[tuple[int, Machine]], sample: float) -> list[tuple[int, Machine]]:
+    count = min(len(machines), max(1, round(len(machines) * sample)))
+    kept = {number for number, _ in sorted(machines, key=lambda m: rank(m[0]))[:count]}
+    return [(number, machine) for number, machine in machines if number in kept]

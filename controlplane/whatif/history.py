@@ -1,0 +1,255 @@
+"""The recorded history as a workload: jobs that were submitted in a window, and what was left of those live before.
+
+Run times are those of the attempts that succeeded. What cannot be known is
+assumed, and ``Recorded.notes`` says what and how often.
+"""
+
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from django.db import connection, transaction
+
+from controlplane.whatif.recorded import Tasks, read_tasks
+from simulator.workload import Group, Submission
+from wire.states import JobState
+
+CONTAINERS_MOST, JOBS_MOST = 1_000_000, 200_000  # more are sampled
+ASSUMED_S = 60.0  # a task of which nothing is known at all
+LEAST_S = 0.001
+_CHUNK = 2000
+_HASH = "((({0} %% 2147483647) * 2654435761) & 4294967295)"  # the same bits of each number, wherever it is asked
+CAME = "SELECT id FROM statestore_job WHERE submitted_at >= %(begin)s AND submitted_at < %(end)s"
+LIVE = f"SELECT id FROM statestore_job WHERE state < {int(JobState.KILLING)}"
+# Whoever was live when the window began, and whoever came in it.
+_ALL = f"""{CAME}
+    UNION SELECT id FROM statestore_job WHERE submitted_at < %(begin)s AND finished_at > %(begin)s
+    UNION SELECT id FROM statestore_job WHERE submitted_at < %(begin)s AND state < {int(JobState.SUCCEEDED)}
+"""
+_CHOSEN = f"""
+CREATE TEMPORARY TABLE whatif_job ON COMMIT DROP AS
+SELECT id FROM ({{jobs}}) found WHERE {_HASH.format("id")} < %(below)s
+"""
+_SIZE = """
+SELECT count(DISTINCT w.id), COALESCE(sum(g.count), 0)
+  FROM whatif_job w JOIN statestore_taskgroup g ON g.job_id = w.id
+"""
+_DROPPED = "command,env,files,inputs,outputs,ports,health_check"
+_JOBS = f"""
+SELECT j.id, j.queue, j.owner_id, j.priority, j.kind, j.state, s.name, j.submitted_at,
+       (SELECT jsonb_agg(jsonb_build_object('no', g.no, 'name', g.name, 'count', g.count, 'memory_mib', g.memory_mib,
+                         'vcores_milli', g.vcores_milli, 'gpus', g.gpus,
+                         'spec', COALESCE((j.spec -> 'groups' -> g.no::integer) - '{{{_DROPPED}}}'::text[], '{{}}'))
+                         ORDER BY g.no)
+          FROM statestore_taskgroup g WHERE g.job_id = j.id)::text
+  FROM whatif_job w JOIN statestore_job j ON j.id = w.id JOIN statestore_subcluster s ON s.id = j.home_id
+ ORDER BY j.submitted_at, j.id
+"""
+# Tasks that were over before the window began, by job and group.
+_OVER = """
+SELECT t.job_id, t.group_no, count(*)
+  FROM whatif_job w JOIN statestore_job j ON j.id = w.id
+  JOIN statestore_task t ON t.job_id = j.id AND t.submitted_on = (j.submitted_at AT TIME ZONE 'UTC')::date
+ WHERE j.submitted_at < %s AND t.state >= 10 AND t.finished_at <= %s GROUP BY 1, 2
+"""
+_TIMES = {"assumed": "tasks that have not run yet run for as long as others of their group did, else as their "
+          "submitter estimated, else for a minute",
+          "live": "tasks are still running; they run for as long as they have so far",
+          "foreseen": "tasks that run now go on for as long as their submitter estimated, else as others of their "
+          "group did, else for as long again as so far, a minute at least",
+          "elsewhere": "containers run on nodes that are not simulated; they begin anew",
+          "before": "jobs were live when the window began: they come at its beginning with what was left of them",
+          "unrun": "jobs ended without anything having run; they are left out",
+          "application": "applications ask for all their containers at once, when they come",
+          "partition": "task groups name a partition; they go to their queue's own here"}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Recorded:
+    """jobs: in order of submission. sample: the part of all that they are. counted: what had to be assumed."""
+
+    jobs: list[Submission]
+    window_s: float
+    sample: float = 1.0
+    counted: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def containers(self) -> int:
+        return sum(group.count for job in self.jobs for group in job.groups)
+
+    @property
+    def notes(self) -> list[str]:
+        return sample_note(self.sample) + said(self.counted)
+
+
+def sample_note(sample: float) -> list[str]:
+    """What a reader has to know of a sample."""
+    part = f"{100 * sample:.2g} %"
+    text = (
+        f"A sample: {part} of the jobs on {part} of the nodes of each sub-cluster. Limits that a policy names in units "
+        "of resources are not made smaller."
+    )
+    return [text] if sample < 1 else []
+
+
+def said(counted: Counter[str]) -> list[str]:
+    """What was assumed, and how often."""
+    return [f"{counted[name]:,} {text}." for name, text in _TIMES.items() if counted[name]]
+
+
+def read(begin: dt.datetime, end: dt.datetime, most: int = CONTAINERS_MOST) -> Recorded:
+    """Five queries, one of them over the attempts. most: containers; of more, jobs are sampled."""
+    with transaction.atomic():
+        sample = choose(_ALL, begin, end, most)
+        reader = Reader(begin, end, read_tasks(begin), over(begin))
+        return Recorded(reader.in_order(), reader.window_s, sample, reader.counted)
+
+
+def read_arrivals(begin: dt.datetime, end: dt.datetime, sample: float) -> Recorded:
+    """Only what was submitted, as a forecast: what still runs is taken to go on, under the same policy.
+
+    Within a transaction of the caller's.
+    """
+    table(CAME, begin, end, sample)
+    reader = Reader(begin, end, read_tasks(begin), {}, foreseen=True)
+    return Recorded(reader.in_order(), reader.window_s, sample, reader.counted)
+
+
+def over(at: dt.datetime) -> dict[tuple[int, int], int]:
+    """Of chosen jobs, by job and group: tasks that were over then."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OVER, [at, at])
+        return {(job, group): count for job, group, count in cursor.fetchall()}
+
+
+def lasting(ran_s: np.ndarray, estimate_s: float, known_s: float) -> np.ndarray:
+    """How long what still runs will have run: as its submitter estimated, else as others of its group did, else as
+    long again as it has so far, a minute at least. (k,) each."""
+    usual = np.where(known_s > ran_s, known_s, np.maximum(2 * ran_s, ASSUMED_S))
+    found: np.ndarray = np.where(estimate_s > ran_s, estimate_s, usual)
+    return found
+
+
+def rank(number: int) -> int:
+    """Evenly spread over 32 bits, and always the same."""
+    return (number % 2147483647) * 2654435761 & 0xFFFFFFFF
+
+
+def choose(wanted: str, begin: dt.datetime, end: dt.datetime, most: int) -> float:
+    """Make the table of the jobs that are taken; the part of all that they are. wanted: a query of ours for numbers."""
+    sample = sample_of(*table(wanted, begin, end), most)
+    if sample < 1:
+        table(wanted, begin, end, sample)
+    return sample
+
+
+def sample_of(jobs: int, containers: int, most: int) -> float:
+    """The part of so much that is not too much."""
+    return min(1.0, most / max(1, containers), JOBS_MOST / max(1, jobs))
+
+
+def table(wanted: str, begin: dt.datetime, end: dt.datetime, sample: float = 1.0) -> tuple[int, int]:
+    """Make it with this part of them, in place of one that was there: how many jobs and containers these are."""
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS whatif_job")
+        cursor.execute(_CHOSEN.format(jobs=wanted), {"begin": begin, "end": end, "below": int(sample * 2**32)})
+        cursor.execute("ANALYZE whatif_job")
+        cursor.execute(_SIZE)
+        jobs, containers = cursor.fetchone()
+    return jobs, int(containers)
+
+
+class Reader:
+    """Makes submissions of the rows of chosen jobs. foreseen: they go on after the window, under the same policy."""
+
+    def __init__(
+        self, begin: dt.datetime, end: dt.datetime, tasks: Tasks, over: dict[tuple[int, int], int],
+        foreseen: bool = False,
+    ) -> None:  # fmt: skip
+        self.begin, self.tasks, self.over, self.foreseen = begin, tasks, over, foreseen
+        self.window_s = (end - begin).total_seconds()
+        self.counted: Counter[str] = Counter()
+
+    def in_order(self) -> list[Submission]:
+        """Stable: in order of submission where they come together."""
+        return sorted(self.jobs(), key=lambda job: job.at_s)
+
+    def jobs(self) -> Iterator[Submission]:
+        with connection.cursor() as cursor:
+            cursor.execute(_JOBS)
+            while rows := cursor.fetchmany(_CHUNK):
+                for row in rows:
+                    job = self._job(*row)
+                    if job is not None:
+                        yield job
+
+    def _job(
+        self, number: int, queue: str, owner: int, priority: int, kind: str, state: int, home: str,
+        at: dt.datetime, groups: str,
+    ) -> Submission | None:  # fmt: skip
+        before = at < self.begin
+        found = [
+            each for row in json.loads(groups or "[]") if (each := self.group(number, row, kind, state)) is not None
+        ]
+        if not found:
+            self.counted["unrun"] += not before
+            return None
+        names = {group.name for group in found}
+        found = [_after(group, names) for group in found]
+        self.counted["before"] += before
+        self.counted["application"] += kind == "application"
+        at_s = max(0.0, (at - self.begin).total_seconds())
+        stays = self.foreseen and kind == "service" and state < JobState.SUCCEEDED
+        return Submission(at_s, queue, f"u{owner}", tuple(found), number, priority, home if before else "", stays)
+
+    def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> Group | None:
+        """What there is to run of a group; None: nothing."""
+        t, where = self.tasks, self.tasks.of(job)
+        mine = where.start + np.flatnonzero(t.group[where] == row["no"])
+        run_s, live = t.run_s[mine], t.live[mine]
+        missing = row["count"] - len(mine) - self.over.get((job, row["no"]), 0)
+        if kind == "application" or state in (JobState.FAILED, JobState.KILLED):
+            missing = 0  # what nobody ever granted, or what was given up
+        spec = row["spec"]
+        if kind == "service":
+            run_s = np.where(live, max(self.window_s * 2, 1.0), run_s)
+        elif self.foreseen:
+            known = float(run_s[~live].mean()) if not live.all() else 0.0
+            run_s = np.where(live, lasting(run_s, float(spec.get("estimated_duration_s") or 0.0), known), run_s)
+        self.counted["foreseen" if self.foreseen else "live"] += int(live.sum()) if kind != "service" else 0
+        if missing > 0:
+            known = float(run_s.mean()) if len(run_s) else float(spec.get("estimated_duration_s") or ASSUMED_S)
+            run_s = np.append(run_s, np.full(missing, self.window_s * 2 if kind == "service" else known))
+            self.counted["assumed"] += missing if kind != "service" else 0
+        if not len(run_s):
+            return None
+        self.counted["partition"] += spec.get("partition") is not None and not self.foreseen
+        # What fails of an application is its master's affair.
+        fails = () if kind == "application" else tuple(np.flatnonzero(t.fails[mine]).tolist())
+        partition = spec.get("partition") if self.foreseen else None
+        return made(row, spec, np.maximum(run_s, LEAST_S), fails, partition)
+
+
+def made(
+    row: dict[str, Any], spec: dict[str, Any], run_s: np.ndarray, fails: tuple[int, ...], partition: str | None
+) -> Group:
+    """A group as its row and its specification say."""
+    places = spec.get("locality") or {}
+    return Group(
+        count=len(run_s), memory_mib=row["memory_mib"], vcores_milli=row["vcores_milli"], run_s=run_s,
+        name=row["name"], gpus=row["gpus"], estimate_s=float(spec.get("estimated_duration_s") or 0.0),
+        gang=bool(spec.get("gang")), node_labels=spec.get("node_labels") or "",
+        nodes=tuple(places.get("nodes", ())), racks=tuple(places.get("racks", ())),
+        strict=not places.get("relax", True), after=tuple(spec.get("after") or ()),
+        retries=int(spec.get("retries") or 0), fails=fails, partition=partition,
+    )  # fmt: skip
+
+
+def _after(group: Group, names: set[str]) -> Group:
+    """Without what is over already."""
+    kept = tuple(name for name in group.after if name in names)
+    return group if kept == group.after else replace(group, after=kept)

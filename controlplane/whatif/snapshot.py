@@ -1,0 +1,184 @@
+"""What is live at one moment: what runs, on which nodes and for how long yet, and what waits.
+
+What cannot be known is assumed as for a recorded history, and counted.
+"""
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from django.db import connection
+
+from controlplane.rm.nodes import lowest
+from controlplane.whatif.fleet import Fleet
+from controlplane.whatif.history import ASSUMED_S, LEAST_S, Reader, lasting, made, over
+from controlplane.whatif.recorded import Columns, Tasks, copied, unix_us
+from simulator.workload import Group, Machine, Running, Standing, Submission
+
+_COLUMNS: Columns = (("job", 8), ("group", 2), ("index", 4), ("sub", 2), ("node", 8), ("gpus", 8), ("began_us", 8))
+_LIVE = """
+COPY (
+    SELECT c.job_id, c.group_no, c.task_index, c.sub_cluster_id, c.node_id, c.gpus,
+           COALESCE(c.started_at, c.allocated_at)
+      FROM statestore_container c JOIN whatif_job j ON j.id = c.job_id
+) TO STDOUT (FORMAT BINARY)
+"""
+# How long tasks of chosen jobs have run that succeeded since then, on average by group.
+_LASTED = """
+SELECT c.job_id, c.group_no, avg(extract(epoch FROM c.finished_at - c.started_at))::float8
+  FROM statestore_container_history c JOIN whatif_job j ON j.id = c.job_id
+ WHERE c.finished_at > %s AND c.state = 10 AND c.started_at IS NOT NULL GROUP BY 1, 2
+"""
+_NO_TASKS = Tasks(*(np.zeros(0, kind) for kind in (np.int64, np.int64, np.float64, np.bool_, np.bool_)))
+_FOREVER_S = 1e8  # of a service, s
+Seat = tuple[str, int, int]  # sub-cluster, position of the machine, devices
+
+
+@dataclass(slots=True)
+class Live:
+    """One group's containers: (k,) each. node, sub: numbers."""
+
+    sub: np.ndarray
+    node: np.ndarray
+    gpus: np.ndarray
+    ran_s: np.ndarray
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """standing: jobs of which something runs. waiting: the others. Both in order of submission."""
+
+    standing: list[Standing] = field(default_factory=list)
+    waiting: list[Submission] = field(default_factory=list)
+
+
+class LiveReader(Reader):
+    """Makes of the rows of live jobs what is left of them. Of each group, what runs comes first."""
+
+    def __init__(self, at: dt.datetime, since: dt.datetime) -> None:
+        """Three queries, for chosen jobs. since: so far back is looked for how long tasks have run."""
+        super().__init__(at, at, _NO_TASKS, over(at), foreseen=True)
+        rows = copied(_LIVE, _COLUMNS)
+        order = np.lexsort((rows["index"], rows["group"], rows["job"]))
+        self._rows = {name: rows[name][order].astype(np.int64) for name, _ in _COLUMNS}
+        self._ran_s = np.maximum(at.timestamp() - unix_us(self._rows["began_us"]) / 1e6, 0.0)
+        with connection.cursor() as cursor:
+            cursor.execute(_LASTED, [since])
+            self._lasted = {(job, group): mean_s for job, group, mean_s in cursor.fetchall()}
+        self.live: dict[tuple[int, str], Live] = {}  # by job and the group's name
+
+    def _of(self, job: int, group: int) -> Live:
+        begin, end = np.searchsorted(self._rows["job"], (job, job + 1)).tolist()
+        rows = begin + np.flatnonzero(self._rows["group"][begin:end] == group)
+        return Live(*(self._rows[name][rows] for name in ("sub", "node", "gpus")), self._ran_s[rows])
+
+    def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> Group | None:
+        """What runs, and what waits yet; but what an application's master was not granted is not known."""
+        spec, live = row["spec"], self._of(job, row["no"])
+        k = len(live.ran_s)
+        waiting = 0 if kind == "application" else row["count"] - k - self.over.get((job, row["no"]), 0)
+        if k + max(0, waiting) == 0:
+            return None
+        estimate_s, known_s = float(spec.get("estimated_duration_s") or 0.0), self._lasted.get((job, row["no"]), 0.0)
+        run_s = lasting(live.ran_s, estimate_s, known_s)
+        usual_s = known_s or estimate_s or (float(run_s.mean()) if k else ASSUMED_S)
+        if kind == "service":
+            run_s, usual_s = np.full(k, _FOREVER_S), _FOREVER_S
+        else:
+            self.counted["foreseen"] += k
+            self.counted["assumed"] += max(0, waiting)
+        self.live[job, row["name"]] = live
+        run_s = np.maximum(np.append(run_s, np.full(max(0, waiting), usual_s)), LEAST_S)
+        return made(row, spec, run_s, (), spec.get("partition"))
+
+
+class Seats:
+    """Gives containers their machines: their own, or another one with room."""
+
+    def __init__(self, machines: Fleet) -> None:
+        self.names = {number: sub.name for number, sub in machines.known.items()}
+        self._own = {node: at for name in machines.nodes for at, node in enumerate(machines.nodes[name])}
+        self._machines = machines.sub_clusters
+        self._free = {name: [_room(m) for m in every] for name, every in machines.sub_clusters.items()}
+        self._next = dict.fromkeys(machines.sub_clusters, 0)
+        self._full: set[tuple[str, int, int, int]] = set()  # what finds nothing any more
+
+    def reserve(self, sub: int, node: int, gpus: int, group: Group) -> Seat | None:
+        """Its own machine."""
+        name, at = self.names.get(sub, ""), self._own.get(node)
+        if name not in self._free or at is None:
+            return None
+        self._take(name, at, gpus, group)
+        return name, at, gpus
+
+    def find(self, sub: int, group: Group) -> Seat | None:
+        """Any machine of the sub-cluster, looking on from where the last one was found."""
+        name = self.names.get(sub, "")
+        free = self._free.get(name, [])
+        wanted = (name, group.memory_mib, group.vcores_milli, group.gpus)
+        if wanted in self._full:
+            return None
+        for step in range(len(free)):
+            at = (self._next[name] + step) % len(free)
+            memory, vcores, devices = free[at]
+            fits = memory >= group.memory_mib and vcores >= group.vcores_milli and devices.bit_count() >= group.gpus
+            if fits and self._machines[name][at].duty == "in_service":
+                self._next[name] = at
+                gpus = lowest(devices, group.gpus)
+                self._take(name, at, gpus, group)
+                return name, at, gpus
+        self._full.add(wanted)
+        return None
+
+    def _take(self, name: str, at: int, gpus: int, group: Group) -> None:
+        memory, vcores, devices = self._free[name][at]
+        self._free[name][at] = memory - group.memory_mib, vcores - group.vcores_milli, devices & ~gpus
+
+
+def _room(m: Machine) -> tuple[int, int, int]:
+    return m.memory_mib, m.vcores_milli, (1 << m.gpus) - 1
+
+
+def seated(reader: LiveReader, machines: Fleet, sample: float) -> Snapshot:
+    """Every live job, with what runs on its machines. What finds none begins anew, and is counted.
+
+    In a sample most machines are not there, and others of the sub-cluster stand for them.
+    """
+    jobs, seats, found = reader.in_order(), Seats(machines), Snapshot()
+    parts = [(job, no, live) for job in jobs for no, live in _live(reader, job)]
+    given: dict[tuple[int, int], list[Seat | None]] = {}
+    for job, no, live in parts:  # everybody's own first
+        columns = zip(live.sub.tolist(), live.node.tolist(), live.gpus.tolist(), strict=True)
+        given[job.number, no] = [seats.reserve(*row, job.groups[no]) for row in columns]
+    running: dict[int, list[Running]] = {}
+    for job, no, live in parts:
+        own = zip(given[job.number, no], live.sub.tolist(), strict=True)
+        taken = [seat or (seats.find(sub, job.groups[no]) if sample < 1 else None) for seat, sub in own]
+        reader.counted["elsewhere"] += taken.count(None)
+        running.setdefault(job.number, []).extend(_running(no, taken, live.ran_s))
+    for job in jobs:
+        mine = running.get(job.number)
+        home = job.home if job.home in machines.sub_clusters else ""
+        if mine:
+            found.standing.append(Standing(replace(job, home=home or mine[0].sub), tuple(mine)))
+        else:
+            found.waiting.append(replace(job, home=home))
+    return found
+
+
+def _live(reader: LiveReader, job: Submission) -> Iterator[tuple[int, Live]]:
+    for no, group in enumerate(job.groups):
+        live = reader.live[job.number, group.name]
+        if len(live.ran_s):
+            yield no, live
+
+
+def _running(no: int, seats: list[Seat | None], ran_s: np.ndarray) -> Iterator[Running]:
+    """By sub-cluster. Tasks are those at the group's beginning, in this order."""
+    for name in sorted({seat[0] for seat in seats if seat}):
+        task = [k for k, seat in enumerate(seats) if seat and seat[0] == name]
+        mine = [seat for seat in seats if seat and seat[0] == name]
+        node, gpus = (np.array([seat[i] for seat in mine], np.int64) for i in (1, 2))
+        yield Running(no, name, np.array(task), node, gpus, ran_s[task])

@@ -1,0 +1,2478 @@
+// Made from the OpenAPI schema by `npm run api-types`; tests compare it. Do not edit.
+
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description ``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now. */
+        AccountInfo: {
+            active: boolean;
+            /** Format: date-time */
+            created_at: string;
+            id: number;
+            last_login_at: string | null;
+            queues: components["schemas"]["QueueRight"][];
+            /** @enum {string} */
+            role: "operator" | "tenant" | "viewer";
+            token_used_at: string | null;
+            tokens: number;
+            username: string;
+        };
+        AccountPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["AccountInfo"][];
+        };
+        AccountRequest: {
+            password: string;
+            /**
+             * @default tenant
+             * @enum {string}
+             */
+            role?: "operator" | "tenant" | "viewer";
+            username: string;
+        };
+        /** @description ``refused``: why nothing was asked for this job, empty where it was. */
+        ActionResult: {
+            accepted: boolean;
+            job: number;
+            refused: string;
+        };
+        ActionsAnswer: {
+            accepted: number;
+            results: components["schemas"]["ActionResult"][];
+        };
+        /** @description ``priority`` and ``queue`` belong to the actions of that name; ``message`` to a kill. */
+        ActionsRequest: {
+            /** @enum {string} */
+            action: "kill" | "priority" | "queue";
+            jobs: number[];
+            /** @default  */
+            message?: string;
+            /** @default null */
+            priority?: number | null;
+            /** @default null */
+            queue?: string | null;
+        };
+        /** @description ``asks`` that are not named stay as they are. ``after``: as for ``events``. */
+        AllocateRequest: {
+            /** @default null */
+            after?: number | null;
+            /** @default [] */
+            asks?: components["schemas"]["AskSpec"][];
+            /** @default [] */
+            release?: string[];
+        };
+        Amounts: {
+            gpus: number;
+            memory_mib: number;
+            vcores_milli: number;
+        };
+        ArtifactInfo: {
+            digest: string;
+            size: number;
+        };
+        /**
+         * @description Containers of one kind. Only ``target`` may change from call to call; the rest may be left out then.
+         *
+         *     ``target``: how many over the ask's whole life, so that repeating a call
+         *     changes nothing; a lower one takes back what was not granted yet. With a
+         *     ``command`` a granted container starts at once; without one it waits to be
+         *     launched, and is taken back unless that comes soon.
+         */
+        AskSpec: {
+            /** @default null */
+            command?: string[] | string | null;
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /** @default 0 */
+            estimated_duration_s?: number;
+            /** @default [] */
+            files?: components["schemas"]["FileSpec"][];
+            /** @default 5 */
+            grace_s?: number;
+            /** @default null */
+            health_check?: components["schemas"]["HealthCheckSpec"] | null;
+            id: string;
+            /**
+             * @default {
+             *       "nodes": [],
+             *       "racks": [],
+             *       "relax": true
+             *     }
+             */
+            locality?: components["schemas"]["Locality"];
+            /** @default  */
+            node_labels?: string;
+            /** @default [] */
+            outputs?: components["schemas"]["OutputSpec"][];
+            /** @default null */
+            partition?: string | null;
+            /** @default [] */
+            ports?: components["schemas"]["PortSpec"][];
+            /**
+             * @default {
+             *       "memory_mib": 256,
+             *       "vcores_milli": 1000,
+             *       "gpus": 0
+             *     }
+             */
+            resources?: components["schemas"]["Resources"];
+            /** @default false */
+            shell?: boolean;
+            target: number;
+            /** @default 0 */
+            timeout_s?: number;
+        };
+        AuditInfo: {
+            action: string;
+            actor: string | null;
+            address: string | null;
+            after: unknown;
+            /** Format: date-time */
+            at: string;
+            before: unknown;
+            id: number;
+            target: string;
+        };
+        AuditPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["AuditInfo"][];
+        };
+        /** @description ``outcome``: ``ends`` before the deadline, is ``stopped`` then, or ``unknown`` without an estimate. */
+        BatchEnd: {
+            container: string;
+            ends_at: string | null;
+            group: string;
+            index: number;
+            job: number;
+            job_name: string;
+            /** @enum {string} */
+            outcome: "ends" | "stopped" | "unknown";
+            owner: string;
+            started_at: string | null;
+        };
+        BulkIds: {
+            ids: number[];
+        };
+        /** @description Up to 1000 jobs, stored all or none. */
+        BulkSpec: {
+            jobs: components["schemas"]["JobSpec"][];
+        };
+        /**
+         * @description One value that becomes another, as ``text`` says. ``queues``: how many get it; ``kept``: the highest below
+         *     ``path`` that keep the old one.
+         */
+        ChangeInfo: {
+            after: unknown;
+            before: unknown;
+            field: string;
+            kept: string[];
+            path: string;
+            queues: number;
+            /** @enum {string} */
+            severity: "high" | "medium" | "low";
+            text: string;
+        };
+        /** @description One sub-cluster in the window. ``*_count``, ``jobs``, ``ended``: of how many the figures beside them are. */
+        Compared: {
+            allocation_latency_count: number;
+            /** @description From submit to the task's first container */
+            allocation_latency_p50_s: number | null;
+            allocation_latency_p99_s: number | null;
+            allocations_per_s: number;
+            /** @description The version whose component policies hold there */
+            components_version: number | null;
+            ended: number;
+            ended_per_s: number;
+            failed: number;
+            failures_per_min: number;
+            /** @description From submit to the job's first container, or until now */
+            job_wait_p50_s: number | null;
+            job_wait_p99_s: number | null;
+            /** @description That came in the window and have their home there */
+            jobs: number;
+            name: string;
+            /** @description Now */
+            pending: components["schemas"]["Amounts"];
+            preempted: number;
+            preemptions_per_min: number;
+            round_count: number;
+            /** @description Planning and committing a round */
+            round_p50_ms: number | null;
+            round_p99_ms: number | null;
+            state: string;
+            /** @description Now, of the scarcest resource, 0 to 1 */
+            utilization: number | null;
+        };
+        Comparison: {
+            /** Format: date-time */
+            at: string;
+            differs: components["schemas"]["Setting"][];
+            sub_clusters: components["schemas"]["Compared"][];
+            window_s: number;
+        };
+        /** @description ``remedy``: what to do, empty where all is good. ``facts``: numbers by name, units last; they differ by kind. */
+        ComponentInfo: {
+            facts: {
+                [key: string]: unknown;
+            };
+            /** @enum {string} */
+            kind: "store" | "rm" | "gpg" | "web" | "worker" | "beat" | "nodes";
+            name: string;
+            remedy: string;
+            text: string;
+            /** @enum {string} */
+            verdict: "good" | "warn" | "bad";
+        };
+        ComponentList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["ComponentInfo"][];
+        };
+        ContainerInfo: {
+            /** Format: date-time */
+            allocated_at: string;
+            attempt: number;
+            cpu_ms: number | null;
+            exit_code: number | null;
+            finished_at: string | null;
+            gpus: number[];
+            group: string;
+            id: string;
+            index: number;
+            job: number;
+            memory_mib: number;
+            node: string;
+            peak_memory_mib: number | null;
+            reason: string | null;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "ALLOCATED" | "LOCALIZING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "KILLED" | "LOST";
+            sub_cluster: string;
+            vcores_milli: number;
+        };
+        ContainerPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["ContainerInfo"][];
+        };
+        /** @description Containers, and what they take together. */
+        Containers: {
+            containers: number;
+            gpus: number;
+            memory_mib: number;
+            vcores_milli: number;
+        };
+        /** @description ``converged``: everything that is told to run the version does. */
+        Convergence: {
+            active: boolean;
+            converged: boolean;
+            kinds: components["schemas"]["KindConvergence"][];
+            pushed_at: string | null;
+            version: number;
+        };
+        CsrfAnswer: {
+            csrf_token: string;
+        };
+        DecisionRequest: {
+            /** @description What changes, and why; not blank */
+            message: string;
+        };
+        /** @description ``now``: without waiting; what runs there is lost and starts again elsewhere. */
+        DecommissionRequest: {
+            /** @default 3600 */
+            deadline_s?: number | null;
+            /** @default  */
+            message?: string;
+            /** @default false */
+            now?: boolean;
+        };
+        /**
+         * @description ``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
+         *     1,000. ``overridden``: what temporary overrides make of the second.
+         */
+        DiffInfo: {
+            changes: components["schemas"]["ChangeInfo"][];
+            from: number | null;
+            identical: boolean;
+            overridden: components["schemas"]["ChangeInfo"][];
+            severity: ("high" | "medium" | "low") | null;
+            to: number | null;
+            total: number;
+        };
+        /** @description From a version (by default the one in force) to another one, or to a document. */
+        DiffRequest: {
+            /** @default null */
+            document?: {
+                [key: string]: unknown;
+            } | null;
+            /** @default null */
+            from?: number | null;
+            /** @default null */
+            to?: number | null;
+        };
+        /** @description A task group of a live job, whose ``containers`` could start in no other sub-cluster, and ``why``. */
+        DrainedGroup: {
+            containers: number;
+            group: string;
+            job: number;
+            name: string;
+            owner: string;
+            queue: string;
+            why: string;
+        };
+        /**
+         * @description A job that is live now and waits longer: so many ``containers`` of it, the last one by ``wait_s``. ``open``: not
+         *     all had started when the simulation ended, so it waits longer still.
+         */
+        DrainedJob: {
+            containers: number;
+            job: number;
+            name: string;
+            open: boolean;
+            owner: string;
+            queue: string;
+            wait_s: number;
+        };
+        /** @description Means over seeds. ``jobs`` and ``containers`` wait longer, ``wait_s`` on average. */
+        DrainedQueue: {
+            containers: number;
+            jobs: number;
+            queue: string;
+            wait_s: number;
+        };
+        DrainPreview: {
+            /** Format: date-time */
+            at: string;
+            batch: components["schemas"]["BatchEnd"][];
+            deadline: string | null;
+            ends: number;
+            name: string;
+            node: number;
+            services: components["schemas"]["ServiceMove"][];
+            services_fit: boolean;
+            stopped: number;
+            unknown: number;
+        };
+        /** @description ``deadline_s``: from now; what runs then is stopped. null: never. */
+        DrainRequest: {
+            /** @default 3600 */
+            deadline_s?: number | null;
+            /** @default  */
+            message?: string;
+        };
+        DutyRequest: {
+            /** @default  */
+            message?: string;
+        };
+        /** @description ``healthy``: null before the first verdict and without a health check. ``proxy``: its path on this server. */
+        EndpointInfo: {
+            /** Format: date-time */
+            checked_at: string;
+            container: string;
+            group: string;
+            healthy: boolean | null;
+            host: string;
+            index: number;
+            name: string;
+            node: string;
+            port: number;
+            proxy: string;
+        };
+        EndpointPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["EndpointInfo"][];
+        };
+        EventInfo: {
+            /** Format: date-time */
+            at: string;
+            id: number;
+            kind: string;
+            message: string;
+        };
+        EventPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["EventInfo"][];
+        };
+        FieldProblem: {
+            field: string;
+            message: string;
+            remedy: string;
+        };
+        /** @description An uploaded artifact to place at ``path`` in the work folder; ``mode`` as for chmod, in decimal. */
+        FileSpec: {
+            digest: string;
+            /** @default 420 */
+            mode?: number;
+            path: string;
+            /** @default 0 */
+            size?: number;
+        };
+        Finished: {
+            message: string;
+            status: string;
+        };
+        /** @description How the job ends. What else of it runs is stopped; the master may take half a minute to end itself. */
+        FinishRequest: {
+            /** @default  */
+            message?: string;
+            /** @enum {string} */
+            status: "SUCCEEDED" | "FAILED";
+        };
+        Fleet: {
+            /** @description Unix seconds */
+            at: number;
+            /** @description Only one's own containers are counted, for those who do not see everything */
+            own: boolean;
+            standings: string[];
+            sub_clusters: components["schemas"]["FleetSubCluster"][];
+            whole: number;
+        };
+        /** @description One number a node, in order: base64 of little-endian unsigned integers. Shares are parts of ``whole``. */
+        FleetColumns: {
+            /** @description 16 bits */
+            containers: string;
+            /** @description 8 bits: allocated share */
+            cores: string;
+            /** @description 8 bits: allocated share */
+            gpus: string;
+            /** @description 8 bits: 1 where a reservation holds what is free for one ask */
+            held: string;
+            /** @description 8 bits: allocated share */
+            memory: string;
+            /** @description 32 bits: 0 while the node reports, else the Unix second of its last report; 1: unknown */
+            silent: string;
+            /** @description 8 bits: index into `standings` */
+            standing: string;
+            /** @description 8 bits: used share */
+            used_cores: string;
+            /** @description 8 bits: used share */
+            used_memory: string;
+        };
+        /** @description A sub-cluster's nodes by rack and name. ``racks`` and ``kind`` are runs: a value, how many nodes, a value, ... */
+        FleetSubCluster: {
+            columns: components["schemas"]["FleetColumns"];
+            /** @description The first node's number, then each one's difference to the one before it */
+            ids: number[];
+            /** @description Indexes into `kinds` */
+            kind: number[];
+            kinds: components["schemas"]["NodeKind"][];
+            name: string;
+            names: string[];
+            racks: (string | number)[];
+            state: string;
+        };
+        /** @description reason: null where nothing of the group waits, or its resource manager has not answered yet. */
+        GroupExplanation: {
+            as_of: string | null;
+            elsewhere: components["schemas"]["WaitElsewhere"][];
+            name: string;
+            no: number;
+            pending: number;
+            reason: components["schemas"]["WaitReason"] | null;
+            state: string;
+        };
+        GroupInfo: {
+            after: string[];
+            count: number;
+            failed: number;
+            finished_at: string | null;
+            killed: number;
+            name: string;
+            no: number;
+            pending: number;
+            reason: components["schemas"]["WaitReason"] | null;
+            resources: components["schemas"]["Amounts"];
+            retried: number;
+            running: number;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "WAITING" | "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "KILLED";
+            succeeded: number;
+        };
+        /**
+         * @description Tasks of one command and shape.
+         *
+         *     ``gang``: all containers it wants at once, or none. ``parallelism``: quota
+         *     for so many must be free before the job begins, where operators want it (0:
+         *     none; of a gang all). ``partition``: null is the queue's own, "" the nodes
+         *     of none. ``placement``: null is the cluster's.
+         */
+        GroupSpec: {
+            /** @default [] */
+            after?: string[];
+            command: string[] | string;
+            /** @default 1 */
+            count?: number;
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /** @default 0 */
+            estimated_duration_s?: number;
+            /**
+             * @default guaranteed
+             * @enum {string}
+             */
+            execution_type?: "guaranteed" | "opportunistic";
+            /** @default [] */
+            files?: components["schemas"]["FileSpec"][];
+            /** @default false */
+            gang?: boolean;
+            /** @default 5 */
+            grace_s?: number;
+            /** @default null */
+            health_check?: components["schemas"]["HealthCheckSpec"] | null;
+            /** @default [] */
+            inputs?: components["schemas"]["InputSpec"][];
+            /**
+             * @default {
+             *       "nodes": [],
+             *       "racks": [],
+             *       "relax": true
+             *     }
+             */
+            locality?: components["schemas"]["Locality"];
+            name: string;
+            /** @default  */
+            node_labels?: string;
+            /** @default [] */
+            outputs?: components["schemas"]["OutputSpec"][];
+            /** @default 0 */
+            parallelism?: number;
+            /** @default null */
+            partition?: string | null;
+            /** @default null */
+            placement?: ("spread" | "pack") | null;
+            /** @default [] */
+            ports?: components["schemas"]["PortSpec"][];
+            /**
+             * @default {
+             *       "memory_mib": 256,
+             *       "vcores_milli": 1000,
+             *       "gpus": 0
+             *     }
+             */
+            resources?: components["schemas"]["Resources"];
+            /** @default 0 */
+            retries?: number;
+            /** @default false */
+            shell?: boolean;
+            /** @default 0 */
+            timeout_s?: number;
+        };
+        /** @description Bounds on what the stages' sub-clusters may do; one that is left out is not looked at. */
+        Guards: {
+            /**
+             * @description of the allocations per second there were before, the share that may be missing
+             * @default null
+             */
+            allocation_rate_drop?: number | null;
+            /**
+             * @description of the containers that end, those that fail
+             * @default null
+             */
+            failure_share?: number | null;
+            /**
+             * @description containers that fail per minute
+             * @default null
+             */
+            failures_per_min?: number | null;
+            /**
+             * @description 99 % of the jobs that came since wait no longer than this
+             * @default null
+             */
+            pending_p99_s?: number | null;
+            /**
+             * @description of the utilization there was before, the share that may be missing
+             * @default null
+             */
+            utilization_drop?: number | null;
+        };
+        Health: {
+            status: string;
+            stores: {
+                [key: string]: string;
+            };
+        };
+        /** @description How the node asks whether a container serves: ``http`` is a path to GET, ``tcp`` a mere connection. */
+        HealthCheckSpec: {
+            /** @default 3 */
+            failures?: number;
+            /** @default null */
+            http?: string | null;
+            /** @default 10 */
+            interval_s?: number;
+            port: string;
+            /** @default 30 */
+            start_s?: number;
+            /** @default false */
+            tcp?: boolean;
+            /** @default 3 */
+            timeout_s?: number;
+        };
+        /** @description Outputs ``name`` of every task of ``group``, placed as ``path``; ``{index}`` is the producing task's. */
+        InputSpec: {
+            group: string;
+            name: string;
+            path: string;
+        };
+        /** @description ``spec``: the job with every default filled in. Amounts: of all its tasks together. */
+        JobChecked: {
+            gpus: number;
+            groups: number;
+            memory_mib: number;
+            priority: number;
+            queue: string;
+            spec: {
+                [key: string]: unknown;
+            };
+            tasks: number;
+            vcores_milli: number;
+        };
+        JobDetail: {
+            admitted_at: string | null;
+            finished_at: string | null;
+            groups: components["schemas"]["GroupInfo"][];
+            home: string;
+            id: number;
+            /** @enum {string} */
+            kind: "batch" | "service" | "application";
+            message: string;
+            name: string;
+            owner: string;
+            priority: number;
+            queue: string;
+            retry_of: number | null;
+            spec: {
+                [key: string]: unknown;
+            };
+            started_at: string | null;
+            /** @enum {string} */
+            state: "SUBMITTED" | "ADMITTED" | "RUNNING" | "KILLING" | "SUCCEEDED" | "FAILED" | "KILLED";
+            /** Format: date-time */
+            submitted_at: string;
+            tags: string[];
+            waiting: string | null;
+        };
+        JobExplanation: {
+            groups: components["schemas"]["GroupExplanation"][];
+            job: number;
+            state: string;
+            waiting: string | null;
+        };
+        JobInfo: {
+            admitted_at: string | null;
+            finished_at: string | null;
+            groups: components["schemas"]["GroupInfo"][];
+            home: string;
+            id: number;
+            /** @enum {string} */
+            kind: "batch" | "service" | "application";
+            message: string;
+            name: string;
+            owner: string;
+            priority: number;
+            queue: string;
+            retry_of: number | null;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "SUBMITTED" | "ADMITTED" | "RUNNING" | "KILLING" | "SUCCEEDED" | "FAILED" | "KILLED";
+            /** Format: date-time */
+            submitted_at: string;
+            tags: string[];
+            waiting: string | null;
+        };
+        JobPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["JobInfo"][];
+        };
+        /**
+         * @description A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one.
+         *
+         *     An application has a ``master`` and no groups: its first group is made of
+         *     the master, and what that asks for later makes others.
+         */
+        JobSpec: {
+            /** @default [] */
+            files?: components["schemas"]["FileSpec"][];
+            /** @default [] */
+            groups?: components["schemas"]["GroupSpec"][];
+            /**
+             * @default batch
+             * @enum {string}
+             */
+            kind?: "batch" | "service" | "application";
+            /** @default null */
+            master?: components["schemas"]["MasterSpec"] | null;
+            name: string;
+            /** @default null */
+            priority?: number | null;
+            /** @default root.default */
+            queue?: string;
+            /** @default [] */
+            tags?: string[];
+        };
+        /** @description ``token`` is shown this once. */
+        JoinTokenInfo: {
+            expires_at: string | null;
+            id: number;
+            sub_cluster: string;
+            token: string;
+        };
+        /** @description ``kind``: what it registers. ``sub_cluster``: of nodes, or the only name a new one may have; empty for any. */
+        JoinTokenLine: {
+            /** Format: date-time */
+            created_at: string;
+            expires_at: string | null;
+            id: number;
+            /** @enum {string} */
+            kind: "node" | "sub_cluster";
+            note: string;
+            sub_cluster: string;
+        };
+        JoinTokenList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["JoinTokenLine"][];
+        };
+        JoinTokenRequest: {
+            /** @default  */
+            note?: string;
+            /** @default null */
+            valid_s?: number | null;
+        };
+        KillRequest: {
+            /** @default  */
+            message?: string;
+        };
+        /**
+         * @description One kind of part. ``told``: those that are to run the version; ``laggards``: of them, some that do not.
+         *
+         *     ``since``: when the last of those that run it took it in. The seconds are
+         *     from the push on, of parts that were there when it came; those of nodes are
+         *     rounded up to two digits, ``max_s`` is not.
+         */
+        KindConvergence: {
+            behind: number;
+            /** @enum {string} */
+            kind: "rm" | "router" | "gpg" | "node";
+            /** @description At most 100; nodes as sub-cluster/name */
+            laggards: string[];
+            max_s: number | null;
+            on_version: number;
+            p50_s: number | null;
+            p99_s: number | null;
+            since: string | null;
+            told: number;
+            total: number;
+            versions: components["schemas"]["VersionCount"][];
+        };
+        Launched: {
+            containers: string[];
+        };
+        LaunchRequest: {
+            launches: components["schemas"]["LaunchSpec"][];
+        };
+        /** @description A container that was granted, and what it is to run. ``tag``: comes back with what is told of it. */
+        LaunchSpec: {
+            command: string[] | string;
+            container: string;
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /** @default [] */
+            files?: components["schemas"]["FileSpec"][];
+            /** @default 5 */
+            grace_s?: number;
+            /** @default [] */
+            outputs?: components["schemas"]["OutputSpec"][];
+            /** @default false */
+            shell?: boolean;
+            /** @default  */
+            tag?: string;
+            /** @default 0 */
+            timeout_s?: number;
+        };
+        /**
+         * @description ``parent``: a position, -1 at the root. ``flags``: 1 leaf, 2 stopped, 4 open to all, 8 you may submit,
+         *     16 not preemptable, 32 you administer it. ``see``: 1 its name only, 2 limits and your own part, 3 all of it.
+         */
+        LayoutColumns: {
+            flags: number[];
+            guaranteed: number[][];
+            maximum: number[][];
+            name: string[];
+            parent: number[];
+            see: number[];
+            weight: (number | null)[];
+        };
+        Left: {
+            containers: number;
+            jobs: number;
+        };
+        /**
+         * @description What its leader last said: of nodes that are up and open; ``pending``: what waits there.
+         *
+         *     ``shares_version``: of the assignment it works by.
+         */
+        LoadInfo: {
+            age_s: number;
+            capacity: components["schemas"]["Amounts"];
+            epoch: number;
+            free: components["schemas"]["Amounts"];
+            nodes_up: number;
+            pending: components["schemas"]["Amounts"];
+            shares_version: number;
+        };
+        /** @description Where tasks would rather run; without ``relax`` nowhere else. */
+        Locality: {
+            /** @default [] */
+            nodes?: string[];
+            /** @default [] */
+            racks?: string[];
+            /** @default true */
+            relax?: boolean;
+        };
+        LoginAnswer: {
+            expiry: string | null;
+            token: string;
+            user: components["schemas"]["Me"];
+        };
+        LoginRequest: {
+            password: string;
+            username: string;
+        };
+        LogPart: {
+            complete: boolean;
+            data: string;
+            next_offset: number;
+            offset: number;
+            skipped: number;
+        };
+        /** @description ``state``: planned, active (from the lead time on), over or cancelled. ``nodes``: how many it is about. */
+        MaintenanceInfo: {
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            /** Format: date-time */
+            ends_at: string;
+            id: number;
+            labels: string;
+            lead_s: number;
+            message: string;
+            node: string;
+            nodes: number;
+            rack: string;
+            /** Format: date-time */
+            starts_at: string;
+            /** @enum {string} */
+            state: "planned" | "active" | "over" | "cancelled";
+            sub_cluster: string;
+        };
+        MaintenanceList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["MaintenanceInfo"][];
+        };
+        /** @description One of ``node``, ``rack`` and ``labels`` says which nodes of the sub-cluster. Times with their zone. */
+        MaintenanceRequest: {
+            /** Format: date-time */
+            ends_at: string;
+            /** @default  */
+            labels?: string;
+            /** @default 600 */
+            lead_s?: number;
+            /** @default  */
+            message?: string;
+            /** @default  */
+            node?: string;
+            /** @default  */
+            rack?: string;
+            /** Format: date-time */
+            starts_at: string;
+            sub_cluster: string;
+        };
+        /** @description ``held``: granted first, launched later. ``granted``: containers so far, ended ones too. */
+        MasterAskInfo: {
+            granted: number;
+            held: boolean;
+            id: string;
+            target: number;
+            version: number;
+        };
+        /** @description A live container of the job. ``launched``: false while it waits to be told what to run. */
+        MasterContainer: {
+            /** Format: date-time */
+            allocated_at: string;
+            ask: string;
+            container: string;
+            index: number;
+            launched: boolean;
+            node: string;
+            started_at: string | null;
+            state: string;
+            tag: string;
+        };
+        /**
+         * @description ``kind``: granted, started, ended, warned (it will be stopped) or spared (it will not after all).
+         *
+         *     ``granted``: so many containers of the ask were granted up to this one. Grants come in no order of ``index``.
+         */
+        MasterEventInfo: {
+            ask: string;
+            /** Format: date-time */
+            at: string;
+            container: string;
+            /** @default null */
+            exit_code?: number | null;
+            /** @default null */
+            expires_in_s?: number | null;
+            /** @default null */
+            granted?: number | null;
+            index: number;
+            kind: string;
+            /** @default null */
+            launch?: boolean | null;
+            /** @default null */
+            message?: string | null;
+            /** @default null */
+            node?: string | null;
+            /** @default null */
+            rack?: string | null;
+            /** @default null */
+            reason?: string | null;
+            seq: number;
+            /** @default null */
+            state?: string | null;
+            /** @default null */
+            stops_in_s?: number | null;
+            /** @default null */
+            tag?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description ``missed``: events after yours are gone, for there were very many; register again. */
+        MasterEvents: {
+            cursor: number;
+            events: components["schemas"]["MasterEventInfo"][];
+            missed: boolean;
+        };
+        MasterFile: {
+            digest: string;
+            mode: number;
+            path: string;
+            size: number;
+        };
+        /** @description ``asks``: different ids. ``containers``: wanted or running at once. ``grant_s``: until a grant is taken back. */
+        MasterLimits: {
+            asks: number;
+            containers: number;
+            grant_s: number;
+            requests: string;
+        };
+        /** @description The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself. */
+        MasterSpec: {
+            command: string[] | string;
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /** @default [] */
+            files?: components["schemas"]["FileSpec"][];
+            /** @default 5 */
+            grace_s?: number;
+            /** @default null */
+            health_check?: components["schemas"]["HealthCheckSpec"] | null;
+            /**
+             * @default {
+             *       "nodes": [],
+             *       "racks": [],
+             *       "relax": true
+             *     }
+             */
+            locality?: components["schemas"]["Locality"];
+            /** @default  */
+            node_labels?: string;
+            /** @default [] */
+            outputs?: components["schemas"]["OutputSpec"][];
+            /** @default null */
+            partition?: string | null;
+            /** @default [] */
+            ports?: components["schemas"]["PortSpec"][];
+            /**
+             * @default {
+             *       "memory_mib": 256,
+             *       "vcores_milli": 1000,
+             *       "gpus": 0
+             *     }
+             */
+            resources?: components["schemas"]["Resources"];
+            /** @default 1 */
+            retries?: number;
+            /** @default false */
+            shell?: boolean;
+            /** @default 0 */
+            timeout_s?: number;
+        };
+        /** @description ``version``: of the shares, 0 without. ``goes_by``: the version its resource manager goes by. */
+        MatrixPlace: {
+            capacity: number[];
+            counts: boolean;
+            free: number[] | null;
+            goes_by: number;
+            load_age_s: number | null;
+            name: string;
+            shares_age_s: number | null;
+            stale: boolean;
+            state: string;
+            version: number;
+        };
+        /** @description ``share`` and its neighbours: per place, one number per resource. ``rules``: per place, of ``resource``. */
+        MatrixRow: {
+            demand: number[][];
+            guaranteed: number[];
+            leaf: boolean;
+            maximum: number[];
+            owed: number[][];
+            path: string;
+            resource: string;
+            rules: ("demand" | "idle" | "maximum" | "guarantee" | "capacity" | "weight" | "size" | "none")[];
+            share: number[][];
+            used: number[][];
+        };
+        MatrixSettings: {
+            interval_s: number;
+            policy: string;
+            stale_s: number;
+        };
+        Me: {
+            id: number;
+            queues: components["schemas"]["QueueRight"][];
+            /** @enum {string} */
+            role: "operator" | "tenant" | "viewer";
+            username: string;
+        };
+        /** @description What runs really takes, as nodes measured it. */
+        Measured: {
+            cpu_milli: number;
+            memory_mib: number;
+        };
+        MoveRequest: {
+            queue: string;
+        };
+        NodeContainer: {
+            /** Format: date-time */
+            allocated_at: string;
+            attempt: number;
+            gpus: number[];
+            group: string;
+            id: string;
+            index: number;
+            job: number;
+            job_name: string;
+            memory_mib: number;
+            owner: string;
+            queue: string;
+            started_at: string | null;
+            state: string;
+            /** @description As last sampled */
+            used_memory_mib: number | null;
+            vcores_milli: number;
+        };
+        NodeContainerPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["NodeContainer"][];
+        };
+        /** @description ``duty``: what operators want of it. ``drained``: it, or its sub-cluster, was to be emptied, and it is. */
+        NodeInfo: {
+            allocated: components["schemas"]["Amounts"];
+            capacity: components["schemas"]["Amounts"];
+            containers: number;
+            deadline: string | null;
+            drained: boolean;
+            /** @enum {string} */
+            duty: "in_service" | "cordoned" | "draining" | "decommissioned";
+            duty_at: string | null;
+            duty_by: string | null;
+            enforces: string[];
+            health: string[];
+            health_text: string;
+            host: string;
+            id: number;
+            labels: {
+                [key: string]: string;
+            };
+            last_seen_s: number | null;
+            maintenance: components["schemas"]["NodeMaintenance"] | null;
+            message: string;
+            name: string;
+            rack: string;
+            /** @enum {string} */
+            state: "REGISTERED" | "UP" | "UNHEALTHY" | "LOST" | "DECOMMISSIONED";
+            sub_cluster: string;
+            /** @enum {string} */
+            sub_cluster_state: "joining" | "running" | "draining" | "lost" | "decommissioned";
+            used: components["schemas"]["Measured"];
+            version: string;
+        };
+        /** @description What nodes of a sub-cluster have in common. */
+        NodeKind: {
+            capacity: components["schemas"]["Amounts"];
+            labels: {
+                [key: string]: string;
+            };
+        };
+        /** @description The present or next window. ``active``: the node is kept from new work for it. */
+        NodeMaintenance: {
+            active: boolean;
+            /** Format: date-time */
+            ends_at: string;
+            id: number;
+            message: string;
+            /** Format: date-time */
+            starts_at: string;
+        };
+        NodePage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["NodeInfo"][];
+        };
+        /** @description ``percent``: of its fullest resource, now and once it has taken its part of what leaves. */
+        OtherSubCluster: {
+            allocated: components["schemas"]["Amounts"];
+            capacity: components["schemas"]["Amounts"];
+            nodes: number;
+            percent: number;
+            percent_after: number;
+            sub_cluster: string;
+        };
+        OthersUse: {
+            /** @description Rounded down to steps of this part of the capacity */
+            step: number;
+            used: number[];
+        };
+        OutputInfo: {
+            container: string;
+            digest: string;
+            group: string;
+            index: number;
+            name: string;
+            path: string;
+            size: number;
+        };
+        OutputPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["OutputInfo"][];
+        };
+        /** @description The file ``path`` a task leaves behind, kept as ``name``. */
+        OutputSpec: {
+            name: string;
+            /** @default false */
+            optional?: boolean;
+            path: string;
+        };
+        /** @description ``text``: ``root.ads guaranteed +20 %``. ``refused``: it should hold, and ``problem`` says why it does not. */
+        OverrideInfo: {
+            author: string | null;
+            cancelled_at: string | null;
+            cancelled_by: string | null;
+            change: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ends_at: string;
+            field: string;
+            id: number;
+            message: string;
+            partition: string;
+            problem: string;
+            queue: string;
+            /** Format: date-time */
+            starts_at: string;
+            /** @enum {string} */
+            state: "planned" | "in_force" | "refused" | "over" | "cancelled";
+            text: string;
+        };
+        OverridePage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["OverrideInfo"][];
+        };
+        /** @description A field of a queue that has another value for a time. ``starts_at`` null: at once. ``partition``: of a limit. */
+        OverrideRequest: {
+            change: components["schemas"]["To"] | components["schemas"]["Percent"];
+            /** Format: date-time */
+            ends_at: string;
+            /** @enum {string} */
+            field: "guaranteed" | "maximum" | "weight" | "user_maximum" | "max_running_jobs" | "max_running_jobs_per_user";
+            /** @description What changes, and why; not blank */
+            message: string;
+            /** @default  */
+            partition?: string;
+            queue: string;
+            /** @default null */
+            starts_at?: string | null;
+        };
+        /** @description ``scope``: ``own`` where what is allocated and waiting is the reader's own part. ``queues``: the highest. */
+        Overview: {
+            allocated: components["schemas"]["Amounts"];
+            at: number;
+            capacity: components["schemas"]["Amounts"];
+            duties: {
+                [key: string]: number;
+            };
+            jobs: {
+                [key: string]: number;
+            };
+            live_containers: number;
+            nodes: {
+                [key: string]: number;
+            };
+            pending: components["schemas"]["Containers"];
+            policy_version: number | null;
+            queues: components["schemas"]["QueueInfo"][];
+            /** @enum {string} */
+            scope: "all" | "own";
+            sub_clusters: components["schemas"]["SubClusterInfo"][];
+            used: components["schemas"]["Measured"];
+        };
+        PartitionLimits: {
+            guaranteed: components["schemas"]["Amounts"];
+            maximum: components["schemas"]["Amounts"];
+        };
+        /** @description ``current``: as it is now. */
+        PasswordChange: {
+            current: string;
+            password: string;
+        };
+        PasswordReset: {
+            password: string;
+        };
+        /** @description More (or, below 0, less) than the document says by so many hundredths of that. */
+        Percent: {
+            percent: number;
+        };
+        /**
+         * @description ``from``: the version in force. ``queues``: the largest change first, 500 of ``total`` at most; ``changed``: how
+         *     many get another share or guarantee. ``gives_back``: of all queues under the new policy. ``loads_missing``: no
+         *     sub-cluster has said anything yet, so there are no shares to work out.
+         */
+        PlanInfo: {
+            capacity: components["schemas"]["Amounts"];
+            changed: number;
+            from: number | null;
+            gives_back: components["schemas"]["Amounts"];
+            loads_missing: boolean;
+            queues: components["schemas"]["PlanQueue"][];
+            starving: number;
+            sub_clusters: components["schemas"]["PlanSubCluster"][];
+            total: number;
+        };
+        /**
+         * @description ``moved``: the change of its dominant share, of all there is. ``before``: null where the queue is new; ``after``:
+         *     null where it goes.
+         */
+        PlanQueue: {
+            after: components["schemas"]["PlanSide"] | null;
+            before: components["schemas"]["PlanSide"] | null;
+            leaf: boolean;
+            moved: number;
+            path: string;
+            used: components["schemas"]["Amounts"];
+            wanted: components["schemas"]["Amounts"];
+        };
+        PlanRequest: {
+            /** @description As GET /api/v1/policy/schema describes it */
+            document: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @description A queue under one policy, its whole subtree. ``share``: what it may use now, with its part of what is idle;
+         *     ``due``: of what it uses and wants; ``lacks``: what it uses or wants beyond; ``gives_back``: what is taken from it
+         *     because others lack it; ``starves``: it wants something and is due nothing, or less than its guarantee.
+         */
+        PlanSide: {
+            due: components["schemas"]["Amounts"];
+            gives_back: components["schemas"]["Amounts"];
+            guaranteed: components["schemas"]["Amounts"];
+            lacks: components["schemas"]["Amounts"];
+            share: components["schemas"]["Amounts"];
+            starves: boolean;
+        };
+        /** @description ``age_s``: since its leader said what its queues use and want. */
+        PlanSubCluster: {
+            age_s: number;
+            led: boolean;
+            name: string;
+        };
+        /** @description ``document``: with its components complete. */
+        PolicyChecked: {
+            document: {
+                [key: string]: unknown;
+            };
+            queues: number;
+        };
+        PolicyCheckRequest: {
+            /** @description As GET /api/v1/policy/schema describes it */
+            document: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description ``document``: what operators wrote. ``effective``: what holds, where overrides make that something else. */
+        PolicyDetail: {
+            active: boolean;
+            approved_by: string | null;
+            /** Format: date-time */
+            at: string;
+            author: string | null;
+            base: number;
+            document: {
+                [key: string]: unknown;
+            };
+            effective: {
+                [key: string]: unknown;
+            } | null;
+            message: string;
+            overrides: number[];
+            parent: number | null;
+            version: number;
+        };
+        /**
+         * @description A version of the policy document. ``author`` is null where the system wrote it.
+         *
+         *     ``base``: the version in which operators wrote what this one is made of, itself where no override made it.
+         *     ``overrides``: the temporary overrides in it. ``approved_by``: the second operator, where one was needed.
+         */
+        PolicyInfo: {
+            active: boolean;
+            approved_by: string | null;
+            /** Format: date-time */
+            at: string;
+            author: string | null;
+            base: number;
+            message: string;
+            overrides: number[];
+            parent: number | null;
+            version: number;
+        };
+        PolicyPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["PolicyInfo"][];
+        };
+        /** @description ``parent``: the version it was made from. ``force``: remove queues although jobs live in them. */
+        PolicyRequest: {
+            /** @description As GET /api/v1/policy/schema describes it */
+            document: {
+                [key: string]: unknown;
+            };
+            /** @default false */
+            force?: boolean;
+            message: string;
+            /** @default null */
+            parent?: number | null;
+        };
+        /** @description A TCP port the node finds for each container: its number is in the container's HYDRA_PORT_<NAME>. */
+        PortSpec: {
+            name: string;
+        };
+        PriorityRequest: {
+            priority: number;
+        };
+        /** @description RFC 9457. */
+        Problem: {
+            detail: string;
+            errors: components["schemas"]["FieldProblem"][];
+            status: number;
+            title: string;
+            type: string;
+        };
+        /** @description ``payload``: all it would do; of the kind ``document`` the document as ``payload.document``. */
+        ProposalDetail: {
+            author: string;
+            base: number;
+            changes: components["schemas"]["ChangeInfo"][];
+            /** Format: date-time */
+            created_at: string;
+            decided_at: string | null;
+            decided_by: string | null;
+            decision: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: number;
+            kind: string;
+            message: string;
+            payload: {
+                [key: string]: unknown;
+            };
+            result: {
+                [key: string]: number;
+            } | null;
+            /** @enum {string} */
+            state: "pending" | "expired" | "stale" | "approved" | "rejected" | "withdrawn";
+        };
+        /** @description A change that waits for another operator, or did. ``result``: what came of it, as {"version": 9}. */
+        ProposalInfo: {
+            author: string;
+            base: number;
+            changes: components["schemas"]["ChangeInfo"][];
+            /** Format: date-time */
+            created_at: string;
+            decided_at: string | null;
+            decided_by: string | null;
+            decision: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: number;
+            kind: string;
+            message: string;
+            result: {
+                [key: string]: number;
+            } | null;
+            /** @enum {string} */
+            state: "pending" | "expired" | "stale" | "approved" | "rejected" | "withdrawn";
+        };
+        ProposalPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["ProposalInfo"][];
+        };
+        /** @description ``sees``: ``own`` counts the reader's own jobs only. ``pointer``: where it stands in the policy document. */
+        QueueDetail: {
+            default_priority: number;
+            demand: components["schemas"]["Amounts"];
+            guaranteed: components["schemas"]["Amounts"];
+            leaf: boolean;
+            live_jobs: number;
+            max_am_share: number;
+            max_priority: number;
+            max_running_jobs: number | null;
+            max_running_jobs_per_user: number | null;
+            maximum: components["schemas"]["Amounts"];
+            open_to_all: boolean;
+            ordering: string;
+            partition: string;
+            path: string;
+            places: components["schemas"]["QueuePlace"][];
+            pointer: string | null;
+            preemptable: boolean;
+            resource: string;
+            rights: components["schemas"]["QueueGranted"][] | null;
+            running_jobs: number;
+            /** @enum {string} */
+            sees: "whole" | "own";
+            siblings_weight: number | null;
+            starving: components["schemas"]["QueueStarves"] | null;
+            stopped: boolean;
+            used: components["schemas"]["Amounts"];
+            user_limit: components["schemas"]["Amounts"];
+            users: components["schemas"]["QueueUser"][];
+            weight: number | null;
+        };
+        QueueGranted: {
+            level: string;
+            queue: string;
+            /** @enum {string} */
+            source: "policy" | "grant";
+            who: string;
+        };
+        QueueGrantList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["QueueGrants"][];
+        };
+        /** @description ``source``: ``grant`` can be changed here, ``policy`` is an access list of the document in force. */
+        QueueGrants: {
+            /** @enum {string} */
+            level: "submit" | "admin";
+            queue: string;
+            /** @enum {string} */
+            source: "grant" | "policy";
+            user: string;
+        };
+        /**
+         * @description A queue of the policy in force. Limits are in units of the whole federation, over all partitions.
+         *
+         *     ``state``: ``draining`` is stopped while jobs still live in it. ``user_limit``:
+         *     what one user may hold. ``max_running_jobs`` counts the queue and all below it.
+         */
+        QueueInfo: {
+            default_partition: string;
+            default_priority: number;
+            guaranteed: components["schemas"]["Amounts"];
+            leaf: boolean;
+            live_jobs: number;
+            max_am_share: number;
+            max_priority: number;
+            max_running_jobs: number | null;
+            max_running_jobs_per_user: number | null;
+            maximum: components["schemas"]["Amounts"];
+            may_submit: boolean;
+            open_to_all: boolean;
+            /** @enum {string} */
+            ordering: "fifo" | "fair" | "priority";
+            parent: string | null;
+            partitions: {
+                [key: string]: components["schemas"]["PartitionLimits"];
+            };
+            path: string;
+            pending: number;
+            policy_version: number;
+            preemptable: boolean;
+            running_jobs: number;
+            /** @enum {string} */
+            state: "running" | "draining" | "stopped";
+            stopped: boolean;
+            used: components["schemas"]["Containers"];
+            user_limit: components["schemas"]["Amounts"];
+            user_maximum: number;
+            weight: number | null;
+        };
+        /** @description Limits are in units of the whole federation, over all partitions. ``layout`` names these positions. */
+        QueueLayout: {
+            layout: string;
+            partitions: string[];
+            policy_version: number | null;
+            queues: components["schemas"]["LayoutColumns"];
+        };
+        QueueList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["QueueInfo"][];
+        };
+        /** @description A queue, its children, and every sub-cluster. ``more``: rows after these. */
+        QueueMatrix: {
+            at: number;
+            layout: string;
+            more: number;
+            partition: string;
+            places: components["schemas"]["MatrixPlace"][];
+            rows: components["schemas"]["MatrixRow"][];
+            shares: components["schemas"]["MatrixSettings"];
+            under: string;
+        };
+        /** @description ``why``: the rule in words. ``by_size``, ``by_demand``: what other ways of sharing would guarantee here. */
+        QueuePlace: {
+            by_demand: number;
+            by_size: number;
+            counts: boolean;
+            demand: components["schemas"]["Amounts"];
+            guaranteed: components["schemas"]["Amounts"];
+            /** @enum {string} */
+            rule: "demand" | "idle" | "maximum" | "guarantee" | "capacity" | "weight" | "size" | "none";
+            share: components["schemas"]["Amounts"];
+            shares_age_s: number | null;
+            stale: boolean;
+            sub_cluster: string;
+            used: components["schemas"]["Amounts"];
+            why: string;
+        };
+        QueueRight: {
+            /** @enum {string} */
+            level: "submit" | "admin";
+            path: string;
+        };
+        QueueRightRequest: {
+            /**
+             * @default submit
+             * @enum {string}
+             */
+            level?: "submit" | "admin";
+            user: string;
+        };
+        QueueStarves: {
+            lacking: components["schemas"]["Amounts"];
+            reclaim: components["schemas"]["Reclaim"][];
+            resource: string;
+            since: number;
+            text: string;
+        };
+        QueueThere: {
+            amounts: components["schemas"]["Amounts"];
+            containers: number;
+            ends: number;
+            jobs: number;
+            queue: string;
+            services: number;
+            stopped: number;
+            unknown: number;
+        };
+        /** @description Queues with nothing to tell are left out. ``others``: all that others use, where that tells of none of them. */
+        QueueUse: {
+            at: number;
+            capacity: number[];
+            layout: string;
+            others: components["schemas"]["OthersUse"] | null;
+            places: components["schemas"]["UsePlace"][];
+            queues: components["schemas"]["UseColumns"];
+            /** @default null */
+            shares?: components["schemas"]["ShareSettings"] | null;
+            starving: components["schemas"]["Starving"][];
+            sub_cluster: string | null;
+        };
+        QueueUser: {
+            jobs: number;
+            used: components["schemas"]["Amounts"];
+            user: string;
+        };
+        Reclaim: {
+            amount: number;
+            queue: string;
+            sub_cluster: string;
+        };
+        /** @description ``containers``: live ones, of former attempts too. ``cursor``: events after it are news to this answer. */
+        Registered: {
+            asks: components["schemas"]["MasterAskInfo"][];
+            attempt: number;
+            container: string;
+            containers: components["schemas"]["MasterContainer"][];
+            cursor: number;
+            files: components["schemas"]["MasterFile"][];
+            job: number;
+            limits: components["schemas"]["MasterLimits"];
+            name: string;
+            queue: string;
+            user: string;
+        };
+        /** @description Nothing yet. */
+        RegisterRequest: Record<string, never>;
+        /** @description What one container gets. 1000 ``vcores_milli`` are one core. */
+        Resources: {
+            /** @default 0 */
+            gpus?: number;
+            /** @default 256 */
+            memory_mib?: number;
+            /** @default 1000 */
+            vcores_milli?: number;
+        };
+        RoleRequest: {
+            /** @enum {string} */
+            role: "operator" | "tenant" | "viewer";
+        };
+        /** @description ``version``: whose content comes into force again, as a new version. */
+        RollbackRequest: {
+            /** @default false */
+            force?: boolean;
+            /** @description What changes, and why; not blank */
+            message: string;
+            /** @default null */
+            parent?: number | null;
+            version: number;
+        };
+        /**
+         * @description A version on its way to all. ``stage``: the one it is in, from 0; ``message``: why it is where it is.
+         *
+         *     ``baseline``: by stage, what was before its sub-clusters were told.
+         */
+        RolloutInfo: {
+            author: string | null;
+            baseline: {
+                [key: string]: components["schemas"]["StageMeasures"];
+            };
+            /** Format: date-time */
+            created_at: string;
+            ended_at: string | null;
+            from_version: number;
+            guards: {
+                [key: string]: number;
+            };
+            id: number;
+            live: boolean;
+            message: string;
+            metrics: components["schemas"]["RolloutMetrics"];
+            /** @enum {string} */
+            on_breach: "pause" | "rollback";
+            rollback_version: number | null;
+            soak_at: string | null;
+            stage: number;
+            stage_at: string | null;
+            stages: components["schemas"]["StageInfo"][];
+            /** @enum {string} */
+            state: "pending" | "running" | "soaking" | "paused" | "rolling_back" | "completed" | "rolled_back" | "failed";
+            version: number;
+        };
+        /** @description By stage. ``looks``: how often was looked in this soak. */
+        RolloutMetrics: {
+            /** @default 0 */
+            looks?: number;
+            /** @default [] */
+            stages?: components["schemas"]["StageMeasures"][];
+        };
+        RolloutOrder: {
+            /** @default  */
+            message?: string;
+        };
+        RolloutPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["RolloutInfo"][];
+        };
+        /** @description ``parent``: the version the document was made from. After the last stage the version is in force everywhere. */
+        RolloutRequest: {
+            /** @description As GET /api/v1/policy/schema describes it */
+            document: {
+                [key: string]: unknown;
+            };
+            /**
+             * @default {
+             *       "pending_p99_s": null,
+             *       "failures_per_min": null,
+             *       "failure_share": null,
+             *       "allocation_rate_drop": null,
+             *       "utilization_drop": null
+             *     }
+             */
+            guards?: components["schemas"]["Guards"];
+            /** @description What changes, and why; not blank */
+            message: string;
+            /**
+             * @default rollback
+             * @enum {string}
+             */
+            on_breach?: "pause" | "rollback";
+            /** @default null */
+            parent?: number | null;
+            stages: components["schemas"]["StageRequest"][];
+        };
+        /** @description ``query``: a query string, as the address of the job list has it. */
+        SavedViewInfo: {
+            /** Format: date-time */
+            created_at: string;
+            id: number;
+            name: string;
+            query: string;
+        };
+        SavedViewList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["SavedViewInfo"][];
+        };
+        SavedViewRequest: {
+            name: string;
+            /** @default  */
+            query?: string;
+        };
+        /** @description One metric of one scope, a value per point; null where nothing is known, as in an outage. */
+        Series: {
+            metric: string;
+            scope: string;
+            unit: string;
+            values: (number | null)[];
+        };
+        /** @description ``at``: where each point's window of ``step_s`` seconds begins, in seconds since 1970. */
+        SeriesAnswer: {
+            at: number[];
+            events: components["schemas"]["SeriesEvent"][];
+            series: components["schemas"]["Series"][];
+            step_s: number;
+        };
+        SeriesEvent: {
+            /** Format: date-time */
+            at: string;
+            id: number;
+            /** @description policy, rollout, override or sub-cluster */
+            kind: string;
+            text: string;
+        };
+        SeriesInstant: {
+            /** Format: date-time */
+            at: string;
+            /** @description null for tenants, and where nothing is known of the moment */
+            cluster: components["schemas"]["Standing"] | null;
+            queues: components["schemas"]["Standing"][];
+            /** @description How many more queues had something in them */
+            queues_left_out: number;
+            step_s: number;
+            sub_clusters: components["schemas"]["Standing"][];
+        };
+        /**
+         * @description A service's tasks on the node. ``fit``: how many of them have room elsewhere now, also in other
+         *     sub-clusters where the policy of the queue allows it.
+         */
+        ServiceMove: {
+            at_once: number;
+            count: number;
+            fit: number;
+            group: string;
+            job: number;
+            job_name: string;
+            owner: string;
+            resources: components["schemas"]["Amounts"];
+            tasks: number[];
+        };
+        /** @description A component's policy or parameter that is not the same in all. ``values``: by sub-cluster. */
+        Setting: {
+            setting: string;
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        ShareSettings: {
+            policy: string;
+            stale_s: number;
+        };
+        /** @description What the GPG last assigned to its queues. */
+        SharesInfo: {
+            age_s: number;
+            version: number;
+        };
+        /** @description What some sub-clusters did in ``window_s``; as ``controlplane.policy.guards.Measures``. */
+        SideMeasures: {
+            allocations_per_s: number;
+            ended: number;
+            ended_per_min: number;
+            failed: number;
+            jobs: number;
+            pending_p99_s: number | null;
+            utilization: number | null;
+            waits: boolean;
+            window_s: number;
+        };
+        /** @description ``change``: from the first policy; null of the first one itself. */
+        SimulatedComparedFigure: {
+            change: components["schemas"]["SimulatedEstimate"] | null;
+            value: components["schemas"]["SimulatedEstimate"];
+        };
+        /** @description ``queues``: those that change most, 300 of ``total_queues`` at most. */
+        SimulatedComparison: {
+            baseline: string;
+            notes: string[];
+            policies: components["schemas"]["SimulatedPolicyFigures"][];
+            queues: string[];
+            total_queues: number;
+            workload: string;
+        };
+        /**
+         * @description What waits because ``sub_cluster`` is drained at ``at``, seen ``horizon_s`` ahead.
+         *
+         *     ``jobs`` and ``containers``: that waited for more than ``waits_s`` and would not have; ``longer_jobs`` and
+         *     ``longer_containers``: that would have waited too, but less by more than that. ``wait_mean_s``: how much longer
+         *     all of these waited. ``queues``, ``live``: those of them, the largest first, 300 and 100 at most.
+         *     ``never``: what could start nowhere else, 100 at most of ``total_never`` groups in ``never_jobs`` jobs;
+         *     ``never_forecast``: arriving jobs that are like that.
+         *     ``running`` containers are there at first, ``services`` of them of services, which leave. ``empty_s``: so long
+         *     after ``at`` nothing is left there; null where something is, ``left`` containers.
+         */
+        SimulatedDrain: {
+            /** Format: date-time */
+            at: string;
+            containers: components["schemas"]["SimulatedEstimate"];
+            empty_s: components["schemas"]["SimulatedEstimate"];
+            horizon_s: number;
+            jobs: components["schemas"]["SimulatedEstimate"];
+            left: number;
+            live: components["schemas"]["DrainedJob"][];
+            longer_containers: components["schemas"]["SimulatedEstimate"];
+            longer_jobs: components["schemas"]["SimulatedEstimate"];
+            never: components["schemas"]["DrainedGroup"][];
+            never_forecast: number;
+            never_jobs: number;
+            queues: components["schemas"]["DrainedQueue"][];
+            running: number;
+            services: number;
+            sub_cluster: string;
+            total_live: number;
+            total_never: number;
+            total_queues: number;
+            wait_mean_s: components["schemas"]["SimulatedEstimate"];
+            waits_s: number;
+        };
+        /**
+         * @description A value with its 95 % interval. ``over``: what the interval is over; "" without one, as then are its ends null.
+         *     ``value`` is null where it cannot be said.
+         */
+        SimulatedEstimate: {
+            count: number;
+            high: number | null;
+            low: number | null;
+            /** @enum {string} */
+            over: "seeds" | "pairs of seeds" | "jobs" | "pairs of jobs" | "";
+            value: number | null;
+        };
+        /** @description ``unit``: s, part (of 1), count, core hours, or "" (a ratio). ``better``: "" where neither is. */
+        SimulatedFigureInfo: {
+            /** @enum {string} */
+            better: "lower" | "higher" | "";
+            title: string;
+            unit: string;
+        };
+        SimulatedFigures: {
+            by_queue: {
+                [key: string]: components["schemas"]["SimulatedFigureInfo"];
+            };
+            overall: {
+                [key: string]: components["schemas"]["SimulatedFigureInfo"];
+            };
+        };
+        /** @description Over time, a value for every ``period_s``: part in use of each resource, and the part in wrong hands. */
+        SimulatedPeriods: {
+            fairness_error: (number | null)[];
+            period_s: number;
+            utilization: {
+                [key: string]: (number | null)[];
+            };
+        };
+        SimulatedPolicyFigures: {
+            figures: {
+                [key: string]: components["schemas"]["SimulatedComparedFigure"];
+            };
+            policy: string;
+            queues: components["schemas"]["SimulatedQueueFigures"][];
+            seeds: number[];
+        };
+        SimulatedQueueFigures: {
+            figures: {
+                [key: string]: components["schemas"]["SimulatedComparedFigure"];
+            };
+            queue: string;
+        };
+        SimulatedRunInfo: {
+            ended_s: number;
+            jobs_by_state: {
+                [key: string]: number;
+            };
+            lifecycles: number;
+            peak_rss_mib: number;
+            periods: components["schemas"]["SimulatedPeriods"] | null;
+            policy: string;
+            rounds: number;
+            seed: number;
+            took_s: number;
+        };
+        SimulationDetail: {
+            base: number;
+            change: string;
+            digest: string;
+            document: {
+                [key: string]: unknown;
+            };
+            ended_at: string | null;
+            forecast: boolean | null;
+            /** Format: date-time */
+            from: string;
+            id: number;
+            /** @enum {string} */
+            kind: "policy" | "drain";
+            message: string;
+            progress: number;
+            /** Format: date-time */
+            requested_at: string;
+            requested_by: string | null;
+            result: components["schemas"]["SimulationResult"] | null;
+            sample: number;
+            seeds: number;
+            simulated_s: number;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "queued" | "running" | "done" | "failed" | "cancelled";
+            sub_cluster: string | null;
+            /** Format: date-time */
+            to: string;
+            version: number | null;
+        };
+        /**
+         * @description ``base``: the version in force then, to which is compared. ``version``: null where a document was given;
+         *     ``digest``: of what it says, the same as of a version that says it. ``change``: the change against ``base`` that
+         *     matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
+         *     with ``base`` in force, and whether there is a ``forecast``, both null of a policy; its ``version`` is null, and
+         *     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
+         *     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs.
+         */
+        SimulationInfo: {
+            base: number;
+            change: string;
+            digest: string;
+            ended_at: string | null;
+            forecast: boolean | null;
+            /** Format: date-time */
+            from: string;
+            id: number;
+            /** @enum {string} */
+            kind: "policy" | "drain";
+            message: string;
+            progress: number;
+            /** Format: date-time */
+            requested_at: string;
+            requested_by: string | null;
+            sample: number;
+            seeds: number;
+            simulated_s: number;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "queued" | "running" | "done" | "failed" | "cancelled";
+            sub_cluster: string | null;
+            /** Format: date-time */
+            to: string;
+            version: number | null;
+        };
+        SimulationPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["SimulationInfo"][];
+        };
+        /**
+         * @description What a policy would have done to what happened in a window: the last ``hour`` unless ``window``, or ``from`` and
+         *     ``to``, say otherwise. One of ``document`` and ``version``.
+         *
+         *     Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
+         *     says otherwise, with jobs coming as in the last hour unless ``forecast`` is false.
+         *
+         *     More ``seeds`` say more surely what is chance.
+         */
+        SimulationRequest: {
+            /**
+             * @description As GET /api/v1/policy/schema describes it
+             * @default null
+             */
+            document?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description A sub-cluster's name
+             * @default null
+             */
+            drain?: string | null;
+            /**
+             * @description With drain: jobs come as in the last hour
+             * @default null
+             */
+            forecast?: boolean | null;
+            /** @default null */
+            from?: string | null;
+            /**
+             * @description With drain: so far ahead
+             * @default null
+             */
+            horizon_s?: number | null;
+            /** @default 3 */
+            seeds?: number;
+            /** @default null */
+            to?: string | null;
+            /** @default null */
+            version?: number | null;
+            /** @default null */
+            window?: ("hour" | "day" | "week") | null;
+        };
+        /** @description ``figures``: what the keys of all figures mean. ``drained``: null of a policy. */
+        SimulationResult: {
+            comparison: components["schemas"]["SimulatedComparison"];
+            containers: number;
+            drained: components["schemas"]["SimulatedDrain"] | null;
+            figures: components["schemas"]["SimulatedFigures"];
+            format: string;
+            jobs: number;
+            nodes: number;
+            runs: components["schemas"]["SimulatedRunInfo"][];
+            version: number;
+        };
+        StageInfo: {
+            soak_s: number;
+            sub_clusters: string[];
+        };
+        /** @description ``staged``: the stage's sub-clusters; ``others``: those that run the old version. */
+        StageMeasures: {
+            others: components["schemas"]["SideMeasures"];
+            staged: components["schemas"]["SideMeasures"];
+        };
+        /** @description ``soak_s``: for how long it is watched once all of it runs the version. */
+        StageRequest: {
+            /** @default 60 */
+            soak_s?: number;
+            sub_clusters: string[];
+        };
+        /** @description One scope in a window. ``capacity`` is what a queue is guaranteed, and what a sub-cluster has. */
+        Standing: {
+            allocated: components["schemas"]["Amounts"] | null;
+            capacity: components["schemas"]["Amounts"] | null;
+            decisions: number;
+            dominant_share: number | null;
+            name: string;
+            nodes: {
+                [key: string]: number | null;
+            };
+            pending: components["schemas"]["Amounts"] | null;
+            pending_containers: number | null;
+            preemptions: number;
+            used_memory_mib: number | null;
+            used_vcores_milli: number | null;
+        };
+        Starving: {
+            at: number;
+            lacking: number[];
+            partition: string;
+            /** @description Seconds since 1970 */
+            since: number;
+        };
+        SubClusterDetail: {
+            allocated: components["schemas"]["Amounts"];
+            capacity: components["schemas"]["Amounts"];
+            deadline: string | null;
+            duties: {
+                [key: string]: number;
+            };
+            ended: number;
+            ended_per_s: number | null;
+            epoch: number;
+            frozen: boolean;
+            id: number;
+            leader: string | null;
+            lease_age_s: number | null;
+            lease_ok: boolean;
+            left: components["schemas"]["Left"] | null;
+            live_containers: number;
+            load: components["schemas"]["LoadInfo"] | null;
+            message: string;
+            name: string;
+            nodes: {
+                [key: string]: number;
+            };
+            pending: components["schemas"]["Containers"];
+            placed: number;
+            /** @description Allocations of the last ten seconds; with `ended_per_s`: decisions */
+            placed_per_s: number | null;
+            policy_version: number | null;
+            round_ms: number | null;
+            rounds: number;
+            rounds_per_s: number | null;
+            shares: components["schemas"]["SharesInfo"] | null;
+            /** @enum {string} */
+            state: "joining" | "running" | "draining" | "lost" | "decommissioned";
+            /** Format: date-time */
+            state_at: string;
+            state_by: string | null;
+            summary_age_s: number | null;
+            used: components["schemas"]["Measured"];
+            waits_for: string[];
+        };
+        /**
+         * @description ``jobs``: at home there. ``guests``: containers of jobs at home elsewhere. ``moves``: what would start elsewhere.
+         *
+         *     ``tied``: the first hundred of ``tied_groups``.
+         */
+        SubClusterDrainPreview: {
+            /** Format: date-time */
+            at: string;
+            containers: number;
+            deadline: string | null;
+            ends: number;
+            fits: boolean;
+            guests: number;
+            jobs: number;
+            moves: components["schemas"]["Amounts"];
+            others: components["schemas"]["OtherSubCluster"][];
+            queues: components["schemas"]["QueueThere"][];
+            services: number;
+            state: string;
+            stopped: number;
+            sub_cluster: string;
+            tied: components["schemas"]["TiedGroup"][];
+            tied_groups: number;
+            unknown: number;
+        };
+        /** @description ``deadline_s``: from now; what runs then is stopped and starts elsewhere. null: never. */
+        SubClusterDrainRequest: {
+            /** @default null */
+            deadline_s?: number | null;
+            /** @default  */
+            message?: string;
+        };
+        /**
+         * @description ``lease_age_s``: since its leader last renewed. ``left``: what still keeps a draining one; ``waits_for``: what a
+         *     joining one lacks.
+         */
+        SubClusterInfo: {
+            allocated: components["schemas"]["Amounts"];
+            capacity: components["schemas"]["Amounts"];
+            deadline: string | null;
+            duties: {
+                [key: string]: number;
+            };
+            ended: number;
+            ended_per_s: number | null;
+            epoch: number;
+            frozen: boolean;
+            id: number;
+            leader: string | null;
+            lease_age_s: number | null;
+            lease_ok: boolean;
+            left: components["schemas"]["Left"] | null;
+            live_containers: number;
+            load: components["schemas"]["LoadInfo"] | null;
+            message: string;
+            name: string;
+            nodes: {
+                [key: string]: number;
+            };
+            pending: components["schemas"]["Containers"];
+            placed: number;
+            /** @description Allocations of the last ten seconds; with `ended_per_s`: decisions */
+            placed_per_s: number | null;
+            policy_version: number | null;
+            round_ms: number | null;
+            rounds: number;
+            rounds_per_s: number | null;
+            shares: components["schemas"]["SharesInfo"] | null;
+            /** @enum {string} */
+            state: "joining" | "running" | "draining" | "lost" | "decommissioned";
+            /** Format: date-time */
+            state_at: string;
+            summary_age_s: number | null;
+            used: components["schemas"]["Measured"];
+            waits_for: string[];
+        };
+        SubClusterList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["SubClusterInfo"][];
+        };
+        /** @description ``queue``: what its workers serve. ``join_token``: with which its nodes register, shown this once. */
+        SubClusterRegistered: {
+            id: number;
+            join_token: string;
+            /** Format: date-time */
+            join_token_expires_at: string;
+            name: string;
+            queue: string;
+            state: string;
+        };
+        SubClusterRegistration: {
+            name: string;
+            token: string;
+        };
+        /** @description ``token`` is shown this once and registers one sub-cluster. */
+        SubClusterTokenInfo: {
+            /** Format: date-time */
+            expires_at: string;
+            id: number;
+            name: string;
+            token: string;
+        };
+        /** @description ``name``: the only name it may register; empty for any. */
+        SubClusterTokenRequest: {
+            /** @default  */
+            name?: string;
+            /** @default  */
+            note?: string;
+            /** @default 3600 */
+            valid_s?: number;
+        };
+        TaskInfo: {
+            attempts: number;
+            container: string | null;
+            exit_code: number | null;
+            finished_at: string | null;
+            group: string;
+            index: number;
+            node: string | null;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "KILLED";
+        };
+        TaskPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["TaskInfo"][];
+        };
+        /** @description Tasks that no other sub-cluster could ever run. */
+        TiedGroup: {
+            containers: number;
+            group: string;
+            job: number;
+            job_name: string;
+            owner: string;
+            queue: string;
+            why: string;
+        };
+        /** @description The value it has for the time, as a policy document writes it; null: no limit. */
+        To: {
+            to: number | string | {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description ``key``: how its text begins. ``name``: empty for one that a log-in made. ``current``: this request's. */
+        TokenInfo: {
+            /** Format: date-time */
+            created_at: string;
+            current: boolean;
+            expires_at: string | null;
+            key: string;
+            last_used_at: string | null;
+            name: string;
+        };
+        TokenList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["TokenInfo"][];
+        };
+        /** @description ``token`` is shown this once. */
+        TokenMade: {
+            expires_at: string | null;
+            key: string;
+            name: string;
+            token: string;
+        };
+        /** @description ``name``: what it is for. */
+        TokenRequest: {
+            name: string;
+            /** @default 7776000 */
+            valid_s?: number;
+        };
+        /** @description ``at``: positions in the layout. ``demand`` is beyond ``used``. ``share``: given, ``owed`` of it guaranteed. */
+        UseColumns: {
+            at: number[];
+            demand: number[][];
+            live: number[];
+            owed: number[][];
+            running: number[];
+            share: number[][];
+            used: number[][];
+        };
+        /** @description ``*_s``: units times seconds, of containers that ended in this time. */
+        UsedHour: {
+            /** Format: date-time */
+            at: string;
+            containers: number;
+            gpu_s: number;
+            memory_mib_s: number;
+            queue: string;
+            vcores_milli_s: number;
+        };
+        UsedHours: {
+            /** Format: date-time */
+            begin: string;
+            complete: boolean;
+            /** Format: date-time */
+            end: string;
+            results: components["schemas"]["UsedHour"][];
+            /** @enum {string} */
+            step: "hour" | "day";
+        };
+        /** @description ``counts``: what it has is shared out. ``stale``: its shares preempt nothing. ``used``: not for tenants. */
+        UsePlace: {
+            capacity: number[];
+            counts: boolean;
+            name: string;
+            stale: boolean;
+            state: string;
+            used: number[] | null;
+        };
+        VersionCount: {
+            count: number;
+            version: number;
+        };
+        /**
+         * @description The smallest change that would start it. starts: at once; else it only could start later.
+         *
+         *     what: wait, locality, gang (``at_once``), nodes, container
+         *     (``per_container_at_most``), maximum (``raise``), or several (``changes``).
+         */
+        WaitChange: {
+            /** @default null */
+            at_once?: number | null;
+            /** @default null */
+            changes?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @default null */
+            per_container_at_most?: {
+                [key: string]: number;
+            } | null;
+            /** @default null */
+            raise?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @default false */
+            starts?: boolean;
+            text: string;
+            what: string;
+        };
+        /** @description Tasks of a group that wait in another sub-cluster than the job's home; reason: null until it has answered. */
+        WaitElsewhere: {
+            reason: components["schemas"]["WaitReason"] | null;
+            /** Format: date-time */
+            since: string;
+            sub_cluster: string;
+            waiting: number;
+        };
+        /** @description Seconds from ``at``: behind its own queue's work only, and behind all; null where nobody can say. */
+        WaitEstimate: {
+            earliest_s: number | null;
+            latest_s: number | null;
+            text: string;
+        };
+        /**
+         * @description One limit that binds: what was asked of it, and what it has left.
+         *
+         *     queue: whose maximum or share. after: groups that must succeed first. now,
+         *     most: what a limit of jobs or amounts counts, and up to what. level: how
+         *     near to its data it insists to be, for ``wait_s`` more.
+         */
+        WaitLimit: {
+            /** @default null */
+            after?: string[] | null;
+            asked: {
+                [key: string]: number;
+            };
+            available: {
+                [key: string]: number;
+            };
+            /** @default null */
+            level?: string | null;
+            limit: string;
+            /** @default null */
+            most?: number | null;
+            /** @default null */
+            now?: number | null;
+            /** @default null */
+            queue?: string | null;
+            text: string;
+            /** @default null */
+            wait_s?: number | null;
+        };
+        /** @description What stands before it in its queue. */
+        WaitPosition: {
+            containers_ahead: number | null;
+            jobs_ahead: number;
+        };
+        /**
+         * @description Why containers of a group wait. code, text: the first of ``limits``, which stand in the order they bind.
+         *
+         *     waiting: containers. asked: of each. at: when this was found.
+         */
+        WaitReason: {
+            asked: {
+                [key: string]: number;
+            };
+            /** @default null */
+            at?: string | null;
+            change: components["schemas"]["WaitChange"] | null;
+            code: string;
+            estimate: components["schemas"]["WaitEstimate"] | null;
+            limits: components["schemas"]["WaitLimit"][];
+            position: components["schemas"]["WaitPosition"] | null;
+            text: string;
+            waiting: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

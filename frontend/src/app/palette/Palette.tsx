@@ -1,0 +1,156 @@
+/** One field for everything: pages, jobs, queues, nodes, sub-clusters, actions. A combobox with a list of choices. */
+import { useMantineColorScheme } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useLocation } from "wouter";
+import { get } from "../../api/client";
+import type { Job, Me, Node, Overview, Page } from "../../api/types";
+import { topicKey } from "../../live/hooks";
+import { Search } from "../../ui/icons";
+import { useModal } from "../../ui/modal";
+import { pagesFor } from "../pages";
+import { useSignOut } from "../session";
+import { useAddedCommands } from "./commands";
+import { grouped, jobEntry, jobNumber, matching, nodeEntry, placeEntries, type Entry } from "./find";
+import "./palette.css";
+
+const FOUND_MAX = 8; // of each kind from the server, and of queues
+const WAIT_MS = 180;
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const id = setTimeout(() => setSettled(text), WAIT_MS);
+    return () => clearTimeout(id);
+  }, [text]);
+  return settled;
+}
+
+/** Jobs and nodes whose name begins with or holds the text; each one short, bounded query. */
+function useServer(typed: string, has: (to: string) => boolean): { entries: Entry[]; busy: boolean; failed: boolean } {
+  const text = useSettled(typed.trim());
+  const number = jobNumber(text);
+  const wanted = text.length >= 2 || number !== null;
+  const found = useQuery({
+    queryKey: ["palette", text],
+    enabled: wanted,
+    staleTime: 10_000,
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const name = encodeURIComponent(text);
+      const [byNumber, jobs, nodes] = await Promise.all([
+        number ? get<Job>(`/jobs/${number}`, signal).then((job) => [job], () => []) : [],
+        get<Page<Job>>(`/jobs?page_size=${FOUND_MAX}&name=${name}`, signal).then((p) => p.results),
+        get<Page<Node>>(`/nodes?page_size=${FOUND_MAX}&contains=${name}`, signal).then((p) => p.results),
+      ]);
+      return [...byNumber, ...jobs.filter((j) => j.id !== byNumber[0]?.id)].map(jobEntry).concat(nodes.map((n) => nodeEntry(n, has)));
+    },
+  });
+  return { entries: wanted ? (found.data ?? []) : [], busy: wanted && (found.isFetching || text !== typed.trim()), failed: wanted && found.isError };
+}
+
+function useOwn(me: Me, onHelp: () => void): Entry[] {
+  const { setColorScheme } = useMantineColorScheme();
+  const added = useAddedCommands();
+  const signOut = useSignOut();
+  const [, go] = useLocation();
+  const client = useQueryClient();
+  return useMemo(() => {
+    const pages = pagesFor(me.role);
+    const has = (to: string) => pages.some((p) => p.to === to);
+    const act = (name: string, run: () => void): Entry => ({ id: `act-${name}`, group: "Actions", name, run });
+    const places = placeEntries(client.getQueryData<Overview>(topicKey("overview")), has);
+    return [
+      ...added.map((c) => ({ id: `page-${c.name}`, group: "On this page", name: c.name, note: c.words, run: c.run })),
+      ...pages.map((p) => ({ id: `to-${p.to}`, group: "Pages", name: p.name, note: `g ${p.key}`, to: p.to })),
+      { id: "mine", group: "Pages", name: "My jobs", to: `/jobs?owner=${encodeURIComponent(me.username)}` },
+      { id: "failed", group: "Pages", name: "Failed jobs", to: "/jobs?state=FAILED" },
+      act("Light colours", () => setColorScheme("light")),
+      act("Dark colours", () => setColorScheme("dark")),
+      act("Colours of the system", () => setColorScheme("auto")),
+      act("Show the keys", onHelp),
+      act("Sign out", () => void signOut().then(() => go("/login"))),
+      ...places,
+    ];
+  }, [me, added, onHelp, setColorScheme, signOut, go, client]);
+}
+
+export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () => void; onHelp: () => void }) {
+  const ref = useModal();
+  const list = useRef<HTMLDivElement>(null);
+  const [typed, setTyped] = useState("");
+  const [at, setAt] = useState(0);
+  const [, go] = useLocation();
+  const own = useOwn(me, onHelp);
+  const has = (to: string) => pagesFor(me.role).some((p) => p.to === to);
+  const server = useServer(typed, has);
+  useOverview();
+  const local = matching(own, typed).filter((e) => typed.trim() !== "" || (e.group !== "Queues" && e.group !== "Sub-clusters"));
+  const groups = grouped([...local, ...server.entries]).map((g) => ({ ...g, entries: g.entries.slice(0, g.group === "Pages" ? 12 : FOUND_MAX) }));
+  const flat = groups.flatMap((g) => g.entries);
+  const chosen = flat[Math.min(at, flat.length - 1)];
+  useEffect(() => setAt(0), [typed]);
+  useEffect(() => {
+    void list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); // newer browsers answer with a promise
+  }, [chosen?.id]);
+
+  const take = (entry: Entry | undefined) => {
+    if (!entry) return;
+    ref.current?.close();
+    if (entry.to !== undefined) go(entry.to);
+    else entry.run?.();
+  };
+  const pressed = (e: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 6, PageUp: -6 }[e.key];
+    if (step !== undefined && flat.length > 0) {
+      setAt((now) => (Math.abs(step) === 1 ? (now + step + flat.length) % flat.length : Math.max(0, Math.min(flat.length - 1, now + step))));
+    } else if (e.key === "Enter" && !e.nativeEvent.isComposing) take(chosen);
+    else return;
+    e.preventDefault();
+  };
+  return (
+    <dialog ref={ref} className="palette" aria-label="Find a page, job, queue, node or action" onClose={onClose} onClick={(e) => e.target === e.currentTarget && ref.current?.close()}>
+      <div className="palette-field">
+        <Search />
+        <input type="text" role="combobox" aria-label="Find" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-activedescendant={chosen && `p-${chosen.id}`}
+          placeholder="Find a page, job, queue, node or action" autoComplete="off" spellCheck={false} maxLength={128} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} onKeyDown={pressed} />
+        <kbd aria-hidden="true">Esc</kbd>
+      </div>
+      <div ref={list} id="palette-list" role="listbox" aria-label="Found" className="palette-list">
+        {groups.map((g) => (
+          <div key={g.group} role="group" aria-labelledby={`palette-${g.group}`}>
+            <div id={`palette-${g.group}`} className="palette-group">{g.group}</div>
+            {g.entries.map((e) => <Option key={e.id} entry={e} chosen={e === chosen} take={() => take(e)} />)}
+          </div>
+        ))}
+      </div>
+      <p className="palette-foot small muted" role="status">
+        {server.failed ? "The server could not be searched." : server.busy ? "Searching…" : flat.length === 0 ? "Nothing is called that." : `${flat.length} found`}
+      </p>
+    </dialog>
+  );
+}
+
+function Option({ entry, chosen, take }: { entry: Entry; chosen: boolean; take: () => void }) {
+  return (
+    <div id={`p-${entry.id}`} role="option" aria-selected={chosen} className="palette-option" onMouseDown={(e) => e.preventDefault()} onClick={take}>
+      <span className="clip">{entry.name}</span>
+      {entry.note && <span className="small muted clip">{entry.note}</span>}
+    </div>
+  );
+}
+
+/** Queues and sub-clusters: from the overview, read once where no page has it. */
+function useOverview(): void {
+  const client = useQueryClient();
+  useQuery({
+    queryKey: ["palette-overview"],
+    staleTime: 30_000,
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const known = client.getQueryData<Overview>(topicKey("overview"));
+      if (!known) client.setQueryData(topicKey("overview"), await get<Overview>("/overview", signal));
+      return true;
+    },
+  });
+}

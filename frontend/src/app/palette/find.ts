@@ -1,0 +1,65 @@
+/** What the palette offers for what was typed: pages and commands here, names from the server. */
+import type { Job, Node, Overview } from "../../api/types";
+
+export interface Entry {
+  /** Unlike any other entry's; also its element's id. */
+  id: string;
+  group: string;
+  name: string;
+  /** Said beside the name, in small. */
+  note?: string;
+  /** Where it leads; without it, `run` does it. */
+  to?: string;
+  run?: () => void;
+}
+
+/** How well `text` holds what was typed, 0 for not at all: begins with it > a word begins with it > holds it. */
+export function score(text: string, typed: string): number {
+  const [t, q] = [text.toLowerCase(), typed.toLowerCase()];
+  if (q === "") return 1;
+  if (t.startsWith(q)) return 4;
+  if (t.split(/[\s./_-]+/).some((word) => word.startsWith(q))) return 3;
+  return t.includes(q) ? 2 : 0;
+}
+
+/** Every word typed must be found; the best come first, equals stay in order. */
+export function matching(entries: Entry[], typed: string): Entry[] {
+  const words = typed.trim().split(/\s+/).filter(Boolean);
+  const scored = entries.map((entry) => {
+    const text = `${entry.name} ${entry.note ?? ""}`;
+    const each = words.map((word) => Math.max(score(entry.name, word) * 2, score(text, word)));
+    return { entry, points: each.includes(0) ? -1 : each.reduce((a, b) => a + b, 0) };
+  });
+  return scored.filter((s) => s.points >= 0).sort((a, b) => b.points - a.points).map((s) => s.entry);
+}
+
+/** Together by group, in the order in which the groups first appear. */
+export function grouped(entries: Entry[]): { group: string; entries: Entry[] }[] {
+  const groups = new Map<string, Entry[]>();
+  for (const entry of entries) groups.set(entry.group, [...(groups.get(entry.group) ?? []), entry]);
+  return [...groups].map(([group, of]) => ({ group, entries: of }));
+}
+
+/** The number of a job, typed as 42 or #42. */
+export function jobNumber(typed: string): string | null {
+  return /^#?(\d{1,18})$/.exec(typed.trim())?.[1] ?? null;
+}
+
+export function jobEntry(job: Pick<Job, "id" | "name" | "state" | "queue">): Entry {
+  return { id: `job-${job.id}`, group: "Jobs", name: job.name, note: `#${job.id} · ${job.state.toLowerCase()} · ${job.queue}`, to: `/jobs/${job.id}` };
+}
+
+/** Queues and sub-clusters of the overview. `has`: which pages there are. */
+export function placeEntries(overview: Overview | undefined, has: (to: string) => boolean): Entry[] {
+  if (!overview) return [];
+  const queue = (path: string) => (has("/queues") ? `/queues?queue=${encodeURIComponent(path)}` : `/jobs?queue=${encodeURIComponent(path)}`);
+  const sub = (name: string) => (has("/fleet") ? `/fleet?sub_cluster=${encodeURIComponent(name)}` : "/");
+  return [
+    ...overview.queues.map((q) => ({ id: `queue-${q.path}`, group: "Queues", name: q.path, note: q.state === "running" ? undefined : q.state, to: queue(q.path) })),
+    ...overview.sub_clusters.filter((s) => s.state !== "decommissioned").map((s) => ({ id: `sub-${s.id}`, group: "Sub-clusters", name: s.name, note: s.state, to: sub(s.name) })),
+  ];
+}
+
+export function nodeEntry(node: Pick<Node, "id" | "name" | "sub_cluster" | "state">, has: (to: string) => boolean): Entry {
+  return { id: `node-${node.id}`, group: "Nodes", name: node.name, note: `${node.sub_cluster} · ${node.state.toLowerCase()}`, to: has("/fleet") ? `/fleet/nodes/${node.id}` : "/" };
+}

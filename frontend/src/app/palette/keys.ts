@@ -1,0 +1,27 @@
+/** Which key presses mean something on every page. Pure, so that they can be tested without a browser. */
+
+export type Act = { go: string } | "palette" | "help" | "search" | "prefix" | null;
+
+export interface Press {
+  key: string;
+  ctrl: boolean;
+  meta: boolean;
+  alt: boolean;
+  /** Whether a field that takes text has the focus. */
+  typing: boolean;
+  /** Whether a dialog is open. */
+  dialog: boolean;
+}
+
+/** `after`: whether `g` was pressed a moment ago. `pages`: key -> address. */
+export function act(press: Press, after: boolean, pages: ReadonlyMap<string, string>): Act {
+  if ((press.ctrl || press.meta) && !press.alt && press.key.toLowerCase() === "k") return press.dialog ? null : "palette";
+  if (press.ctrl || press.meta || press.alt || press.typing || press.dialog) return null;
+  if (after) {
+    const to = pages.get(press.key);
+    return to === undefined ? null : { go: to };
+  }
+  if (press.key === "g") return "prefix";
+  if (press.key === "?") return "help";
+  return press.key === "/" ? "search" : null;
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { grouped, jobNumber, matching, nodeEntry, placeEntries, score, type Entry } from "./find";
+import { act, type Press } from "./keys";
+
+const entry = (name: string, group = "Pages", note?: string): Entry => ({ id: name, group, name, note });
+
+describe("the palette", () => {
+  it("puts what begins with the text first", () => {
+    expect(matching([entry("My jobs"), entry("Jobs"), entry("Overview")], "jo").map((e) => e.name)).toEqual(["Jobs", "My jobs"]);
+    expect(["root.prod.etl", "operator", "xetl"].map((t) => score(t, "etl"))).toEqual([3, 0, 2]);
+  });
+  it("wants every word", () => expect(matching([entry("Drain west-1", "Nodes"), entry("Drain east-1", "Nodes")], "drain west").map((e) => e.name)).toEqual(["Drain west-1"]));
+  it("offers everything while nothing is typed", () => expect(matching([entry("a"), entry("b")], " ")).toHaveLength(2));
+  it("keeps groups together", () => expect(grouped([entry("a", "x"), entry("b", "y"), entry("c", "x")]).map((g) => g.entries.length)).toEqual([2, 1]));
+  it("knows a job's number", () => expect(["#42", " 42 ", "4x", ""].map(jobNumber)).toEqual(["42", "42", null, null]));
+  it("leads only to pages there are", () => {
+    const node = { id: 7, name: "n", sub_cluster: "west", state: "UP" as const };
+    expect(nodeEntry(node, () => true).to).toBe("/fleet/nodes/7");
+    expect(nodeEntry(node, () => false).to).toBe("/");
+    expect(placeEntries(undefined, () => true)).toEqual([]);
+  });
+});
+
+describe("keys", () => {
+  const press = (key: string, more: Partial<Press> = {}): Press => ({ key, ctrl: false, meta: false, alt: false, typing: false, dialog: false, ...more });
+  const pages = new Map([["j", "/jobs"]]);
+
+  it("open the palette from anywhere but another dialog", () => {
+    expect([press("k", { ctrl: true, typing: true }), press("k", { meta: true }), press("k", { ctrl: true, dialog: true })].map((p) => act(p, false, pages))).toEqual(["palette", "palette", null]);
+  });
+  it("mean nothing while somebody types", () => expect(["g", "?", "/"].map((k) => act(press(k, { typing: true }), false, pages))).toEqual([null, null, null]));
+  it("lead to a page after g", () => {
+    expect(act(press("g"), false, pages)).toBe("prefix");
+    expect(act(press("j"), true, pages)).toEqual({ go: "/jobs" });
+    expect([act(press("x"), true, pages), act(press("j"), false, pages)]).toEqual([null, null]);
+  });
+  it("leave the browser its own", () => expect(act(press("g", { ctrl: true }), false, pages)).toBeNull());
+});

@@ -1,0 +1,118 @@
+/** One's own account: what it may, its tokens, its password. */
+import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type FormEvent } from "react";
+import { post, remove, type ApiError } from "../../api/client";
+import type { PageProps } from "../../app/pages";
+import type { Me, Page, Token, TokenMade } from "../../api/types";
+import { ago, moment } from "../../format/units";
+import { useRead } from "../../live/hooks";
+import { Card, Command, Confirm, Empty, Failed, Loading, Notice, useNow } from "../../ui/parts";
+import "../admin/admin.css";
+import { ShownOnce } from "../admin/ShownOnce";
+import { endsSoon, ROLES, span, until, VALID } from "../admin/words";
+import { quote } from "../jobs/filters";
+
+export default function AccountPage({ me }: PageProps) {
+  return (
+    <>
+      <h1>Your account</h1>
+      <Card title={me.username} aside={<Command text="hydractl me" />}>
+        <p>{ROLES.find((r) => r.value === me.role)?.label}. {ROLES.find((r) => r.value === me.role)?.may}</p>
+        {me.queues.length > 0 && <p>Queues granted to you: {me.queues.map((q) => `${q.path} (${q.level})`).join(", ")}.</p>}
+      </Card>
+      <Tokens />
+      <Password me={me} />
+    </>
+  );
+}
+
+function Tokens() {
+  const now = useNow(10_000);
+  const client = useQueryClient();
+  const [making, setMaking] = useState(false);
+  const [ending, setEnding] = useState<Token | null>(null);
+  const view = useRead<Page<Token>>("/me/tokens");
+  const end = useMutation<void, ApiError, Token>({
+    mutationFn: (token) => remove(`/me/tokens/${token.key}`),
+    onSuccess: () => { void client.invalidateQueries({ queryKey: ["read", "/me/tokens"] }); setEnding(null); },
+  });
+  const tokens = view.data?.results;
+  return (
+    <Card title="Tokens" flush aside={<><Command text="hydractl token list" /><Button onClick={() => setMaking(true)}>New token…</Button></>}>
+      {!tokens ? (view.error ? <div className="body"><Failed error={view.error} retry={() => void view.refetch()} /></div> : <Loading label="Loading tokens" />)
+        : tokens.length === 0 ? <Empty title="You have no tokens">Programs and CI use one of their own, with your rights and an end.</Empty>
+        : <TokenTable tokens={tokens} now={now} end={setEnding} />}
+      {making && <MakeToken onClose={() => setMaking(false)} />}
+      {ending && (
+        <Confirm title="Revoke the token" action="Revoke" busy={end.isPending} error={end.error} onClose={() => { end.reset(); setEnding(null); }} onConfirm={() => end.mutate(ending)}>
+          <p>Programs that use <strong>{ending.name || ending.key}</strong> are refused from now on.</p>
+          <Command text={`hydractl token revoke ${ending.key}`} />
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+function TokenTable({ tokens, now, end }: { tokens: Token[]; now: number; end: (token: Token) => void }) {
+  return (
+    <div className="table-wrap">
+      <table className="grid">
+        <thead><tr><th>Name</th><th>Begins with</th><th className="num">Made</th><th className="num">Last used</th><th className="num">Ends</th><th><span className="sr">Actions</span></th></tr></thead>
+        <tbody>{tokens.map((t) => (
+          <tr key={t.key}>
+            <td className="clip">{t.name || <span className="muted">from a log-in</span>}</td><td className="mono" data-label="Begins with">{t.key}</td>
+            <td className="num" data-label="Made" title={moment(t.created_at)}>{ago(t.created_at, now)}</td>
+            <td className="num" data-label="Last used" title={t.last_used_at ? moment(t.last_used_at) : undefined}>{t.last_used_at ? ago(t.last_used_at, now) : <span className="muted">never</span>}</td>
+            <td className="num" data-label="Ends" title={t.expires_at ? moment(t.expires_at) : undefined}>{until(t.expires_at, now)}{endsSoon(t, now) && t.name ? <span className="tag">soon</span> : null}</td>
+            <td className="num"><Button size="compact-sm" variant="default" aria-label={`Revoke ${t.name || t.key}`} onClick={() => end(t)}>Revoke…</Button></td>
+          </tr>
+        ))}</tbody>
+      </table>
+    </div>
+  );
+}
+
+function MakeToken({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [valid, setValid] = useState("7776000");
+  const client = useQueryClient();
+  const make = useMutation<TokenMade, ApiError>({
+    mutationFn: () => post<TokenMade>("/me/tokens", { name: name.trim(), valid_s: Number(valid) }),
+    onSuccess: () => void client.invalidateQueries({ queryKey: ["read", "/me/tokens"] }),
+  });
+  if (make.data) return <ShownOnce title={`Token ${make.data.name}`} secret={make.data.token} onClose={onClose}><p className="small muted">Programs read it from <span className="mono">HYDRA_TOKEN</span>.</p></ShownOnce>;
+  return (
+    <Confirm title="New token" action="Make the token" busy={make.isPending} error={make.error} onClose={onClose} onConfirm={() => make.mutate()}>
+      <p>A program that has it may do what you may, until it ends or you revoke it.</p>
+      <TextInput label="Name" description="What it is for" required maxLength={64} autoComplete="off" value={name} onChange={(e) => setName(e.currentTarget.value)} />
+      <NativeSelect label="Ends after" value={valid} onChange={(e) => setValid(e.currentTarget.value)} data={VALID} />
+      <Command text={`hydractl token create ${quote(name || "NAME")} --valid ${span(Number(valid))}`} />
+    </Confirm>
+  );
+}
+
+function Password({ me }: { me: Me }) {
+  const [current, setCurrent] = useState("");
+  const [password, setPassword] = useState("");
+  const client = useQueryClient();
+  const change = useMutation<void, ApiError>({
+    mutationFn: () => post<void>("/me/password", { current, password }),
+    onSuccess: () => { setCurrent(""); setPassword(""); void client.invalidateQueries({ queryKey: ["read", "/me/tokens"] }); },
+  });
+  const wrong = (field: string) => change.error?.errors.find((e) => e.field === field)?.message;
+  const send = (e: FormEvent) => { e.preventDefault(); change.mutate(); };
+  return (
+    <Card title="Password">
+      <form className="password-form" onSubmit={send}>
+        <input type="text" name="username" autoComplete="username" value={me.username} readOnly hidden />
+        <PasswordInput label="Present password" required autoComplete="current-password" value={current} error={wrong("current")} onChange={(e) => setCurrent(e.currentTarget.value)} />
+        <PasswordInput label="New password" description="At least ten characters" required autoComplete="new-password" value={password} error={wrong("password")} onChange={(e) => setPassword(e.currentTarget.value)} />
+        <p className="small muted">Every token of yours ends, and every session but this one.</p>
+        {change.error && change.error.errors.length === 0 && <Failed error={change.error} />}
+        {change.isSuccess && <Notice>The password is changed.</Notice>}
+        <div><Button type="submit" variant="default" loading={change.isPending}>Change the password</Button></div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,87 @@
+/** Accounts: who they are, what they may, and what operators do with them. */
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { useLocation, useSearch } from "wouter";
+import type { Account, Me, Page } from "../../api/types";
+import { ago, moment } from "../../format/units";
+import { useRead } from "../../live/hooks";
+import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
+import { quote } from "../jobs/filters";
+import { AccountDialog, CreateAccount } from "./AccountDialogs";
+import { ROLES } from "./words";
+
+const KEPT = ["name", "role", "cursor"] as const;
+
+export function Accounts({ me }: { me: Me }) {
+  const params = new URLSearchParams(useSearch());
+  const [, go] = useLocation();
+  const now = useNow(10_000);
+  const [making, setMaking] = useState(false);
+  const query = new URLSearchParams(KEPT.flatMap((k) => (params.get(k) ? [[k, params.get(k) as string]] : [])));
+  const view = useRead<Page<Account>>(`/accounts${query.size ? `?${query}` : ""}`);
+  const set = (changes: Record<string, string>) => {
+    const next = new URLSearchParams(params);
+    for (const [key, value] of Object.entries(changes)) value ? next.set(key, value) : next.delete(key);
+    if (!("cursor" in changes) && !("account" in changes)) next.delete("cursor");
+    go(`/admin/accounts${next.size ? `?${next}` : ""}`, { replace: !changes.account });
+  };
+  const words = ["hydractl account list", ...(params.get("name") ? [`--name ${quote(params.get("name") ?? "")}`] : []), ...(params.get("role") ? [`--role ${params.get("role")}`] : [])];
+  const other = (address: string | null | undefined) => new URLSearchParams(address?.split("?")[1]).get("cursor") ?? "";
+  const page = view.data;
+  const chosen = params.get("account");
+  return (
+    <>
+      <div className="filters" role="search" aria-label="Filter accounts">
+        <NameFilter value={params.get("name") ?? ""} set={(name) => set({ name })} />
+        <NativeSelect aria-label="Role" value={params.get("role") ?? ""} onChange={(e) => set({ role: e.currentTarget.value })} data={[{ value: "", label: "Any role" }, ...ROLES.map(({ value, label }) => ({ value, label }))]} />
+        <span className="grow" />
+        {me.role === "operator" && <Button onClick={() => setMaking(true)}>New account…</Button>}
+      </div>
+      {view.error && page && <Stale since={view.dataUpdatedAt} now={now} why={view.error.detail} />}
+      <Card flush label="Accounts">
+        {!page ? (view.error ? <div className="body"><Failed error={view.error} retry={() => void view.refetch()} /></div> : <Loading lines={6} label="Loading accounts" />)
+          : page.results.length === 0 ? <Empty title="No account matches" />
+          : <Table accounts={page.results} now={now} open={(account) => set({ account })} />}
+      </Card>
+      <div className="row wrap">
+        <Command text={words.join(" ")} />
+        <span className="grow" />
+        <Button variant="default" disabled={!page?.previous} onClick={() => set({ cursor: other(page?.previous) })}>Previous</Button>
+        <Button variant="default" disabled={!page?.next} onClick={() => set({ cursor: other(page?.next) })}>Next</Button>
+      </div>
+      {making && <CreateAccount onClose={() => setMaking(false)} />}
+      {chosen && <AccountDialog key={chosen} username={chosen} me={me} onClose={() => set({ account: "" })} />}
+    </>
+  );
+}
+
+function NameFilter({ value, set }: { value: string; set: (value: string) => void }) {
+  const [text, setText] = useState(value);
+  useEffect(() => {
+    if (text === value) return;
+    const id = setTimeout(() => set(text), 300);
+    return () => clearTimeout(id);
+  }, [text]); // eslint-disable-line -- what was typed starts the wait, nothing else
+  return <TextInput type="search" aria-label="Name" placeholder="Name" maxLength={150} value={text} onChange={(e) => setText(e.currentTarget.value)} />;
+}
+
+function Table({ accounts, now, open }: { accounts: Account[]; now: number; open: (name: string) => void }) {
+  return (
+    <div className="table-wrap">
+      <table className="grid accounts">
+        <thead><tr><th>Account</th><th>Role</th><th>Queues</th><th className="num">Tokens</th><th className="num">Last log-in</th></tr></thead>
+        <tbody>
+          {accounts.map((a) => (
+            <tr key={a.id} data-closed={a.active ? undefined : ""}>
+              <td><button type="button" className="linkish clip" aria-haspopup="dialog" onClick={() => open(a.username)}>{a.username}</button>{!a.active && <span className="tag">closed</span>}</td>
+              <td>{ROLES.find((r) => r.value === a.role)?.label}</td>
+              <td className="clip" data-label="Queues">{a.queues.length === 0 ? <span className="muted">{a.role === "tenant" ? "those open to all" : "all"}</span> : a.queues.map((q) => `${q.path}${q.level === "admin" ? " (admin)" : ""}`).join(", ")}</td>
+              <td className="num" data-label="Tokens" title={a.token_used_at ? `Last used ${moment(a.token_used_at)}` : undefined}>{a.tokens}</td>
+              <td className="num" data-label="Last log-in">{a.last_login_at ? ago(a.last_login_at, now) : <span className="muted">never</span>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+/** The queues an account was granted: seen by all who see the account, changed by operators. */
+import { Button, NativeSelect } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { API, call, remove, type ApiError } from "../../api/client";
+import type { Account, Page, Queue, QueueGrant } from "../../api/types";
+import { useRead } from "../../live/hooks";
+import { Close } from "../../ui/icons";
+import { Command, Failed } from "../../ui/parts";
+import { quote } from "../jobs/filters";
+
+type Change = { path: string; level: QueueGrant["level"] | null };
+
+export function Grants({ account, editable }: { account: Account; editable: boolean }) {
+  const client = useQueryClient();
+  const change = useMutation<unknown, ApiError, Change>({
+    mutationFn: ({ path, level }) => {
+      const address = `/queues/${encodeURIComponent(path)}/rights`;
+      if (level === null) return remove(`${address}?user=${encodeURIComponent(account.username)}`);
+      return call(API + address, { method: "PUT", json: { user: account.username, level } });
+    },
+    onSuccess: () => client.invalidateQueries({ queryKey: ["read"] }),
+  });
+  return (
+    <section aria-label="Queues" className="grants">
+      <h3>Queues</h3>
+      {account.queues.length === 0 && <p className="small muted">{account.role === "tenant" ? "None of its own: it uses those open to all, and what the policy gives it." : "Its role sees every queue."}</p>}
+      <ul>
+        {account.queues.map((q) => (
+          <li key={q.path} className="row">
+            <span className="clip mono">{q.path}</span><span className="tag">{q.level}</span><span className="grow" />
+            {editable && <button type="button" className="icon-button" aria-label={`Withdraw ${q.path}`} title={`hydractl queue rights withdraw ${q.path} ${account.username}`} disabled={change.isPending} onClick={() => change.mutate({ path: q.path, level: null })}><Close /></button>}
+          </li>
+        ))}
+      </ul>
+      {editable && <Add account={account} busy={change.isPending} add={change.mutate} />}
+      {change.error && <Failed error={change.error} />}
+    </section>
+  );
+}
+
+function Add({ account, busy, add }: { account: Account; busy: boolean; add: (change: Change) => void }) {
+  const queues = useRead<Page<Queue>>("/queues");
+  const [path, setPath] = useState("");
+  const [level, setLevel] = useState<QueueGrant["level"]>("submit");
+  const free = (queues.data?.results ?? []).map((q) => q.path).filter((p) => !account.queues.some((q) => q.path === p && q.level === level));
+  return (
+    <>
+      <div className="row wrap grant-add">
+        <NativeSelect aria-label="Queue to grant" className="grow" value={path} onChange={(e) => setPath(e.currentTarget.value)} data={[{ value: "", label: "Grant a queue…" }, ...free]} />
+        <NativeSelect aria-label="Level" value={level} onChange={(e) => setLevel(e.currentTarget.value as QueueGrant["level"])} data={[{ value: "submit", label: "Submit" }, { value: "admin", label: "Administer" }]} />
+        <Button variant="default" loading={busy} disabled={path === ""} onClick={() => { add({ path, level }); setPath(""); }}>Grant</Button>
+      </div>
+      {path && <Command text={`hydractl queue rights grant ${path} ${quote(account.username)} --level ${level}`} />}
+    </>
+  );
+}

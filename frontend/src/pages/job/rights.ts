@@ -1,0 +1,7 @@
+/** What an account may do with a job; the server decides again. */
+import type { Job, Me } from "../../api/types";
+
+export function mayAct(job: Pick<Job, "owner" | "queue">, me: Me): boolean {
+  if (me.role === "operator" || job.owner === me.username) return me.role !== "viewer";
+  return me.queues.some((q) => q.level === "admin" && (job.queue === q.path || job.queue.startsWith(`${q.path}.`)));
+}

@@ -1,0 +1,60 @@
+/** The bar of filters above the job list. */
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { JOB_STATES, word } from "../../format/states";
+import { fromInput, toInput, type FilterName, type Filters } from "./filters";
+
+type Set = (name: FilterName, value: string) => void;
+
+const STATES = [
+  { value: "", label: "Any state" }, { value: "live", label: "Not ended" }, { value: "ended", label: "Ended" },
+  ...JOB_STATES.map((s) => ({ value: s, label: word(s) })),
+];
+const KINDS = [
+  { value: "", label: "Any kind" }, { value: "batch", label: "Batch" }, { value: "service", label: "Service" }, { value: "application", label: "Application" },
+];
+const ORDERS = [{ value: "", label: "Newest first" }, { value: "oldest", label: "Oldest first" }];
+
+export function JobFilters({ filters, set, clear }: { filters: Filters; set: Set; clear: () => void }) {
+  const [more, setMore] = useState(Boolean(filters.since || filters.until || filters.order));
+  const any = Object.keys(filters).length > 0;
+  return (
+    <div className="filters" role="search" aria-label="Filter jobs">
+      <Choice label="State" name="state" filters={filters} set={set} data={STATES} />
+      <Choice label="Kind" name="kind" filters={filters} set={set} data={KINDS} />
+      {(["name", "queue", "owner", "tag"] as const).map((name) => <TextFilter key={name} name={name} value={filters[name] ?? ""} set={set} />)}
+      {more && <>
+        <Moment label="Submitted from" name="since" filters={filters} set={set} />
+        <Moment label="Submitted before" name="until" filters={filters} set={set} />
+        <Choice label="Order" name="order" filters={filters} set={set} data={ORDERS} />
+      </>}
+      {!more && <Button variant="subtle" onClick={() => setMore(true)}>Time and order</Button>}
+      {any && <Button variant="subtle" onClick={clear}>Clear</Button>}
+    </div>
+  );
+}
+
+function Choice({ label, name, filters, set, data }: {
+  label: string; name: FilterName; filters: Filters; set: Set; data: { value: string; label: string }[];
+}) {
+  return <NativeSelect aria-label={label} value={filters[name] ?? ""} onChange={(e) => set(name, e.currentTarget.value)} data={data} />;
+}
+
+function Moment({ label, name, filters, set }: { label: string; name: FilterName; filters: Filters; set: Set }) {
+  return (
+    <TextInput type="datetime-local" className="moment" aria-label={label} title={label} value={toInput(filters[name])}
+      onChange={(e) => set(name, fromInput(e.currentTarget.value))} />
+  );
+}
+
+function TextFilter({ name, value, set }: { name: FilterName; value: string; set: Set }) {
+  const [text, setText] = useState(value);
+  useEffect(() => {
+    if (text === value) return;
+    const id = setTimeout(() => set(name, text), 350);
+    return () => clearTimeout(id);
+  }, [text]); // eslint-disable-line -- what was typed starts the wait, nothing else
+  useEffect(() => setText(value), [value]);
+  const label = name.charAt(0).toUpperCase() + name.slice(1);
+  return <TextInput aria-label={label} placeholder={label} value={text} onChange={(e) => setText(e.currentTarget.value)} />;
+}

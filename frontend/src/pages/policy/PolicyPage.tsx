@@ -1,0 +1,48 @@
+/** The policy: written, looked at before, put in force in stages, followed, taken back. For operators. */
+import "./policy.css";
+import { lazy, Suspense, useState, type ComponentType } from "react";
+import { Redirect, useLocation } from "wouter";
+import { usePaletteCommands } from "../../app/palette/commands";
+import type { PageProps } from "../../app/pages";
+import { Empty, Loading } from "../../ui/parts";
+import { Tabs } from "../../ui/tabs";
+import { Converging } from "./rollouts/Converging";
+import { useSpread } from "./spread";
+
+interface PartProps extends PageProps {
+  /** What follows the part's own address. */
+  id: string;
+}
+
+const TABS: { to: string; name: string; tab: ComponentType<PartProps> }[] = [
+  { to: "/policy/edit", name: "Edit", tab: lazy(() => import("./edit/EditTab")) },
+  { to: "/policy/rollouts", name: "Rollouts", tab: lazy(() => import("./rollouts/RolloutsTab")) },
+  { to: "/policy/proposals", name: "Proposals", tab: lazy(() => import("./rollouts/ProposalsTab")) },
+  { to: "/policy/simulations", name: "Simulations", tab: lazy(() => import("./whatif/SimulationsTab")) },
+  { to: "/policy/history", name: "History", tab: lazy(() => import("./history/HistoryTab")) },
+  { to: "/policy/overrides", name: "Overrides", tab: lazy(() => import("./history/OverridesTab")) },
+  { to: "/policy/audit", name: "Audit", tab: lazy(() => import("./history/AuditTab")) },
+];
+
+export default function PolicyPage(props: PageProps) {
+  const [first = "", id = ""] = props.rest.split("/");
+  const spread = useSpread();
+  const [search] = useState(location.search);
+  const [, go] = useLocation();
+  usePaletteCommands(TABS.map((tab) => ({ name: `Policy: ${tab.name.toLowerCase()}`, words: "part of the policy", run: () => go(tab.to) })));
+  if (!first) return <Redirect to={`/policy/edit${search}`} replace />;
+  const found = TABS.find((tab) => tab.to === `/policy/${first}`);
+  const Found = found?.tab;
+  return (
+    <>
+      <div className="page-head policy-head">
+        <h1>Policy</h1>
+        <Converging spread={spread} />
+      </div>
+      <Tabs tabs={TABS} here={`/policy/${first}`} label="Parts of the policy" />
+      <Suspense fallback={<Loading />}>
+        {Found ? <Found {...props} id={id} /> : <Empty title="There is no such part">The policy has the parts above.</Empty>}
+      </Suspense>
+    </>
+  );
+}

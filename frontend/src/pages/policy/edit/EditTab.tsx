@@ -1,0 +1,119 @@
+/** One document in two views; then what it would do; then pushing it. */
+import { Button, SegmentedControl } from "@mantine/core";
+import { lazy, Suspense, useEffect, useState } from "react";
+import type { PageProps } from "../../../app/pages";
+import { ago } from "../../../format/units";
+import { useRead } from "../../../live/hooks";
+import { Command, Confirm, Failed, Loading, Notice, useNow } from "../../../ui/parts";
+import { planCommand } from "../model/commands";
+import type { Schema } from "../model/schema";
+import { fromPointer, toPointer, type Problem } from "../model/text";
+import { useChosen } from "../pager";
+import { useSpread } from "../spread";
+import type { Path, Policy } from "../types";
+import { FormView } from "./FormView";
+import { useCheck, type Check } from "./useCheck";
+import { useDraft, type DraftView } from "./useDraft";
+
+const Editor = lazy(() => import("./Editor"));
+const PlanStep = lazy(() => import("../plan/PlanStep"));
+
+export default function EditTab(_: PageProps) {
+  const spread = useSpread();
+  const inForce = spread.data?.convergence?.active ? spread.data.convergence.version : "";
+  const active = useRead<Policy>("/policy", inForce);
+  const schema = useRead<Schema>("/policy/schema");
+  const draft = useDraft(active.data);
+  if (active.error && !active.data) return <Failed error={active.error} retry={() => void active.refetch()} />;
+  if (!draft || !active.data) return <Loading lines={8} label="Loading the policy" />;
+  return <Edit draft={draft} active={active.data} schema={schema.data} reread={async () => (await active.refetch()).data} />;
+}
+
+function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Policy; schema: Schema | undefined; reread: () => Promise<Policy | undefined> }) {
+  const [search, put] = useChosen();
+  const check = useCheck(draft.text);
+  const view = search.get("view") === "text" ? "text" : "form";
+  const at = search.get("at");
+  const path = at ? fromPointer(at) : null;
+  const go = (to: Path) => put({ at: toPointer(to) });
+  if (search.get("step") === "plan") {
+    // Of the text as it was kept then: another text was not simulated.
+    const [simulation, of] = (search.get("simulation") ?? "").split("-");
+    return (
+      <Suspense fallback={<Loading />}>
+        <PlanStep draft={draft} active={active} check={check} reread={reread} back={() => put({ step: null, simulation: null }, false)}
+          simulation={of === String(draft.savedAt) ? Number(simulation) || null : null} simulated={(id) => put({ simulation: `${id}-${draft.savedAt}` })} />
+      </Suspense>
+    );
+  }
+  return (
+    <>
+      <div className="policy-bar">
+        <SegmentedControl aria-label="View of the document" value={view} onChange={(v) => put({ view: v === "text" ? "text" : null })}
+          data={[{ value: "form", label: "Form" }, { value: "text", label: "Text" }]} />
+        <Verdict check={check} />
+        <span className="grow" />
+        <Command text={planCommand} />
+        <Button disabled={check.state === "wrong" || !draft.dirty} title={draft.dirty ? undefined : "Nothing is changed yet"} onClick={() => put({ step: "plan" }, false)}>Plan and push…</Button>
+      </div>
+      <DraftNote draft={draft} active={active} />
+      {check.problems.length > 0 && <Problems problems={check.problems} go={(p) => put(p.field ? { at: toPointer(p.field.split(".")), view: "text" } : { view: "text" })} />}
+      {view === "text" ? (
+        <Suspense fallback={<Loading lines={10} label="Loading the editor" />}>
+          <section className="card policy-editor" aria-label="Text of the policy">
+            <Editor text={draft.text} schema={schema} problems={check.problems} at={path} onChange={draft.set} onSave={() => { if (check.state === "right" && draft.dirty) put({ step: "plan" }, false); }} />
+          </section>
+        </Suspense>
+      ) : <FormView text={draft.text} base={draft.base} schema={schema} problems={check.problems} at={path} go={go} onChange={draft.set} toText={() => put({ view: "text" })} />}
+    </>
+  );
+}
+
+function Verdict({ check }: { check: Check }) {
+  const words = {
+    checking: "Checking…",
+    right: `Nothing wrong${check.queues === null ? "" : `, ${check.queues - 1} queues`}`,
+    wrong: check.problems.length === 1 ? "1 thing to put right" : `${check.problems.length} things to put right`,
+    unknown: check.error ? "The server could not check it" : "Not checked",
+  };
+  return <span className="policy-verdict" data-state={check.state} role="status">{words[check.state]}</span>;
+}
+
+function Problems({ problems, go }: { problems: Problem[]; go: (problem: Problem) => void }) {
+  return (
+    <section className="card policy-problems" role="alert" aria-label="Problems">
+      {problems.slice(0, 8).map((p, n) => (
+        <button type="button" key={n} className="field-error" onClick={() => go(p)}>
+          <b>line {p.line}{p.field ? `, ${p.field}` : ""}</b><span>{p.message}</span>{p.remedy && <span className="muted small">{p.remedy}</span>}
+        </button>
+      ))}
+      {problems.length > 8 && <p className="muted small policy-more">and {problems.length - 8} more</p>}
+    </section>
+  );
+}
+
+function DraftNote({ draft, active }: { draft: DraftView; active: Policy }) {
+  const now = useNow(10_000);
+  const [asking, setAsking] = useState(false);
+  useEffect(() => {
+    if (!draft.dirty) setAsking(false);
+  }, [draft.dirty]);
+  if (!draft.dirty) return null;
+  const moved = active.version !== draft.base.version && active.base !== draft.base.base;
+  return (
+    <div className="policy-draft" role="status">
+      <span className="grow">
+        <b>{draft.restored ? "Your unsaved text is back." : "Not pushed yet."}</b>{" "}
+        {draft.unkept ? "This browser keeps nothing: a reload would lose it." : `Kept in this tab${draft.savedAt ? `, ${ago(new Date(draft.savedAt).toISOString(), now)}` : ""}.`}{" "}
+        Made from version {draft.base.version}{moved ? `; version ${active.version} of ${active.author ?? "the system"} is in force by now` : ""}.
+      </span>
+      <Button variant="default" size="compact-sm" onClick={() => setAsking(true)}>Discard…</Button>
+      {asking && (
+        <Confirm title="Discard your changes" action="Discard" busy={false} error={null} onClose={() => setAsking(false)} onConfirm={() => { draft.discard(); setAsking(false); }}>
+          <p>What you wrote since version {draft.base.version} is gone then. Nothing in the cluster changes.</p>
+        </Confirm>
+      )}
+      {moved && <Notice kind="warn">Planning and pushing will show both changes side by side before anything happens.</Notice>}
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+/** A what-if question from what somebody chose; how far it is, in words. */
+import { ApiError } from "../../../api/client";
+import { clock, duration, moment } from "../../../format/units";
+import type { Json, Simulation, SimulationRequest } from "../types";
+
+export type Window = "hour" | "day" | "week" | "span";
+export interface Chosen {
+  window: Window;
+  /** Of the reader's clock, as a datetime-local field holds it. */
+  from: string;
+  to: string;
+  seeds: string;
+}
+/** What is to be simulated. */
+export type What = { document: Json } | { version: number };
+
+export const SEEDS_MOST = 10;
+
+/** The request; what is wrong names its field. */
+export function requestOf(chosen: Chosen, what: What): SimulationRequest | ApiError {
+  const seeds = Number(chosen.seeds);
+  const errors = chosen.window === "span" ? spanErrors(chosen) : [];
+  if (!Number.isInteger(seeds) || seeds < 1 || seeds > SEEDS_MOST) errors.push({ field: "seeds", message: `is not a whole number from 1 to ${SEEDS_MOST}`, remedy: "3 is enough for most questions" });
+  if (errors.length) return new ApiError(0, "The question is not complete", "", errors);
+  const window = chosen.window === "span" ? { from: new Date(chosen.from).toISOString(), to: new Date(chosen.to).toISOString() } : { window: chosen.window };
+  return { ...what, ...window, seeds };
+}
+
+function spanErrors({ from, to }: Chosen) {
+  const errors = Object.entries({ from, to }).filter(([, text]) => Number.isNaN(Date.parse(text)))
+    .map(([field, text]) => ({ field, message: text ? "is not a time" : "is missing", remedy: "choose a day and a time" }));
+  if (!errors.length && Date.parse(to) <= Date.parse(from)) errors.push({ field: "to", message: "does not lie after from", remedy: "choose a later time" });
+  return errors;
+}
+
+export function simulateCommand(chosen: Chosen, what: What): string {
+  const words = ["hydractl policy simulate", "version" in what ? String(what.version) : "policy.yaml"];
+  if (chosen.window === "span") {
+    const utc = (text: string) => (Number.isNaN(Date.parse(text)) ? "…" : new Date(text).toISOString().replace(/\.\d+Z$/, "Z"));
+    words.push(`--from ${utc(chosen.from)}`, `--to ${utc(chosen.to)}`);
+  } else if (chosen.window !== "hour") words.push(`--last ${chosen.window}`);
+  if (chosen.seeds !== "3") words.push(`--seeds ${chosen.seeds || "…"}`);
+  return words.join(" ");
+}
+
+export const over = (s: Pick<Simulation, "state">): boolean => s.state !== "queued" && s.state !== "running";
+
+/** What it asks: "Version 13", "root.ads maximum 40 % -> 60 % and 2 more", "west drained". */
+export function whatOf(s: Pick<Simulation, "kind" | "version" | "change" | "sub_cluster">): string {
+  if (s.kind === "drain") return `${s.sub_cluster} drained`;
+  return s.version === null ? s.change : `Version ${s.version}`;
+}
+
+export const windowMs = (s: Pick<Simulation, "from" | "to">): number => Date.parse(s.to) - Date.parse(s.from);
+
+/** From when to when and for how long; the day once where it is one. */
+export function windowWords(s: Pick<Simulation, "from" | "to">): string {
+  const [from, to] = [moment(s.from), moment(s.to)];
+  const sameDay = from.split(",")[0] === to.split(",")[0];
+  return `${from} to ${sameDay ? clock(s.to) : to} (${duration(windowMs(s))})`;
+}
+
+/** What is being done, for the eye: it changes with every look. */
+export function doing(s: Simulation): string {
+  if (s.state === "queued") return "Waits for a free runner; two simulations run at a time";
+  if (s.progress === 0) return s.kind === "drain" ? "Reads what runs and waits now" : "Reads the history of the window";
+  const window = windowMs(s);
+  if (s.progress >= 0.99) return "Compares the runs";
+  if (1000 * s.simulated_s >= window) return `Simulated the window of ${duration(window)}; what came last is seen to its end`;
+  return `Simulated ${duration(1000 * s.simulated_s)} of ${duration(window)}`;
+}
+
+/** The same for the ear: only milestones, so that nobody is told something every second. */
+export function milestone(s: Simulation): string {
+  const name = `Simulation ${s.id}`;
+  if (s.state === "queued") return `${name} waits for a free runner`;
+  if (s.state === "failed") return `${name} failed`;
+  if (s.state === "cancelled") return `${name} is cancelled`;
+  if (s.state === "done") return `${name} is done`;
+  const quarters = Math.floor(4 * s.progress);
+  return quarters ? `${name}: ${25 * quarters} % done` : s.progress ? `${name} is being simulated` : `${name} reads the history`;
+}

@@ -1,0 +1,38 @@
+/** Text that is not pushed yet. It survives a reload of the tab, and knows which version it was made from. */
+
+export interface Draft {
+  text: string;
+  base: number;
+  savedAt: number;
+}
+
+const KEY = "hydra.policy.draft";
+
+export function load(store: Storage): Draft | null {
+  try {
+    const found: unknown = JSON.parse(store.getItem(KEY) ?? "null");
+    if (typeof found !== "object" || found === null) return null;
+    const { text, base, savedAt } = found as Partial<Draft>;
+    return typeof text === "string" && typeof base === "number" && typeof savedAt === "number" ? { text, base, savedAt } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** False when the browser does not keep it: its store is full or forbidden. */
+export function save(store: Storage, draft: Draft): boolean {
+  try {
+    store.setItem(KEY, JSON.stringify(draft));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function clear(store: Storage): void {
+  try {
+    store.removeItem(KEY);
+  } catch {
+    // Nothing could be kept, so there is nothing to forget.
+  }
+}

@@ -1,0 +1,79 @@
+/** The push: why, to all or in stages, and what stops it. */
+import { Button, SegmentedControl, Textarea } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { API, ApiError, call } from "../../../api/client";
+import type { Page, SubCluster } from "../../../api/types";
+import { useRead } from "../../../live/hooks";
+import { Card, Command } from "../../../ui/parts";
+import type { DraftView } from "../edit/useDraft";
+import { pushCommand } from "../model/commands";
+import { guardsFrom } from "../model/guards";
+import { Refusal } from "../parts";
+import type { Json, Policy, Proposal, Rollout, Stage } from "../types";
+import { Stages, type StagedPlan } from "./Stages";
+
+type Outcome = { kind: "version"; version: number } | { kind: "rollout"; rollout: number } | { kind: "proposal"; proposal: number };
+
+function outcomeOf(answer: Policy | Proposal | Rollout): Outcome {
+  if ("document" in answer) return { kind: "version", version: answer.version };
+  return "stages" in answer ? { kind: "rollout", rollout: answer.id } : { kind: "proposal", proposal: answer.id };
+}
+
+interface Props {
+  draft: DraftView;
+  document: Json;
+  nothing: boolean;
+  onStale: () => void;
+}
+
+export function PushCard({ draft, document, nothing, onStale }: Props) {
+  const [message, setMessage] = useState("");
+  const [how, setHow] = useState<"all" | "staged">("all");
+  const [force, setForce] = useState(false);
+  const subs = useRead<Page<SubCluster>>("/sub-clusters", "", true);
+  const names = (subs.data?.results ?? []).filter((sc) => sc.state === "running" || sc.state === "draining").map((sc) => sc.name);
+  const [staged, setStaged] = useState<StagedPlan>({ stages: null, guards: {}, onBreach: "rollback" });
+  const stages: Stage[] = staged.stages ?? (names[0] ? [{ sub_clusters: [names[0]], soak_s: 60 }] : []);
+  const guards = guardsFrom(staged.guards);
+  const client = useQueryClient();
+  const [, go] = useLocation();
+  const send = useMutation<Outcome, ApiError>({
+    mutationFn: async () => {
+      if (!message.trim()) throw new ApiError(0, "The change has no message", "Say what changes and why: others read it in the list of versions.");
+      if (how === "staged" && guards === null) throw new ApiError(0, "A guard is not a number above 0", "Correct it or leave it out; shares are 0 to 100 %.");
+      const body = { document, message, parent: draft.base.version };
+      const headers = { "If-Match": `"${draft.base.version}"` };
+      const [path, json] = how === "all" ? ["/policy", { ...body, force }] as const : ["/policy/rollouts", { ...body, stages, guards, on_breach: staged.onBreach }] as const;
+      return outcomeOf(await call<Policy | Proposal | Rollout>(API + path, { method: "POST", json, headers }));
+    },
+    onSuccess: (done) => {
+      draft.discard();
+      void client.invalidateQueries({ queryKey: ["read"] });
+      go(done.kind === "proposal" ? `/policy/proposals/${done.proposal}` : done.kind === "rollout" ? `/policy/rollouts/${done.rollout}` : `/policy/rollouts?version=${done.version}`);
+    },
+    onError: (error) => {
+      if (error.status === 412) onStale();
+    },
+  });
+  const forced = send.error?.status === 409 && how === "all" && !force;
+  return (
+    <Card title="Push it">
+      <form className="policy-push" onSubmit={(e) => { e.preventDefault(); send.mutate(); }}>
+        <Textarea label="What changes, and why" description="Everybody reads it in the history. Required." autosize minRows={2} maxLength={1000} value={message} onChange={(e) => setMessage(e.currentTarget.value)} />
+        <SegmentedControl aria-label="To whom" value={how} onChange={(v) => setHow(v as "all" | "staged")} data={[{ value: "all", label: "To all at once" }, { value: "staged", label: "In stages" }]} />
+        {how === "staged" && <Stages names={names} stages={stages} plan={staged} set={setStaged} bad={guards === null} />}
+        {send.error && send.error.status !== 412 && <Refusal error={send.error} />}
+        {(forced || force) && how === "all" && (
+          <label className="row"><input type="checkbox" checked={force} onChange={(e) => setForce(e.currentTarget.checked)} />Force: remove queues although jobs live in them, and cancel overrides that make no sense any more</label>
+        )}
+        <div className="row wrap policy-actions">
+          <Button type="submit" loading={send.isPending} disabled={nothing}>{how === "all" ? "Push to all" : `Push to ${stages[0]?.sub_clusters.join(", ") || "the first stage"}`}</Button>
+          {nothing && <span className="muted small">Nothing changes: there is nothing to push.</span>}
+          <Command text={pushCommand({ message, stages: how === "staged" ? stages : [], guards: guards ?? {}, onBreach: staged.onBreach, force })} />
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,45 @@
+/** What the API says of the policy, by the names these pages have for it. */
+import type { components } from "../../api/schema";
+
+type Shapes = components["schemas"];
+
+export type Json = Record<string, unknown>;
+/** Keys and positions from the document down to one place in it. */
+export type Path = (string | number)[];
+
+export type Policy = Shapes["PolicyDetail"];
+export type PolicyRow = Shapes["PolicyInfo"];
+export type Change = Shapes["ChangeInfo"];
+export type Diff = Shapes["DiffInfo"];
+
+export type Plan = Shapes["PlanInfo"];
+export type PlanQueue = Shapes["PlanQueue"];
+export type PlanSide = Shapes["PlanSide"];
+
+export type Convergence = Shapes["Convergence"];
+export type KindConvergence = Shapes["KindConvergence"];
+export type Rollout = Shapes["RolloutInfo"];
+export type Stage = Shapes["StageInfo"];
+export type Measures = Shapes["SideMeasures"];
+
+/** The `policy` topic. */
+export interface Spread {
+  convergence: Convergence | null;
+  rollout: Rollout | null;
+}
+
+export type Override = Shapes["OverrideInfo"];
+export type OverrideRequest = Required<Shapes["OverrideRequest"]>;
+export type ProposalRow = Shapes["ProposalInfo"];
+export type Proposal = Shapes["ProposalDetail"];
+export type AuditEntry = Shapes["AuditInfo"];
+
+export type Simulation = Shapes["SimulationInfo"];
+export type SimulationDetail = Shapes["SimulationDetail"];
+export type SimulatedDrain = Shapes["SimulatedDrain"];
+export type SimulationRequest = Shapes["SimulationRequest"];
+export type SimulationResult = Shapes["SimulationResult"];
+export type SimulatedQueue = Shapes["SimulatedQueueFigures"];
+export type Compared = Shapes["SimulatedComparedFigure"];
+export type Estimate = Shapes["SimulatedEstimate"];
+export type FigureAbout = Shapes["SimulatedFigureInfo"];

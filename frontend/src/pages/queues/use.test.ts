@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { bars, linePath, MEASURES, sums } from "./use";
+import type { UsedHours } from "./types";
+
+const row = (at: string, queue: string, hours: number) => ({ at, queue, containers: 1, memory_mib_s: hours * 1024 * 3600, vcores_milli_s: hours * 2000 * 3600, gpu_s: 0 });
+const found: UsedHours = {
+  begin: "2026-05-01T10:20:00Z", end: "2026-05-01T13:20:00Z", step: "hour", complete: true,
+  results: [row("2026-05-01T10:00:00Z", "root.a", 2), row("2026-05-01T12:00:00Z", "root.a", 1), row("2026-05-01T12:00:00Z", "root.b", 5)],
+};
+
+it("has a bar for every hour, also for those without use", () =>
+  expect(bars(found, MEASURES[0].of).map((b) => b.total)).toEqual([2, 0, 6, 0]));
+it("sums per queue", () => expect(sums(found).map((s) => [s.queue, s.memory, s.cores])).toEqual([["root.b", 5, 10], ["root.a", 3, 6]]));
+it("draws a line with gaps", () => expect(linePath([0, 1, null, 1], 1)).toBe("M0.0 96.0L33.3 4.0M100.0 4.0"));

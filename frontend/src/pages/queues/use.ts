@@ -1,0 +1,58 @@
+/** Use by the hour as bars: what stands at each moment, per queue. Pure. */
+import type { UsedHours } from "./types";
+
+export const MEASURES = [
+  { name: "memory", label: "Memory", unit: "GiB hours", of: (r: Row) => r.memory_mib_s / 1024 / 3600 },
+  { name: "cores", label: "Cores", unit: "core hours", of: (r: Row) => r.vcores_milli_s / 1000 / 3600 },
+  { name: "gpus", label: "GPUs", unit: "GPU hours", of: (r: Row) => r.gpu_s / 3600 },
+] as const;
+type Row = UsedHours["results"][number];
+
+export interface Bar {
+  /** When it begins, ms since 1970. */
+  at: number;
+  total: number;
+  parts: { queue: string; amount: number }[];
+}
+
+/** A bar for every hour or day of the span, also where nothing was used. */
+export function bars(found: UsedHours, of: (r: Row) => number): Bar[] {
+  const step = found.step === "day" ? 86_400_000 : 3_600_000;
+  const begin = Math.floor(Date.parse(found.begin) / step) * step;
+  const made: Bar[] = [];
+  for (let at = begin; at < Date.parse(found.end); at += step) made.push({ at, total: 0, parts: [] });
+  for (const row of found.results) {
+    const bar = made[Math.floor((Date.parse(row.at) - begin) / step)];
+    const amount = of(row);
+    if (!bar || amount <= 0) continue;
+    bar.total += amount;
+    bar.parts.push({ queue: row.queue, amount });
+  }
+  return made;
+}
+
+/** Per queue and in all, the most used first. */
+export function sums(found: UsedHours): { queue: string; containers: number; memory: number; cores: number; gpus: number }[] {
+  const by = new Map<string, { queue: string; containers: number; memory: number; cores: number; gpus: number }>();
+  for (const row of found.results) {
+    const sum = by.get(row.queue) ?? { queue: row.queue, containers: 0, memory: 0, cores: 0, gpus: 0 };
+    sum.containers += row.containers;
+    sum.memory += MEASURES[0].of(row);
+    sum.cores += MEASURES[1].of(row);
+    sum.gpus += MEASURES[2].of(row);
+    by.set(row.queue, sum);
+  }
+  return [...by.values()].sort((a, b) => b.memory - a.memory || (a.queue < b.queue ? -1 : 1));
+}
+
+/** Values from 0 to `most` as an SVG path in a square of 100; gaps where nothing is known. */
+export function linePath(values: (number | null)[], most: number): string {
+  const wide = Math.max(1, values.length - 1);
+  let pen = "M";
+  return values.map((v, i) => {
+    if (v === null) { pen = "M"; return ""; }
+    const step = `${pen}${((100 * i) / wide).toFixed(1)} ${(96 - (most > 0 ? (92 * v) / most : 0)).toFixed(1)}`;
+    pen = "L";
+    return step;
+  }).join("");
+}

@@ -1,0 +1,72 @@
+/** What is chosen on the page, as its address says it, so that a link shows the same. */
+import { RESOURCES, SCALES, SORTS, type ResourceName, type Scale, type Sort } from "./tree";
+
+export const TABS = ["tree", "matrix", "use"] as const;
+export type Tab = (typeof TABS)[number];
+
+export interface View {
+  tab: Tab;
+  resource: ResourceName;
+  /** One sub-cluster, or "" for all together. */
+  place: string;
+  search: string;
+  sort: Sort;
+  /** What the bars of the tree are drawn against. */
+  scale: Scale;
+  toggled: ReadonlySet<string>;
+  /** The queue whose details are open, or "". */
+  queue: string;
+  /** The branch that the matrix shows. */
+  under: string;
+  partition: string;
+  skip: number;
+  /** Days of use. */
+  days: number;
+}
+
+export function fromSearch(search: string): View {
+  const p = new URLSearchParams(search);
+  const one = <T extends string>(name: string, of: readonly T[]): T => of.find((v) => v === p.get(name)) ?? of[0]!;
+  const days = Number(p.get("days"));
+  const skip = Number(p.get("skip"));
+  return {
+    tab: one("tab", TABS), resource: one("resource", RESOURCES), sort: one("sort", SORTS), scale: one("bars", SCALES),
+    place: p.get("at") ?? "", search: p.get("q") ?? "", queue: p.get("queue") ?? "",
+    under: p.get("under") ?? "root", partition: p.get("partition") ?? "",
+    toggled: new Set((p.get("toggled") ?? "").split(",").filter(Boolean)),
+    skip: Number.isInteger(skip) && skip > 0 ? skip : 0,
+    days: [1, 7, 30, 90].includes(days) ? days : 7,
+  };
+}
+
+export function toSearch(view: View): string {
+  const p = new URLSearchParams();
+  const put = (name: string, value: string, usual: string) => { if (value !== usual) p.set(name, value); };
+  put("tab", view.tab, "tree");
+  put("resource", view.resource, "dominant");
+  put("at", view.place, "");
+  put("q", view.search, "");
+  put("sort", view.sort, "tree");
+  put("bars", view.scale, "all");
+  put("toggled", [...view.toggled].join(","), "");
+  put("under", view.under, "root");
+  put("partition", view.partition, "");
+  put("skip", String(view.skip), "0");
+  put("days", String(view.days), "7");
+  put("queue", view.queue, "");
+  return p.toString();
+}
+
+/** Some names, or how many they are where a line cannot hold them. */
+export function named(names: string[]): string {
+  return names.length > 4 ? `${names.length} sub-clusters` : names.join(", ");
+}
+
+/** The same view from a shell. */
+export function command(view: View): string {
+  const flags = view.tab === "matrix" ? ["--matrix", ...(view.under === "root" ? [] : [`--under ${view.under}`])] : ["--tree"];
+  if (view.tab === "use") return `hydractl usage --days ${view.days}`;
+  if (view.tab === "tree" && view.place) flags.push(`--sub-cluster ${view.place}`);
+  if (view.resource !== "dominant") flags.push(`--resource ${view.resource}`);
+  return ["hydractl queues", ...flags].join(" ");
+}

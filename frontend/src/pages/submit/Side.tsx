@@ -1,0 +1,48 @@
+/** Beside the job file: the files it brings and how far they are sent, and what it asks for. */
+import type { Me } from "../../api/types";
+import { amounts } from "../../format/reason";
+import { bytes, count } from "../../format/units";
+import { Check } from "../../ui/icons";
+import { Card } from "../../ui/parts";
+import type { Checked, Files, Progress } from "./submitting";
+import type { LocalFile } from "./source";
+
+export function FileSlots({ wanted, files, progress, set }: { wanted: LocalFile[]; files: Files; progress: Progress; set: (source: string, file: File) => void }) {
+  if (wanted.length === 0) return null;
+  return (
+    <Card title="Files it brings">
+      {wanted.map(({ source }) => {
+        const file = files[source];
+        const sent = progress[source];
+        return (
+          <div key={source}>
+            <label className="file-row">
+              <span className="mono clip grow" title={source}>{source}</span>
+              {file ? <span className="state tone-succeeded small"><Check /><span className="clip">{file.name}, {bytes(file.size)}</span></span> : <span className="muted small">choose</span>}
+              <input className="sr" type="file" aria-label={`File for ${source}`} onChange={(e) => { const f = e.currentTarget.files?.[0]; if (f) set(source, f); }} />
+            </label>
+            {file && sent !== undefined && <progress className="sending" max={Math.max(1, file.size)} value={file.size ? sent : 1} aria-label={`${source} sent`} />}
+          </div>
+        );
+      })}
+    </Card>
+  );
+}
+
+export function Summary({ value, me, checked, checking }: { value: Record<string, unknown>; me: Me; checked: Checked | undefined; checking: boolean }) {
+  const groups = Array.isArray(value.groups) ? (value.groups as Record<string, unknown>[]) : [];
+  const queues = me.queues.map((q) => q.path);
+  return (
+    <Card title="What it asks for">
+      <dl className="facts small">
+        <div><dt>Name</dt><dd className="wrap-any">{String(value.name ?? "–")}</dd></div>
+        <div><dt>Groups</dt><dd>{checked ? checked.groups : groups.length}</dd></div>
+        {checked && <><div><dt>Tasks</dt><dd>{count(checked.tasks)}</dd></div><div><dt>Queue</dt><dd className="wrap-any">{checked.queue}</dd></div><div><dt>Priority</dt><dd>{checked.priority}</dd></div>
+          <div><dt>All its tasks together</dt><dd>{amounts(checked)}</dd></div></>}
+      </dl>
+      <p className="small" role="status" data-testid="checked">{checking ? "Checking" : checked ? <span className="state tone-succeeded"><Check /><span>The server would take it</span></span> : "Not checked yet"}</p>
+      {queues.length > 0 && <p className="muted small">Your queues: {queues.join(", ")}</p>}
+      <p className="muted small">Ctrl+Enter submits. Nothing runs before you submit.</p>
+    </Card>
+  );
+}

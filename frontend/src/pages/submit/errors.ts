@@ -1,0 +1,11 @@
+/** Which field of the form an error of the server belongs to. */
+import type { FieldError } from "../../api/types";
+import { fieldPath } from "./source";
+
+export function errorAt(errors: FieldError[], path: (string | number)[]): FieldError | undefined {
+  return errors.find((e) => same(fieldPath(e.field), path));
+}
+
+function same(a: (string | number)[], b: (string | number)[]): boolean {
+  return a.length === b.length && a.every((part, i) => String(part) === String(b[i]));
+}

@@ -1,0 +1,76 @@
+/** Charts over time with what was changed marked on them; any moment of them can be looked at. */
+import "../../styles/usage.css";
+import { useMemo } from "react";
+import { useLocation, useSearch } from "wouter";
+import type { PageProps } from "../../app/pages";
+import { Chart } from "../../charts/Chart";
+import { Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
+import { Events } from "./Events";
+import { InstantPanel } from "./InstantPanel";
+import { Scrubber } from "./Scrubber";
+import { Toolbar } from "./Toolbar";
+import { useScopes } from "./scopes";
+import { useSeries, type Read } from "./useSeries";
+import { address, command, drawnOf, parse, spanOf, type View } from "./view";
+
+const POINTS = 300;
+const TAIL_MS = 10_000;
+const STALE_MS = 45_000;
+
+export default function UsagePage({ me }: PageProps) {
+  const search = useSearch();
+  const [, go] = useLocation();
+  const scopes = useScopes(me);
+  const asked = parse(search);
+  const view = { ...asked, scope: asked.scope || (scopes.names[0] ?? "") };
+  const show = (next: Partial<View>, replace = false) => go(`/usage${address({ ...view, ...next })}`, { replace });
+  return (
+    <div className="usage">
+      <div className="page-head"><h1 className="grow">Usage over time</h1></div>
+      {scopes.error && <Failed error={scopes.error} />}
+      {scopes.loading && !view.scope ? <Loading label="Loading what there is to show" />
+        : view.scope ? <History view={view} show={show} scopes={scopes.names} />
+        : <Empty title="No queue of yours yet">An operator grants you queues; their history is then shown here.</Empty>}
+    </div>
+  );
+}
+
+function History({ view, show, scopes }: { view: View; show: (next: Partial<View>, replace?: boolean) => void; scopes: string[] }) {
+  const read = useSeries(view, POINTS, TAIL_MS);
+  const now = useNow();
+  const drawn = spanOf(view, (read.data?.readAt ?? now) / 1000);
+  const old = read.data && !view.span && now - read.data.readAt > STALE_MS;
+  return (
+    <>
+      <Toolbar view={view} span={drawn} scopes={scopes} show={show} live={!view.span} />
+      {read.error && !read.data && <Failed error={read.error} retry={() => void read.refetch()} />}
+      {read.data && (old || read.error) && <Stale since={read.data.readAt} now={now} why={read.error?.detail} />}
+      {!read.data && !read.error && <Loading lines={8} label="Loading history" />}
+      {read.data && (
+        <div className="usage-body" data-panel={view.at !== null || undefined}>
+          <div className="usage-charts">
+            <Scrubber span={drawn} at={view.at} stepS={read.data.step_s} choose={(at) => show({ at }, view.at !== null)} />
+            <Charts view={view} answer={read.data} show={show} />
+            <Events events={read.data.events} stepS={read.data.step_s} choose={(at) => show({ at })} />
+            <Command text={command(view, "allocated_memory_mib")} />
+          </div>
+          {view.at !== null && <InstantPanel at={view.at} scope={view.scope} close={() => show({ at: null })} pick={(scope) => show({ scope })} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Charts({ view, answer, show }: { view: View; answer: Read; show: (next: Partial<View>, replace?: boolean) => void }) {
+  const span = useMemo(() => spanOf(view, answer.readAt / 1000), [view.span?.from, view.span?.to, view.last, answer.readAt]);
+  const drawn = useMemo(() => drawnOf(answer, view.scope), [answer, view.scope]);
+  return (
+    <div className="chart-grid">
+      {drawn.map(({ title, unit, lines, format }) => (
+        <Chart key={title} title={title} unit={unit} at={answer.at} stepS={answer.step_s} lines={lines} span={span}
+          format={format} sync="usage" events={answer.events} chosen={view.at}
+          onZoom={(next) => show({ span: next })} onChoose={(at) => show({ at }, view.at !== null)} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+/** A dialog that holds the focus while it is shown, and gives it back to whatever opened it. */
+import { useEffect, useRef, type RefObject } from "react";
+
+export function useModal(): RefObject<HTMLDialogElement | null> {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      setTimeout(() => {
+        if (!dialog?.isConnected && before instanceof HTMLElement && before.isConnected) before.focus();
+      });
+    };
+  }, []);
+  return ref;
+}

@@ -1,0 +1,76 @@
+"""Tells the control plane where containers serve and how they are: on a thread, until it has been heard."""
+
+import threading
+from dataclasses import asdict
+
+from nodemanager.http import Http, HttpError
+from nodemanager.log import note
+from wire import nodeapi
+from wire.nodeapi import Serving
+
+BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0, 15.0)
+
+
+class Announcer:
+    """Level-triggered: what is ``wanted`` of a container is said until acknowledged, and again when it changes.
+
+    ``say`` and ``withdraw`` may be called from the loop; they never block. An
+    idle announcer costs nothing.
+    """
+
+    def __init__(self, http: Http) -> None:
+        self.http = http
+        self.condition = threading.Condition()
+        self.wanted: dict[str, Serving] = {}
+        self.told: dict[str, Serving] = {}
+        self.stopping = False
+        self.thread = threading.Thread(target=self._run, name="endpoints", daemon=True)
+
+    def say(self, container: str, serving: Serving) -> None:
+        with self.condition:
+            self.wanted[container] = serving
+            if not self.thread.is_alive() and not self.stopping:
+                self.thread.start()  # most nodes never need it
+            self.condition.notify()
+
+    def withdraw(self, container: str) -> None:
+        """The container has ended; the control plane knows by its status."""
+        with self.condition:
+            self.wanted.pop(container, None)
+            self.told.pop(container, None)
+
+    def close(self) -> None:
+        with self.condition:
+            self.stopping = True
+            self.condition.notify()
+
+    # --- the thread
+
+    def _news(self) -> list[tuple[str, Serving]]:
+        return [(name, serving) for name, serving in self.wanted.items() if self.told.get(name) != serving]
+
+    def _run(self) -> None:
+        failures = 0
+        while True:
+            with self.condition:
+                self.condition.wait_for(lambda: self.stopping or self._news())
+                if failures:
+                    self.condition.wait_for(lambda: self.stopping, BACKOFF_S[min(failures, len(BACKOFF_S)) - 1])
+                if self.stopping:
+                    return
+                news = self._news()
+            done = sum(self._tell(name, serving) for name, serving in news)
+            failures = 0 if done == len(news) else failures + 1
+
+    def _tell(self, container: str, serving: Serving) -> bool:
+        """Whether it is done with: taken, or refused for good."""
+        try:
+            self.http.request("POST", f"{nodeapi.PREFIX}/containers/{container}/endpoints", asdict(serving))
+        except HttpError as error:
+            if error.retry or error.status in (401, 403):
+                return False
+            note("warning", "endpoints were refused", container=container, why=str(error))
+        with self.condition:
+            if container in self.wanted:
+                self.told[container] = serving
+        return True

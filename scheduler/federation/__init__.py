@@ -1,0 +1,1 @@
+"""Many sub-clusters as one: homes, splits, shares."""

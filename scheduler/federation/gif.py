@@ -1,0 +1,186 @@
+"""Global instantaneous fairness (paper, section 4.2): how much each queue should hold in each sub-cluster.
+
+1. *Ideal.* What each queue would hold if the federation were one cluster: the
+   hierarchical fair shares of ``scheduler.shares.fair`` of all capacity.
+2. *Places.* Each queue holds its ideal where its demand is: at most its demand
+   in each sub-cluster, at most the capacity there. Where more want a place than
+   fit, guarantees are met first, all to the same part; beyond them all rise
+   together at the pace that the tree gives them (``places``). A queue gives way
+   in a crowded sub-cluster while it has demand in others with room: 20 % of all
+   may become 30 % here and 10 % there.
+3. *Again.* Sub-clusters that are full are closed. Who cannot hold its ideal,
+   because they are, is taken to want no more than it holds and can reach. The
+   ideal is found again for these wants, so that what it leaves goes first to
+   its siblings and then to others, in the sub-clusters that are still open.
+   This ends when none becomes full; what is idle then and still wanted, which
+   is little, the tree gives out in each sub-cluster alone.
+
+So fair means with several sub-clusters, as near as an ``Effort`` comes to it:
+nothing that a queue wants and may have is idle; guarantees are met wherever all
+of them can be held together; nobody holds a crowded place that it could leave
+for an open one; those who share a place are at one level of what the tree gives
+them, counted over the whole federation. Where places do not matter the shares
+are those of one cluster. Among siblings more weight is never less, of one resource.
+
+Several resources: the ideal is dominant-resource fair. In the first pass, the
+scarcest resource first, a queue that gets only a part of its ideal of one
+resource aims at no more than that part of the next ones, but for guarantees, and
+divides them over the sub-clusters alike. What is then left of a resource is
+given out without regard to the others.
+
+What nobody wants now is told apart, as ``spare``: see ``Shares``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scheduler.core.compiled import fixed
+from scheduler.federation.paces import below_all, below_maximum, entitlement, outer, over_places, paces, sum_up, totals
+from scheduler.federation.places import CLOSE, begin, close_full, keep_step, settle, unmet, wanted_there, within_reach
+from scheduler.shares.fair import shares_of_rows
+from scheduler.shares.tree import ShareTree
+
+
+class Effort(NamedTuple):
+    """How near to the definition: passes of steps 1 to 3, sweeps over the sub-clusters in the first and later ones."""
+
+    passes: int
+    sweeps: int
+    sweeps_again: int
+
+
+QUICK, THOROUGH = Effort(4, 16, 6), Effort(100, 3000, 1000)
+_STILL = 1e-7  # part of all capacity: moves that mean nothing, and
+_LITTLE = 1e-4  # what is not worth another pass, and
+_CLOSE = 1e-6  # what is not worth filling in
+
+
+class Shares(NamedTuple):
+    """(q, s, r) float64 each; subtree totals at inner rows.
+
+    due: what each queue should hold of what it wants, in each sub-cluster.
+    spare: its part of what is idle there, by guarantee and weight, within
+    its maximum. ``due + spare`` is what a queue may use until the next
+    look: a queue without demand has a part wherever there is room, and can start
+    at once when work comes. ``due`` alone is the ideal of preemption.
+    """
+
+    due: np.ndarray
+    spare: np.ndarray
+
+
+def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, effort: Effort = QUICK) -> Shares:
+    """What each queue should hold in each sub-cluster.
+
+    capacity: (s, r), of nodes that are up and open. demand: (q, s, r) int64, what
+    leaves hold and want beyond, each unit in one sub-cluster only; inner
+    rows are not read.
+    """
+    tree = ShareTree(
+        fixed(tree.parent, np.int32),
+        fixed(tree.guaranteed, np.float64),
+        fixed(tree.maximum, np.float64),
+        fixed(tree.weight, np.float64),
+    )
+    leaves = leaves_of(tree.parent)
+    room = fixed(np.maximum(capacity, 0).T, np.float64)  # (r, s)
+    want = wanted_there(fixed(demand, np.int64), leaves, room)
+    place = _places(tree, leaves, room, want, effort)
+    _fill(tree, leaves, room, want, place)
+    due = subtree_totals(tree.parent, leaves, place)
+    return Shares(due, _spare(tree, leaves, room, place, due))
+
+
+def leaves_of(parent: np.ndarray) -> np.ndarray:
+    """The rows that are nobody's parent: (l,) int64."""
+    inner = np.zeros(len(parent), np.bool_)
+    inner[parent[parent >= 0]] = True
+    return np.flatnonzero(~inner)
+
+
+def subtree_totals(parent: np.ndarray, leaves: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """(q, s, r), summed up the tree, of what the leaves hold: ``place`` (r, s, l)."""
+    return totals(fixed(parent, np.int32), fixed(leaves, np.int64), fixed(place, np.float64))
+
+
+def _places(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray, effort: Effort) -> np.ndarray:
+    """What each leaf holds: (r, s, l). room: (r, s). want: (r, s, l)."""
+    total = room.sum(axis=1)
+    sure = fixed(tree.guaranteed[leaves].T, np.float64)
+    place, levels = np.zeros_like(want), np.full(room.shape, 1.5)
+    wants = want.sum(axis=1)  # (r, l)
+    is_open = room > 0  # has not been full yet
+    demand, nothing = np.zeros((2, len(tree.parent), len(room)))
+    scarcest = np.argsort(-wants.sum(axis=1) / np.maximum(total, 1.0), kind="stable")
+    for again in range(effort.passes):
+        demand[leaves] = wants.T
+        ideal = shares_of_rows(*tree, total, nothing, demand, False)
+        pace = paces(tree.parent, tree.maximum, tree.weight, total, demand, ideal)
+        due, rate = fixed(ideal[leaves].T, np.float64), fixed(pace[leaves].T, np.float64)
+        low = np.minimum(sure, due)
+        rate = np.where(due < wants * (1 - CLOSE), due, rate) - low
+        step, part = np.ones(len(leaves)), np.ones_like(want[0])
+        for i in scarcest:
+            if not again:
+                begin(part * want[i], want[i], np.maximum(low[i], due[i] * step), place[i])
+            sweeps = effort.sweeps_again if again else effort.sweeps
+            aim = np.maximum(low[i], due[i] * step)
+            speed = np.where(step < 1.0, aim - low[i], rate[i])
+            settle(place[i], levels[i], is_open[i], room[i], low[i], aim, speed, want[i], sweeps, _STILL * total[i])
+            if not again:
+                keep_step(step, place[i], due[i])
+                part = np.divide(place[i], want[i], out=np.ones_like(part), where=want[i] > 0)
+        missing = due.sum(axis=1) - place.sum(axis=(1, 2)) > _LITTLE * total
+        if not missing.any() or not close_full(is_open, place, room) or not is_open.any():
+            break
+        wants = within_reach(place, want, is_open)
+    return place
+
+
+def _spare(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, place: np.ndarray, due: np.ndarray) -> np.ndarray:
+    """``Shares.spare``: what is idle, divided by entitlement, within the maxima."""
+    part = entitlement(tree.parent, tree.guaranteed, tree.weight)
+    idle = np.maximum(room - place.sum(axis=2), 0.0)  # (r, s)
+    allowed = below_maximum(tree.parent, tree.maximum, over_places(due), idle.sum(axis=1) * part)
+    mine = np.zeros_like(part)
+    mine[leaves] = part[leaves] * allowed[leaves]
+    sum_up(tree.parent, mine)
+    return outer(mine, idle)
+
+
+def _fill(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray, place: np.ndarray) -> None:
+    """Give out in each sub-cluster what is idle and still wanted there, by the tree alone, into ``place``."""
+    held = np.zeros((len(tree.parent), len(room)))
+    held[leaves] = place.sum(axis=1).T
+    sum_up(tree.parent, held)
+    may = fixed(below_all(tree.parent, tree.maximum * (1 - CLOSE), held)[leaves].T, np.bool_)
+    lack = unmet(want, place, may, room)  # (s,)
+    nothing, more = np.zeros_like(held), np.zeros_like(held)
+    for k in np.flatnonzero(lack > _CLOSE):
+        more[leaves] = (want[:, k] - place[:, k]).T
+        idle = np.maximum(room[:, k] - place[:, k].sum(axis=1), 0.0)
+        most = np.maximum(tree.maximum - held, 0.0)
+        got = shares_of_rows(tree.parent, nothing, most, tree.weight, idle, nothing, more, False)
+        place[:, k] += got[leaves].T
+        held += got
+
+
+def preempt(tree: ShareTree, capacity: np.ndarray, used: np.ndarray, due: np.ndarray) -> np.ndarray:
+    """What each queue has to give back in each sub-cluster: (q, s, r) float64.
+
+    capacity: (s, r). used: (q, s, r) of leaves. due: of ``Shares``. A leaf
+    gives back what it holds beyond its due, no more than the leaves below
+    their due there lack beyond what is free; those over give in proportion. An
+    inner row tells what its leaves give to others than themselves.
+    """
+    leaves = leaves_of(tree.parent)
+    over = np.maximum(used[leaves] - due[leaves], 0.0)
+    lacking = np.maximum(due[leaves] - used[leaves], 0.0).sum(axis=0)
+    owed = np.maximum(lacking - np.maximum(capacity - used[leaves].sum(axis=0), 0.0), 0.0)
+    part = np.minimum(1.0, np.divide(owed, over.sum(axis=0), out=np.zeros_like(owed), where=over.any(axis=0)))
+    given = subtree_totals(tree.parent, leaves, (over * part).transpose(2, 1, 0))
+    held = subtree_totals(tree.parent, leaves, used[leaves].transpose(2, 1, 0))
+    inner = np.isin(np.arange(len(tree.parent)), tree.parent)
+    given[inner] = np.minimum(given[inner], np.maximum(held[inner] - due[inner], 0.0))
+    return given

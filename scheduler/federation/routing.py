@@ -1,0 +1,261 @@
+"""Which sub-cluster becomes a job's home: a policy by name, over candidates with their load.
+
+``route`` is a function of its arguments alone. It offers the sub-clusters in
+tiers: those that work and are not full, those that work, those that are led,
+and so on to any that accepts jobs, which then wait there. In each tier the
+policy chooses; where it names none, its fallback does. A policy whose fallback
+is ``reject`` sees the first tier only.
+
+``Candidate.load`` is what the sub-cluster holds and owes as a share of its
+capacity; a job that has been sent there is added to it, so that a burst spreads
+although what leaders tell lags. Section 4.1 of the paper; the names are YARN's.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+NO_CAPACITY = 2.0**20  # the load of demand for a resource that nobody there has
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A sub-cluster as the Router sees it. Demand and capacity: (memory_mib, vcores_milli, gpus)."""
+
+    id: int
+    name: str
+    accepts: bool  # neither draining nor decommissioned
+    led: bool  # its RM has a live lease
+    nodes_up: int
+    capacity: tuple[int, int, int]
+    demand: list[int]  # held, wanted, and sent since its leader looked
+    read_at: float = 0.0  # when its leader looked, in seconds of the epoch
+
+    @property
+    def load(self) -> float:
+        """The largest demanded share of any resource; one that nobody has counts as overfull when demanded."""
+        return self.load_with((0, 0, 0))
+
+    @property
+    def load_weight(self) -> float:
+        """1 while no more is demanded than there is, falling to 0 at twice that."""
+        return min(1.0, max(0.0, 2.0 - self.load))
+
+    def load_with(self, more: tuple[int, int, int]) -> float:
+        """The load if it had this demand too."""
+        return max(
+            (d + m) / c if c else (NO_CAPACITY if d + m else 0.0)
+            for d, m, c in zip(self.demand, more, self.capacity, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What routing knows of a job. ``owned``: by sub-cluster, how many of its containers name something found there."""
+
+    name: str
+    queue: str
+    owner_id: int
+    demand: tuple[int, int, int]
+    containers: int = 1
+    owned: Mapping[int, int] = field(default_factory=dict)
+
+
+Picked = tuple[Candidate, str]  # whom, and why in a few words
+Policy = Callable[[Sequence[Candidate], Ask, float], Picked | None]
+
+
+def _load(load: float) -> str:
+    return f"load {load:.2f}" if load < NO_CAPACITY else "no capacity for it"
+
+
+def least_loaded() -> Policy:
+    """Where the job leaves the lowest load. Ties go to the lower number."""
+
+    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked:
+        home = min(candidates, key=lambda c: (c.load_with(ask.demand), c.id))
+        return home, _load(home.load)
+
+    return pick
+
+
+def uniform() -> Policy:
+    """Any of them with equal chance."""
+
+    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked:
+        return candidates[int(random * len(candidates))], f"one of {len(candidates)} by chance"
+
+    return pick
+
+
+def weighted_random(weights: Mapping[str, float], load_based: bool = False) -> Policy:
+    """By chance in proportion to ``weights`` by name; without any all weigh alike, else who is not named weighs 0.
+
+    ``load_based``: times ``Candidate.load_weight``, so that the overloaded get fewer.
+    """
+
+    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
+        own = [(weights.get(c.name, 0.0) if weights else 1.0) for c in candidates]
+        if load_based:
+            by_load = [w * c.load_weight for w, c in zip(own, candidates, strict=True)]
+            own = by_load if any(by_load) else own
+        total = math.fsum(own)
+        at = random * total
+        for c, w in zip(candidates, own, strict=True):
+            if w > 0 and at < w:
+                return c, f"weight {w:g} of {total:g}"
+            at -= w
+        last = [c for c, w in zip(candidates, own, strict=True) if w > 0]  # rounding may leave the end of the range
+        return (last[-1], f"of a weight of {total:g}") if last else None
+
+    return pick
+
+
+def priority(weights: Mapping[str, float]) -> Policy:
+    """The highest weight by name; who is not named or weighs 0 is not chosen. Ties go to the lower number."""
+
+    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
+        named = [c for c in candidates if weights.get(c.name, 0.0) > 0]
+        if not named:
+            return None
+        home = min(named, key=lambda c: (-weights[c.name], c.id))
+        return home, f"the highest weight, {weights[home.name]:g}"
+
+    return pick
+
+
+_HASHED: dict[str, Callable[[Ask], str]] = {
+    "queue": lambda ask: ask.queue,
+    "owner": lambda ask: f"{ask.owner_id}",
+    "queue_and_owner": lambda ask: f"{ask.queue}/{ask.owner_id}",
+}
+
+
+def by_hash(by: str = "queue") -> Policy:
+    """The same home for the same queue or owner; few move when a sub-cluster comes or goes (rendezvous hashing)."""
+
+    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked:
+        who = _HASHED[by](ask).encode()
+        home = max(candidates, key=lambda c: hashlib.sha256(who + b"@" + c.name.encode()).digest())
+        return home, f"hash of its {by.replace('_', ' ')}"
+
+    return pick
+
+
+def locality() -> Policy:
+    """Where most of its containers find the nodes, racks or labels they name; else where load is least."""
+    otherwise = least_loaded()
+
+    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
+        most = max(ask.owned.get(c.id, 0) for c in candidates)
+        best = [c for c in candidates if ask.owned.get(c.id, 0) == most]
+        found = otherwise(best, ask, random)
+        if found is None or not most:
+            return found
+        return found[0], f"{most} of its {ask.containers} containers find there what they name"
+
+    return pick
+
+
+def local_first(order: Sequence[str], spill_load: float = 0.9) -> Policy:
+    """The first in ``order`` whose load with the job is at most ``spill_load``; the least loaded of them if none is."""
+
+    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
+        by_name = {c.name: c for c in candidates}
+        listed = [by_name[name] for name in order if name in by_name]
+        for c in listed:
+            if (load := c.load_with(ask.demand)) <= spill_load:
+                return c, f"first of its order with room, {_load(load)}"
+        if not listed:
+            return None
+        home = min(listed, key=lambda c: c.load_with(ask.demand))  # the first among equals
+        return home, f"none of its order has room, {_load(home.load)}"
+
+    return pick
+
+
+def reject(message: str = "") -> Policy:
+    """Nowhere; see ``Router``."""
+
+    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> None:
+        return None
+
+    return pick
+
+
+POLICIES: dict[str, Callable[..., Policy]] = {
+    "uniform": uniform,
+    "weighted_random": weighted_random,
+    "priority": priority,
+    "hash": by_hash,
+    "least_loaded": least_loaded,
+    "locality": locality,
+    "local_first": local_first,
+    "reject": reject,
+}
+REJECT = "reject"
+FALLBACKS = ("least_loaded", "uniform", "hash", "locality", REJECT)  # those that need no parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """A policy with its parameters, and what is done where it names nobody.
+
+    ``full_load``: a sub-cluster above this load is full. ``message``: what a
+    refused tenant reads.
+    """
+
+    name: str
+    policy: Policy
+    fallback: str = "least_loaded"
+    full_load: float = math.inf
+    message: str = ""
+
+
+def router(name: str, fallback: str = "least_loaded", full_load: float | None = None, **parameters: object) -> Router:
+    """The router of a policy's name and parameters."""
+    full = math.inf if full_load is None else full_load
+    message = str(parameters.get("message", ""))
+    last = REJECT if name == REJECT else fallback
+    return Router(name, POLICIES[name](**parameters), last, full, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where a job goes. ``home`` is ``None`` when it is refused; ``final``: by rule, so that waiting does not help."""
+
+    policy: str
+    why: str
+    home: Candidate | None = None
+    final: bool = False
+
+
+def route(candidates: Sequence[Candidate], ask: Ask, by: Router, random: float) -> Decision:
+    """The job's home, with the job's demand added to it. ``random``: a number in [0, 1)."""
+    if by.name == REJECT:
+        return Decision(REJECT, by.message or "its routing policy rejects every job", final=True)
+    otherwise = None if by.fallback == REJECT else POLICIES[by.fallback]()
+    tiers = _tiers(candidates, by.full_load)
+    for tier in tiers if otherwise else tiers[:1]:
+        if not tier:
+            continue
+        name, picked = by.name, by.policy(tier, ask, random)
+        if picked is None and otherwise:
+            name, picked = by.fallback, otherwise(tier, ask, random)
+        if picked:
+            home, why = picked
+            home.demand = [d + a for d, a in zip(home.demand, ask.demand, strict=True)]
+            passed = "" if name == by.name else f"; {by.name} names no sub-cluster that takes jobs now"
+            return Decision(name, why + passed, home)
+    if not any(c.accepts for c in candidates):
+        return Decision(by.name, "no sub-cluster takes jobs at the moment; an operator can resume one")
+    return Decision(by.name, f"no sub-cluster that {by.name} may use works and has room at the moment")
+
+
+def _tiers(candidates: Sequence[Candidate], full_load: float) -> list[list[Candidate]]:
+    """Those that accept jobs, the best off first; the last may be without a leader and nodes."""
+    accepting = [c for c in candidates if c.accepts]
+    led = [c for c in accepting if c.led]
+    up = [c for c in led if c.nodes_up]
+    return [[c for c in up if c.load <= full_load], up, led, [c for c in accepting if c.nodes_up], accepting]

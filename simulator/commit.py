@@ -1,0 +1,154 @@
+"""What a round's transaction does to the rows: the statements of ``controlplane.rm.store``, one after the other."""
+
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.claims import Counts
+from controlplane.rm.jobs import GroupEntry
+from scheduler.lifecycle.guest import UNLOWERED, GuestRun, Handed, pack
+from simulator.rows import Ask, Federation, SubCluster
+
+_LIVE = ["id", "node", "job", "group", "task", "attempt", "state", "gpus", "allocated_us"]
+
+
+def refused(rows: Federation, sub: int, c: Changes) -> str:
+    """Why the transaction cannot be, "" when it can: what it ends must live, what it has taken must be offered."""
+    live = rows.subs[sub].containers
+    new = {cid for block in c.new for cid in block["id"].tolist()}
+    gone = sum(cid not in live and cid not in new for block in c.ended for cid in block["id"].tolist())
+    if gone:
+        return f"{c.ended_count} containers ended, of which {gone} have no row"
+    void = [key for key in c.taken if not _stands(rows, sub, key, c)]
+    return f"tasks were started of {len(void)} asks that do not stand any more" if void else ""
+
+
+def _stands(rows: Federation, sub: int, key: tuple[int, int], c: Changes) -> bool:
+    ask = rows.asks.get((*key, sub))
+    return ask is not None and ask.target >= _handed(c.guests[key]).taken
+
+
+def _handed(group: GroupEntry) -> Handed:
+    """What was handed to us of a guest's group."""
+    assert isinstance(group.run, GuestRun)
+    return group.run.handed
+
+
+def write(rows: Federation, sub: int, epoch: int, c: Changes) -> None:
+    """Apply it. ``refused`` has found nothing against it."""
+    own = rows.subs[sub]
+    _containers(rows, own, c)
+    _asks(rows, c)
+    _answers(rows, sub, c)
+    _reports(rows, own, c)
+    _jobs(rows, epoch, c)
+    for node, (state, health) in c.nodes.items():
+        own.nodes[node]["state"], own.nodes[node]["health"], own.sums = state, health, None
+    if c.admissions is not None:
+        _admissions(rows, sub, c.admissions)
+    if c.intents:
+        done = set(c.intents)
+        own.intents = [row for row in own.intents if row["id"] not in done]
+    own.sequence += sum(map(len, c.transitions))
+
+
+def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
+    live = own.containers
+    for block in c.new:
+        for row in zip(*(block[name].tolist() for name in _LIVE), strict=True):
+            live[row[0]] = [*row, 0]
+    for block in c.moved:
+        for cid, state, started_us in block.tolist():
+            known = live.get(cid)
+            if known is not None:
+                known[6], known[9] = state, started_us or known[9]
+    for block in c.ended:
+        for cid in block["id"].tolist():
+            del live[cid]
+    for blocks in (c.tasks_first, c.tasks_again):
+        for block in blocks:
+            _tasks(rows, block)
+
+
+def _tasks(rows: Federation, block: np.ndarray) -> None:
+    names = ("job", "group", "index", "state", "attempts", "failures")
+    for job, group, index, state, attempts, failures in zip(*(block[name].tolist() for name in names), strict=True):
+        rows.tasks[job][group, index] = (state, attempts, failures)
+
+
+def _jobs(rows: Federation, epoch: int, c: Changes) -> None:
+    for key, group in c.groups.items():
+        counters = rows.groups.get(key[0])
+        if counters is not None:
+            counters[key[1]] = [*group.counters()[:-1], group.reason is not None]
+    for job_id, job in c.jobs.items():
+        row = rows.jobs.get(job_id)
+        if row is None or row["epoch"] > epoch:
+            continue
+        row |= {
+            "state": int(job.run.state), "epoch": epoch, "message": job.run.message, "priority": job.priority,
+            "queue": job.queue, "admitted_us": job.admitted_us, "started_us": job.started_us,
+            "finished_us": job.finished_us,
+        }  # fmt: skip
+        if job.finished_us:
+            if any(group.away for group in job.groups):
+                for no in range(len(job.groups)):
+                    for sub in rows.subs:
+                        rows.asks.pop((job_id, no, sub), None)
+            rows.forget(job_id)
+
+
+def _asks(rows: Federation, c: Changes) -> None:
+    """While something is asked back, the target belongs to the other side."""
+    for key, (handed, halt) in c.asks.items():
+        work = pack(handed.index, handed.attempt)
+        rows.subs[key[2]].unread.add(key)
+        ask = rows.asks.get(key)
+        if ask is None:
+            rows.asks[key] = Ask(handed.base, handed.target, 0, handed.wish, work, halt)
+            continue
+        if handed.wish >= handed.target:
+            ask.target = handed.target
+        ask.base, ask.work, ask.wish, ask.halt = handed.base, work, handed.wish, halt
+        ask.version += 1
+
+
+def _answers(rows: Federation, sub: int, c: Changes) -> None:
+    lowered = {(job, group) for job, group, _ in c.lowered}
+    for key, group in c.guests.items():
+        ask, handed = rows.asks.get((*key, sub)), _handed(group)
+        if ask is None or ask.target < handed.taken:
+            continue
+        if ask.version == group.ask_version and ask.wish < ask.target:
+            ask.wish = UNLOWERED
+        ask.target = min(ask.target, handed.target if key in lowered else UNLOWERED)
+        ask.taken, ask.reason = handed.taken, group.reason
+        ask.acknowledged = max(ask.acknowledged, group.ask_version)
+
+
+def _reports(rows: Federation, own: SubCluster, c: Changes) -> None:
+    told: list[tuple[int, int | None, int | None, bytes]] = [
+        (job, None, None, np.concatenate(events).tobytes()) for job, events in c.reports.items()
+    ]
+    told += [(*lowered, b"") for lowered in c.lowered]
+    for job_id, group, target, events in told:
+        job = rows.jobs.get(job_id)
+        if job is not None:
+            row: dict[str, Any] = {"id": rows.number(), "job_id": job_id, "sub_cluster_id": own.id, "group_no": group}
+            rows.subs[job["home_id"]].reports.append(row | {"target": target, "events": events, "told": None})
+    if c.reports_read:
+        read = set(c.reports_read)
+        own.reports = [row for row in own.reports if row["id"] not in read]
+
+
+def _admissions(rows: Federation, sub: int, counts: Counts) -> None:
+    if counts.recounted is not None:
+        for known in rows.counts.values():
+            known.pop(sub, None)
+        rows.counted[sub] = counts.recounted
+    for key, running in counts.running.items():
+        if running:
+            rows.counts[key][sub] = running
+        else:
+            rows.counts[key].pop(sub, None)

@@ -1,0 +1,47 @@
+"""Planted bugs of what operators and the GPG do: nodes that leave, jobs that move, nodes to avoid, shares."""
+
+from typing import Any
+
+from controlplane.rm import intake, moving, view
+from controlplane.rm.memory import Memory
+from controlplane.rm.nodes import NodeTable
+from simulator.faults.planting import Real, nothing, plant
+
+
+@plant("left-and-kept", intake, "lose")
+def _(real: Real) -> Real:
+    """What runs on a node that leaves for good is not lost."""
+    return nothing
+
+
+@plant("left-and-used", NodeTable, "put")
+def _(real: Real) -> Real:
+    """A node that has left for good is one like any other."""
+
+    def put(self: Any, row: Any, seen: float = 0.0) -> int:
+        return int(real(self, row | {"revoked": False}, seen))
+
+    return put
+
+
+@plant("moved-and-counted", Memory, "_charge_all")
+def _(real: Real) -> Real:
+    """What a job holds is counted in its new queue, and in the old one."""
+
+    def charge(self: Memory, job: Any, sign: int) -> None:
+        if sign > 0:
+            real(self, job, sign)
+
+    return charge
+
+
+@plant("moved-past-limit", moving, "_claim")
+def _(real: Real) -> Real:
+    """An admitted job moves into a queue that runs as many as it may."""
+    return lambda *args: ""
+
+
+@plant("avoids-all-that-holds", view, "_hold")
+def _(real: Real) -> Real:
+    """A job avoids where it failed, also what alone is large enough for it."""
+    return lambda m, nodes, rows: len(nodes) > 0

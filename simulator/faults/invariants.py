@@ -1,0 +1,138 @@
+"""What must hold in the rows after every step."""
+
+from collections import defaultdict
+
+from scheduler.lifecycle.guest import Handed
+from scheduler.lifecycle.transitions import GROUP, JOB
+from simulator.faults.book import Book, Task, require
+from simulator.faults.setting import LIMITED, MOST_JOBS
+from simulator.rows import Federation
+from wire.states import GroupState, JobState, NodeState
+
+Reach = dict[int, frozenset[int]]
+
+
+def _closure(table: dict[JobState, frozenset[JobState]] | dict[GroupState, frozenset[GroupState]]) -> Reach:
+    """What may be found after each state when steps between were not seen."""
+    reach = {int(state): {int(state), *map(int, after)} for state, after in table.items()}
+    for _ in reach:
+        for found in reach.values():
+            found.update(*(reach[after] for after in list(found)))
+    return {state: frozenset(found) for state, found in reach.items()}
+
+
+_JOBS, _GROUPS = _closure(JOB), _closure(GROUP)
+
+
+class RowsCheck:
+    """Compares the rows with the book and with how they were at the last look."""
+
+    def __init__(self, rows: Federation, book: Book):
+        self.rows, self.book = rows, book
+        self._jobs: dict[int, tuple[int, int]] = {}
+        self._groups: dict[tuple[int, int], int] = {}
+
+    def __call__(self) -> None:
+        self._nodes()
+        self._containers()
+        self._told()
+        self._places()
+        self._limits()
+
+    def _nodes(self) -> None:
+        jobs = self.rows.jobs
+        for sub in self.rows.subs.values():
+            used: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+            for _, node, job, no, _, _, _, gpus, *_ in sub.containers.values():
+                asked, sums = jobs[job]["spec"]["groups"][no]["resources"], used[node]
+                sums[0] += asked["memory_mib"]
+                sums[1] += asked["vcores_milli"]
+                require(not sums[3] & gpus, "no two containers share a GPU", node, bin(gpus))
+                require(gpus.bit_count() == asked["gpus"], "a container has the GPUs it asked for", node, bin(gpus))
+                sums[3] |= gpus
+            for node, (memory, vcores, _, gpus) in used.items():
+                row = sub.nodes[node]
+                fits = memory <= row["memory_mib"] and vcores <= row["vcores_milli"] and not gpus >> row["gpus"]
+                require(fits, "a node holds no more than it has", node, memory, vcores, bin(gpus))
+                require(row["state"] < NodeState.LOST, "nothing lives on a lost node", node)
+
+    def _containers(self) -> None:
+        """A container's row is in one place, a task has one live container, and the book knows it alive."""
+        seen: dict[Task, int] = {}
+        count = 0
+        for sub in self.rows.subs.values():
+            for cid, node, job, no, task, attempt, state, *_ in sub.containers.values():
+                count += 1
+                key = job, no, task
+                require(key not in seen, "a task has one live attempt", key, cid, seen.get(key))
+                seen[key] = cid
+                entry = self.book.entries.get(cid)
+                known = entry is not None and (entry.node, entry.attempt, entry.state) == (node, attempt, state)
+                require(known and entry is not None and entry.sub == sub.id, "rows and log agree", cid, entry, state)
+                require(self.rows.jobs[job]["state"] < 10, "an ended job holds nothing", job, cid)
+                at_home = self.rows.jobs[job]["home_id"] == sub.id
+                handed = at_home or (job, no, sub.id) in self.rows.asks
+                require(handed, "what runs elsewhere was handed over", job, cid, sub.id)
+        live = sum(not entry.over for entry in self.book.entries.values())
+        require(count == live, "a container's row is in exactly one place", count, live)
+
+    def _told(self) -> None:
+        """Acknowledged jobs are there; what has ended stays as it was; states follow one another."""
+        rows = self.rows
+        require(len(rows.jobs) == rows.submitted, "an acknowledged job is never lost", rows.submitted)
+        for job, row in rows.jobs.items():
+            state, epoch = row["state"], row["epoch"]
+            before, before_epoch = self._jobs.get(job, (0, 0))
+            if state != before:
+                require(state in _JOBS[before], "transitions are legal", "job", job, before, state)
+            require(epoch >= before_epoch, "epochs of rows never fall", job, before_epoch, epoch)
+            self._jobs[job] = state, epoch
+            if not state and not epoch:
+                told = any(i["kind"] == "submit" and i["job_id"] == job for i in rows.subs[row["home_id"]].intents)
+                require(told, "an acknowledged job is never lost", job)
+            self.book.stopping(job, state)
+            if state >= 10:
+                self._job_over(job)
+            for no, counters in enumerate(rows.groups[job]):
+                was = self._groups.get((job, no), 0)
+                if counters[0] != was:
+                    require(counters[0] in _GROUPS[was], "transitions are legal", "group", job, no, was, counters[0])
+                self._groups[job, no] = counters[0]
+
+    def _job_over(self, job: int) -> None:
+        rows, row = self.rows, self.rows.jobs[job]
+        told = row["state"], row["message"], row["finished_us"], str(rows.groups[job])
+        known = self.book.ended.setdefault(("job", job), told)
+        if known is not told:
+            require(known == told, "terminal states never change", "job", job, known, told)
+            return
+        for no, (state, running, succeeded, failed, killed, *_) in enumerate(rows.groups[job]):
+            count = row["spec"]["groups"][no]["count"]
+            require(state >= 10 and not running, "an ended job's groups have ended", job, no, state, running)
+            require(succeeded + failed + killed == count, "counters add up", job, no, succeeded, failed, killed, count)
+            ends = [self.book.ended.get(("task", (job, no, index))) for index in range(count)]
+            good = sum(end is not None and end[0] == 10 for end in ends)
+            bad = sum(end is not None and end[0] == 11 for end in ends)
+            require((good, bad) == (succeeded, failed), "counters tell of tasks", job, no, good, bad, rows.groups[job])
+        if row["state"] == JobState.SUCCEEDED:
+            require(all(c[0] == 10 for c in rows.groups[job]), "a job succeeds with all its groups", job)
+
+    def _places(self) -> None:
+        """A unit of demand is counted in exactly one sub-cluster."""
+        live = {(r[2], r[3], r[4]): s.id for s in self.rows.subs.values() for r in s.containers.values()}
+        waiting: dict[Task, int] = {}
+        for (job, no, sub), ask in self.rows.asks.items():
+            require(self.rows.jobs[job]["state"] < 10, "an ask does not outlive its job", job, sub)
+            right = 0 <= ask.base <= ask.taken <= ask.target
+            require(right, "no more is taken than was handed over", job, no, sub, ask)
+            handed = Handed.of_row(ask.base, ask.target, ask.taken, ask.wish, ask.work)
+            for index in handed.tasks(ask.taken, ask.target)[0].tolist():
+                task = job, no, index
+                require(task not in waiting, "a task waits in one place", task, sub, waiting.get(task))
+                require(task not in live, "a task waits in one place", task, sub, "lives in", live.get(task))
+                require(("task", task) not in self.book.ended, "what has ended waits nowhere", task, sub)
+                waiting[task] = sub
+
+    def _limits(self) -> None:
+        count = sum(1 <= row["state"] < 10 for row in self.rows.jobs.values() if row["queue"] == f"root.{LIMITED}")
+        require(count <= MOST_JOBS, "a queue runs no more jobs than it may", count)

@@ -1,0 +1,123 @@
+"""A random life: steps that its seed chooses, faults among them, and the calm in which everything must come to rest."""
+
+import hashlib
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from structlog.testing import capture_logs
+
+from simulator.faults import setting
+from simulator.faults.book import Violation, require
+from simulator.faults.steps import FAULTS, ORDINARY, Steps
+from simulator.faults.world import World
+from wire.states import JobState
+
+CALM_ROUNDS = 150
+_SUBMITS = 0.6  # of its steps in which jobs are submitted
+_TOLD = 40  # steps in a failure's text
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a seed. step: at which the violation happened, -1 without one. trace: one line for each thing that
+    happened."""
+
+    seed: int
+    violation: str
+    rule: str
+    step: int
+    jobs: int
+    containers: int
+    trace: list[str]
+
+    @property
+    def digest(self) -> str:
+        """Alike for two lives that were the same."""
+        return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        if not self.violation:
+            return f"seed {self.seed}: {self.jobs} jobs, {self.containers} containers, all well"
+        last = "\n".join(self.trace[-_TOLD:])
+        return f"seed {self.seed}, step {self.step}: {self.violation}\n{last}"
+
+
+def run(seed: int) -> Outcome:
+    """Live the life of this seed."""
+    with capture_logs():
+        return Life(seed).run()
+
+
+class Life:
+    def __init__(self, seed: int):
+        self.seed = seed
+        self.rng = random.Random(seed)
+        self.setting = setting.draw(self.rng, list(FAULTS))
+        self.world = World(self.rng, self.setting)
+        self.steps = Steps(self.world)
+        self.step = 0
+
+    def run(self) -> Outcome:
+        violation = rule = ""
+        try:
+            self._live()
+            self._calm()
+        except Violation as wrong:
+            violation, rule = str(wrong), wrong.rule
+        except Exception as error:  # whatever breaks is a finding
+            violation, rule = f"{type(error).__name__}: {error}", "nothing breaks"
+            self._where(error)
+        book = self.world.book
+        return Outcome(
+            self.seed, violation, rule, self.step if violation else -1, self.world.rows.submitted, len(book.entries),
+            self.world.trace,
+        )  # fmt: skip
+
+    def _where(self, error: BaseException) -> None:
+        """The innermost place of an error belongs to the story."""
+        at = error.__traceback__
+        while at is not None and at.tb_next is not None:
+            at = at.tb_next
+        if at is not None:
+            self.world.say(f"{type(error).__name__} in {at.tb_frame.f_code.co_qualname}, line {at.tb_lineno}")
+
+    def _live(self) -> None:
+        rates = self.setting.rates
+        names = [*ORDINARY, *(name for name in FAULTS if rates[name])]
+        weights = [*ORDINARY.values(), *(FAULTS[name] * rates[name] for name in names[len(ORDINARY) :])]
+        for name in self.rng.choices(names, weights, k=self.setting.steps):
+            self.step += 1
+            if name == "submit" and self.step > _SUBMITS * self.setting.steps:
+                continue
+            self.world.say(f"{self.step} {name}")
+            act: Callable[[], None] = getattr(self.steps, name)
+            act()
+
+    def _calm(self) -> None:
+        """The faults are over: all that was submitted ends, and nothing is left of it."""
+        self.world.say("calm")
+        self.steps.mend()
+        unrest: list[str] = []
+        for _ in range(CALM_ROUNDS):
+            self.step += 1
+            self.steps.calm_round()
+            unrest = list(self.world.unrest())
+            if not unrest:
+                break
+        require(not unrest, "everything comes to rest", *unrest)
+        self._counted()
+
+    def _counted(self) -> None:
+        """Jobs ended as they had to."""
+        w = self.world
+        for leader in w.leaders.values():
+            m = leader.loop.memory
+            require(not m.jobs and not len(m.containers), "nothing is remembered of what is over", leader.sub)
+            require(not m.ledger.queues.any(), "nothing is remembered of what is over", m.ledger.queues.tolist())
+        for job, row in w.rows.jobs.items():
+            states = [counters[0] for counters in w.rows.groups[job]]
+            if row["state"] == JobState.FAILED:
+                require(JobState.FAILED in states, "a job fails by a task that did", job, states)
+            if row["state"] == JobState.KILLED:
+                require(job in self.steps.killed, "a job is killed when somebody says so", job)

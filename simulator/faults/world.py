@@ -1,0 +1,215 @@
+"""What lives in a life: rows, sub-clusters with their Redis, leaders, machines and agents, and its book."""
+
+import random
+from collections.abc import Iterator
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.ports import Fenced, Outdated, StoreDown
+from controlplane.rm.publish import Signer
+from simulator.clock import VirtualClock
+from simulator.faults import remembered, setting
+from simulator.faults.agent import Agent
+from simulator.faults.book import Book
+from simulator.faults.invariants import RowsCheck
+from simulator.faults.leading import Leading
+from simulator.faults.machine import KILL, TERM, Machine, Process
+from simulator.faults.session import Post
+from simulator.faults.setting import MAX_DISCONNECT_S, Setting
+from simulator.faults.wires import Crash, Flight, Wires
+from simulator.gpg import Shares
+from simulator.rows import Federation
+from simulator.workload import Machine as Hardware
+from wire import desired
+from wire.states import ContainerState, NodeState
+
+_MASTER = b"the federation's lease secret, of a simulation.."
+GONE = (Fenced, StoreDown, Outdated, Crash)
+
+
+class World:
+    """leaders: who believes to lead, by sub-cluster. zombies: who did and does not know that it is over. machines,
+    retired: those of nodes in service and of those that left for good. agents: by node; gone_at: when a machine's
+    agent ended, s. fails: (job, group, task) -> so many first attempts that fail."""
+
+    def __init__(self, rng: random.Random, s: Setting):
+        self.rng, self.setting = rng, s
+        self.clock = VirtualClock()
+        self.rows = Federation(self.clock, keep_ended=True)
+        self.book = Book(self.rows)
+        self.look = RowsCheck(self.rows, self.book)
+        self.signer = Signer(_MASTER, 1)
+        self.wires: dict[int, Wires] = {}
+        self.posts: dict[int, Post] = {}
+        self.leaders: dict[int, Leading] = {}
+        self.zombies: list[Leading] = []
+        self.machines: dict[int, Machine] = {}
+        self.retired: dict[int, Machine] = {}
+        self.agents: dict[int, Agent] = {}
+        self.gone_at: dict[int, float] = {}
+        self.fails: dict[tuple[int, int, int], int] = {}
+        self.trace: list[str] = []
+        self.number = 0  # leaders so far
+        self.spoils = 0.0  # how likely a container's files cannot be fetched
+        for sub, machines in enumerate(s.machines, 1):
+            self._enter(sub, machines)
+        self.rows.publish(s.policy)
+        self.gpg = Shares(self.rows)
+
+    def _enter(self, sub: int, machines: list[Hardware]) -> None:
+        own = self.rows.enter(sub, f"s{sub}")
+        self.wires[sub], self.posts[sub] = Wires(sub), Post(self.rows, sub)
+        for row in setting.nodes(machines, 100 * sub):
+            own.nodes[row["id"]] = row
+            self.machines[row["id"]] = Machine(row["id"], sub)
+            self.boot(row["id"])
+
+    def say(self, text: str) -> None:
+        self.trace.append(f"{self.clock.now:8.3f} {text}")
+
+    # Leaders
+
+    def lead(self, sub: int) -> None:
+        """Somebody takes the post if it is free, or whoever leads takes a turn."""
+        leader = self.leaders.get(sub)
+        if leader is None:
+            if not self.posts[sub].free:
+                return
+            self.number += 1
+            leader = self.leaders[sub] = Leading(
+                self.number, self.rows, sub, self.posts[sub], self.wires, self.book, self.signer, self._heard
+            )
+            self.say(f"leader {self.number} of {sub} takes epoch {leader.store.epoch}")
+        self.turn(leader)
+
+    def turn(self, leader: Leading) -> None:
+        """One turn of a leader or of one that was. A leader that cannot go on is gone."""
+        commits = self.book.commits
+        try:
+            leader.turn()
+        except GONE as error:
+            self.say(f"leader {leader.number} of {leader.sub} is gone: {type(error).__name__}: {error}")
+            self.dismiss(leader, release=isinstance(error, Outdated) or self.rng.random() < 0.3)
+        else:
+            if self.leaders.get(leader.sub) is leader:
+                leader.check_silence()
+                if self.book.commits > commits:
+                    due = any(row["told"] is None for row in leader.store.own.reports)
+                    remembered.check(leader.loop.memory, leader.store, due)
+        self.look()
+
+    def dismiss(self, leader: Leading, release: bool) -> None:
+        if leader in self.zombies:
+            self.zombies.remove(leader)
+            return
+        if self.leaders.get(leader.sub) is leader:
+            del self.leaders[leader.sub]
+            if release:
+                self.posts[leader.sub].release()
+
+    def _heard(self, sub: int, c: Changes) -> None:
+        new = [int(cid) for block in c.new for cid in block["id"]]
+        moved = [f"{cid}>{state}" for block in c.moved for cid, state, _ in block.tolist()]
+        ended = [f"{row['id']}={row['state']}/{row['reason']}" for block in c.ended for row in block]
+        jobs = {job: int(entry.run.state) for job, entry in c.jobs.items()}
+        asks = {key: (h.taken, h.target, h.wish) for key, (h, _) in c.asks.items()}
+        self.say(f"  commit {sub}: new {new} moved {moved} ended {ended} jobs {jobs} nodes {c.nodes} asks {asks}")
+        self.book.heard(sub, c)
+
+    # Machines and agents
+
+    def boot(self, node: int) -> None:
+        """Its agent starts; one that knows nothing registers first."""
+        machine = self.machines[node]
+        key = desired.node_key(_MASTER, 1, node)
+        if machine.disk is None and machine.life + self.clock.now > 1:
+            self.rows.intend(machine.sub, "node", node=node)
+        self.agents[node] = Agent(
+            machine, self.wires[machine.sub], self.clock, key, MAX_DISCONNECT_S, self.book, self._spoilt
+        )
+
+    def _spoilt(self, container: int) -> str:
+        return "no such file" if self.spoils and self.rng.random() < self.spoils else ""
+
+    def stop_agent(self, node: int) -> None:
+        """It is killed: what it has not written is forgotten; of its orders the first have reached the supervisor."""
+        agent = self.agents.pop(node, None)
+        if agent is not None:
+            agent.deliver(self.rng.randrange(len(agent.orders) + 1))
+            self.gone_at[node] = self.clock.now
+
+    def retire(self, node: int) -> None:
+        """The node leaves for good, whatever runs there; another one like it takes its place."""
+        self.stop_agent(node)
+        machine = self.retired[node] = self.machines.pop(node)
+        own = self.rows.subs[machine.sub].nodes
+        row, number = own[node], max(own) + 1
+        own[number] = row | {
+            "id": number, "name": f"{row['name']}+", "state": int(NodeState.REGISTERED), "health": 0,
+            "duty": "in_service", "duty_deadline_us": None,
+        }  # fmt: skip
+        row["revoked"], row["duty"] = True, "decommissioned"
+        self.rows.intend(machine.sub, "node", node=node, decommission=True)
+        self.machines[number] = Machine(number, machine.sub)
+        self.boot(number)
+
+    @property
+    def ever(self) -> dict[int, Machine]:
+        """Machines of all nodes there were."""
+        return self.machines | self.retired
+
+    def processes(self) -> list[tuple[Machine, Process]]:
+        return [(machine, process) for machine in self.machines.values() for process in machine.alive()]
+
+    def end(self, machine: Machine, process: Process, code: int = 0, signal: int = 0, given_up: bool = False) -> None:
+        """The process ends, and the agent hears of it if there is one."""
+        how = machine.end(process, self.clock.now, code, signal, given_up=given_up)
+        agent = self.agents.get(machine.node)
+        if agent is not None and agent.listed:
+            agent.exited(process.container, how)
+
+    def code(self, process: Process) -> int:
+        """With which exit code the process ends by itself."""
+        lease = process.lease
+        return int(lease.attempt <= self.fails.get((lease.job_id, lease.group_no, lease.task_index), 0))
+
+    def pass_time(self, seconds: float) -> None:
+        self.clock.now += seconds
+        now = self.clock.now
+        for post in self.posts.values():
+            post.look()
+        for node, machine in self.ever.items():
+            given_up = node not in self.agents and now - self.gone_at.get(node, now) > MAX_DISCONNECT_S
+            for process in machine.alive():
+                if given_up:
+                    self.end(machine, process, signal=TERM, given_up=True)
+                elif process.kill_at is not None and process.kill_at <= now:
+                    self.end(machine, process, signal=KILL)
+
+    def report(self, node: int, at_once: bool) -> None:
+        """The node sends its status."""
+        agent = self.agents.get(node)
+        told = agent.publish() if agent is not None else None
+        if told is not None:
+            wires = self.wires[self.machines[node].sub]
+            flight = Flight(node, *told)
+            wires.land(flight) if at_once else wires.flying.append(flight)
+
+    # Questions
+
+    def live_jobs(self) -> list[int]:
+        return [job for job, row in self.rows.jobs.items() if row["state"] < ContainerState.SUCCEEDED]
+
+    def unrest(self) -> Iterator[str]:
+        """What is not at rest yet."""
+        if jobs := self.live_jobs():
+            yield f"jobs {[(job, self.rows.jobs[job]['state']) for job in jobs]}"
+        for sub in self.rows.subs.values():
+            for name in ("containers", "intents", "reports"):
+                if found := getattr(sub, name):
+                    yield f"{name} of {sub.id}: {found}"
+        if self.rows.asks:
+            yield f"asks {self.rows.asks}"
+        if alive := [process.container for machine in self.ever.values() for process in machine.alive()]:
+            yield f"processes {alive}"
+        if held := {node: list(agent.core.containers) for node, agent in self.agents.items() if agent.core.containers}:
+            yield f"nodes hold {held}"

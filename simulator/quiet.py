@@ -1,0 +1,23 @@
+"""In the place of the RM's ``Teller``: in a simulation nobody reads why a group waits, so no sentence is written."""
+
+import numpy as np
+
+from controlplane.rm.jobs import GroupEntry
+from controlplane.rm.memory import Memory
+from controlplane.rm.telling import Patience, Teller
+from controlplane.rm.view import View
+from scheduler.core.plan import After
+from scheduler.core.snapshot import Memo
+
+
+class Quiet(Teller):
+    """Knows who waits, which rounds go by, and nothing else. What it does takes no time that a clock would show."""
+
+    def looks(self, name: str, now: float) -> bool:
+        return False
+
+    def take(self, m: Memory, name: str, view: View, after: After, memo: Memo, patience: Patience, now: float) -> None:
+        self.waiting[view.asks[np.flatnonzero(after.left > 0)]] = True
+
+    def tell(self, m: Memory, now: float) -> dict[tuple[int, int], GroupEntry]:
+        return {}

@@ -1,0 +1,153 @@
+"""Listens to what rounds commit and keeps the columns of a ``Run``: by job and by period, never by container."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.columns import longer
+from scheduler.core.snapshot import AXIS
+from simulator.clock import seconds
+from simulator.measures import JOB, LATENCY_BOUNDS_S, LOCALITIES
+from simulator.workload import Submission
+from wire.states import ContainerReason, ContainerState, GroupState
+
+R = len(AXIS)
+_VCORES = AXIS.index("vcores_milli")
+_SUCCEEDED = int(ContainerState.SUCCEEDED)
+
+
+class Recorder:
+    """queues: leaves by path. A job's row is its id less one; ids rise by one from 1.
+
+    ready: (job, group) -> since when its tasks want to run, s. wishes: those
+    that name nodes or racks. place: node id -> (name, rack).
+    """
+
+    def __init__(self, queues: Sequence[str], place: Mapping[int, tuple[str, str]]):
+        self.queues, self.users = list(queues), dict[str, int]()
+        self._queue = {path: at for at, path in enumerate(self.queues)}
+        self.jobs = np.zeros(1024, JOB)
+        self.count = 0
+        q = len(self.queues)
+        self.latency = np.zeros((q, len(LATENCY_BOUNDS_S) + 1), np.int64)
+        self.preempted, self.locality = np.zeros(q, np.int64), np.zeros((q, len(LOCALITIES)), np.int64)
+        self.wasted = np.zeros(q)
+        self.lifecycles = 0
+        self.ended: list[int] = []  # jobs that have ended since this was emptied last
+        self._ready: dict[tuple[int, int], float] = {}
+        self._wishes: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
+        self._place = place
+
+    def user(self, name: str) -> int:
+        """The position of a user's name."""
+        return self.users.setdefault(name, len(self.users))
+
+    def submit(self, job: int, s: Submission) -> None:
+        """A job was stored."""
+        if job > len(self.jobs):
+            self.jobs = longer(self.jobs, 2 * len(self.jobs))
+        self.count = job
+        row = self.jobs[job - 1]
+        row["number"], row["submitted"], row["started"], row["finished"] = s.number, s.at_s, np.nan, np.nan
+        row["queue"], row["user"] = self._queue.get(s.queue, -1), self.user(s.user)
+        row["run_s"] = max(float(g.run_s.max()) for g in s.groups)
+        row["work"] = sum(
+            g.vcores_milli * float(g.run_s.sum() if len(g.run_s) > 1 else g.run_s[0] * g.count) for g in s.groups
+        )
+        for no, g in enumerate(s.groups):
+            if not g.after:
+                self._ready[job, no] = s.at_s
+            if g.nodes or g.racks:
+                self._wishes[job, no] = frozenset(g.nodes), frozenset(g.racks)
+
+    def resume(self, job: int, containers: int) -> None:
+        """So many containers of it run already."""
+        self.jobs[job - 1]["started"], self.jobs[job - 1]["containers"] = self.jobs[job - 1]["submitted"], containers
+
+    def hear(self, c: Changes) -> None:
+        """A round was committed."""
+        now = seconds(c.at_us)
+        for key, group in c.groups.items():
+            if group.run.state != GroupState.WAITING:
+                self._ready.setdefault(key, now)
+        for block in c.new:
+            self._began(block, now)
+        for block in c.ended:
+            self._over(block)
+        for job in c.jobs.values():
+            row = self.jobs[job.id - 1]
+            row["state"] = int(job.run.state)
+            if job.finished_us:
+                row["finished"] = seconds(job.finished_us)
+                self.ended.append(job.id)
+                for group in job.groups:
+                    self._ready.pop((job.id, group.run.no), None)
+                    self._wishes.pop((job.id, group.run.no), None)
+
+    def _began(self, block: np.ndarray, now: float) -> None:
+        """Containers of one group were allocated."""
+        job, group = int(block["job"][0]), int(block["group"][0])
+        row = self.jobs[job - 1]
+        if np.isnan(row["started"]):
+            row["started"] = now
+        row["containers"] += len(block)
+        queue = row["queue"]
+        first = int((block["attempt"] == 1).sum())  # another attempt waits for other reasons
+        late = now - self._ready.get((job, group), now)
+        if queue >= 0:
+            self.latency[queue, np.searchsorted(LATENCY_BOUNDS_S, late)] += first
+        wishes = self._wishes.get((job, group))
+        if wishes is not None and queue >= 0:
+            for node in block["node"].tolist():
+                name, rack = self._place[node]
+                self.locality[queue, 0 if name in wishes[0] else 1 if rack in wishes[1] else 2] += 1
+
+    def _over(self, block: np.ndarray) -> None:
+        self.lifecycles += len(block)
+        failed = block["state"] != _SUCCEEDED
+        if not failed.any():
+            return
+        bad = block[failed]
+        row = bad["job"] - 1
+        began = np.where(bad["started_us"] > 0, bad["started_us"], bad["finished_us"])
+        work = bad["vcores_milli"] * (bad["finished_us"] - began) / 1e6
+        taken = bad["reason"] == ContainerReason.PREEMPTED
+        np.add.at(self.jobs["lost_work"], row, work)
+        np.add.at(self.jobs["preempted"], row[taken], 1)
+        queue = self.jobs["queue"][row]
+        np.add.at(self.wasted, queue[queue >= 0], work[queue >= 0])
+        np.add.at(self.preempted, queue[taken & (queue >= 0)], 1)
+
+
+class Meter:
+    """Averages over periods of what was held, wanted and there. Values stand from one ``step`` to the next."""
+
+    def __init__(self, queues: int, period_s: float):
+        self.period_s, self.queues, self.at = period_s, queues, 0.0
+        self._now = np.zeros((2 * queues + 1, R))  # used, wanted, capacity
+        self._sums = np.zeros((16, 2 * queues + 1, R))
+        self.periods = 1
+
+    def step(self, to: float) -> None:
+        """What was set last has stood until ``to``."""
+        while to > self.at:
+            period = int(self.at / self.period_s + 1e-9)
+            upto = min(to, (period + 1) * self.period_s)
+            if period >= len(self._sums):
+                self._sums = longer(self._sums, 2 * period)
+            self._sums[period] += self._now * (upto - self.at)
+            self.periods, self.at = period + 1, upto
+
+    def put(self, used: np.ndarray, wanted: np.ndarray, capacity: np.ndarray) -> None:
+        """From now on this stands: (q, R) each, and (R,)."""
+        q = self.queues
+        self._now[:q], self._now[q : 2 * q], self._now[-1] = used, wanted, capacity
+
+    def averages(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(capacity (p, R), used (p, q, R), wanted (p, q, R)); the last period's over the part of it that has been."""
+        lengths = np.full(self.periods, self.period_s)
+        lengths[-1] = max(self.at - (self.periods - 1) * self.period_s, 1e-9)
+        found = self._sums[: self.periods] / lengths[:, None, None]
+        q = self.queues
+        return found[:, -1], found[:, :q], found[:, q : 2 * q]

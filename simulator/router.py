@@ -1,0 +1,93 @@
+"""Where a simulated job is at home: the Router's own function, on what leaders last told."""
+
+import random
+from collections.abc import Callable
+
+from controlplane.policy.federation import routers
+from scheduler.core.snapshot import AXIS
+from scheduler.federation.routing import Ask, Candidate, Router, route
+from simulator.rows import Federation, SubCluster
+from simulator.specs import demand
+from simulator.workload import Submission
+
+_FRESH_S = 0.5  # as web processes read it
+
+
+class Homes:
+    """Routes jobs. refused: how many no sub-cluster takes."""
+
+    def __init__(self, rows: Federation, seed: int):
+        self.rows, self.refused = rows, 0
+        self._random = random.Random(seed)
+        self._names = {sub.name: sub.id for sub in rows.subs.values()}
+        self._by_path: Callable[[str], Router] | None = None
+        self._version, self._read_s = 0, -1e9
+        self._candidates: dict[int, Candidate] = {}
+        self._where: dict[str, int] | None = None
+
+    def home(self, s: Submission, owner: int) -> int | None:
+        """The sub-cluster that takes the job; None when its queue's policy rejects it or none takes any."""
+        if s.home:
+            return self._names[s.home]
+        if len(self._names) == 1:
+            return next(iter(self._names.values()))
+        by = self._router(s.queue)
+        owned = self._owned(s) if "locality" in (by.name, by.fallback) else {}
+        count = sum(g.count for g in s.groups)
+        ask = Ask(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
+        decision = route(self._fresh(), ask, by, self._random.random())
+        if decision.home is None:
+            self.refused += 1
+            return None
+        return decision.home.id
+
+    def _router(self, queue: str) -> Router:
+        policy = self.rows.policy
+        assert policy is not None
+        if self._by_path is None or self._version != policy.version:
+            self._by_path, self._version = routers(policy.document), policy.version
+        return self._by_path(queue)
+
+    def _fresh(self) -> list[Candidate]:
+        now = self.rows.clock.now
+        if now - self._read_s >= _FRESH_S:
+            self._read_s = now
+            for sub in self.rows.subs.values():
+                self._read(sub)
+        return list(self._candidates.values())
+
+    def _read(self, sub: SubCluster) -> None:
+        """What its leader has told; what was sent there since stays counted."""
+        load = sub.load
+        known = self._candidates.get(sub.id)
+        accepts, led = sub.state == "running", bool(sub.lease.holder)
+        if known is not None and (load is None or known.read_at == sub.loaded_at):
+            known.accepts, known.led = accepts, led
+            return
+        if load is None:
+            memory, vcores, gpus = (sum(row[a] for row in sub.nodes.values()) for a in AXIS)
+            size = (memory, vcores, gpus)
+            found = Candidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, [0, 0, 0], -1.0)
+        else:
+            held = [
+                max(0, c - f) + p
+                for c, f, p in zip(load.capacity.tolist(), load.free.tolist(), load.pending.tolist(), strict=True)
+            ]
+            memory, vcores, gpus = load.capacity.tolist()
+            size = (memory, vcores, gpus)
+            found = Candidate(sub.id, sub.name, accepts, led, load.nodes_up, size, held, sub.loaded_at)
+        self._candidates[sub.id] = found
+
+    def _owned(self, s: Submission) -> dict[int, int]:
+        """By sub-cluster, how many of the job's containers name something found there."""
+        if self._where is None:
+            self._where = {}
+            for sub in self.rows.subs.values():
+                for row in sub.nodes.values():
+                    self._where[row["name"]] = self._where[row["rack"]] = sub.id
+        found: dict[int, int] = {}
+        for g in s.groups:
+            for name in (*g.nodes, *g.racks):
+                if name in self._where:
+                    found[self._where[name]] = found.get(self._where[name], 0) + g.count
+        return found

@@ -1,0 +1,205 @@
+"""The rows of a simulated StateStore: one object for the whole federation, with what its statements do.
+
+What Postgres promises is kept: a transaction happens as a whole or not at all,
+and the fence refuses whoever does not hold the newest epoch. Rows of jobs that
+have ended are dropped unless ``keep_ended``, so that memory does not grow with
+history.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from controlplane.policy import documents
+from controlplane.rm.claims import Key, Wish
+from controlplane.rm.load import ANYWAY_S
+from controlplane.sharing.queues import FederationQueues
+from controlplane.statestore.loads import Load
+from controlplane.statestore.shares import Assignment
+from scheduler.core.snapshot import AXIS
+from simulator.clock import VirtualClock
+from wire.states import NodeState
+
+Json = dict[str, Any]
+Live = list[Any]  # [id, node, job, group, task, attempt, state, gpus, allocated_us, started_us]
+
+
+@dataclass(slots=True)
+class Lease:
+    """Who leads a sub-cluster. holder: "" when nobody does."""
+
+    epoch: int = 0
+    holder: str = ""
+
+
+@dataclass(slots=True)
+class SubCluster:
+    """One sub-cluster's rows. nodes: as ``Store.nodes`` gives them, by id."""
+
+    id: int
+    name: str
+    state: str = "running"
+    lease: Lease = field(default_factory=Lease)
+    nodes: dict[int, Json] = field(default_factory=dict)
+    intents: list[Json] = field(default_factory=list)
+    containers: dict[int, Live] = field(default_factory=dict)
+    reports: list[Json] = field(default_factory=list)
+    unread: set[tuple[int, int, int]] = field(default_factory=set)  # asks that it may not have answered
+    load: Load | None = None
+    loaded_at: float = 0.0
+    shares: Assignment | None = None
+    sequence: int = 0  # transitions written to the log so far
+    sums: tuple[int, ...] | None = None  # of what its nodes have that are not lost; None: to be added up
+
+    def capacity(self) -> tuple[int, ...]:
+        """What its nodes have that are not lost, along the axis of resources."""
+        if self.sums is None:
+            alive = [row for row in self.nodes.values() if row["state"] <= NodeState.UNHEALTHY]
+            self.sums = tuple(sum(row[name] for row in alive) for name in AXIS)
+        return self.sums
+
+
+@dataclass(slots=True)
+class Ask:
+    """Demand of a job's group handed to a sub-cluster: the columns of its row."""
+
+    base: int
+    target: int
+    taken: int
+    wish: int
+    work: bytes
+    halt: bool
+    version: int = 1
+    acknowledged: int = 0
+    reason: Json | None = None
+
+    def row(self, *names: str) -> Json:
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(slots=True)
+class Policy:
+    """The version in force. queues: rows as ``Store.queues`` gives them; whole: the same for the federation."""
+
+    version: int
+    document: Json
+    queues: list[Json]
+    whole: FederationQueues
+    pushed_us: int
+
+
+class Federation:
+    """All rows. groups: job -> one list of counters per group; tasks: job -> (group, index) -> (state, attempts,
+    failures); asks: by job, group and sub-cluster."""
+
+    def __init__(self, clock: VirtualClock, keep_ended: bool = False):
+        self.clock, self.keep_ended = clock, keep_ended
+        self.subs: dict[int, SubCluster] = {}
+        self.jobs: dict[int, Json] = {}
+        self.groups: dict[int, list[list[Any]]] = {}
+        self.tasks: defaultdict[int, dict[tuple[int, int], tuple[int, int, int]]] = defaultdict(dict)
+        self.asks: dict[tuple[int, int, int], Ask] = {}
+        self.counts: defaultdict[Key, dict[int, int]] = defaultdict(dict)  # admitted jobs, by sub-cluster
+        self.counted: dict[int, int] = {}  # sub-cluster -> policy version under which it has counted
+        self.policy: Policy | None = None
+        self.submitted = 0  # jobs, and the last one's id
+        self._numbers = 0
+
+    def number(self) -> int:
+        """One that no row has yet."""
+        self._numbers += 1
+        return self._numbers
+
+    def enter(self, number: int, name: str) -> SubCluster:
+        """A sub-cluster more."""
+        found = self.subs[number] = SubCluster(number, name)
+        return found
+
+    # What web does
+
+    def publish(self, document: Json) -> Policy:
+        """Put a policy document in force. Raises ``Invalid`` as web would."""
+        full, rows = documents.validate(document, [sub.name for sub in self.subs.values()])
+        version = self.policy.version + 1 if self.policy else 1
+        queues = [{name: getattr(row, name) for name in row.__dataclass_fields__} for row in rows]
+        for row in queues:
+            row["version"] = version
+        settings = {name: full.get(name) for name in ("partitions", "components")}
+        flat = [(row.path, row.parent_path, row.capacities, row.weight) for row in rows]
+        whole = FederationQueues(version, flat, settings)
+        self.policy = Policy(version, full, queues, whole, self.clock.now_us())
+        for sub in self.subs.values():
+            self.intend(sub.id, "policy")
+        return self.policy
+
+    def submit(self, home: int, row: Json) -> int:
+        """Store a job, and the intent that tells its home of it; the job's id."""
+        job = self.store(home, row)
+        self.intend(home, "submit", job)
+        return job
+
+    def store(self, home: int, row: Json) -> int:
+        """Store a job of which its home learns in another way; its id."""
+        self.submitted += 1
+        job = self.submitted
+        self.jobs[job] = row | {
+            "id": job, "home_id": home, "state": 0, "message": "", "epoch": 0, "admitted_us": 0, "started_us": 0,
+            "finished_us": 0,
+        }  # fmt: skip
+        self.groups[job] = [[0, 0, 0, 0, 0, 0, False] for _ in row["spec"]["groups"]]
+        return job
+
+    def intend(self, sub: int, kind: str, job: int | None = None, node: int | None = None, **payload: Any) -> None:
+        """Tell an RM what is wanted of it."""
+        row = {"id": self.number(), "kind": kind, "job_id": job, "node_id": node, "payload": payload}
+        self.subs[sub].intents.append(row)
+
+    def loads(self) -> list[Load]:
+        """What leaders have told, with its age. What has not changed is told all the same, if not in a simulation."""
+        now = self.clock.now
+        found = []
+        for sub in self.subs.values():
+            if sub.load is not None:
+                led, age_s = bool(sub.lease.holder), now - sub.loaded_at
+                age_s = min(age_s, ANYWAY_S) if led else age_s
+                found.append(replace(sub.load, name=sub.name, state=sub.state, led=led, age_s=age_s))
+        return found
+
+    # Claims on limits that all sub-clusters share, as in statestore/admission.sql
+
+    def admitted_elsewhere(self, me: int, version: int, keys: Sequence[Key]) -> dict[Key, int]:
+        """What all other sub-clusters run of each key; who has not counted yet is counted by its jobs."""
+        others = [sub for sub in self.subs if sub != me]
+        found = {}
+        for key in keys:
+            known = self.counts.get(key, {})
+            found[key] = sum(max(known.get(sub, 0), self._lagging(sub, version, key)) for sub in others)
+        return found
+
+    def _lagging(self, sub: int, version: int, key: Key) -> int:
+        if self.counted.get(sub, 0) >= version:
+            return 0
+        queue, owner = key
+        return sum(
+            job["home_id"] == sub and 1 <= job["state"] <= 9 and owner in (0, job["owner_id"])
+            and f"{job['queue']}.".startswith(f"{queue}.")
+            for job in self.jobs.values()
+        )  # fmt: skip
+
+    def claim(self, me: int, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, tuple[int, int]]:
+        """Raise own counts as far as there is room: per key what others run, and what stands now."""
+        elsewhere = self.admitted_elsewhere(me, version, list(wishes))
+        found = {}
+        for key, w in wishes.items():
+            granted = max(w.own, min(w.wish, w.most - elsewhere[key]))
+            self.counts[key][me] = granted
+            found[key] = (elsewhere[key], granted)
+        return found
+
+    def forget(self, job: int) -> None:
+        """A job has ended: drop what nobody reads any more."""
+        if not self.keep_ended:
+            self.jobs.pop(job, None)
+            self.groups.pop(job, None)
+            self.tasks.pop(job, None)

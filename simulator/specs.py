@@ -1,0 +1,94 @@
+"""What web stores of a job, made of a simulated submission."""
+
+from typing import Any
+
+import numpy as np
+
+from simulator.clock import VirtualClock, moment
+from simulator.workload import Group, Machine, Submission
+from wire.states import NodeState
+
+Json = dict[str, Any]
+_FIXED: Json = {
+    "command": ["true"], "shell": False, "env": {}, "files": [], "inputs": [], "outputs": [], "grace_s": 10,
+    "timeout_s": 0, "ports": [], "health_check": None, "execution_type": "guaranteed", "placement": None,
+    "parallelism": None,
+}  # fmt: skip
+
+
+def job_row(job: Submission, owner: int, clock: VirtualClock) -> Json:
+    """The job's row as the RM reads it, but for what ``Federation.submit`` adds."""
+    return {
+        "name": f"job-{job.number}",
+        "kind": "service" if job.service else "batch",
+        "queue": job.queue,
+        "owner_id": owner,
+        "username": job.user,
+        "priority": job.priority,
+        "spec": {"queue": job.queue, "groups": [_group(g) for g in job.groups]},
+        "submitted_at": moment(clock.to_us(job.at_s)),
+    }
+
+
+def _group(g: Group) -> Json:
+    return _FIXED | {
+        "name": g.name,
+        "count": g.count,
+        "resources": {"memory_mib": g.memory_mib, "vcores_milli": g.vcores_milli, "gpus": g.gpus},
+        "retries": g.retries,
+        "after": list(g.after),
+        "node_labels": g.node_labels,
+        "partition": g.partition,
+        "gang": g.gang,
+        "locality": {"nodes": list(g.nodes), "racks": list(g.racks), "relax": not g.strict},
+        "estimated_duration_s": g.estimate_s or None,
+    }
+
+
+def demand(job: Submission) -> tuple[int, int, int]:
+    """What all its tasks need together, along the axis of resources."""
+    found = [0, 0, 0]
+    for g in job.groups:
+        for at, amount in enumerate((g.memory_mib, g.vcores_milli, g.gpus)):
+            found[at] += g.count * amount
+    return found[0], found[1], found[2]
+
+
+def node_row(number: int, m: Machine) -> Json:
+    """The node's row: registered, and up with its first status."""
+    return {
+        "id": number, "name": m.name, "rack": m.rack, "labels": dict(m.labels), "memory_mib": m.memory_mib,
+        "vcores_milli": m.vcores_milli, "gpus": m.gpus, "state": int(NodeState.REGISTERED), "health": 0,
+        "revoked": False, "duty": m.duty, "duty_message": "", "duty_deadline_us": None,
+    }  # fmt: skip
+
+
+class Runs:
+    """How long each container runs, and what it ends with: by the group its lease names."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[int, int], Group] = {}
+
+    def enter(self, job: int, groups: tuple[Group, ...]) -> None:
+        for no, group in enumerate(groups):
+            self._groups[job, no] = group
+
+    def leave(self, job: int, groups: int) -> None:
+        for no in range(groups):
+            self._groups.pop((job, no), None)
+
+    def __call__(self, leases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(l,) ``SIGNED_LEASE`` -> (run time in s, exit code), as ``played.Runs``. Of a job that is over: no time."""
+        run_s, codes = np.zeros(len(leases)), np.zeros(len(leases), np.int32)
+        keys, which = np.unique(leases["job"] * 65536 + leases["group"], return_inverse=True)
+        for at, key in enumerate(keys.tolist()):
+            group = self._groups.get((key >> 16, key & 65535))
+            if group is None:
+                continue
+            mine = np.flatnonzero(which == at)
+            task = leases["task"][mine]
+            run_s[mine] = group.run_s[task] if len(group.run_s) > 1 else group.run_s[0]
+            if group.fails:
+                bad = np.isin(task, group.fails) & (leases["attempt"][mine] == 1)
+                codes[mine[bad]] = 1
+        return run_s, codes

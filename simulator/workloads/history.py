@@ -1,0 +1,217 @@
+"""Recorded jobs as a file: what was submitted and how long it ran, to be simulated again under other policies.
+
+The format, version 1: JSON lines in UTF-8, gzipped where the name ends in
+``.gz``. The first line says what the file is:
+
+    {"format": "hydra-history", "version": 1}
+
+Every other line is one job, in order of submission. Times and durations are in
+seconds, memory in MiB, cores in thousandths. Fields that are left out have the
+value in brackets.
+
+    at_s      when it was submitted, from 0 on; never less than the line before
+    queue     path of its leaf queue
+    user      who submitted it
+    number    [0] what it is called, for people
+    priority  [0] higher goes first
+    home      [""] its sub-cluster's name; empty: the router decides
+    groups    list of objects:
+        count         tasks, at least 1
+        memory_mib    of each task
+        vcores_milli  of each task
+        run_s         how long each task runs: ``count`` numbers, or 1 that holds for all
+        name          ["tasks"]
+        gpus          [0] of each task
+        estimate_s    [0] what its submitter said of the longest task; 0: nothing
+        gang          [false] all tasks at once or none
+        node_labels   [""] the nodes it may use, as a label expression
+        nodes, racks  [[]] where it would rather run
+        strict        [false] nowhere else
+        after         [[]] names of groups that must have ended before
+        retries       [3] how often a task is started again
+        fails         [[]] positions of tasks whose first attempt fails
+
+A reader refuses fields it does not know, so a file of a later version is never
+half understood. What is read equals what was written, to the last digit.
+"""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from simulator.workload import Group, Submission, in_order
+from simulator.workloads.files import Record, Unreadable, lines
+from simulator.workloads.source import Source
+
+FORMAT, VERSION = "hydra-history", 1
+JOB_FIELDS = tuple(f.name for f in fields(Submission))
+GROUP_FIELDS = tuple(f.name for f in fields(Group))
+DEFAULTS = {f.name: f.default for f in (*fields(Submission), *fields(Group)) if f.default is not MISSING}
+
+
+def dump(submissions: Iterable[Submission], path: str | Path) -> int:
+    """Write a history and return how many jobs it has; the file appears when it is complete."""
+    written = 0
+    with _replaced(Path(path)) as file:
+        file.write(_line({"format": FORMAT, "version": VERSION}))
+        for job in in_order(submissions):
+            try:
+                file.write(_line(_job_values(job)))
+            except ValueError as error:
+                raise ValueError(f"job {job.number} cannot be written: {error}; give finite numbers") from None
+            written += 1
+    return written
+
+
+def load(path: str | Path) -> Iterator[Submission]:
+    """The jobs of a history, read line by line."""
+    place, last, begun = Path(path), 0.0, False
+    for number, line in lines(place):
+        record = _record(place, number, line)
+        if not begun:
+            _check_version(record)
+            begun = True
+            continue
+        job = _job(record)
+        if job.at_s < last:
+            raise record.wrong("at_s", f"{job.at_s:g} comes after {last:g}", "sort the jobs by at_s")
+        last = job.at_s
+        yield job
+    if not begun:
+        raise Unreadable(f"{place}, line 1, field format: the file is empty; give a history")
+
+
+def read(path: str | Path) -> Source:
+    """A history as a workload."""
+
+    def begin(skipped: Counter[str]) -> Iterator[Submission]:
+        return load(path)
+
+    return Source(begin)
+
+
+# --- writing
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    """A file beside ``path`` that takes its place when all has been written."""
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as raw:
+            if path.suffix == ".gz":
+                # Without name and time, so that the same jobs are the same bytes.
+                with gzip.GzipFile("", "wb", 6, raw, 0) as packed:
+                    yield cast(BinaryIO, packed)
+            else:
+                yield raw
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _line(values: dict[str, Any]) -> bytes:
+    return json.dumps(values, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _job_values(job: Submission) -> dict[str, Any]:
+    values = {name: getattr(job, name) for name in JOB_FIELDS}
+    values["groups"] = [_group_values(group) for group in job.groups]
+    return _told(values)
+
+
+def _group_values(group: Group) -> dict[str, Any]:
+    values = {name: getattr(group, name) for name in GROUP_FIELDS}
+    return _told(values | {"run_s": group.run_s.tolist()})
+
+
+def _told(values: dict[str, Any]) -> dict[str, Any]:
+    """Without what has its default. Numbers of NumPy become plain ones, as JSON knows no others."""
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+    return {name: value for name, value in plain.items() if name not in DEFAULTS or value != DEFAULTS[name]}
+
+
+# --- reading
+
+
+def _record(path: Path, number: int, line: str) -> Record:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"{path}, line {number}: this is no JSON ({error}); repair or remove the line") from None
+    if not isinstance(values, dict):
+        raise Unreadable(f"{path}, line {number}: an object was expected; put it in braces")
+    return Record(path, number, values)
+
+
+def _check_version(first: Record) -> None:
+    if first.values.get("format") != FORMAT:
+        raise first.wrong("format", "this is no history", f'let the first line be {{"format": "{FORMAT}", ...}}')
+    version = first.whole("version")
+    if version != VERSION:
+        raise first.wrong("version", f"{version} is not known here", f"write the history as version {VERSION}")
+    first.only(("format", "version"))
+
+
+def _job(record: Record) -> Submission:
+    record.only(JOB_FIELDS)
+    groups = tuple(_group(each) for each in record.inner("groups"))
+    if not groups:
+        raise record.wrong("groups", "there is none", "give at least one")
+    return Submission(
+        at_s=record.number("at_s", least=0.0),
+        queue=record.text("queue"),
+        user=record.text("user"),
+        groups=groups,
+        number=record.whole("number", 0),
+        priority=record.whole("priority", 0),
+        home=record.text("home", ""),
+    )
+
+
+def _group(record: Record) -> Group:
+    record.only(GROUP_FIELDS)
+    count = record.whole("count", least=1)
+    run_s = record.numbers("run_s", least=0.0)
+    if len(run_s) not in (1, count):
+        raise record.wrong("run_s", f"there are {len(run_s)} numbers for {count} tasks", f"give 1 or {count}")
+    return Group(
+        count=count,
+        memory_mib=record.whole("memory_mib", least=0),
+        vcores_milli=record.whole("vcores_milli", least=0),
+        run_s=np.array(run_s, np.float64),
+        name=record.text("name", "tasks"),
+        gpus=record.whole("gpus", 0, 0),
+        estimate_s=record.number("estimate_s", 0.0, 0.0),
+        gang=record.flag("gang", False),
+        node_labels=record.text("node_labels", ""),
+        nodes=_texts(record, "nodes"),
+        racks=_texts(record, "racks"),
+        strict=record.flag("strict", False),
+        after=_texts(record, "after"),
+        retries=record.whole("retries", 3, 0),
+        fails=_positions(record, count),
+    )
+
+
+def _texts(record: Record, field: str) -> tuple[str, ...]:
+    found = record.items(field, ())
+    for i, value in enumerate(found):
+        if not isinstance(value, str):
+            raise record.wrong(f"{field}[{i}]", f"{str(value)[:40]!r} is not a text", "give a text in quotes")
+    return tuple(found)
+
+
+def _positions(record: Record, count: int) -> tuple[int, ...]:
+    found = record.items("fails", ())
+    for i, value in enumerate(found):
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+            raise record.wrong(f"fails[{i}]", f"{str(value)[:40]!r} is no task", f"give a number from 0 to {count - 1}")
+    return tuple(found)

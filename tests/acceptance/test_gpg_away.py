@@ -1,0 +1,107 @@
+"""The GPG killed, away, and back: RMs go on with the last shares, and nothing is preempted on their account."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.acceptance.cluster import Cluster, seconds, within
+from tests.stack import wait_until
+
+STALE_S = 4.0
+WHOLE = 4  # tasks for which there is room
+OPEN = {"open_to_all": True}
+SLEEPER = {"resources": {"memory_mib": 64, "vcores_milli": 1000}}
+
+
+def shares(cluster: Cluster) -> dict[str, Any]:
+    """What the RM goes by, as its summary says."""
+    return cluster.summary().get("shares") or {"version": 0, "age_s": 1e9, "stale": True}
+
+
+def post(cluster: Cluster) -> tuple[int, str]:
+    """(epoch, holder) of the GPG's live lease; (0, "") when nobody has it."""
+    rows = cluster.sql("SELECT epoch, holder FROM statestore_dutylease WHERE name = 'gpg' AND expires_at > now()")
+    return rows[0] if rows else (0, "")
+
+
+@contextlib.contextmanager
+def away(cluster: Cluster) -> Iterator[None]:
+    """Nobody can have the post: it is held by nobody for an hour."""
+    cluster.sql(
+        "UPDATE statestore_dutylease SET epoch = epoch + 1, holder = 'nobody', backend_pid = 0,"
+        " expires_at = now() + interval '1 hour' WHERE name = 'gpg' RETURNING 1"
+    )
+    try:
+        yield
+    finally:
+        cluster.sql("UPDATE statestore_dutylease SET expires_at = now() WHERE name = 'gpg' RETURNING 1")
+
+
+def policy() -> dict[str, Any]:
+    """Two queues that share everything; quick preemption."""
+    quick = {"interval_s": 0.2, "grace_s": 0.5, "dead_zone": 0.0, "per_round": 1.0}
+    return {
+        "queues": {"default": {"guaranteed": 0.5, **OPEN}, "owner": {"guaranteed": 0.5, **OPEN}},
+        "components": {
+            "preemption": {"policy": "owed", "parameters": quick},
+            "shares": {"policy": "gif", "parameters": {"interval_s": 0.5, "stale_s": STALE_S}},
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One node with room for four tasks, of which two queues are guaranteed two each."""
+    with Cluster(tmp_path_factory.mktemp("shared") / "home", nodes=0, relayed=False) as cluster:
+        cluster.led()
+        with cluster.node("n0", memory_mib=1024, vcores_milli=1000 * WHOLE):
+            cluster.operator.apply_policy(policy(), "two queues", force=True)
+            within(15, lambda: shares(cluster)["age_s"] < 3 and not shares(cluster)["stale"], "the RM has shares")
+            yield cluster
+
+
+def test_a_killed_gpg_is_replaced(shared: Cluster):
+    for worker in ("worker-a", "worker-b"):
+        wait_until(lambda worker=worker: shared.stack.ready(worker), 30, f"{worker} runs")
+    epoch, holder = post(shared)
+    began = time.monotonic()
+    shared.stack.kill(holder)
+    within(10, lambda: post(shared)[0] > epoch, "GPG killed: a standby has the post")
+    within(15, lambda: shares(shared)["age_s"] < 3 and not shares(shared)["stale"], "shares are fresh again")
+    print(f"measured: GPG killed: fresh shares after {seconds(began)} s")
+
+
+def test_while_the_gpg_is_away_work_goes_on_and_nothing_is_preempted(shared: Cluster):
+    borrower = shared.task_job("borrower", "sleep 600", count=WHOLE, **SLEEPER)
+    wait_until(lambda: len(shared.live(borrower)) == WHOLE, 30, "everything is lent")
+    time.sleep(1.5)  # the GPG sees it
+    with away(shared):
+        within(STALE_S + 5, lambda: shares(shared)["stale"], "the shares are stale")
+        version = shares(shared)["version"]
+        owner = shared.submit(shared.spec("owner", "sleep 600", count=2, **SLEEPER) | {"queue": "root.owner"})
+        time.sleep(3)  # a time in which preemption, asked five times a second, would have come
+        ends = [(c.state, c.reason) for c in shared.tenant.containers(borrower.id) if c.reason]
+        assert (shared.live(owner), len(shared.live(borrower)), ends) == ([], WHOLE, [])
+        assert shares(shared)["version"] == version, "the last shares are in force"
+        shared.tenant.kill(borrower.id, "make room")
+        wait_until(lambda: len(shared.live(owner)) == 2, 20, "its owner starts in idle room")
+        for job in [shared.task_job(f"meanwhile-{i}", "true", **SLEEPER) for i in range(5)]:
+            shared.settled(job, 30)
+        shared.tenant.kill(owner.id, "done")
+        shared.wait(owner, 30)
+        began = time.monotonic()
+    within(8, lambda: shares(shared)["version"] > version, "GPG back: the RM is on a new version")
+    print(f"measured: GPG back: new shares in force after {seconds(began)} s")
+
+
+def test_what_a_queue_is_owed_is_reclaimed(shared: Cluster):
+    borrower = shared.task_job("borrower", "sleep 600", count=WHOLE, **SLEEPER)
+    wait_until(lambda: len(shared.live(borrower)) == WHOLE, 30, "everything is lent")
+    owner = shared.submit(shared.spec("owner", "sleep 600", count=3, **SLEEPER) | {"queue": "root.owner"})
+    took = within(15, lambda: len(shared.live(owner)) == 2, "its guarantee was taken back for the owner")
+    print(f"measured: a guarantee taken back after {took} s")
+    time.sleep(2)
+    assert (len(shared.live(borrower)), len(shared.live(owner))) == (2, 2), "no more than the guarantee"

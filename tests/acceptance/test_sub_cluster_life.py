@@ -1,0 +1,80 @@
+"""A third sub-cluster joins a running federation with a token, works, is drained after a look, and leaves."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from client import Client, HydraError
+from tests.acceptance.cluster import running_node
+from tests.homes import ready_made
+from tests.stack import Stack, wait_until
+
+RESOURCES = {"memory_mib": 64, "vcores_milli": 100}
+
+
+@pytest.mark.acceptance
+def test_a_third_sub_cluster_joins_works_is_drained_and_leaves(tmp_path: Path) -> None:
+    gate = Path(tempfile.mkdtemp(prefix="hydra-gate-"))
+    gate.chmod(0o755)
+    group = {"name": "g", "count": 3, "shell": True, "resources": RESOURCES, "grace_s": 1}
+    group["command"] = f"until [ -e {gate}/open ]; do sleep 0.1; done"
+    with Stack(ready_made(tmp_path / "home"), nodes=1) as stack:
+        operator, tenant = stack.client("operator"), stack.client("tenant")
+        before = {p["name"]: p["pid"] for p in stack.state()["processes"]}
+        token = operator.sub_cluster_token("third").token
+        with Client(stack.url) as anonymous:
+            joined = anonymous.register_sub_cluster("third", token)
+            with pytest.raises(HydraError, match="used"):
+                anonymous.register_sub_cluster("third", token)
+        assert (joined.state, joined.queue) == ("joining", "rm.third")
+        wait_until(lambda: operator.sub_cluster("third").leader, 20, "a running worker leads it")
+        with running_node(stack.url, joined.join_token, "third-1", rack="r1"):
+            wait_until(lambda: operator.sub_cluster("third").state == "running", 30, "it runs")
+            for name in ("east", "west"):
+                operator.drain_sub_cluster(name)
+            job = wait_until(lambda: submitted(tenant, group, "third"), 10, "a job is at home there")
+            for name in ("east", "west"):
+                operator.resume_sub_cluster(name)
+            wait_until(lambda: nodes_of(tenant, job) == ["third-1"] * 3, 30, "it runs there")
+            with pytest.raises(HydraError, match="drain it first"):
+                operator.decommission_sub_cluster("third")
+
+            seen = operator.sub_cluster_drain_preview("third", deadline_s=3)
+            assert (seen.jobs, seen.containers, seen.unknown) == (1, 3, 3) and seen.fits, seen
+            assert {s["sub_cluster"] for s in seen.others} == {"east", "west"} and not seen.tied
+            drained = operator.drain_sub_cluster("third", deadline_s=3, message="the hall is sold")
+            assert drained.state == "draining" and drained.left == {"jobs": 1, "containers": 3}
+            with pytest.raises(HydraError, match="still has 1 job and 3 containers"):
+                operator.decommission_sub_cluster("third")
+            wait_until(lambda: not operator.sub_cluster("third").live_containers, 30, "nothing runs there any more")
+            wait_until(lambda: next(operator.nodes(name="third-1")).shown_state == "DRAINED", 10, "its node shows it")
+            wait_until(lambda: elsewhere(nodes_of(tenant, job)) == 3, 60, "its tasks run elsewhere")
+            told = [e.message for e in tenant.events(job) if e.kind == "drain"]
+            assert told and all("the hall is sold" in message for message in told)
+            (gate / "open").touch()
+            assert tenant.wait(job, timeout_s=60).succeeded
+            wait_until(lambda: not any((operator.sub_cluster("third").left or {}).values()), 30, "it is empty")
+            gone = operator.decommission_sub_cluster("third", "the hall is sold")
+            assert gone.state == "decommissioned" and gone.leader is None
+        assert tenant.submit({"name": "after", "groups": [group]}).home in {"east", "west"}
+        assert {p["name"]: p["pid"] for p in stack.state()["processes"]} == before, "nothing was restarted for it"
+    shutil.rmtree(gate)
+
+
+def submitted(tenant: Client, group: dict[str, object], home: str) -> int:
+    """A job at home there; 0 (and no job) when the Router chose another."""
+    job = tenant.submit({"name": "held", "groups": [group]})
+    if job.home == home:
+        return job.id
+    tenant.kill(job.id)
+    return 0
+
+
+def nodes_of(tenant: Client, job: int) -> list[str]:
+    return sorted(c.node or "" for c in tenant.containers(job) if c.state == "RUNNING")
+
+
+def elsewhere(nodes: list[str]) -> int:
+    return sum(not name.startswith("third") for name in nodes)

@@ -1,0 +1,70 @@
+"""Every page of the registry, light and dark, as two roles: axe finds no fault, and a phone is wide enough."""
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import sign_in
+from tests.browser.registry import pages
+from tests.stack import Stack
+
+BELOW = {
+    "/admin": ("/admin/accounts", "/admin/joining"),
+    "/policy": ("/policy/simulations",),
+}  # views of a page with addresses of their own
+LOADING = "#main [role=status][aria-label^=Loading]"
+WIDTH = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def addresses(role: str) -> list[str]:
+    return [at for page in pages() if page.shown_to(role) for at in (page.to, *BELOW.get(page.to, ()))]
+
+
+def violations(page: Page) -> list[tuple[str, list[Any]]]:
+    """(rule, what breaks it) of the page as it stands."""
+    found = Axe().run(page).response["violations"]
+    return [(v["id"], [(n["target"], n["failureSummary"]) for n in v["nodes"][:3]]) for v in found]
+
+
+def arrive(page: Page, address: str) -> None:
+    page.goto(address)
+    page.get_by_role("heading", level=1).first.wait_for()
+    expect(page.locator(LOADING)).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("role", ["operator", "tenant"])
+def test_no_page_has_a_fault(page: Page, site: Stack, role: str, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    sign_in(page, role, site.home.secrets()[f"{role}_password"])
+    found = {}
+    for address in addresses(role):
+        arrive(page, address)
+        if faults := violations(page):
+            found[address] = faults
+    assert found == {}
+
+
+def test_no_page_is_wider_than_a_phone(page: Page, site: Stack) -> None:
+    sign_in(page, "operator", site.home.secrets()["operator_password"])
+    page.set_viewport_size({"width": 390, "height": 844})
+    wide = {}
+    for address in addresses("operator"):
+        arrive(page, address)
+        if (over := page.evaluate(WIDTH)) > 0:
+            wide[address] = over
+    assert wide == {}
+
+
+def test_a_role_sees_no_dead_link(signed_in: Page) -> None:
+    nav = signed_in.get_by_role("navigation", name="Pages")
+    names = [page.name for page in pages() if page.shown_to("tenant") and page.to != "/account"]
+    expect(nav.get_by_role("link")).to_have_text(names)
+    for name in names:
+        nav.get_by_role("link", name=name, exact=True).click()
+        expect(nav.get_by_role("link", name=name, exact=True)).to_have_attribute("aria-current", "page")
+        expect(signed_in.get_by_text("There is no such page")).to_have_count(0)
+    signed_in.goto("/admin")
+    expect(signed_in.get_by_text("There is no such page")).to_be_visible()

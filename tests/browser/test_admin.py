@@ -1,0 +1,85 @@
+"""Accounts and tokens by hand: made, used, changed, ended."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from client import Client
+from client.errors import HydraError
+from tests.browser.chromium import sign_in
+from tests.browser.test_accessibility import violations
+from tests.stack import Stack, wait_until
+
+PASSWORD = "a-long-enough-password"
+NAME = "ada.l+1@example.org"
+
+
+def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser: Browser) -> None:
+    sign_in(page, "operator", site.home.secrets()["operator_password"])
+    page.goto("/admin/accounts")
+    page.get_by_role("button", name="New account").click()
+    ask = page.get_by_role("dialog", name="New account")
+    ask.get_by_role("textbox", name="Name").fill(NAME)
+    ask.locator("input[type=password]").fill("password")
+    ask.get_by_role("button", name="Create", exact=True).click()
+    expect(ask.get_by_text("too short")).to_be_visible()
+    assert violations(page) == []
+    ask.locator("input[type=password]").fill(PASSWORD)
+    ask.get_by_role("button", name="Create", exact=True).click()
+    expect(ask).to_have_count(0)
+
+    other = browser.new_context(base_url=site.url)
+    theirs = other.new_page()
+    sign_in(theirs, NAME, PASSWORD)
+
+    page.get_by_role("button", name=NAME).click()
+    shown = page.get_by_role("dialog", name=NAME)
+    shown.get_by_label("Queue to grant").select_option("root.prod")
+    shown.get_by_role("button", name="Grant", exact=True).click()
+    expect(shown.get_by_role("button", name="Withdraw root.prod")).to_be_visible()
+    assert violations(page) == []
+    shown.get_by_role("button", name="Close the account").click()
+    page.get_by_role("dialog", name="Close the account").get_by_role(
+        "button", name="Close the account", exact=True
+    ).click()
+    expect(shown.get_by_text("closed")).to_be_visible()
+    theirs.goto("/jobs")
+    expect(theirs.get_by_role("button", name="Sign in")).to_be_visible()
+    other.close()
+
+    page.goto("/admin/accounts?account=operator")
+    shown = page.get_by_role("dialog", name="operator")
+    expect(shown.get_by_role("button", name="Change the role")).to_be_disabled()
+    expect(shown.get_by_role("button", name="Close the account")).to_be_disabled()
+
+
+def test_a_token_is_shown_once_and_revoked(signed_in: Page, site: Stack) -> None:
+    page = signed_in
+    page.get_by_role("link", name="Your account").click()
+    page.get_by_role("button", name="New token").click()
+    ask = page.get_by_role("dialog", name="New token")
+    ask.get_by_role("textbox", name="Name").fill("ci <b>")
+    ask.get_by_role("button", name="Make the token").click()
+    made = page.get_by_role("dialog", name="Token ci")
+    secret = made.locator("code").first.inner_text()
+    with Client(site.url, secret) as program:
+        assert program.me().username == "tenant"
+        made.get_by_role("button", name="Done").click()
+        expect(made).to_have_count(0)
+        row = page.get_by_role("row").filter(has_text="ci <b>")
+        expect(row).to_be_visible()
+        wait_until(lambda: secret not in page.content(), 20, "it is nowhere on the page any more")
+        row.get_by_role("button", name="Revoke").click()
+        page.get_by_role("dialog", name="Revoke the token").get_by_role("button", name="Revoke", exact=True).click()
+        expect(row).to_have_count(0)
+        with pytest.raises(HydraError):
+            program.me()
+
+
+def test_health_says_what_fails_and_what_to_do(page: Page, site: Stack) -> None:
+    sign_in(page, "operator", site.home.secrets()["operator_password"])
+    page.goto("/admin")
+    parts = page.get_by_role("region", name="Health").get_by_role("listitem")
+    expect(parts.filter(has_text="postgres")).to_be_visible()
+    expect(parts.filter(has_text="beat").first).to_contain_text("It reports.")
+    page.goto("/admin/joining")
+    expect(page.get_by_role("row").filter(has_text="Nodes of west").first).to_be_visible()

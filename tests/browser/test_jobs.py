@@ -1,0 +1,184 @@
+"""A tenant's life with jobs in the browser: a form, a wait and its reason, logs that survive, views that are kept."""
+
+import re
+import uuid
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.chromium import sign_in
+from tests.stack import Stack
+
+SMALL = {"memory_mib": 64, "vcores_milli": 100}
+
+
+def group(command: str, **more: Any) -> dict[str, Any]:
+    return {"name": "work", "shell": True, "command": command, "resources": SMALL} | more
+
+
+def submitted(site: Stack, **job: Any) -> int:
+    spec = {"name": f"job-{uuid.uuid4().hex[:8]}", "queue": "root.default"} | job
+    return int(site.client().submit(spec).id)
+
+
+def ended(page: Page, state: str) -> None:
+    expect(page.locator("h1 + [data-state]")).to_have_attribute("data-state", state)
+
+
+def test_a_form_and_the_file_are_one(signed_in: Page) -> None:
+    name = f"formed-{uuid.uuid4().hex[:8]}"
+    signed_in.goto("/submit")
+    signed_in.get_by_label("Name", exact=True).fill("Not A Name")
+    problems = signed_in.get_by_role("alert", name="Problems")
+    expect(problems).to_contain_text("name, line 2")
+    signed_in.get_by_label("Name", exact=True).fill(name)
+    signed_in.get_by_label("Tasks", exact=True).fill("2")
+    signed_in.get_by_label("Command", exact=True).fill('echo "line of $HYDRA_TASK_INDEX"; echo result > out.txt')
+    signed_in.get_by_label("Files it leaves behind").fill("result: out.txt")
+    expect(signed_in.get_by_test_id("checked")).to_contain_text("The server would take it")
+    signed_in.get_by_text("Text", exact=True).click()
+    text = signed_in.get_by_role("textbox", name="Job file")
+    expect(text).to_have_value(re.compile(rf"# A job.*name: {name}.*count: 2", re.S))
+    text.fill(text.input_value().replace("count: 2", "count: 3"))
+    signed_in.get_by_text("Form", exact=True).click()
+    expect(signed_in.get_by_label("Tasks", exact=True)).to_have_value("3")
+    signed_in.get_by_role("button", name="Submit", exact=True).click()
+    signed_in.wait_for_url(re.compile(r"/jobs/\d+$"))
+    ended(signed_in, "SUCCEEDED")
+    expect(signed_in.get_by_test_id("log")).to_contain_text("line of")
+    expect(signed_in.get_by_role("heading", name="What happened").locator("..")).to_contain_text(
+        re.compile("Submitted.*Routed.*Succeeded", re.S)
+    )
+    signed_in.get_by_text("Files", exact=True).click()
+    expect(signed_in.get_by_role("link", name="Download out.txt of greet 2")).to_be_visible()
+
+
+def test_a_job_that_waits_says_why_moves_up_and_is_submitted_again(signed_in: Page, site: Stack) -> None:
+    job = submitted(site, groups=[group("true", resources={"memory_mib": 900_000, "vcores_milli": 100})])
+    signed_in.goto(f"/jobs/{job}")
+    waiting = signed_in.get_by_test_id("waiting")
+    expect(waiting).to_contain_text(re.compile(r"\d"))
+    expect(waiting).to_contain_text(f"hydractl explain {job}")
+    expect(waiting.get_by_role("link").first).to_have_attribute("href", re.compile("^/(fleet|queues)"))
+    signed_in.get_by_role("button", name="Priority", exact=True).click()
+    dialog = signed_in.get_by_role("dialog")
+    dialog.get_by_label("Priority", exact=True).fill("7")
+    expect(dialog).to_contain_text(f"hydractl priority {job} 7")
+    dialog.get_by_role("button", name="Change").click()
+    expect(signed_in.locator(".facts")).to_contain_text("Priority7")
+    signed_in.get_by_role("link", name="Edit and submit").click()
+    signed_in.get_by_label("Memory, MiB", exact=True).fill("64")
+    signed_in.get_by_role("button", name="Submit", exact=True).click()
+    signed_in.wait_for_url(re.compile(r"/jobs/\d+$"))
+    ended(signed_in, "SUCCEEDED")
+    site.client().kill(job)
+
+
+def test_a_log_goes_on_where_it_broke_off(signed_in: Page, site: Stack) -> None:
+    job = submitted(site, groups=[group("for i in $(seq 1 40); do echo mark-$i; sleep 0.2; done")])
+    signed_in.goto(f"/jobs/{job}")
+    log = signed_in.get_by_test_id("log")
+    expect(log).to_contain_text("mark-3")
+    broken: list[str] = []
+
+    def cut(route: Route) -> None:
+        broken.append(route.request.url)
+        route.abort()
+
+    signed_in.route(re.compile("/logs"), cut)
+    expect(signed_in.locator("[data-phase=reconnecting]")).to_be_visible()
+    signed_in.unroute(re.compile("/logs"))
+    ended(signed_in, "SUCCEEDED")
+    signed_in.get_by_label("Find in the log").fill("mark-")
+    expect(signed_in.locator(".logs-bar")).to_contain_text("1 of 40")  # none lost, none doubled
+    assert broken and all("offset=" in url for url in broken)
+    signed_in.get_by_role("button", name="Pause").click()
+    expect(signed_in.locator("[data-phase]")).to_contain_text("Paused")
+
+
+def test_attempts_are_drawn_listed_and_measured(signed_in: Page, site: Stack) -> None:
+    job = submitted(site, groups=[group('test "$HYDRA_TASK_INDEX" != 1 || exit 3', count=6, retries=1)])
+    signed_in.goto(f"/jobs/{job}?tab=attempts")
+    ended(signed_in, "FAILED")
+    chart = signed_in.get_by_test_id("gantt")
+    expect(chart).to_have_attribute("data-bars", "7")
+    signed_in.get_by_role("button", name="Zoom in").click()
+    signed_in.wait_for_url(re.compile(r"zoom=\d+-\d+"))
+    signed_in.reload()
+    expect(signed_in.get_by_role("button", name="All of it")).to_be_enabled()
+    signed_in.get_by_text("Table", exact=True).click()
+    rows = signed_in.get_by_role("table", name="Attempts").get_by_role("row")
+    expect(rows).to_have_count(8)
+    expect(rows.filter(has_text="Failed").first).to_contain_text("3")
+    signed_in.get_by_role("radiogroup", name="Parts of the job").get_by_text("Usage").click()
+    expect(signed_in.get_by_role("region", name="Used against asked for")).to_contain_text("64 MiB")
+
+
+def test_a_view_is_kept_and_many_jobs_are_killed_at_once(signed_in: Page, site: Stack) -> None:
+    tag, view = f"t{uuid.uuid4().hex[:8]}", f"<b>mine {uuid.uuid4().hex[:4]}</b>"
+    jobs = [submitted(site, tags=[tag], groups=[group("sleep 300")]) for _ in range(3)]
+    signed_in.goto(f"/jobs?tag={tag}")
+    signed_in.get_by_role("button", name="Save this view").click()
+    signed_in.get_by_label("Name", exact=True).last.fill(view)
+    signed_in.get_by_role("dialog").get_by_role("button", name="Save", exact=True).click()
+    expect(signed_in.get_by_role("dialog")).to_have_count(0)  # it is kept by now
+    signed_in.goto("/jobs")
+    signed_in.get_by_role("link", name=view).click()
+    signed_in.wait_for_url(f"**/jobs?tag={tag}")
+    signed_in.get_by_label(f"Choose job {jobs[0]}").check()
+    signed_in.get_by_label(f"Choose job {jobs[1]}").check()
+    signed_in.get_by_role("toolbar", name="Chosen jobs").get_by_role("button", name="Kill", exact=True).click()
+    dialog = signed_in.get_by_role("dialog", name="Kill 2 jobs?")
+    expect(dialog).to_contain_text("hydractl kill")
+    dialog.get_by_role("button", name="Kill", exact=True).click()
+    for job in jobs[:2]:
+        row = signed_in.get_by_role("row").filter(has_text=f"#{job}")
+        expect(row.locator("[data-state]")).to_have_attribute("data-state", "KILLED")
+    left = signed_in.get_by_role("row").filter(has_text=f"#{jobs[2]}")
+    expect(left.locator("[data-state]")).not_to_have_attribute("data-state", "KILLED")
+    signed_in.get_by_role("button", name="Forget this view").click()
+    expect(signed_in.get_by_role("link", name=view)).to_have_count(0)
+    site.client().kill(jobs[2])
+
+
+def test_pages_of_the_list_stand_in_the_address(signed_in: Page, site: Stack) -> None:
+    tag = f"t{uuid.uuid4().hex[:8]}"
+    spec = {"queue": "root.default", "tags": [tag], "groups": [group("true", count=1)]}
+    ids = site.client().submit_many([spec | {"name": f"page-{n}"} for n in range(60)])
+    signed_in.goto(f"/jobs?tag={tag}")
+    expect(signed_in.get_by_text(f"#{ids[-1]}")).to_be_visible()
+    signed_in.get_by_role("button", name="Older").click()
+    signed_in.wait_for_url(re.compile("cursor="))
+    expect(signed_in.get_by_text(f"#{ids[0]}", exact=True)).to_be_visible()
+    signed_in.reload()
+    expect(signed_in.get_by_text(f"#{ids[0]}", exact=True)).to_be_visible()
+    signed_in.get_by_role("button", name="Newer").click()
+    expect(signed_in.get_by_text(f"#{ids[-1]}")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_of_it_shuts_anybody_out(page: Page, site: Stack, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.add_init_script(f"localStorage.setItem('mantine-color-scheme-value', '{scheme}')")
+    sign_in(page, "tenant", site.home.secrets()["tenant_password"])
+    done = submitted(site, groups=[group("echo one; echo two", count=4)])
+    site.client().wait(done)
+    stuck = submitted(site, groups=[group("true", resources={"memory_mib": 900_000, "vcores_milli": 100})])
+    places = {
+        "/jobs?state=ended": "Jobs", f"/jobs/{stuck}": "Why it waits", f"/jobs/{done}?tab=tasks": "Task groups",
+        f"/jobs/{done}?tab=attempts": "Attempts", f"/jobs/{done}?tab=attempts&shape=table": "Attempts",
+        f"/jobs/{done}?tab=usage": "Used against asked for", f"/jobs/{done}?tab=events": "Events",
+        "/submit": "Submit a job", "/submit?view=text": "Submit a job",
+    }  # fmt: skip
+    found = {}
+    for place, heading in places.items():
+        page.goto(place)
+        page.get_by_role("heading", name=heading, exact=True).first.wait_for()
+        page.wait_for_load_state("networkidle", timeout=5_000) if "submit" in place else page.wait_for_timeout(300)
+        results = Axe().run(page)
+        if results.violations_count:
+            found[place] = results.generate_report()
+    site.client().kill(stuck)
+    assert not found, "\n".join(f"{place}: {report}" for place, report in found.items())

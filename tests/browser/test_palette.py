@@ -1,0 +1,88 @@
+"""The palette and the keys: found, chosen and left without a mouse."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_accessibility import violations
+from tests.stack import wait_until
+
+
+def test_everything_is_found_with_the_keyboard(signed_in: Page) -> None:
+    page = signed_in
+    button = page.get_by_role("button", name="Find")
+    button.focus()
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Find")
+    expect(field).to_be_focused()
+    assert violations(page) == []
+    field.fill("job")
+    first = page.get_by_role("option").first
+    expect(first).to_have_attribute("aria-selected", "true")
+    points = "aria-activedescendant"
+    wait_until(lambda: field.get_attribute(points) == first.get_attribute("id"), 20, "it is pointed at")
+    page.keyboard.press("ArrowDown")
+    expect(first).to_have_attribute("aria-selected", "false")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[aria-label=Find], dialog:has([role=combobox])")).to_have_count(0)  # not only closed
+    expect(button).to_be_focused()
+    page.keyboard.press("Control+k")
+    field.fill("jobs")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
+
+
+def test_it_opens_while_it_still_closes(signed_in: Page) -> None:
+    page = signed_in
+    field = page.get_by_role("combobox", name="Find")
+    page.keyboard.press("Control+k")
+    expect(field).to_be_focused()
+    # Closed as Escape does it, which is told a moment later; opened again in between.
+    page.evaluate("""() => {
+        document.querySelector('dialog[open]').close();
+        const key = new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true, cancelable: true});
+        document.body.dispatchEvent(key);
+    }""")
+    expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(field).to_have_count(0)
+
+
+def test_nodes_queues_and_sub_clusters_come_from_the_server(signed_in: Page) -> None:
+    page = signed_in
+    page.get_by_role("button", name="Find").click()
+    field = page.get_by_role("combobox", name="Find")
+    field.fill("west")
+    for name in ("west-1", "west-2"):
+        expect(page.get_by_role("group", name="Nodes").get_by_role("option").filter(has_text=name)).to_have_count(1)
+    expect(page.get_by_role("group", name="Sub-clusters").get_by_role("option")).to_contain_text("west")
+    field.fill("root.default")
+    expect(page.get_by_role("group", name="Queues").get_by_role("option")).to_contain_text("root.default")
+    field.fill("<img src=x onerror=nobody()>")
+    expect(page.get_by_role("status").filter(has_text="Nothing is called that")).to_be_visible()
+
+
+def test_keys_lead_to_pages_but_not_while_somebody_types(signed_in: Page) -> None:
+    page = signed_in
+    page.keyboard.type("gj")
+    expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
+    page.keyboard.press("/")
+    focused = page.locator("#main :focus")
+    expect(focused).to_have_count(1)
+    page.keyboard.type("go?")
+    expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Find").fill("keys")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Keys")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("heading", name="Keys")).to_have_count(0)
+
+
+def test_a_phone_has_a_menu(signed_in: Page) -> None:
+    page = signed_in
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("button", name="Menu", exact=True).click()
+    assert violations(page) == []
+    page.get_by_role("dialog", name="Menu").get_by_role("link", name="Jobs").click()
+    expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)

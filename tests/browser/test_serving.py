@@ -1,0 +1,98 @@
+"""A job's own page in a real browser: it works, and it has nothing of its viewer's."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from client import Client
+from client.answers import Job
+from tests.stack import Stack, wait_until
+from tests.stores import ROOT
+
+# What a hostile page would try; each line says what became of it.
+HOSTILE = """
+import http.server, os
+PAGE = b'''<!doctype html><title>Hostile</title><pre id=out></pre><script>
+const out = [];
+const attempt = async (name, what) => {
+  try { out.push(name + ": " + await what()); } catch (e) { out.push(name + ": refused"); }
+  document.querySelector("#out").textContent = out.join("\\\\n");
+};
+(async () => {
+  await attempt("origin", () => window.origin);
+  await attempt("cookie", () => document.cookie || "none");
+  await attempt("storage", () => localStorage.length);
+  await attempt("api", async () => (await fetch("/api/v1/me", {credentials: "include"})).status);
+  await attempt("blind", async () => (await fetch("/api/v1/me", {credentials: "include", mode: "no-cors"})).type);
+  await attempt("opener", () => window.opener ? "there" : "none");
+  await attempt("socket", () => new Promise((good, bad) => {
+    const s = new WebSocket(location.origin.replace("http", "ws") + "/ws/v1");
+    s.onopen = () => good("open"); s.onerror = bad; }));
+  out.push("done");
+  document.querySelector("#out").textContent = out.join("\\\\n");
+})();
+</script>'''
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Set-Cookie", "sessionid=stolen; Path=/")
+        self.end_headers()
+        self.wfile.write(PAGE)
+http.server.ThreadingHTTPServer(("", int(os.environ["HYDRA_PORT_HTTP"])), H).serve_forever()
+"""
+
+
+@pytest.fixture
+def tenant(site: Stack) -> Iterator[Client]:
+    client = site.client("tenant")
+    before = {j.id for j in client.jobs(state="live")}
+    yield client
+    for job in client.jobs(state="live"):
+        if job.id not in before:
+            client.kill(job.id)
+
+
+def served(tenant: Client, job: Job) -> None:
+    wait_until(lambda: any(e.healthy for e in tenant.endpoints(job.id)), 60, f"{job.name} serves")
+
+
+def test_the_link_on_the_jobs_page_opens_its_own_page(signed_in: Page, tenant: Client) -> None:
+    job = tenant.submit(ROOT / "examples" / "web-service" / "job.yaml")
+    served(tenant, job)
+    signed_in.goto(f"/jobs/{job.id}")
+    card = signed_in.get_by_role("region", name="Serves at")
+    expect(card.locator("[data-state=HEALTHY]")).to_have_count(2)
+    with signed_in.context.expect_page() as opened:
+        card.get_by_role("link", name="Open http of web 0").click()
+    page = opened.value
+    expect(page.get_by_role("heading", name="Guest book of web/0")).to_be_visible()
+    expect(page.locator("#you")).to_have_text("tenant")  # its module script and its fetch have come through
+    page.get_by_role("button", name="Sign").click()
+    expect(page.locator("#names li")).to_have_text(["tenant"])
+    assert page.evaluate("window.origin") == "null"
+
+
+def test_a_hostile_page_gets_nothing_of_its_viewers(signed_in: Page, tenant: Client) -> None:
+    spec = {
+        "name": "hostile", "kind": "service",
+        "groups": [{
+            "name": "web", "command": ["python3", "-c", HOSTILE], "ports": [{"name": "http"}],
+            "health_check": {"port": "http", "tcp": True}, "resources": {"memory_mib": 128, "vcores_milli": 100},
+        }],
+    }  # fmt: skip
+    job = tenant.submit(spec)
+    served(tenant, job)
+    cookies = {c["name"]: c["value"] for c in signed_in.context.cookies()}
+    page = signed_in.context.new_page()
+    page.goto(f"/proxy/{job.id}/http/")
+    expect(page.locator("#out")).to_contain_text("done")
+    said = dict(line.split(": ") for line in page.locator("#out").inner_text().splitlines() if ": " in line)
+    assert said == {
+        "origin": "null", "cookie": "refused", "storage": "refused", "api": "refused", "blind": "opaque",
+        "opener": "none", "socket": "refused",
+    }  # fmt: skip
+    assert {c["name"]: c["value"] for c in signed_in.context.cookies()} == cookies
+    signed_in.goto("/jobs")
+    expect(signed_in.get_by_role("heading", level=1)).to_be_visible()  # still signed in

@@ -1,0 +1,161 @@
+"""Accounts and tokens: who keeps them, what ends at once, and what nobody can do to themselves."""
+
+import json
+
+import pytest
+from django.test import Client
+from knox.models import AuthToken
+
+from controlplane.accounts.models import Role, User
+from controlplane.router import accountshapes, componentshapes
+from controlplane.statestore.actions import accounts, joining, nodes
+from controlplane.statestore.actions.audit import SYSTEM, Actor
+from controlplane.statestore.actions.errors import Conflict
+from controlplane.statestore.models import AuditEntry, SubCluster
+from tests.integration.api.world import PASSWORD, Api, World
+
+pytestmark = pytest.mark.django_db
+OTHER_PASSWORD = "quite-another-password"
+
+
+def browser(name: str, password: str = PASSWORD) -> Client:
+    """Signed in as a browser is."""
+    tab = Client()
+    body = json.dumps({"username": name, "password": password})
+    assert tab.post("/api/v1/auth/session", body, "application/json").status_code == 200
+    return tab
+
+
+def test_an_operator_keeps_accounts(world: World) -> None:
+    operator = world["operator"]
+    made = operator.post("accounts", {"username": "ada", "password": PASSWORD, "role": "viewer"})
+    assert made.status_code == 201
+    accountshapes.AccountInfo.model_validate(made.json())
+    assert operator.post("accounts/ada/role", {"role": "tenant"}).json()["role"] == "tenant"
+    listed = operator.get("accounts?name=AD&role=tenant").json()
+    accountshapes.AccountPage.model_validate(listed)
+    assert [a["username"] for a in listed["results"]] == ["admin", "ada"]
+    assert listed["results"][0]["queues"] == [{"path": "root.prod", "level": "admin"}]
+    first = operator.get("accounts?page_size=2").json()
+    assert len(first["results"]) == 2 and operator.get(first["next"].split("/api/v1/")[1]).json()["results"]
+    actions = AuditEntry.objects.filter(actor=world.users["operator"]).values_list("action", flat=True)
+    assert {"account.create", "account.role"} <= set(actions)
+
+
+def test_names_and_passwords_are_refused_by_field(world: World) -> None:
+    refused = world["operator"].post("accounts", {"username": "tenant", "password": "password"})
+    assert refused.status_code == 422
+    assert {e["field"] for e in refused.json()["errors"]} == {"password"}
+    refused = world["operator"].post("accounts", {"username": "tenant", "password": PASSWORD})
+    assert [e["field"] for e in refused.json()["errors"]] == ["username"]
+    refused = world["operator"].post("accounts/tenant/password", {"password": "short"})
+    assert refused.status_code == 422 and refused.json()["errors"][0]["field"] == "password"
+
+
+def test_closing_ends_sessions_and_tokens_at_once_and_for_good(world: World) -> None:
+    tab = browser("tenant")
+    assert tab.get("/api/v1/me").status_code == 200
+    assert world["operator"].post("accounts/tenant/close").json()["active"] is False
+    assert tab.get("/api/v1/me").status_code == 401
+    assert world["tenant"].get("me").status_code == 401
+    assert world["operator"].post("accounts/tenant/open").json()["active"] is True
+    assert tab.get("/api/v1/me").status_code == 401, "an old session came back"
+    assert world["tenant"].get("me").status_code == 401, "an old token came back"
+    assert browser("tenant").get("/api/v1/me").status_code == 200
+
+
+@pytest.mark.parametrize("how", ["password", "sign-out"])
+def test_a_reset_and_a_sign_out_end_everything(world: World, how: str) -> None:
+    tab = browser("tenant")
+    answer = world["operator"].post(f"accounts/tenant/{how}", {"password": OTHER_PASSWORD} if how == "password" else {})
+    assert answer.status_code == 200 and answer.json()["tokens"] == 0
+    assert tab.get("/api/v1/me").status_code == world["tenant"].get("me").status_code == 401
+    browser("tenant", OTHER_PASSWORD if how == "password" else PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("what", "body"), [("role", {"role": "tenant"}), ("close", {}), ("open", {}), ("password", {"password": PASSWORD})]
+)
+def test_nobody_changes_what_they_may_do_themselves(world: World, what: str, body: dict[str, str]) -> None:
+    accounts.create(SYSTEM, "second", PASSWORD, Role.OPERATOR)
+    assert world["operator"].post(f"accounts/operator/{what}", body).status_code == 403
+    for role in ("tenant", "viewer"):
+        assert world[role].post(f"accounts/{role}/role", {"role": "operator"}).status_code == 403
+        assert world[role].put("queues/root.prod/rights", json.dumps({"user": role}).encode()).status_code in (403, 415)
+    assert User.objects.get(username="operator").role == Role.OPERATOR
+
+
+def test_the_last_operator_stays(world: World) -> None:
+    operator = world.users["operator"]
+    for change in (
+        lambda: accounts.set_role(SYSTEM, operator, Role.TENANT),
+        lambda: accounts.set_active(SYSTEM, operator, False),
+    ):
+        with pytest.raises(Conflict):
+            change()
+    second = accounts.create(SYSTEM, "second", PASSWORD, Role.OPERATOR)
+    accounts.set_active(Actor(operator.pk), second, False)
+    with pytest.raises(Conflict):
+        accounts.set_role(Actor(second.pk), operator, Role.VIEWER)
+
+
+def test_a_token_is_shown_once_works_until_it_is_revoked_and_says_when_it_was_used(world: World) -> None:
+    tenant = world["tenant"]
+    made = tenant.post("me/tokens", {"name": "ci", "valid_s": 3600})
+    assert made.status_code == 201
+    accountshapes.TokenMade.model_validate(made.json())
+    program = Api(made.json()["token"])
+    assert program.get("me").json()["username"] == "tenant"
+    listed = program.get("me/tokens").json()
+    accountshapes.TokenList.model_validate(listed)
+    mine = next(t for t in listed["results"] if t["name"] == "ci")
+    assert mine["last_used_at"] and mine["current"] and made.json()["token"] not in json.dumps(listed)
+    assert tenant.post("me/tokens", {"name": "ci"}).status_code == 409
+    assert world["other"]("DELETE", f"me/tokens/{mine['key']}").status_code == 404
+    assert tenant("DELETE", f"me/tokens/{mine['key']}").status_code == 204
+    assert program.get("me").status_code == 401
+    assert tenant.post("me/tokens", {"name": "x", "valid_s": 10**9}).status_code == 422
+
+
+def test_an_account_has_a_bounded_number_of_named_tokens(world: World) -> None:
+    for n in range(accounts.NAMED_TOKENS_MAX):
+        accounts.new_token(SYSTEM, world.users["tenant"], f"t{n}")
+    assert world["tenant"].post("me/tokens", {"name": "more"}).status_code == 409
+    assert AuthToken.objects.filter(user=world.users["tenant"]).count() == accounts.NAMED_TOKENS_MAX + 1
+
+
+def test_a_password_of_ones_own_needs_the_present_one_and_keeps_this_session(world: World) -> None:
+    tab, elsewhere = browser("tenant"), browser("tenant")
+    body = {"current": "guessed", "password": OTHER_PASSWORD}
+    assert tab.post("/api/v1/me/password", body, "application/json").status_code == 422
+    body["current"] = PASSWORD
+    assert tab.post("/api/v1/me/password", body, "application/json").status_code == 204
+    assert tab.get("/api/v1/me").status_code == 200
+    assert elsewhere.get("/api/v1/me").status_code == world["tenant"].get("me").status_code == 401
+
+
+def test_join_tokens_are_listed_and_revoked(world: World) -> None:
+    operator = world["operator"]
+    _, secret = nodes.new_join_token(SYSTEM, world.west, "rack 3")
+    joining.new_token(SYSTEM, "north", "", 60)
+    listed = operator.get("join-tokens").json()
+    accountshapes.JoinTokenList.model_validate(listed)
+    assert [(t["kind"], t["sub_cluster"]) for t in listed["results"]] == [("node", "west"), ("sub_cluster", "north")]
+    assert secret not in json.dumps(listed)
+    for kind, token in zip(("nodes", "sub-clusters"), listed["results"], strict=True):
+        address = f"join-tokens/{kind}/{token['id']}"
+        assert operator("DELETE", address).status_code == 204
+    assert operator.get("join-tokens").json()["results"] == []
+
+
+def test_components_say_what_is_wrong_and_what_helps(world: World) -> None:
+    answer = world["viewer"].get("components")
+    componentshapes.ComponentList.model_validate(answer.json())
+    found = {(c["kind"], c["name"]): c for c in answer.json()["results"]}
+    assert found["store", "postgres"]["verdict"] in ("good", "warn"), "it answers, if slowly on a busy host"
+    assert (
+        found["rm", "west"]["verdict"] == found["nodes", "west"]["verdict"] == found["gpg", "gpg"]["verdict"] == "bad"
+    )
+    assert all(c["remedy"] for c in found.values() if c["verdict"] != "good")
+    SubCluster.objects.filter(name="east").update(state="decommissioned")
+    assert ("rm", "east") not in {(c["kind"], c["name"]) for c in world["viewer"].get("components").json()["results"]}

@@ -1,0 +1,284 @@
+"""The queue tree in columns, the matrix, one queue, and use by the hour: over real rows of loads and shares."""
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from controlplane.gpg.shares import Assigned, assignments
+from controlplane.gpg.starving import starves
+from controlplane.policy import versions
+from controlplane.sharing.queues import in_force
+from controlplane.statestore import loads, shares, starving
+from controlplane.statestore.actions import accounts
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.loads import Load, PartitionLoad
+from controlplane.statestore.membership import Post, take_post
+from controlplane.statestore.models import Lease, PolicyVersion, Starvation, SubCluster, UsageHour
+from controlplane.statestore.posts import GPG, gpg_is_free
+from controlplane.statestore.queries import queuelive, queuestanding
+from tests.integration.api import rows
+from tests.integration.api.world import World, job
+
+GIB = 1024
+PLACE = (100 * GIB, 100_000, 10)  # what each sub-cluster has
+
+TREE = {
+    "queues": {
+        "prod": {"guaranteed": 0.5, "children": {"etl": {"guaranteed": 0.8}, "web": {"guaranteed": 0.2}}},
+        "lab": {"guaranteed": 0.3, "maximum": 0.4},
+        "free": {"guaranteed": 0.2, "open_to_all": True},
+    }
+}
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+_post: list[Post] = []
+
+
+@pytest.fixture(autouse=True)
+def anew(transactional_db: None) -> Iterator[None]:
+    """The GPG's post with its session of its own, and nothing known from another test."""
+    queuestanding.forget()
+    assert gpg_is_free()
+    post = take_post(GPG, "test", 60.0)
+    assert post is not None
+    _post[:] = [post]
+    yield
+    post.release()
+
+
+def session() -> psycopg.Connection:
+    return _post[0].connection
+
+
+def load(sub: SubCluster, queues: dict[str, tuple[int, int]], capacity: tuple[int, int, int] = PLACE) -> None:
+    """A load row: queue -> GiB used, GiB wanted beyond; cores in proportion."""
+    used = np.array([[u * GIB, u * 1000, 0] for u, _ in queues.values()], np.int64).reshape(-1, 3)
+    demand = np.array([[w * GIB, w * 1000, 0] for _, w in queues.values()], np.int64).reshape(-1, 3)
+    cap = np.array(capacity, np.int64)
+    part = PartitionLoad(cap, cap - used.sum(axis=0), list(queues), used, demand)
+    tell = Load(
+        sub.pk, sub.name, "", True, 0.0, 1, version(), 0, 1, cap, cap - used.sum(axis=0), demand.sum(axis=0), {"": part}
+    )
+    Lease.objects.update_or_create(
+        pk=sub.pk, defaults={"epoch": 1, "holder": "test", "expires_at": dt.datetime(2120, 1, 1, tzinfo=dt.UTC)}
+    )
+    assert loads.put(session(), tell)
+
+
+def version() -> int:
+    return PolicyVersion.objects.get(active=True).pk
+
+
+def generate() -> None:
+    """What the GPG does: shares, and who starves."""
+    queues = in_force(session(), None)
+    assert queues is not None
+    tables = assignments(queues, loads.read(session()), Assigned())
+    shares.put(session(), 1, shares.last_version(session()) + 1, queues.version, tables)
+    starving.put(session(), starves(queues, session()), 60.0)
+    queuestanding.forget()
+
+
+@pytest.fixture
+def federation(world: World) -> World:
+    """West is crowded: lab holds more than it is guaranteed, prod.etl wants what is its. East is half empty."""
+    versions.publish(SYSTEM, TREE, "a tree")
+    load(world.west, {"root.lab": (60, 10), "root.free": (40, 0), "root.prod.etl": (0, 50)})
+    load(world.east, {"root.lab": (10, 0), "root.prod.web": (20, 0)})
+    generate()
+    return world
+
+
+def got(world: World, role: str, address: str, status: int = 200) -> Any:
+    answer = world[role].get(address)
+    assert answer.status_code == status, (address, answer.content)
+    return answer.json()
+
+
+def columns(world: World, role: str, address: str = "queues/use") -> dict[str, dict[str, Any]]:
+    """The tree and how it stands put together: path -> what a row of the page shows, of memory in GiB."""
+    tree, use = got(world, role, "queues/tree"), got(world, role, address)
+    assert tree["layout"] == use["layout"]
+    q, found, paths = tree["queues"], {}, []
+    for at, name in enumerate(q["name"]):
+        up = q["parent"][at]
+        paths.append(name if up < 0 else f"{paths[up]}.{name}")
+        found[paths[at]] = {
+            "see": q["see"][at],
+            "guaranteed": q["guaranteed"][0][at] / GIB,
+            "maximum": q["maximum"][0][at] / GIB,
+            **dict.fromkeys(("used", "demand", "share", "owed"), 0),
+        }
+    for i, at in enumerate(use["queues"]["at"]):
+        found[paths[at]] |= {w: use["queues"][w][0][i] / GIB for w in ("used", "demand", "share", "owed")}
+        found[paths[at]] |= {"live": use["queues"]["live"][i]}
+    for s in use["starving"]:
+        found[paths[s["at"]]]["starving"] = s
+    return found
+
+
+def test_the_tree_says_what_each_queue_holds_wants_and_was_given(federation: World) -> None:
+    found = columns(federation, "operator")
+    assert next(iter(found)) == "root" and found["root"]["maximum"] == 200
+    lab, etl = found["root.lab"], found["root.prod.etl"]
+    assert (lab["guaranteed"], lab["maximum"], lab["used"], lab["demand"]) == (60, 80, 70, 10)
+    assert (etl["guaranteed"], etl["used"], etl["demand"]) == (80, 0, 50)
+    assert found["root.prod"]["used"] == 20 and found["root.prod"]["demand"] == 50, "of whole subtrees"
+    assert 36 < etl["owed"] < 37, "west is too small for all that is guaranteed and wanted there"
+    there = columns(federation, "operator", "queues/use?sub_cluster=east")
+    assert there["root.lab"]["used"] == 10 and there["root.prod.etl"]["demand"] == 0
+    got(federation, "operator", "queues/use?sub_cluster=nowhere", 404)
+
+
+def test_who_is_below_its_guarantee_is_told_with_since_when_and_from_whom(federation: World) -> None:
+    assert "starving" not in columns(federation, "operator")["root.prod.etl"], "not before it has lasted"
+    Starvation.objects.update(since=dt.datetime.now(dt.UTC) - dt.timedelta(minutes=5))
+    queuestanding.forget()
+    told = columns(federation, "operator")["root.prod.etl"]["starving"]
+    assert told["lacking"][0] == 50 * GIB
+    detail = got(federation, "operator", "queues/root.prod.etl/detail")["starving"]
+    assert 290 < dt.datetime.now(dt.UTC).timestamp() - detail["since"] < 310
+    assert detail["reclaim"][0]["sub_cluster"] == "west" and detail["reclaim"][0]["queue"].startswith("root.")
+    assert "Below its guarantee by 50 GiB of memory" in detail["text"] and "root.lab in west" in detail["text"]
+    load(federation.west, {"root.lab": (10, 0), "root.free": (40, 0), "root.prod.etl": (50, 0)})
+    generate()
+    assert not Starvation.objects.exists()
+    assert "starving" not in columns(federation, "operator")["root.prod.etl"]
+
+
+def test_a_maximum_below_is_no_hunger_above(world: World) -> None:
+    tree = {"queues": {"a": {"guaranteed": 0.9, "children": {"b": {"guaranteed": 0.1, "maximum": 0.1}}}}}
+    versions.publish(SYSTEM, tree, "a low maximum")
+    load(world.west, {"root.a.b": (10, 500)})
+    queues = in_force(session(), None)
+    assert queues is not None and starves(queues, session()) == {}
+
+
+def test_the_matrix_says_where_and_why(federation: World) -> None:
+    found = got(federation, "operator", "queues/matrix")
+    assert [p["name"] for p in found["places"]] == ["west", "east"]
+    by = {row["path"]: row for row in found["rows"]}
+    assert next(iter(by)) == "root" and set(by) == {"root", "root.prod", "root.lab", "root.free"}
+    west, east = by["root.prod"]["share"]
+    assert 36 * GIB < west[0] < 37 * GIB and east[0] > 20 * GIB
+    assert by["root.prod"]["rules"] == ["capacity", "demand"]
+    assert by["root.lab"]["rules"][0] in {"guarantee", "weight", "capacity"}, "west is full"
+    assert sum(row["share"][0][0] for path, row in by.items() if path != "root") <= 100 * GIB
+    assert found["places"][0]["version"] > 0 and not found["places"][0]["stale"]
+    below = got(federation, "operator", "queues/matrix?under=root.prod&resource=vcores_milli")
+    assert [row["path"] for row in below["rows"]] == ["root.prod", "root.prod.etl", "root.prod.web"]
+    assert {row["resource"] for row in below["rows"]} == {"vcores_milli"}
+    got(federation, "operator", "queues/matrix?under=root.nothing", 404)
+
+
+def test_every_cell_has_its_reason_in_words(federation: World) -> None:
+    places = {p["sub_cluster"]: p for p in got(federation, "operator", "queues/root.lab/detail")["places"]}
+    assert "wants 70 GiB of memory in west: 60 GiB of memory in use, 10 GiB of memory waiting" in places["west"]["why"]
+    assert "west is full" in places["west"]["why"]
+    assert places["east"]["rule"] == "demand" and "gets all of it" in places["east"]["why"]
+    assert places["west"]["by_size"] == 30 * GIB, "half of its guarantee: west is half of everything"
+    assert places["west"]["by_demand"] == 60 * GIB * 70 // 80, "its guarantee by where its demand is"
+
+
+@pytest.mark.parametrize(("policy", "rule"), [("uniform", "size"), ("static", "size")])
+def test_the_kind_of_policy_is_part_of_the_reason(federation: World, policy: str, rule: str) -> None:
+    versions.publish(SYSTEM, TREE | {"components": {"shares": {"policy": policy}}}, "another way of sharing")
+    generate()
+    found = got(federation, "operator", "queues/root.lab/detail")
+    assert {p["rule"] for p in found["places"]} == {rule}
+    assert "west has 50 % of all, so 30 GiB of memory of its guarantee of 60 GiB" in found["places"][0]["why"]
+
+
+def test_old_shares_are_called_stale(federation: World) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE statestore_shareassignment SET at = at - interval '10 minutes'")
+    queuestanding.forget()
+    found = got(federation, "operator", "queues/matrix")
+    assert all(p["stale"] and p["shares_age_s"] > 590 for p in found["places"])
+
+
+def test_one_queue_tells_its_limits_users_and_rights(federation: World) -> None:
+    accounts.grant_queue(SYSTEM, federation.users["submitter"], "root.prod", "submit")
+    federation["submitter"].post("jobs", job(queue="root.prod.etl"))
+    found = got(federation, "operator", "queues/root.prod.etl/detail")
+    assert found["pointer"] == "/queues/prod/children/etl" and found["sees"] == "whole"
+    assert [u["user"] for u in found["users"]] == ["submitter"] and found["live_jobs"] == 1
+    assert {"who": "submitter", "level": "submit", "queue": "root.prod", "source": "grant"} in found["rights"]
+
+
+def test_a_tenant_sees_its_queues_and_nothing_of_others(federation: World) -> None:
+    found = columns(federation, "submitter")
+    assert set(found) == {"root", "root.prod", "root.prod.etl", "root.prod.web", "root.free"}
+    assert found["root"] | {"live": 0} == {"see": 1, "guaranteed": 0, "maximum": 0, "used": 0, "demand": 0, "share": 0,
+                                           "owed": 0, "live": 0}  # fmt: skip
+    assert found["root.prod.etl"]["demand"] == 50, "of a queue it was granted it sees all"
+    assert found["root.free"]["guaranteed"] == 40 and found["root.free"]["used"] == 0, "of an open one its own part"
+    assert set(columns(federation, "tenant")) == {"root", "root.free"}
+    for address in ("queues/root.lab/detail", "queues/matrix?under=root.lab", "queues/root/detail"):
+        got(federation, "submitter", address, 404)
+    assert got(federation, "submitter", "queues/root.prod/detail")["rights"] is None
+    matrix = got(federation, "submitter", "queues/matrix")
+    assert [row["path"] for row in matrix["rows"]] == ["root.prod"]
+    assert all(place["free"] is None for place in matrix["places"])
+    assert [q["path"] for q in got(federation, "tenant", "queues")["results"]] == ["root.free"]
+
+
+def test_sums_of_others_are_told_only_of_many_and_in_steps(federation: World) -> None:
+    assert got(federation, "tenant", "queues/use")["others"] is None
+    for name in ("one", "two", "three"):
+        user = accounts.create(SYSTEM, name, "a-long-enough-password", "tenant")
+        made = federation["operator"].post("jobs", job(queue="root.free")).json()["id"]
+        rows.Job.objects.filter(pk=made).update(owner=user, state=2)
+    told = got(federation, "tenant", "queues/use")["others"]
+    if told is not None:
+        assert all(
+            amount % (whole // 20) == 0 for amount, whole in zip(told["used"], (200 * GIB, 200_000), strict=False)
+        )
+
+
+def test_use_by_the_hour_is_the_accounts_own(federation: World) -> None:
+    hour = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
+    tenant, other = federation.users["tenant"], federation.users["other"]
+    for owner, queue, at in ((tenant, "root.free", 0), (tenant, "root.free", 1), (other, "root.lab", 0)):
+        UsageHour.objects.create(
+            hour=hour - dt.timedelta(hours=at), sub_cluster_id=federation.west.pk, queue=queue, owner_id=owner.pk,
+            containers=2, memory_mib_s=1024 * 3600, vcores_milli_s=3_600_000, gpu_s=0,
+        )  # fmt: skip
+    found = got(federation, "tenant", "usage/hours")
+    assert [(r["queue"], r["containers"]) for r in found["results"]] == [("root.free", 2)] * 2
+    assert sum(r["containers"] for r in got(federation, "tenant", "usage/hours?step=day")["results"]) == 4
+    text = federation["tenant"].get("usage/hours.csv").content.decode().splitlines()
+    assert text[0] == "hour,sub_cluster,queue,containers,memory_mib_s,vcores_milli_s,gpu_s"
+    assert len(text) == 3 and text[1].endswith(",west,root.free,2,3686400,3600000,0")
+    got(federation, "tenant", "usage/hours?owner=other", 404)
+    assert len(got(federation, "viewer", "usage/hours?owner=other")["results"]) == 1
+    got(federation, "tenant", "usage/hours?begin=yesterday", 422)
+    got(federation, "tenant", "usage/hours?begin=2020-01-01T00:00:00Z", 422)
+
+
+def test_five_thousand_queues_and_twenty_sub_clusters_cost_few_queries_and_little(world: World) -> None:
+    teams = {f"t{n}": {"guaranteed": 0.0002} for n in range(250)}
+    versions.publish(SYSTEM, {"queues": {f"d{n}": {"guaranteed": 0.05, "children": teams} for n in range(20)}}, "many")
+    for n in range(20):
+        sub = SubCluster.objects.create(name=f"s{n}")
+        load(sub, {f"root.d{n}.t{m}": (m % 3, 1) for m in range(250)})
+    queuestanding.forget()
+    operator = world.users["operator"]
+    queuelive.layout(operator)
+    queuestanding.forget()
+    with CaptureQueriesContext(connection) as asked:
+        found = queuelive.use(operator)
+    assert len(asked) <= 6 and found is not None and len(found["queues"]["at"]) == 5021
+    answer = world["operator"].get("queues/use")
+    assert len(answer.content) < 600_000
+    assert len(world["operator"].get("queues/tree").content) < 700_000
+    matrix = got(world, "operator", "queues/matrix?under=root.d3")
+    assert len(matrix["rows"]) == 101 and matrix["more"] == 150
+    assert len(got(world, "operator", "queues/matrix?under=root.d3&skip=200")["rows"]) == 50

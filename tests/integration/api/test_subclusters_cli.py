@@ -1,0 +1,72 @@
+"""``hydractl sub-cluster`` against a real web process: from a token to the last day."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from controlplane.statestore.models import Job, Node, SubCluster
+from tests.integration.api import rows
+from tests.integration.api.served import web
+from tests.integration.api.test_subclusters import lead
+from tests.integration.api.world import World, job
+from wire.states import JobState
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sub_cluster_joins_is_emptied_and_leaves_from_the_shell(world: World, tmp_path: Path) -> None:
+    lead("west", "east")
+    SubCluster.objects.filter(name="east").update(state="lost")
+    world["tenant"].post("jobs", job(name="held", groups=[{"name": "g", "count": 1, "command": ["x"]}]))
+    SubCluster.objects.filter(name="east").update(state="running")
+    held = Job.objects.get()
+    rows.container(held, world.nodes[0].session.node_id)
+    Job.objects.update(state=JobState.RUNNING)
+    with web() as url:
+
+        def hydractl(*words: str, role: str = "operator", **more: Any) -> subprocess.CompletedProcess[str]:
+            known = {"HYDRA_TOKEN": world[role].token} if role else {}
+            env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": url} | known
+            command = [sys.executable, "-m", "client", *words]
+            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False, **more)
+            assert "Traceback" not in done.stderr, done.stderr
+            return done
+
+        token = hydractl("sub-cluster", "token", "--name", "third", "--valid", "2h").stdout.strip()
+        joined = hydractl("sub-cluster", "register", "third", "--token", "-", role="", input=token + "\n")
+        assert joined.returncode == 0 and "--queues rm.third" in joined.stderr, joined.stderr
+        assert hydractl("sub-cluster", "register", "third", "--token", token, role="").returncode == 2
+        third = hydractl("sub-cluster", "third").stdout
+        assert "joining" in third and "a first node" in third
+        assert len(hydractl("sub-cluster", "join-token", "third").stdout.strip()) > 20
+        assert hydractl("sub-cluster", "decommission", "third").returncode == 0
+
+        preview = hydractl("sub-cluster", "drain", "west", "--preview", "--deadline", "10m").stdout
+        assert "west: 1 job at home, 1 container" in preview and "nobody knows" in preview, preview
+        assert "east" in preview and "root.default" in preview
+        assert "has room elsewhere now" in preview
+        drained = hydractl("sub-cluster", "drain", "west", "-m", "sold")
+        assert "left there: 1 job, 1 container" in drained.stdout, drained.stdout
+        assert "sold" in hydractl("sub-cluster", "show", "west").stdout
+        assert hydractl("sub-cluster", "drain", "west", role="tenant").returncode == 2
+        refused = hydractl("sub-cluster", "decommission", "west")
+        assert refused.returncode == 2 and "still has 1 job and 1 container" in refused.stderr
+        assert "takes work again" in hydractl("sub-cluster", "resume", "west").stdout
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM statestore_container")
+        rows.finish(held.pk, JobState.SUCCEEDED)
+        empty = hydractl("sub-cluster", "drain", "west", "--wait").stdout
+        assert "it is empty: hydractl sub-cluster decommission west" in empty
+        assert "has left" in hydractl("sub-cluster", "decommission", "west", "-m", "sold").stdout
+        Node.objects.filter(name="east-1").update(duty="cordoned")
+        listed = hydractl("sub-clusters").stdout
+        assert "decommissioned" in listed and "0, 1 closed" in listed
+        shown = json.loads(hydractl("sub-cluster", "west", "-o", "json").stdout)
+        assert (shown["state"], shown["message"]) == ("decommissioned", "sold")
+        assert "1 closed" in hydractl("overview").stdout

@@ -1,0 +1,50 @@
+"""A leader whose work outlasts its lease goes on leading; one that gets nowhere does not."""
+
+import threading
+import time
+
+from controlplane.rm.keeper import PATIENCE, Keeper
+from controlplane.statestore.membership import Leadership, take
+from controlplane.statestore.models import Lease
+from tests.integration.rm.cluster import Cluster
+from tests.stack import wait_until
+
+LEASE_S = 0.4
+
+
+def taken(cluster: Cluster, by: str) -> Leadership | None:
+    return take(cluster.sub.pk, by, LEASE_S)
+
+
+def keepers() -> int:
+    return sum(thread.name == "keeper" for thread in threading.enumerate())
+
+
+def test_long_work_keeps_its_lease_for_as_long_as_our_patience_lasts(cluster: Cluster) -> None:
+    keeper, began = Keeper(LEASE_S), time.monotonic()
+    first = taken(cluster, "first")
+    assert first is not None
+    with keeper.keeping(first):
+        second = wait_until(lambda: taken(cluster, "second"), (PATIENCE + 5) * LEASE_S, "patience ends", LEASE_S / 10)
+        assert time.monotonic() - began >= PATIENCE * LEASE_S
+        assert second.epoch == first.epoch + 1
+        with keeper.keeping(second):
+            second.renewed_at = time.monotonic() - LEASE_S
+            first.renewed_at = time.monotonic() - LEASE_S  # it wakes, and would be late: its epoch is over
+            time.sleep(2 * LEASE_S)
+            assert taken(cluster, "third") is None
+            assert Lease.objects.get().holder == "second"
+    second.release()
+
+
+def test_a_leader_that_renews_by_itself_costs_nothing_and_none_is_kept_after_its_end(cluster: Cluster) -> None:
+    keeper, first = Keeper(LEASE_S), taken(cluster, "first")
+    assert first is not None
+    with keeper.keeping(first):
+        for _ in range(20):
+            first.renewed_at = time.monotonic()
+            time.sleep(LEASE_S / 8)
+        assert keeper._session is None, "nothing was asked of the database"
+        assert keepers() == 1
+    wait_until(lambda: keepers() == 0, 5, "its thread has ended")
+    wait_until(lambda: taken(cluster, "second"), 5 * LEASE_S, "the lease has run out").release()

@@ -1,0 +1,155 @@
+"""Whom a home RM asks to start its jobs' tasks, over real stores."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.statestore.actions import subclusters
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.queries import jobs, reasons
+from tests.integration.rm.cluster import Cluster
+from tests.integration.rm.federation import SMALL, Federation
+from wire.states import ContainerState
+
+
+@pytest.fixture
+def federation(cluster: Cluster) -> Federation:
+    made = Federation(cluster)
+    made.proxy()
+    return made
+
+
+def submit(f: Federation, count: int, **more: Any) -> int:
+    return f.west.submit(SMALL | {"count": count} | more)
+
+
+def test_what_fits_at_home_stays_and_the_rest_goes_where_there_is_room(federation: Federation) -> None:
+    small = submit(federation, 10)
+    federation.rounds(2)
+    assert federation.live() == [10, 0, 0]
+    large = submit(federation, 30)
+    federation.rounds(4)
+    west, east, south = federation.live()
+    assert (west, east + south, east > 8, south > 8) == (16, 24, True, True)
+    federation.finish(small, large)
+
+
+def test_what_nobody_has_room_for_waits_at_home_and_goes_once_there_is(federation: Federation) -> None:
+    job = submit(federation, 60)
+    federation.rounds(4)
+    assert federation.live() == [16, 16, 16]
+    assert federation.waiting() == 0
+    federation.clusters[1].nodes.finish()
+    federation.rounds(4)
+    assert sum(federation.live()) >= 44 and federation.live()[1] >= 12
+    federation.finish(job)
+
+
+@pytest.mark.parametrize(
+    ("policy", "parameters", "expected"),
+    [
+        ("home", {}, [16, 0, 0]),
+        ("broadcast", {}, [10, 10, 10]),
+        ("weighted", {"weights": {"west": 1, "east": 4}}, [6, 16, 0]),
+        ("locality", {"prefer_home": False, "alpha": 0.0}, [10, 10, 10]),
+    ],
+)
+def test_policies(federation: Federation, policy: str, parameters: dict[str, Any], expected: list[int]) -> None:
+    federation.proxy(policy, **parameters)
+    job = submit(federation, 30)
+    federation.rounds(3, ahead_s=0.2)
+    assert federation.live() == expected
+    federation.finish(job)
+
+
+def test_tasks_that_name_nodes_or_labels_go_to_whoever_has_them(federation: Federation) -> None:
+    near = submit(federation, 4, locality={"nodes": ["south0"]})
+    only = submit(federation, 4, node_labels="name == east1")
+    strict = submit(federation, 2, locality={"nodes": ["south1"], "relax": False})
+    federation.rounds(3, ahead_s=0.2)
+    rows = federation.west.rows(
+        "SELECT c.job_id, n.name, count(*) FROM statestore_container c JOIN statestore_node n ON n.id = c.node_id"
+        " GROUP BY 1, 2 ORDER BY 1"
+    )
+    assert rows == [(near, "south0", 4), (only, "east1", 4), (strict, "south1", 2)]
+    federation.finish(near, only, strict)
+
+
+def test_a_gang_goes_whole_to_one_sub_cluster(federation: Federation) -> None:
+    busy = submit(federation, 10)
+    federation.rounds(2)
+    gang = submit(federation, 12, gang=True)
+    federation.rounds(4)
+    assert sorted(federation.live()) == [0, 10, 12]
+    federation.finish(busy, gang)
+
+
+@pytest.mark.parametrize("leaving", ["home", "guest"])
+def test_a_service_leaves_a_drained_sub_cluster_and_half_of_it_serves_all_the_time(
+    federation: Federation, leaving: str
+) -> None:
+    job = federation.west.submit(SMALL | {"count": 24}, kind="service")
+    federation.rounds(6)
+    live = federation.live()
+    assert (live[0], sum(live)) == (16, 24)
+    at = 0 if leaving == "home" else 1 if live[1] else 2
+    subclusters.drain(SYSTEM, federation.clusters[at].sub, None)
+    serving = f"SELECT count(*) FROM statestore_container WHERE job_id = {job} AND state = {ContainerState.RUNNING:d}"
+    for _ in range(40):
+        federation.rounds()
+        assert federation.west.one(serving) >= 12
+    assert (federation.live()[at], sum(federation.live())) == (0, 24)
+
+
+def test_what_waits_too_long_in_one_sub_cluster_goes_to_another(federation: Federation) -> None:
+    hog = federation.clusters[1].submit(SMALL | {"count": 16})
+    federation.rounds()
+    federation.proxy("broadcast", relax_after_s=10.0)
+    job = submit(federation, 30)
+    federation.rounds(2, ahead_s=0.2)
+    assert federation.live() == [10, 16, 10] and federation.waiting() == 10
+    federation.rounds(2)
+    detail = jobs.detail(federation.west.user, job)
+    assert detail is not None and detail["waiting"] == "g0: Its tasks wait in other sub-clusters: 10 in east."
+    (group,) = reasons.explanation(detail)["groups"]
+    (place,) = group["elsewhere"]
+    assert (place["sub_cluster"], place["waiting"], place["reason"]["code"]) == ("east", 10, "no_room")
+    federation.rounds(8, ahead_s=3.0)
+    assert federation.live() == [15, 16, 15] and federation.waiting() == 0
+    federation.finish(hog, job)
+
+
+def test_tasks_that_wait_where_nobody_leads_move_and_running_ones_stay(federation: Federation) -> None:
+    job = submit(federation, 48)
+    federation.rounds(3)
+    assert federation.live() == [16, 16, 16]
+    federation.proxy("broadcast")
+    more = submit(federation, 30)
+    federation.rounds(1, ahead_s=0.1)
+    assert federation.waiting() == 20
+    federation.stop(1)
+    for at in (0, 2):
+        federation.clusters[at].nodes.finish()
+    federation.rounds(8)
+    assert federation.live()[1] == 16, "what runs there is no worse for it"
+    assert federation.west.one("SELECT sum(target - taken) FROM statestore_ask WHERE sub_cluster_id = 2") in (0, None)
+    federation.lead(1)
+    federation.finish(job, more)
+
+
+@pytest.mark.parametrize("policy", ["locality", "broadcast", "weighted"])
+def test_what_waits_in_a_home_that_is_drained_moves(federation: Federation, policy: str) -> None:
+    federation.proxy(policy)
+    subclusters.drain(SYSTEM, federation.west.sub, None)
+    job = submit(federation, 20)
+    federation.rounds(3)
+    assert federation.live()[0] == 0 and sum(federation.live()) == 20
+    federation.finish(job)
+
+
+def test_a_sub_cluster_that_is_drained_gets_nothing_more(federation: Federation) -> None:
+    federation.west.rows("UPDATE statestore_subcluster SET state = 'draining' WHERE name = 'east' RETURNING 1")
+    job = submit(federation, 40)
+    federation.rounds(4)
+    assert federation.live()[1] == 0 and federation.live()[2] == 16
+    federation.finish(job)

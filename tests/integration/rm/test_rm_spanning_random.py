@@ -1,0 +1,240 @@
+"""Random lives of a federation: leaders and whole sub-clusters come and go, and every task is in one place."""
+
+import os
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from django.conf import LazySettings
+
+from controlplane.rm import tasks
+from controlplane.rm.jobs import JobEntry
+from controlplane.rm.ports import Fenced, Outdated, StoreDown
+from controlplane.statestore.actions import subclusters
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.models import SubCluster
+from tests import invariants
+from tests.integration.rm.cluster import Cluster, Leading, story
+from tests.integration.rm.federation import OPEN, SMALL, Federation
+from wire.states import ContainerState, JobState
+
+GONE = (Fenced, StoreDown)
+STEPS = 45
+FORBIDDEN = {
+    "an ask outlives its job": """
+        SELECT a.id FROM statestore_ask a JOIN statestore_job j ON j.id = a.job_id WHERE j.state >= 10""",
+    "more was taken than was handed over": "SELECT id, taken, target FROM statestore_ask WHERE taken > target",
+    "a sub-cluster has containers of a job that is neither at home nor handed over there": """
+        SELECT c.id FROM statestore_container c JOIN statestore_job j ON j.id = c.job_id
+          LEFT JOIN statestore_ask a ON a.job_id = c.job_id AND a.group_no = c.group_no
+               AND a.sub_cluster_id = c.sub_cluster_id
+         WHERE c.sub_cluster_id <> j.home_id AND a.id IS NULL""",
+}  # fmt: skip
+
+
+class Life:
+    """What may happen, chosen by a seed."""
+
+    def __init__(self, cluster: Cluster, seed: int):
+        self.rng = np.random.default_rng(seed)
+        self.cluster = cluster
+        self.policy()
+        self.f = Federation(cluster, pace_s=0.0)
+        self.jobs: list[int] = []
+        self.services: list[int] = []
+        self.zombies: list[Leading] = []
+        self.told: list[str] = []
+
+    def policy(self) -> None:
+        name = str(self.rng.choice(["locality", "locality", "broadcast", "weighted", "home"]))
+        proxy: dict[str, Any] = {"policy": name, "parameters": {}}
+        if name != "home":
+            proxy["parameters"] = {"relax_after_s": 0.3, "interval_s": 0.05}
+        lost = {"policy": "rehome", "parameters": {"after_s": 1.0}}
+        failing = {"policy": "avoid", "parameters": {"job_failures": 1000}}
+        self.cluster.policy(
+            {"default": {"guaranteed": 1.0} | OPEN}, amrmproxy=proxy, lost_sub_clusters=lost, failing_nodes=failing
+        )
+
+    def submit(self) -> None:
+        at = int(self.rng.integers(3))
+        group = SMALL | {"count": int(self.rng.integers(1, 30)), "retries": 100}
+        kind = "service" if self.rng.random() < 0.15 else "batch"
+        if kind == "service":
+            group["count"] = int(self.rng.integers(1, 5))
+        elif self.rng.random() < 0.15:
+            group |= {"gang": True, "count": int(self.rng.integers(2, 10))}
+        groups = [group]
+        if kind == "batch" and self.rng.random() < 0.3:
+            groups.append(SMALL | {"name": "second", "count": 5, "after": ["g0"], "retries": 100})
+        job = self.f.clusters[at].submit(*groups, kind=kind)
+        (self.services if kind == "service" else self.jobs).append(job)
+
+    def some_job(self) -> int | None:
+        live = [j for j in self.jobs + self.services if self.cluster.job(j).state < JobState.SUCCEEDED]
+        return int(self.rng.choice(live)) if live else None
+
+    def kill(self) -> None:
+        if (job := self.some_job()) is not None:
+            self.cluster.kill(job)
+
+    def take_over(self) -> None:
+        """A leader is replaced; the former one may not know."""
+        at = int(self.rng.integers(3))
+        if (leader := self.f.leaders[at]) is not None:
+            self.expire(at)
+            self.zombies.append(leader)
+            self.f.lead(at)
+
+    def wake_up(self) -> None:
+        for zombie in self.zombies:
+            zombie.memory.placeable = True
+            with pytest.raises(GONE):
+                zombie.round()
+                zombie.store.renew()
+        self.zombies.clear()
+
+    def fall_silent(self) -> None:
+        at = int(self.rng.integers(3))
+        if all(leader is not None for leader in self.f.leaders):
+            self.f.leaders[at].leadership.connection.close()  # type: ignore[union-attr]
+            self.f.leaders[at] = None
+            self.expire(at)
+
+    def come_back(self) -> None:
+        for at, leader in enumerate(self.f.leaders):
+            if leader is None:
+                self.f.lead(at)
+        tasks.bury()
+
+    def expire(self, at: int) -> None:
+        self.cluster.rows(
+            "UPDATE statestore_lease SET expires_at = clock_timestamp() - interval '5 s'"
+            f" WHERE sub_cluster_id = {self.f.clusters[at].sub.pk} RETURNING 1"
+        )
+
+    def lose_node(self) -> None:
+        at = int(self.rng.integers(3))
+        if self.f.leaders[at] is not None:
+            self.round(at, int(self.rng.choice(self.f.clusters[at].ids)))
+
+    def drain(self) -> None:
+        row = SubCluster.objects.get(name=str(self.rng.choice(["west", "east", "south"])))
+        if row.state == "running":
+            subclusters.drain(SYSTEM, row, None)
+        elif row.state == "draining":
+            subclusters.resume(SYSTEM, row)
+
+    def bury(self) -> None:
+        tasks.bury()
+        self.cluster.rows("UPDATE statestore_lease SET silent_since = silent_since - interval '5 s' RETURNING 1")
+        tasks.bury()
+
+    def round(self, at: int, *lost: int) -> None:
+        leader = self.f.leaders[at]
+        if leader is None:
+            return
+        try:
+            if lost:
+                leader.round(*lost)
+            self.f.one_round(at)
+        except Outdated:
+            leader.close()
+            self.f.lead(at)
+
+    def nodes(self) -> None:
+        """Something runs to its end somewhere, and all nodes look at what they should do."""
+        for at, cluster in enumerate(self.f.clusters):
+            ids = {cid for cid, state in cluster.nodes.all_held().items() if state == 2 and self.rng.random() < 0.3}
+            kind = ContainerState.FAILED if self.rng.random() < 0.2 else ContainerState.SUCCEEDED
+            cluster.nodes.finish(kind, ids)
+            if self.f.leaders[at] is not None or self.rng.random() < 0.5:
+                cluster.nodes.step()
+
+    def step(self) -> None:
+        rare = [self.kill, self.policy, self.take_over, self.wake_up, self.fall_silent, self.bury, self.come_back]
+        rare += [self.lose_node, self.drain]
+        if self.rng.random() < 0.35:
+            self.submit()
+        if self.rng.random() < 0.4:
+            chosen = rare[self.rng.integers(len(rare))]
+            self.told.append(chosen.__name__)
+            chosen()
+        self.nodes()
+        for at in self.rng.permutation(3)[: self.rng.integers(1, 4)].tolist():
+            self.round(at)
+
+    def calm(self) -> None:
+        """The faults are over: everything that was submitted ends."""
+        self.wake_up()
+        self.come_back()
+        for job in self.services:
+            if self.cluster.job(job).state < JobState.SUCCEEDED:
+                self.cluster.kill(job)
+        for _ in range(150):
+            tasks.bury()
+            for row in SubCluster.objects.filter(state="draining"):
+                subclusters.resume(SYSTEM, row)
+            for cluster in self.f.clusters:
+                cluster.nodes.finish()
+                cluster.nodes.step()
+            for at in range(3):
+                self.round(at)
+            if not self.cluster.one("SELECT count(*) FROM statestore_job WHERE state < 10"):
+                return
+        raise AssertionError(self.cluster.rows("SELECT id, home_id, state FROM statestore_job WHERE state < 10"))
+
+    def check(self) -> None:
+        assert not invariants.violations(self.cluster.rows)
+        assert not {rule: bad for rule, sql in FORBIDDEN.items() if (bad := self.cluster.rows(sql))}
+        for cluster, leader in zip(self.f.clusters, self.f.leaders, strict=True):
+            on_its_way = self.cluster.one(f"SELECT count(*) FROM statestore_report WHERE home_id = {cluster.sub.pk}")
+            moved = "SELECT count(*) FROM statestore_intent WHERE kind = 'adopt' AND sub_cluster_id = "
+            if leader is not None and not on_its_way and not self.cluster.one(f"{moved}{cluster.sub.pk}"):
+                rebuilt = leader.rebuilt()
+                kept, anew = story(leader.memory), story(rebuilt)
+                assert (kept["nodes"], kept["queues"]) == (anew["nodes"], anew["queues"])
+                for job in leader.memory.jobs.values():
+                    if not job.home:  # of guests the rows may say more than was read
+                        assert told(job) == told(rebuilt.jobs[job.id])
+
+
+def told(job: JobEntry) -> tuple[Any, ...]:
+    """What a home's memory says of a job; tasks that came back untouched are as good as those never handed over."""
+    run = job.run
+    if run.stopping:
+        return run.state, run.live, run.verdict
+    groups = [
+        (
+            g.run.state, g.run.running, g.run.succeeded, g.run.failed, g.run.retried, g.run.launches.tolist(),
+            g.run.task_state.tolist(), g.run.away.tolist(),
+            {*g.run.again, *(i for _, i in g.run.delayed), *range(g.run.next_fresh, g.run.count)},
+        )
+        for g in job.groups
+    ]  # fmt: skip
+    return run.state, run.live, groups
+
+
+@pytest.mark.parametrize("seed", range(200 if os.environ.get("HYDRA_SOAK") == "1" else 6))
+def test_whatever_happens_every_task_is_in_one_place(cluster: Cluster, settings: LazySettings, seed: int) -> None:
+    settings.HYDRA = settings.HYDRA | {"heartbeat_s": 0.02}
+    life = Life(cluster, seed)
+    for number in range(STEPS):
+        try:
+            life.step()
+            if number % 3 == 0:
+                life.check()
+        except BaseException:
+            print(f"step {number} after", *life.told)
+            raise
+    life.calm()
+    life.check()
+    assert not cluster.rows("SELECT * FROM statestore_ask") and not cluster.rows("SELECT * FROM statestore_report")
+    done = Counter(
+        cluster.rows("SELECT job_id, group_no, task_index FROM statestore_container_history WHERE state = 10")
+    )
+    for job in life.jobs:
+        if cluster.job(job).state == JobState.SUCCEEDED:
+            for group in cluster.job(job).groups.all():
+                assert all(done[job, group.no, index] == 1 for index in range(group.count))

@@ -1,0 +1,117 @@
+"""``hydractl policy simulate`` and ``sub-cluster simulate-drain`` against a real web process, with real runners."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+from knox.models import AuthToken
+
+from controlplane.accounts.models import User
+from controlplane.router.simulationshapes import SimulationDetail
+from controlplane.statestore.models import Node, Simulation, SubCluster
+from controlplane.whatif import tasks
+from tests.integration.api.served import web
+from tests.integration.whatif.past import BEGIN, END, busy_hour, live, nodes
+from tests.integration.whatif.test_runs import OTHER, processes  # noqa: F401 - a fixture
+from tests.stores import ROOT
+
+Hydractl = Any
+
+
+@pytest.fixture
+def hydractl(operator: User, west: SubCluster, processes: None, tmp_path: Path) -> Iterator[Hydractl]:  # noqa: F811
+    """Starts hydractl; somebody offers simulations meanwhile, as workers do."""
+    over = threading.Event()
+
+    def offer() -> None:
+        while not over.wait(0.2):
+            tasks.offer()
+        connections.close_all()
+
+    offering = threading.Thread(target=offer)
+    token = AuthToken.objects.create(operator)[1]
+    with web() as url:
+        env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": url, "HYDRA_TOKEN": token}
+        offering.start()
+        try:
+            yield lambda *words: subprocess.Popen(
+                [sys.executable, "-m", "client", *words], env=env | {"PATH": "/usr/bin:/bin"}, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+        finally:
+            over.set()
+            offering.join()
+
+
+def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west: SubCluster, tmp_path: Path) -> None:
+    nodes(west, 1)
+    busy_hour(west, operator, 40, ("root.default", "root.prod.etl"))
+    file, kept, page = (tmp_path / name for name in ("policy.json", "answer.json", "report.html"))
+    file.write_text(json.dumps(OTHER))
+    window = [f"--from={BEGIN:%Y-%m-%dT%H:%M:%SZ}", f"--to={END:%Y-%m-%dT%H:%M:%SZ}"]
+    words = ("--seeds", "2", "--json", str(kept), "--html", str(page))
+    command = hydractl("policy", "simulate", str(file), *window, *words)
+    out, said = command.communicate(timeout=400)
+    assert command.returncode == 0, said
+    assert "40 jobs, 160 containers, 1 nodes" in out and "After: proposed. 1 seed(s) each." in out
+    assert "Wait, mean" in out and "root.prod.etl" in out and "PREEMPTIONS" in out and "simulation 1" not in out
+    assert ": queued" in said and ": done" in said and "Traceback" not in said
+    answer = json.loads(kept.read_text())
+    SimulationDetail.model_validate(answer)
+    assert answer["result"]["jobs"] == 40 and page.read_text().startswith("<!DOCTYPE html>")
+    listed = hydractl("policy", "simulations")
+    assert "done" in listed.communicate(timeout=200)[0] and listed.returncode == 0
+    again = hydractl("policy", "simulations", str(answer["id"]))
+    assert again.communicate(timeout=200)[0] == out
+    refused = hydractl("policy", "simulate", "4000")
+    assert "there is no policy version 4000" in refused.communicate(timeout=200)[1] and refused.returncode == 2
+
+
+def test_ctrl_c_cancels(hydractl: Hydractl, operator: User, west: SubCluster) -> None:
+    nodes(west, 4)
+    busy_hour(west, operator, 300)
+    command = hydractl("policy", "simulate", str(Simulation._meta.get_field("base").related_model.objects.get().pk))
+    end = time.monotonic() + 200
+    while not Simulation.objects.filter(state="running").exists():
+        assert time.monotonic() < end and command.poll() is None
+        time.sleep(0.1)
+    command.send_signal(signal.SIGINT)
+    _, said = command.communicate(timeout=200)
+    assert command.returncode == 130 and "is cancelled" in said and "Traceback" not in said
+    assert Simulation.objects.get().state == "cancelled"
+
+
+def test_an_operator_asks_what_a_drain_would_do(
+    hydractl: Hydractl, operator: User, west: SubCluster, east: SubCluster, tmp_path: Path
+) -> None:
+    nodes(west, 1)
+    nodes(east, 1, labels={"zone": "lab"})
+    live(east, operator, [{"count": 6, "estimated_duration_s": 300.0}], [(0, 2, Node.objects.get(name="east-1"))])
+    live(east, operator, [{"name": "near", "node_labels": "zone == lab"}])
+    kept, page = tmp_path / "answer.json", tmp_path / "report.html"
+    words = ("--ahead", "20m", "--no-forecast", "--json", str(kept), "--html", str(page))
+    command = hydractl("sub-cluster", "simulate-drain", "east", *words)
+    out, said = command.communicate(timeout=400)
+    assert command.returncode == 0, said
+    assert "east drained at" in out and "containers of" in out and "it is empty after 19" in out
+    assert "1 task groups of 1 live jobs could start nowhere else" in out and "zone == lab" in out
+    assert "Before: as it is. After: east drained." in out and "No further job is taken to come." in out
+    assert ": queued" in said and ": done" in said and "Traceback" not in said
+    answer = json.loads(kept.read_text())
+    SimulationDetail.model_validate(answer)
+    assert answer["kind"] == "drain" and answer["result"]["drained"]["running"] == 2
+    assert "What draining east would do" in page.read_text()
+    listed = hydractl("policy", "simulations")
+    assert "drain of east" in listed.communicate(timeout=200)[0]
+    again = hydractl("policy", "simulations", str(answer["id"]))
+    assert again.communicate(timeout=200)[0] == out
+    refused = hydractl("sub-cluster", "simulate-drain", "north")
+    assert "there is no sub-cluster" in refused.communicate(timeout=200)[1] and refused.returncode == 2

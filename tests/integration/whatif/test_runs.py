@@ -1,0 +1,241 @@
+"""A question becomes an answer, in a process of its own; whoever lost the row writes nothing."""
+
+import datetime as dt
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
+
+from controlplane import duties
+from controlplane.accounts.models import User
+from controlplane.celery import app
+from controlplane.policy import documents, versions
+from controlplane.policy.digest import digest
+from controlplane.statestore import retention
+from controlplane.statestore.actions import simulationruns, simulations, subclusters
+from controlplane.statestore.actions.audit import SYSTEM, Actor
+from controlplane.statestore.actions.errors import Conflict, NotFound, TooMany
+from controlplane.statestore.actions.simulationruns import Claim
+from controlplane.statestore.models import AuditEntry, Simulation, SubCluster
+from controlplane.statestore.queries import simulations as queries
+from controlplane.whatif import runner, tasks
+from tests.integration.whatif.conftest import POLICY
+from tests.integration.whatif.past import BEGIN, END, at, busy_hour, nodes
+
+State = Simulation.State
+_PROD = {"guaranteed": 0.9, "maximum": 0.95, "children": {"etl": {}, "web": {}}}
+OTHER = {"queues": {"default": {"guaranteed": 0.1, "open_to_all": True}, "prod": _PROD}}
+
+
+BY_CHANCE = {"components": {"routing": {"policy": "uniform"}}}
+
+
+def ask(who: User, end: dt.datetime = END, **fields: Any) -> Simulation:
+    found = versions.active()
+    assert found is not None
+    full, _ = documents.validate(OTHER)
+    question = simulations.Question(BEGIN, end, found, full, digest(full), **fields)
+    return simulations.request(Actor(who.pk), question)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Runners find the test database and are as important as their test; none is left."""
+    named = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"])
+    monkeypatch.setenv("DATABASE_URL", named.geturl())
+    monkeypatch.setattr(tasks, "NICE", "0")  # other tests beside this one would leave it next to nothing
+    yield
+    for each in tasks._runners:
+        each.process.kill()
+        each.process.wait()
+        assert each.process.stdin is not None
+        each.process.stdin.close()
+    tasks._runners.clear()
+
+
+def until(number: int, *states: str, seconds: float = 400, offering: bool = True) -> Simulation:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if offering:
+            tasks.offer()
+        row = Simulation.objects.get(pk=number)
+        if row.state in states:
+            return row
+        time.sleep(0.2)
+    raise AssertionError((row.state, row.message, row.progress))
+
+
+def test_a_question_is_answered(operator: User, west: SubCluster, processes: None) -> None:
+    east = subclusters.create(SYSTEM, "east")
+    SubCluster.objects.filter(pk=east.pk).update(state="running")
+    for sub in (west, east):
+        nodes(sub, 1, vcores_milli=1000)
+    versions.publish(SYSTEM, POLICY | BY_CHANCE, "sends jobs by chance")
+    busy_hour(west, operator, 60, ("root.default", "root.prod.etl"))
+    asked = ask(operator, at(600), seeds=2)
+    row = until(asked.pk, State.DONE, State.FAILED)
+    assert (row.state, row.message, row.progress, row.token) == (State.DONE, "", 1.0, None)
+    result = row.result
+    assert result is not None and (result["jobs"], result["containers"], result["nodes"]) == (12, 48, 2)
+    before, after = result["comparison"]["policies"]
+    assert (before["policy"], after["policy"]) == (f"version {row.base_id}, in force", "proposed")
+    assert after["seeds"] == [0, 1] and before["figures"]["jobs"]["value"]["value"] == 12
+    assert {q["queue"] for q in after["queues"]} == {"root.default", "root.prod.etl", "root.prod.web"}
+    assert [run["seed"] for run in result["runs"]] == [0, 1, 0, 1] and result["runs"][1]["periods"] is None
+    state, page = queries.report(row.pk) or ("", None)
+    assert state == "done" and page is not None and b"What proposed would have done" in page and b"<script" not in page
+    again = until(ask(operator, at(600)).pk, State.DONE)
+    assert again.result is not None and [run["seed"] for run in again.result["runs"]] == [0, 0]
+    first = [run["jobs_by_state"] for run in result["runs"] if run["seed"] == 0]
+    assert [run["jobs_by_state"] for run in again.result["runs"]] == first
+
+
+def test_one_that_is_cancelled_stops_soon_and_writes_nothing(
+    operator: User, west: SubCluster, processes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes(west, 4)
+    busy_hour(west, operator, 400)
+    asked = ask(operator, seeds=10)
+    tasks.offer()
+    (started,) = tasks._runners
+    running = until(asked.pk, State.RUNNING, offering=False)
+    while running.simulated_s == 0:
+        assert started.process.poll() is None
+        running = until(asked.pk, State.RUNNING, offering=False)
+        time.sleep(0.1)
+    began = time.monotonic()
+    simulations.cancel(Actor(operator.pk), asked.pk)
+    assert started.process.wait(10) == 0
+    assert time.monotonic() - began < 5, "promised within two seconds on a quiet machine"
+    row = Simulation.objects.get(pk=asked.pk)
+    assert (row.state, row.result, row.page) == (State.CANCELLED, None, None)
+    simulations.cancel(Actor(operator.pk), asked.pk)
+    actions = AuditEntry.objects.filter(target=f"simulation/{asked.pk}").order_by("pk").values_list("action", flat=True)
+    assert list(actions) == ["simulation.request", "simulation.cancel"]
+
+
+def test_a_killed_runner_is_replaced_once(operator: User, west: SubCluster, processes: None) -> None:
+    asked = ask(operator, seeds=10)
+    for attempt in (1, 2):
+        tasks.offer()
+        (started,) = tasks._runners
+        assert Simulation.objects.get(pk=asked.pk).attempts == attempt
+        started.process.kill()
+        started.process.wait()
+    tasks.offer()
+    row = Simulation.objects.get(pk=asked.pk)
+    assert row.state == State.FAILED and row.message == simulationruns.LOST and not tasks._runners
+
+
+def test_a_runner_whose_worker_has_gone_gives_its_row_back(operator: User, west: SubCluster, processes: None) -> None:
+    asked = ask(operator, seeds=10)
+    tasks.offer()
+    (started,) = tasks._runners
+    assert started.process.stdin is not None
+    started.process.stdin.close()
+    assert started.process.wait(60) == 0
+    row = Simulation.objects.get(pk=asked.pk)
+    assert (row.state, row.attempts, row.token) == (State.QUEUED, 0, None)
+
+
+def test_a_silent_runner_loses_its_row_and_cannot_write(operator: User, west: SubCluster) -> None:
+    asked = ask(operator)
+    old = simulationruns.take()
+    assert old is not None and simulationruns.beat(old, progress=0.5) and not simulationruns.recover()
+    Simulation.objects.filter(pk=asked.pk).update(beat_at=F("beat_at") - dt.timedelta(seconds=60))
+    assert simulationruns.recover()
+    assert not simulationruns.beat(old, progress=0.9) and not simulationruns.finish(old, {}, b"", 1.0)
+    new = simulationruns.take()
+    assert new is not None and new.token != old.token
+    assert not simulationruns.fail(old, "late") and not simulationruns.give_back(old) and not simulationruns.lost(old)
+    row = Simulation.objects.get(pk=asked.pk)
+    assert (row.state, row.attempts, row.progress, row.message) == (State.RUNNING, 2, 0.0, "")
+    Simulation.objects.filter(pk=asked.pk).update(beat_at=F("beat_at") - dt.timedelta(seconds=60))
+    assert simulationruns.recover() and not simulationruns.take()
+    assert Simulation.objects.get(pk=asked.pk).state == State.FAILED
+
+
+def test_two_run_at_a_time_and_five_wait_per_account(operator: User, west: SubCluster) -> None:
+    asked = [ask(operator).pk for _ in range(5)]
+    with pytest.raises(TooMany):
+        ask(operator)
+    first, second = simulationruns.take(), simulationruns.take()
+    assert first is not None and second is not None and [first.number, second.number] == asked[:2]
+    assert simulationruns.take() is None
+    simulations.cancel(Actor(operator.pk), asked[0])
+    third = simulationruns.take()
+    assert third is not None and third.number == asked[2]
+    assert simulationruns.fail(third, "for some reason")
+    with pytest.raises(Conflict):
+        simulations.cancel(Actor(operator.pk), asked[2])
+    with pytest.raises(NotFound):
+        simulations.cancel(Actor(operator.pk), 2**40)
+
+
+def test_older_answers_go(operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulations, "KEPT_EACH", 3)
+    monkeypatch.setattr(simulations, "KEPT_ALL", 2)
+    for _ in range(6):
+        row = ask(operator)
+        simulations.cancel(Actor(operator.pk), row.pk)
+    waits = ask(operator).pk
+    assert Simulation.objects.filter(state=State.CANCELLED).count() == 2
+    retention.run()
+    assert Simulation.objects.get(state=State.QUEUED).pk == waits
+
+
+@pytest.mark.parametrize(
+    ("fill", "words"),
+    [(False, "no node takes containers now"), (True, "no job ran in this window")],
+)
+def test_what_cannot_be_answered_is_told_in_words(
+    operator: User, west: SubCluster, fill: bool, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner.signal, "signal", lambda *_: None)
+    if fill:
+        nodes(west, 1)
+    asked = ask(operator)
+    claim = simulationruns.take()
+    assert claim is not None
+    runner.run(claim)
+    row = Simulation.objects.get(pk=asked.pk)
+    assert row.state == State.FAILED and words in row.message
+
+
+def test_a_policy_that_fits_the_sub_clusters_no_more_is_told(
+    operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner.signal, "signal", lambda *_: None)
+    nodes(west, 1)
+    busy_hour(west, operator, 3)
+    asked = ask(operator)
+    gone = asked.document | {
+        "queues": {"default": {"federation": {"router": {"policy": "weighted", "weights": {"gone": 1}}}}}
+    }
+    Simulation.objects.filter(pk=asked.pk).update(document=gone)
+    claim = simulationruns.take()
+    assert claim is not None
+    runner.run(claim)
+    row = Simulation.objects.get(pk=asked.pk)
+    assert row.state == State.FAILED and row.message
+
+
+def test_a_claim_of_nobody_changes_nothing(operator: User, west: SubCluster) -> None:
+    asked = ask(operator)
+    runner.Told(Claim(asked.pk, uuid.uuid4()), None)
+    with pytest.raises(runner.Stopped):
+        runner.Told(Claim(asked.pk, uuid.uuid4()), None).look(0.5, 1.0)
+    assert Simulation.objects.get(pk=asked.pk).state == State.QUEUED and asked.requested_at <= timezone.now()
+
+
+def test_workers_know_the_duty_and_beat_offers_it() -> None:
+    app.loader.import_default_modules()
+    scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    assert tasks.offer.name == duties.WHAT_IF and tasks.offer.name in app.tasks and tasks.offer.name in scheduled

@@ -1,0 +1,35 @@
+"""What the Dask cluster asks of its containers, and what is said where Dask is missing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from hydra.dask import Settings, worker_command
+
+ROOT = Path(__file__).parents[3]
+MISSING = """
+import sys
+sys.modules["distributed"] = None
+try:
+    import client.dask
+except ImportError as error:
+    print(error)
+import client, hydra.am
+"""
+
+
+def test_without_dask_it_says_what_to_install_and_the_rest_works() -> None:
+    done = subprocess.run([sys.executable, "-c", MISSING], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "pip install 'hydra[dask]'" in done.stdout
+
+
+def test_workers_are_named_by_their_container_and_encrypt() -> None:
+    settings = Settings(python="/opt/python3", nthreads=2, memory_mib=900, tls=True)
+    command = worker_command(settings, "tls://n1:20000")
+    for part in (
+        "exec /opt/python3 -m distributed.cli.dask_worker tls://n1:20000 ",
+        '--name "$HYDRA_CONTAINER_ID"', '--contact-address "tls://$HYDRA_HOST:$HYDRA_PORT_WORKER"',
+        "--nthreads 2 --memory-limit 900MiB", "--tls-ca-file tls/certificate.pem",
+    ):  # fmt: skip
+        assert part in command
+    assert "tls" not in worker_command(Settings("p", 1, 1), "tcp://n1:20000")

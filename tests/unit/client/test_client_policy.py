@@ -1,0 +1,81 @@
+"""What people type about changes of the policy: values, times, and what they read of a diff."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from client.commands.policychanges import change, when
+from client.commands.policyedit import text_of
+from client.commands.policypush import show_diff
+from client.errors import HydraError
+from client.hydractl import app
+from client.policyanswers import PolicyChange, PolicyDiff
+
+
+@pytest.mark.parametrize(
+    ("by", "to", "found"),
+    [
+        ("+20%", "", {"percent": 20.0}),
+        ("-12.5", "", {"percent": -12.5}),
+        ("", "60%", {"to": "60%"}),
+        ("", "0.6", {"to": 0.6}),
+        ("", "5", {"to": 5}),
+        ("", "none", {"to": None}),
+        ("", "{memory_mib: 64 GiB, gpus: 4}", {"to": {"memory_mib": "64 GiB", "gpus": 4}}),
+    ],
+)
+def test_values_of_overrides(by: str, to: str, found: dict[str, Any]) -> None:
+    assert change(by, to) == found
+
+
+@pytest.mark.parametrize(("by", "to"), [("", ""), ("1", "2"), ("a lot", ""), ("", "{")])
+def test_values_that_cannot_be_read(by: str, to: str) -> None:
+    with pytest.raises(HydraError) as error:
+        change(by, to)
+    assert error.value.problem.errors[0].remedy
+
+
+@pytest.mark.parametrize("text", ["monday", "friday 18:00", "Sunday 9:05"])
+def test_the_next_such_day(text: str) -> None:
+    found, now = when(text, "until"), datetime.now(UTC)
+    assert now < found <= now + timedelta(days=7, hours=2)
+    assert f"{found:%A}".lower() == text.split(maxsplit=1)[0].lower()
+    assert f"{found:%H:%M}" == (text.split()[1].rjust(5, "0") if " " in text else "00:00")
+
+
+def test_other_times_are_those_of_maintenance() -> None:
+    assert when("2026-03-02T09:00Z", "until") == datetime(2026, 3, 2, 9, tzinfo=UTC)
+    for text in ("someday", "monday noon"):
+        with pytest.raises(HydraError) as error:
+            when(text, "until")
+        assert error.value.problem.errors[0].field == "until"
+
+
+def test_a_diff_as_people_read_it(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [PolicyChange("root.a", "queue", text="queue root.a removed", severity="high")]
+    rows += [PolicyChange("root.b", "weight", text="root.b weight 1 -> 2 [\x1b[31m]")] * 300
+    held = [PolicyChange("root.c", "weight", text="root.c weight 1 -> 3")]
+    show_diff(PolicyDiff(False, 301, "high", rows, held))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "!! queue root.a removed" and "\x1b" not in lines[1] and "[" in lines[1]
+    assert lines[200:] == [
+        "   and 101 more: -o json",
+        "With the temporary overrides of now:",
+        "   root.c weight 1 -> 3",
+    ]
+    show_diff(PolicyDiff(True))
+    assert capsys.readouterr().out == "Nothing changes.\n"
+
+
+def test_the_text_to_edit_says_what_it_was_made_from() -> None:
+    assert text_of(7, {"queues": {"a": {}}}) == "# version 7\nqueues:\n  a: {}\n"
+
+
+def test_every_command_explains_itself() -> None:
+    run = CliRunner().invoke
+    for words in (["edit"], ["diff"], ["push"], ["apply"], ["rollback"], ["proposals"], ["approve"], ["reject"]):
+        assert run(app, ["policy", *words, "--help"]).exit_code == 0, words
+    for word in ("list", "add", "cancel"):
+        assert run(app, ["policy", "overrides", word, "--help"]).exit_code == 0, word

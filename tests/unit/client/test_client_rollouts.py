@@ -1,0 +1,36 @@
+"""Options of a push in stages, as the API takes them."""
+
+import pytest
+
+from client.commands.rolling import OnBreach, guards_of, plan_of, stages_of
+from client.errors import HydraError
+
+
+def test_stages_and_their_soak_times() -> None:
+    assert stages_of(["canary=west", "east, north"], [30.0]) == [
+        {"sub_clusters": ["west"], "soak_s": 30.0},
+        {"sub_clusters": ["east", "north"], "soak_s": 30.0},
+    ]
+    assert [s["soak_s"] for s in stages_of(["west", "east"], [1.0, 2.0])] == [1.0, 2.0]
+    assert [s["soak_s"] for s in stages_of(["west", "east"], [])] == [60.0, 60.0]
+
+
+def test_guards_are_numbers_or_percentages() -> None:
+    assert guards_of(["failure_share=5%", "pending_p99_s = 30"]) == {"failure_share": 0.05, "pending_p99_s": 30.0}
+
+
+@pytest.mark.parametrize(
+    ("staged", "soak", "guard"),
+    [(["canary="], [], []), (["west"], [1.0, 2.0], []), (["west"], [], ["failure_share"]), ([], [5.0], [])],
+)
+def test_what_cannot_be_read_names_its_option(staged: list[str], soak: list[float], guard: list[str]) -> None:
+    with pytest.raises(HydraError) as refused:
+        plan_of(staged, soak, guard, OnBreach.pause)
+    assert any("--" in line for line in refused.value.lines())
+
+
+def test_without_a_stage_a_push_is_a_push() -> None:
+    assert plan_of([], [], [], OnBreach.rollback) == {}
+    assert plan_of(["west"], [5.0], [], OnBreach.pause) == {
+        "stages": [{"sub_clusters": ["west"], "soak_s": 5.0}], "guards": {}, "on_breach": "pause",
+    }  # fmt: skip

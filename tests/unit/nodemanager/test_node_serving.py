@@ -1,0 +1,283 @@
+"""Ports and health checks: which ports are given, what answers mean, and what the core does about them."""
+
+import contextlib
+import dataclasses
+import json
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodemanager import events as ev
+from nodemanager import lifecycle
+from nodemanager.checks import STARTING_S, Check, from_json, to_json
+from nodemanager.config import ConfigError, load
+from nodemanager.core import Core, Node
+from nodemanager.ports import NoPort, Ports
+from nodemanager.prober import Prober
+from nodemanager.serving import own_address
+from nodemanager.state import container_from_json, container_to_json
+from tests.unit.nodemanager.test_node_core import DIGEST, PLAIN, World, lease
+from wire import desired, template
+from wire.states import ContainerReason as Reason
+from wire.states import ContainerState as State
+from wire.template import HealthCheck, Port
+
+RULE = HealthCheck("http", "/", interval_s=10.0, timeout_s=2.0, start_s=5.0, failures=3)
+SERVER = dataclasses.replace(PLAIN, ports=[Port("http"), Port("admin")], health_check=RULE)
+
+
+# --- the template
+
+
+def test_a_template_names_the_lowest_version_that_can_read_it() -> None:
+    raw = template.encode(PLAIN)
+    assert {"version", "ports", "health_check"}.isdisjoint(json.loads(raw))
+    assert template.decode(raw, desired.digest(raw)) == PLAIN
+    raw = template.encode(SERVER)
+    assert json.loads(raw)["version"] == 2
+    assert template.decode(raw, desired.digest(raw)) == SERVER
+    newer = json.dumps(json.loads(raw) | {"version": 3}).encode()
+    with pytest.raises(ValueError, match="newer"):
+        template.decode(newer, desired.digest(newer))
+
+
+# --- the check
+
+
+def test_failures_count_after_the_grace_or_once_it_has_served() -> None:
+    check = Check(RULE)
+    assert not check.answered(False, 1.0) and check.healthy is None and check.failures == 0
+    assert check.answered(True, 2.0) and check.healthy is True
+    assert check.answered(False, 3.0) and check.healthy is False and not check.given_up
+    assert not check.answered(False, 4.0)
+    assert check.answered(True, 4.5) and check.failures == 0
+    late = Check(RULE)
+    assert [late.answered(False, 6.0) for _ in range(3)] == [True, False, False] and late.given_up
+
+
+def test_it_is_asked_often_until_it_serves_and_never_twice_at_once() -> None:
+    check = Check(RULE)
+    assert check.due(100.0) and not check.due(200.0)
+    check.answered(False, 0.0)
+    assert not check.due(100.0 + STARTING_S / 2) and check.due(100.0 + STARTING_S)
+    check.answered(True, 1.0)
+    assert check.due(102.0)
+    check.answered(True, 2.0)
+    assert not check.due(111.9) and check.due(112.0)
+    check.answered(False, 12.0)
+    assert not check.due(121.9) and check.due(122.0)  # one that fails has the same time to recover
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 20)), max_size=40))
+def test_it_gives_up_exactly_after_so_many_failures_in_a_row(answers: list[tuple[bool, float]]) -> None:
+    check, row, served = Check(RULE), 0, False
+    for well, ran_s in sorted(answers, key=lambda a: a[1]):
+        check.answered(well, ran_s)
+        served = served or well or ran_s > RULE.start_s
+        row = 0 if well else row + served
+        assert check.given_up == (row >= RULE.failures)
+        assert check.healthy is (well if served else None)
+
+
+def test_a_check_survives_in_local_state_and_in_the_order() -> None:
+    check = Check(RULE, healthy=True, failures=2)
+    again = from_json(json.loads(json.dumps(to_json(check))))
+    assert again is not None and (again.rule, again.healthy, again.failures) == (RULE, True, 0)
+    assert from_json(None) is None and from_json({"failures": 1}) is None
+
+
+# --- the core
+
+
+class Serving(World):
+    def starts(self, cid: int = 1, numbers: tuple[int, ...] = (20_000, 20_001), held: frozenset[int] = frozenset()):
+        self.core.templates[DIGEST] = SERVER
+        entries = dict.fromkeys((*self.core.containers, cid), 1)
+        assert self.want(entries, lease(cid)) == [ev.Localise(cid)]
+        assert self.hear(ev.Localised(cid, "", self.at)) == [ev.FindPorts(cid, 2, held)]
+        assert self.hear(ev.PortsFound(cid, list(numbers), "")) == [ev.Start(cid)]
+        assert self.hear(ev.Started(cid, self.at)) == [ev.Announce(cid)]
+
+
+def test_ports_are_found_before_the_start_and_told_after_it() -> None:
+    world = Serving()
+    world.starts()
+    assert world.core.containers[1].ports == {"http": 20_000, "admin": 20_001}
+    world.starts(2, (20_002, 20_003), frozenset({20_000, 20_001}))
+    assert world.ends(ev.Exit()) == [ev.Withdraw(1, (20_000, 20_001))]
+
+
+def test_no_ports_no_start() -> None:
+    world = Serving()
+    world.core.templates[DIGEST] = SERVER
+    world.want({1: 1}, lease(1))
+    world.hear(ev.Localised(1, "", world.at))
+    assert world.hear(ev.PortsFound(1, [], "none are free")) == []
+    assert world.result() == (State.FAILED, Reason.START)
+
+
+def test_a_container_that_fails_its_check_is_stopped_and_told_apart() -> None:
+    world = Serving()
+    world.starts()
+    probe = ev.Probe(1, 20_000, "/", 2.0)
+    assert world.hear(ev.Tick(world.at)) == [probe]
+    assert world.hear(ev.Probed(1, "", world.at)) == [ev.Announce(1)]
+    told = []
+    for i in range(1, 4):
+        at = world.at + 20.0 * i
+        world.hear(ev.Contact(at))
+        assert world.hear(ev.Tick(at)) == [probe]
+        assert world.hear(ev.Tick(at + 15.0)) == []  # the last question is still open
+        told += world.hear(ev.Probed(1, "HTTP status 500", at))
+    assert told == [ev.Announce(1), ev.Stop(1, PLAIN.grace_s)]
+    world.ends(ev.Exit())
+    assert world.result() == (State.FAILED, Reason.UNHEALTHY)
+    assert world.hear(ev.Probed(1, "late", world.at)) == []
+
+
+def test_an_agents_restart_keeps_ports_and_check() -> None:
+    world = Serving()
+    world.starts()
+    known = world.core.containers[1]
+    order = json.loads(json.dumps(lifecycle.meta(known)))  # as it was given to the runtime
+    world.hear(ev.Tick(world.at))
+    world.hear(ev.Probed(1, "", world.at))
+    raw = json.loads(json.dumps(container_to_json(known)))
+    for saved in ([container_from_json(raw, 0.0)], []):  # with and without local state
+        core = Core(Node(7, 1, 60.0))
+        core.containers = {c.container_id: c for c in saved}
+        out = core.handle(ev.RuntimeListed([ev.Adopted(1, order, 7000)], 50.0))
+        assert ev.Announce(1) in out
+        again = core.containers[1]
+        assert again.ports == {"http": 20_000, "admin": 20_001}
+        assert again.check is not None and again.check.rule == RULE
+        assert again.check.healthy is (True if saved else None)
+        assert ev.Probe(1, 20_000, "/", 2.0) in core.handle(ev.Tick(51.0))
+
+
+# --- ports of the machine
+
+
+@pytest.fixture
+def somebody() -> Iterator[int]:
+    """A port in use and, most likely, a few free ones after it."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        yield s.getsockname()[1]
+
+
+def test_ports_in_use_taken_or_claimed_are_not_given(somebody: int) -> None:
+    mine, other = Ports(somebody, somebody + 20), Ports(somebody, somebody + 20)
+    first = mine.find(3, {somebody + 1})
+    second = other.find(3, set())
+    assert len({*first, *second}) == 6 and not {somebody, somebody + 1} & set(first) and somebody not in second
+    for port in first:
+        mine.release(port)
+    with pytest.raises(NoPort, match="free ports"):
+        mine.find(30, set())
+    assert not mine.claims  # what was found before it gave up is free again
+
+
+def test_they_are_given_round_the_range(somebody: int) -> None:
+    ports = Ports(somebody + 1, somebody + 30)
+    seen = []
+    for _ in range(5):
+        (port,) = ports.find(1, set())
+        ports.release(port)
+        seen.append(port)
+    assert len(set(seen)) == 5
+
+
+# --- asking
+
+
+class Upstream:
+    """A server that answers each connection with the same bytes, after a while or never."""
+
+    def __init__(self, answer: bytes | None) -> None:
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port, self.answer, self.asked = self.server.getsockname()[1], answer, b""
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):  # closed by the test, or by a prober that has heard enough
+            while True:
+                connection, _ = self.server.accept()
+                with contextlib.suppress(OSError):
+                    self.asked = connection.recv(4096) or self.asked
+                    self._answer(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        if self.answer is None:
+            return
+        with connection:
+            for at in range(min(40, len(self.answer))):
+                connection.send(self.answer[at : at + 1])  # in pieces
+            connection.sendall(self.answer[40:])
+
+    def close(self) -> None:
+        self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+
+
+def ask(port: int, path: str, timeout_s: float = 5.0) -> str:
+    heard: list[tuple[int, str]] = []
+    with selectors.DefaultSelector() as selector:
+        prober = Prober(selector, lambda cid, wrong: heard.append((cid, wrong)))
+        prober.ask(7, "127.0.0.1", port, path, timeout_s)
+        while not heard:
+            for key, mask in selector.select(0.05):
+                key.data(mask)
+            prober.tend(time.monotonic())
+        assert not prober.open and not selector.get_map()
+    assert len(heard) == 1 and heard[0][0] == 7
+    return heard[0][1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\n", ""),
+        (b"HTTP/1.0 302 Found\r\nLocation: /x\r\n\r\n", ""),
+        (b"HTTP/1.1 503 Busy\r\n\r\n", "HTTP status 503"),
+        (b"SSH-2.0-x\r\n", "the answer is not HTTP"),
+        (b"HTTP/1.1 2", "the answer is not HTTP"),
+        (b"x" * 100_000, "the answer is not HTTP"),
+        (None, "no answer within 0.2 s"),
+    ],
+)
+def test_what_counts_as_serving(answer: bytes | None, wrong: str) -> None:
+    upstream = Upstream(answer)
+    assert ask(upstream.port, "/healthz?x=1", 0.2 if answer is None else 5.0) == wrong
+    assert upstream.asked.startswith(b"GET /healthz?x=1 HTTP/1.1\r\nHost: 127.0.0.1:")
+    assert ask(upstream.port, "") == ""  # a connection is enough
+    upstream.close()
+    assert ask(upstream.port, "/") in ("Connection refused", "Connection reset by peer")
+
+
+# --- settings
+
+
+def test_where_others_reach_it_is_asked_at_an_address_of_its_own() -> None:
+    assert own_address("127.0.0.1") == "127.0.0.1"
+    assert own_address("192.0.2.1") == "127.0.0.1"  # a forwarder's
+    assert own_address("no-such-host.invalid") == "127.0.0.1"
+
+
+def test_port_ranges_are_checked(tmp_path: Path) -> None:
+    plain = {"HYDRA_NODE_CONTROL_PLANE": "http://x", "HYDRA_NODE_NAME": "n", "HYDRA_NODE_DIR": str(tmp_path)}
+    assert load("", plain).ports == (20_000, 29_999)
+    assert load("", plain | {"HYDRA_NODE_PORTS": "3000-3001"}).ports == (3000, 3001)
+    for wrong in ("80-90", "3000", "5-x", "4000-3000", "1024-70000"):
+        with pytest.raises(ConfigError, match="ports"):
+            load("", plain | {"HYDRA_NODE_PORTS": wrong})
+    with pytest.raises(ConfigError, match="advertise_host"):
+        load("", plain | {"HYDRA_NODE_ADVERTISE_HOST": "http://x/"})

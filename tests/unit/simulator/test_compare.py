@@ -1,0 +1,187 @@
+"""Policies beside one another: what is paired with what, and whether intervals hold what they promise."""
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator import compare as comparing
+from simulator.compare import JOB_PAIRS, JOBS, NOTHING, PAIRS, SEEDS, Comparison, Estimate, Incomparable, compare
+from simulator.measures import Run
+from tests.unit.simulator.test_figures import made
+
+
+def ran(policy: str, seed: int, waits: Any, queue: Any = 0, **changed: Any) -> Run:
+    """A run whose jobs waited so long."""
+    queues = np.broadcast_to(queue, len(waits))
+    jobs = [
+        {"number": i, "submitted": float(i), "started": i + wait, "finished": i + wait + 1, "queue": queues[i]}
+        for i, wait in enumerate(waits)
+    ]
+    return made(jobs, policy=policy, seed=seed, ended_s=1e9, **changed)
+
+
+def change(comparison: Comparison, figure: str, policy: int = 1) -> Estimate:
+    found = comparison.policies[policy].figures[figure].change
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"), [(1, 12.7062), (2, 4.3027), (10, 2.2281), (30, 2.0423), (40, 2.0211), (120, 1.9799)]
+)
+def test_quantiles_of_t(freedom: int, quantile: float):
+    assert float(comparing.t_quantile(np.array(freedom))) == pytest.approx(quantile, abs=1e-4)
+
+
+def test_quantiles_of_t_fall_and_broken_freedom_is_rounded_down():
+    found = comparing.t_quantile(np.arange(1.0, 200))
+    assert (np.diff(found) < 0).all() and found[-1] > 1.96
+    assert comparing.t_quantile(np.array(2.9)) == comparing.t_quantile(np.array(2.0))
+
+
+def test_changes_are_paired_by_seed():
+    base = [10.0, 50.0, 90.0]  # seeds differ much, the policies differ always by nearly the same
+    runs = [ran("old", seed, [wait]) for seed, wait in enumerate(base)]
+    runs += [ran("new", seed, [wait - 5 + 0.1 * seed]) for seed, wait in enumerate(base)]
+    found = compare(runs)
+    assert found.baseline == "old" and found.policies[0].figures["wait_mean_s"].change is None
+    value, less = found.policies[1].figures["wait_mean_s"].value, change(found, "wait_mean_s")
+    assert value.over == SEEDS and value.count == 3 and value.low == 0  # a wait below 0 is not possible
+    assert less.over == PAIRS and less.clear
+    assert less.value == pytest.approx(-4.9)
+    assert less.high - less.value == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
+
+
+def test_other_seeds_are_compared_as_means():
+    runs = [ran("old", seed, [wait]) for seed, wait in enumerate([10.0, 11.0, 12.0])]
+    runs += [ran("new", seed, [wait]) for seed, wait in ((7, 20.0), (8, 21.0), (9, 22.0))]
+    found = change(compare(runs), "wait_mean_s")
+    assert (found.value, found.over) == (pytest.approx(10), SEEDS)
+    assert found.high - found.value == pytest.approx(2.7764 * (2 / 3) ** 0.5, rel=1e-3)  # Welch: 4 degrees of freedom
+
+
+def test_one_seed_gets_an_interval_over_pairs_of_jobs():
+    rng = np.random.default_rng(3)
+    waits = rng.exponential(100, 400)
+    queue = np.arange(400) % 2
+    runs = [ran("old", 1, waits, queue), ran("new", 1, np.where(queue == 0, waits - waits * 0.1, waits + 3), queue)]
+    found = compare(runs)
+    assert found.policies[0].figures["wait_mean_s"].value.over == JOBS
+    first, second = (q.figures["wait_mean_s"].change for q in found.policies[1].queues)
+    assert first is not None and second is not None
+    assert first.over == second.over == JOB_PAIRS and first.count == 200
+    assert first.clear and first.low < -0.1 * waits[::2].mean() < first.high
+    assert second.low == pytest.approx(3) == pytest.approx(second.high)  # each job waits 3 s longer
+    assert change(found, "fairness_error").over == NOTHING  # no statistic over jobs
+    assert "not over seeds" in found.notes[0]
+    assert json.dumps(asdict(compare(runs))) == json.dumps(asdict(found))  # drawn the same way again
+
+
+def test_jobs_are_paired_by_number_whatever_their_order():
+    waits = np.random.default_rng(4).exponential(50, 60)
+    old, new = ran("old", 1, waits), ran("new", 1, waits + 2)
+    new.jobs = new.jobs[::-1].copy()
+    found = change(compare([old, new]), "wait_mean_s")
+    assert (found.low, found.high) == (pytest.approx(2), pytest.approx(2))
+
+
+def test_what_differs_by_rounding_only_is_no_change():
+    waits = np.full(60, 0.1)
+    for seeds in ((1,), (1, 2)):
+        old = [ran("old", seed, waits) for seed in seeds]
+        new = [ran("new", seed, waits * (1 + 1e-15)) for seed in seeds]
+        assert not change(compare([*old, *new]), "wait_mean_s").clear
+
+
+def test_jobs_without_numbers_are_paired_by_when_they_came():
+    waits = np.random.default_rng(4).exponential(50, 60)
+    old, new = ran("old", 1, waits), ran("new", 1, waits + 2)
+    old.jobs["number"] = new.jobs["number"] = 0
+    assert change(compare([old, new]), "wait_mean_s").over == JOB_PAIRS
+    new.jobs["submitted"] += 0.5
+    assert change(compare([old, new]), "wait_mean_s").over == NOTHING
+
+
+def test_few_jobs_say_nothing():
+    assert compare([ran("old", 1, [1.0] * 9)]).policies[0].figures["wait_mean_s"].value.over == NOTHING
+
+
+def test_sums_over_jobs_are_resampled_only_where_they_are_the_figure():
+    old, new = (ran(policy, 1, [1.0] * 40, preempted=np.array([20, 0])) for policy in ("old", "new"))
+    old.jobs["preempted"][:20] = 1
+    found = compare([old, new])
+    assert found.policies[0].figures["preemptions"].value.over == JOBS
+    assert found.policies[1].figures["preemptions"].value.over == NOTHING  # its jobs tell of none
+
+
+def test_queues_are_matched_by_name():
+    old = ran("old", 1, [10.0, 20.0], [0, 1])
+    new = replace(ran("new", 1, [10.0, 20.0], [0, 1]), queues=["root.q1", "root.new"])
+    found = compare([old, new])
+    assert found.queues == ["root.q0", "root.q1", "root.new"]
+    changes = [q.figures["wait_mean_s"].change for q in found.policies[1].queues]
+    assert changes[1] is not None and changes[1].value == -10
+    assert all(c is not None and np.isnan(c.value) for c in (changes[0], changes[2]))
+
+
+def test_what_cannot_be_compared():
+    with pytest.raises(Incomparable, match="no runs"):
+        compare([])
+    with pytest.raises(Incomparable, match="twice with seed 1"):
+        compare([ran("old", 1, [1.0]), ran("old", 1, [2.0])])
+    with pytest.raises(Incomparable, match="different workloads"):
+        compare([ran("old", 1, [1.0]), ran("new", 1, [1.0], workload="another")])
+
+
+def test_endless_latencies_leave_no_interval():
+    runs = [ran(policy, seed, [1.0]) for policy in ("old", "new") for seed in (1, 2)]
+    for run in runs:
+        run.latency[0, -1] = 5
+    found = compare(runs)
+    assert found.policies[0].figures["latency_p50_s"].value.value == np.inf
+    assert change(found, "latency_p50_s").over == NOTHING
+    for run in runs[2:]:
+        run.latency[0, 10] = 50
+    assert change(compare(runs), "latency_p50_s").value == -np.inf
+
+
+def test_what_had_not_ended_is_noted():
+    run = ran("old", 1, [1.0, 2.0])
+    run.jobs["finished"][1] = np.nan
+    run.notes.append("every tenth job")
+    notes = compare([run]).notes
+    assert any("1 of 2 jobs had not ended" in note for note in notes)
+    assert "old, seed 1: every tenth job" in notes
+
+
+def test_intervalsover_seeds_cover_the_mean_nineteen_times_in_twenty():
+    rng = np.random.default_rng(5)
+    for seeds in (3, 8):
+        found = comparing.over_seeds(rng.normal(7, 2, (seeds, 4000)), SEEDS)
+        covered = float(((found.low <= 7) & (found.high >= 7)).mean())
+        assert covered == pytest.approx(0.95, abs=0.012)
+
+
+def test_intervals_of_unpaired_changes_cover_it_too():
+    rng = np.random.default_rng(6)
+    sides = [
+        comparing._Side(name, dict.fromkeys(seeds), rng.normal(mean, spread, (len(seeds), 4000)))  # type: ignore[arg-type]
+        for name, seeds, mean, spread in (("old", range(6), 5, 1), ("new", range(10, 14), 8, 3))
+    ]
+    found = comparing._change(sides[1], sides[0])
+    assert float(((found.low <= 3) & (found.high >= 3)).mean()) == pytest.approx(0.955, abs=0.02)
+
+
+@pytest.mark.parametrize("jobs", [60, 15_000])
+def test_intervals_over_jobs_are_as_wide_as_theory_says(jobs: int):
+    columns = np.random.default_rng(7).normal(50, 10, (5, jobs))
+    truth, samples = comparing._resample(columns, np.random.default_rng(8))
+    names = comparing.RESAMPLED
+    mean, total = names.index("wait_mean_s"), names.index("preemptions")
+    assert truth[mean] == pytest.approx(columns[0].mean())
+    assert samples[:, mean].std() == pytest.approx(10 / jobs**0.5, rel=0.15)
+    assert samples[:, total].std() == pytest.approx(10 * jobs**0.5, rel=0.15)
+    assert samples[:, names.index("wait_median_s")].std() == pytest.approx(12.5 / jobs**0.5, rel=0.25)

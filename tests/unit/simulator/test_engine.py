@@ -1,0 +1,163 @@
+"""The round driver on a virtual clock: what a simulation promises, on federations small enough to reason about."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.churn import churn
+from simulator.engine import Setup, Simulation
+from simulator.measures import Run
+from simulator.site import Pace
+from simulator.workload import Disordered, Group, Machine, Submission
+from wire.states import JobState
+
+OPEN = {"open_to_all": True}
+HALVES = {"queues": {"a": {"guaranteed": 0.5, **OPEN}, "b": {"guaranteed": 0.5, **OPEN}}}
+EXACT = Pace(interval_s=0.0, idle_s=0.0, heartbeat_s=0.0)
+
+
+def machines(count: int, prefix: str = "n", vcores: int = 4) -> list[Machine]:
+    return [Machine(f"{prefix}{i}", 16_384, vcores * 1000, rack=f"{prefix}{i % 2}") for i in range(count)]
+
+
+def group(count: int, run_s: float, **more: Any) -> Group:
+    return Group(count, 1024, 1000, np.array([run_s]), **more)
+
+
+def job(at_s: float, *groups: Group, queue: str = "root.a", **more: Any) -> Submission:
+    return Submission(at_s, queue, "somebody", groups, **more)
+
+
+def crowd(seed: int, jobs: int = 60) -> Iterator[Submission]:
+    rng, at = np.random.default_rng(seed), 0.0
+    for number in range(jobs):
+        at += rng.exponential(2.0)
+        tasks = int(rng.integers(1, 8))
+        yield Submission(
+            at, f"root.{'ab'[int(rng.integers(2))]}", f"u{rng.integers(3)}",
+            (Group(tasks, 1024, 1000, rng.exponential(20, tasks) + 0.5, estimate_s=20, gang=bool(rng.random() < 0.2)),),
+            number,
+        )  # fmt: skip
+
+
+def simulated(workload: Any, *, policy: Any = HALVES, pace: Pace = EXACT, subs: Any = None, **more: Any) -> Simulation:
+    setup = Setup(subs or {"one": machines(4)}, policy, pace, check=True, **more)
+    return Simulation(setup, workload)
+
+
+def digest(run: Run) -> str:
+    """What a run measured, but for the machine's own time."""
+    found = hashlib.sha256()
+    for name in ("jobs", "latency", "used", "wanted", "capacity", "preempted", "wasted"):
+        found.update(np.ascontiguousarray(getattr(run, name)).tobytes())
+    found.update(repr((run.ended_s, run.lifecycles, run.rounds)).encode())
+    return found.hexdigest()
+
+
+def test_one_job_starts_and_ends_when_it_should() -> None:
+    run = simulated([job(5.0, group(3, 10.0))]).run()
+    (row,) = run.jobs
+    assert (row["submitted"], row["started"], row["finished"]) == (5.0, 5.0, 15.0)
+    assert row["state"] == JobState.SUCCEEDED and row["containers"] == run.lifecycles == 3
+    assert run.ended_s == 15.0 and run.latency.sum() == 3 and run.latency[0, 0] == 3
+    assert run.used[0, 0, 1] == pytest.approx(3000 * 10 / 15) and run.capacity[0, 1] == pytest.approx(16_000)
+
+
+def test_what_does_not_fit_waits_for_what_ends() -> None:
+    run = simulated([job(0.0, group(16, 10.0)), job(1.0, group(4, 5.0))]).run()
+    assert run.jobs["started"].tolist() == [0.0, 10.0] and run.jobs["finished"].tolist() == [10.0, 15.0]
+    assert run.wanted[0, 0, 1] == pytest.approx(4000 * 9 / 15)
+
+
+def test_groups_follow_one_another_and_failed_tasks_are_tried_again() -> None:
+    first = group(2, 4.0, name="map", fails=(1,))
+    run = simulated([job(0.0, first, group(1, 3.0, name="reduce", after=("map",)))]).run()
+    (row,) = run.jobs
+    assert row["state"] == JobState.SUCCEEDED and row["containers"] == 4
+    assert row["finished"] == 4 + 0.5 + 4 + 3  # the back-off of a first failure lies between
+    assert run.wasted.sum() == row["lost_work"] == 4000.0
+
+
+def test_delays_of_the_network_and_of_rounds_are_felt() -> None:
+    pace = Pace(interval_s=0.5, idle_s=2.0, network_s=0.25, heartbeat_s=1.0)
+    row = simulated([job(1.0, group(1, 10.0))], pace=pace).run().jobs[0]
+    assert 1.0 <= row["started"] <= 1.5
+    assert 11.25 + 0.25 <= row["finished"] <= 14.0
+
+
+def test_the_same_seed_gives_the_same_run_and_plans_keep_their_invariants() -> None:
+    runs = [digest(simulated(crowd(3), pace=Pace()).run()) for _ in range(2)]
+    assert runs[0] == runs[1] != digest(simulated(crowd(4), pace=Pace()).run())
+
+
+def test_a_failed_node_costs_its_attempts_and_nothing_else() -> None:
+    s = simulated(crowd(5))
+    node = next(iter(s.rows.subs[1].nodes))
+    s.fail(1, node, 20.0, 60.0)
+    run = s.run()
+    assert (run.jobs["state"] == JobState.SUCCEEDED).all()
+    assert run.lifecycles > run.jobs["containers"].min() and run.wasted.sum() > 0
+    assert run.capacity[0, 1] < 16_000, "what is lost is no capacity"
+
+
+def test_churn_everywhere_and_leaders_that_change() -> None:
+    s = simulated(crowd(6), subs={"west": machines(3, "w"), "east": machines(3, "e")}, pace=Pace())
+    assert churn(s, 200.0, 20.0, 150.0, seed=1) > 0
+    for at in range(10, 120, 10):
+        s.take_over(1 + at // 10 % 2, float(at), 3.0)
+    run = s.run()
+    assert (run.jobs["state"] >= JobState.SUCCEEDED).all()
+    assert max(sub.lease.epoch for sub in s.rows.subs.values()) > 5
+    assert not any(sub.containers or sub.intents or sub.reports for sub in s.rows.subs.values())
+    assert not s.rows.asks and not s.rows.jobs and not s.rows.tasks, "memory does not grow with history"
+
+
+def test_a_job_larger_than_its_home_spans() -> None:
+    subs = {"west": machines(2, "w"), "east": machines(4, "e")}
+    run = simulated([job(0.0, group(24, 30.0), home="west")], subs=subs, pace=Pace()).run()
+    (row,) = run.jobs
+    assert row["containers"] == 24 and row["finished"] < 60, "all at once, two thirds of them elsewhere"
+
+
+def test_a_queue_gets_what_it_is_guaranteed_by_preemption_where_the_policy_says_so() -> None:
+    def late() -> list[Submission]:
+        return [job(0.0, group(16, 600.0)), job(30.0, group(8, 60.0), queue="root.b")]
+
+    never = HALVES | {"components": {"preemption": {"policy": "off"}}}
+    patient = simulated(late(), policy=never, pace=Pace()).run()
+    quick = simulated(late(), pace=Pace()).run()
+    assert patient.jobs["started"][1] >= 600 and not patient.preempted.any()
+    assert quick.jobs["started"][1] < 120 and 0 < quick.preempted[0] <= 8 and quick.wasted[0] > 0
+
+
+def test_a_policy_that_is_pushed_counts_from_then_on() -> None:
+    less = {"queues": {"a": {"guaranteed": 0.25, "maximum": 0.25, **OPEN}, "b": {"guaranteed": 0.75, **OPEN}}}
+    s = simulated([job(float(i), group(4, 10.0)) for i in range(100)], pace=Pace())
+    s.push(less, 50.0, delay_s=1.0)
+    run = s.run()
+    assert run.used[0, 0, 1] > 6000 and run.used[2, 0, 1] <= 4100
+
+
+def test_what_can_never_start_ends_the_run_and_is_told() -> None:
+    run = simulated([job(0.0, group(1, 1.0)), job(1.0, group(1, 1.0, node_labels="zone == mars"))], pace=Pace()).run()
+    assert run.jobs["state"].tolist() == [JobState.SUCCEEDED, JobState.ADMITTED]
+    assert run.notes and "1 jobs wait" in run.notes[0]
+
+
+def test_a_workload_must_not_go_back_in_time() -> None:
+    with pytest.raises(Disordered, match="job 2 is submitted at 1 s"):
+        simulated([job(3.0, group(1, 1.0), number=1), job(1.0, group(1, 1.0), number=2)]).run()
+
+
+def test_a_run_is_cancelled_by_what_it_tells() -> None:
+    class Stop(Exception):
+        pass
+
+    def told(now: float) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        simulated(crowd(1)).run(told)

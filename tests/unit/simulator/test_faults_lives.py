@@ -1,0 +1,73 @@
+"""Random lives under faults: all that is promised holds, and a seed says everything."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from simulator.faults import life
+from simulator.faults.bugs import BUGS
+from simulator.faults.hunt import lives
+
+ROOT = Path(__file__).resolve().parents[3]
+PARTS = 8
+SEEDS = 250  # a part
+TELL = """
+import django
+django.setup()
+from simulator.faults import life
+print(*(life.run(seed).digest for seed in range(6)))
+"""
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_whatever_happens_every_invariant_holds(part: int, soak: bool) -> None:
+    seeds = SEEDS * (20 if soak else 1)
+    broken = [str(found) for found in lives(range(part * seeds, (part + 1) * seeds)) if found.violation]
+    assert not broken, f"{len(broken)} lives\n" + "\n\n".join(broken[:3])
+
+
+@pytest.mark.parametrize("hashes", ["1", "77"])
+def test_another_process_lives_the_same_life(hashes: str) -> None:
+    """Neither the order of hashes nor anything of the process or the machine's clock matters."""
+    variables = os.environ | {"PYTHONHASHSEED": hashes, "DJANGO_SETTINGS_MODULE": "controlplane.settings"}
+    told = subprocess.run(
+        [sys.executable, "-c", TELL], cwd=ROOT, env=variables, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split() == [life.run(seed).digest for seed in range(6)]
+
+
+def test_lives_differ_and_do_something() -> None:
+    found = [life.run(seed) for seed in range(20)]
+    assert len({outcome.digest for outcome in found}) == 20
+    assert sum(outcome.containers for outcome in found) > 100
+    steps = {line.split()[2] for outcome in found for line in outcome.trace if line.split()[1].isdecimal()}
+    assert {"take_over", "crash_agent", "break_commit", "flush", "cut", "silence", "kill", "replace"} <= steps
+
+
+def test_a_failure_says_which_seed_which_step_and_what_came_before() -> None:
+    with BUGS["attempt-kept"].planted():
+        found = next(o for o in map(life.run, range(20)) if o.violation)
+        again = life.run(found.seed)
+    assert again == found
+    assert again.rule == "every attempt has the next number"
+    assert f"seed {found.seed}, step {found.step}: {found.violation}" in str(found)
+    assert len(str(found).splitlines()) > 5
+    assert not life.run(found.seed).violation
+
+
+def test_the_command_tells_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("faults", "--seeds", "5")
+    assert "5 of 5 lives end well" in capsys.readouterr().out
+    call_command("faults", "--seeds", "4", "--from", "20", "--processes", "2")
+    assert "4 of 4 lives end well" in capsys.readouterr().out
+    call_command("faults", "--replay", "3")
+    assert life.run(3).digest in capsys.readouterr().out
+    with BUGS["freed-twice"].planted(), pytest.raises(CommandError, match="broken: "):
+        call_command("faults", "--seeds", "3")
+    call_command("faults", "--planted", "freed-twice")
+    with pytest.raises(CommandError, match="no planted bug"):
+        call_command("faults", "--planted", "nobody")
