@@ -84,7 +84,8 @@ class Round:
         self._span(c)
         # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
         began = time.perf_counter()
-        if self.planner.due(c.at_us / 1e6):
+        # What an outdated memory takes for waiting here may be elsewhere by now: the rebuilt one plans.
+        if not m.outdated and self.planner.due(c.at_us / 1e6):
             self.planner.run(c)
         self.planner.tell(c.at_us / 1e6)
         masterevents.tell(m, c)

@@ -134,6 +134,31 @@ def test_nodes_that_still_report_keep_their_containers_for_the_new_home(federati
     assert sorted(found) == [(task, int(ContainerState.SUCCEEDED)) for task in range(40)], "each ran once"
 
 
+def test_a_job_moves_to_where_tasks_of_it_wait_and_there_is_room_by_then(federation: Federation) -> None:
+    """Who learns that it is the home now starts nothing any more of what was handed to it before."""
+    f = federation
+    neighbours = [leader for leader in f.leaders[1:] if leader is not None]
+    for cluster, leader in zip(f.clusters[1:], neighbours, strict=True):
+        cluster.submit(SMALL | {"count": 16})
+        cluster.nodes.step()
+        leader.round()  # nobody is told of its load
+    job = f.west.submit(SMALL | {"count": 30})
+    f.one_round(0)
+    f.one_round(0)
+    for leader in neighbours:
+        leader.round()
+    assert f.live() == [16, 16, 16] and f.waiting() == 14
+    fall_silent(f, 0)
+    bury(f)
+    for cluster in f.clusters[1:]:
+        cluster.nodes.step()
+        assert cluster.nodes.finish() == 16
+    rounds(f)
+    finish(f, job)
+    done = [task for task, state in attempts(f, job) if state == ContainerState.SUCCEEDED]
+    assert sorted(done) == list(range(30))
+
+
 def test_what_was_on_its_way_to_the_lost_home_reaches_the_new_one(federation: Federation) -> None:
     job = federation.west.submit(SMALL | {"count": 48}, {"count": 3, "name": "later"})
     rounds(federation, 4)
