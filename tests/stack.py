@@ -7,42 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from client import Client
 from controlplane.embedded.home import Home, port_is_free, read_json
+from tests.patience import wait_until
 from tests.stores import ROOT, bare_environment
 
-T = TypeVar("T")
 # Each test process counts through ports of its own, below those that the system hands out to whoever asks for any.
 _FIRST_PORT = 12_000 + 500 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
 _web_ports = itertools.cycle(range(_FIRST_PORT, _FIRST_PORT + 500))
-EASY_LOAD = 2.0  # programs that want a core, for each core
-PATIENCE = 3.0  # how much longer than it takes on a machine with nothing else to do a condition is waited for
-
-
-def overload() -> float:
-    """1 on a machine that these tests have to themselves; by what limits stretch where far more wants to run."""
-    return max(1.0, os.getloadavg()[0] / (EASY_LOAD * (os.cpu_count() or 1)))
-
-
-def wait_until(condition: Callable[[], T], timeout_s: float = 30.0, what: str = "", every_s: float = 0.05) -> T:
-    """The condition's first true value; ``AssertionError`` naming ``what`` when it does not come in time.
-
-    The limit bounds how long a broken thing is waited for; a promise in seconds is measured, not waited for.
-    """
-    began = time.monotonic()
-    while True:
-        value = condition()
-        if value:
-            return value
-        waited_s = time.monotonic() - began
-        if waited_s > PATIENCE * timeout_s * overload():
-            raise AssertionError(f"not within {waited_s:.0f} s: {what or condition.__name__}")
-        time.sleep(every_s)
 
 
 def web_port() -> int:

@@ -6,7 +6,7 @@ import psycopg
 
 from tests import invariants
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster
-from tests.stack import wait_until
+from tests.patience import wait_until
 from wire.states import JobState, TaskState
 
 

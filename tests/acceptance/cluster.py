@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +22,8 @@ from client.answers import Job
 from controlplane.embedded.home import Home
 from tests.acceptance.relay import Relay
 from tests.homes import ready_made
-from tests.stack import Stack, overload, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 from tests.stores import ROOT
 from wire import keys
 from wire.ids import parse_container
@@ -348,17 +348,3 @@ class Cluster:
 
     def _nodes(self) -> list[tuple[Any, ...]]:
         return self.sql("SELECT name, state FROM statestore_node WHERE name LIKE 'east-%%' OR name LIKE 'hollow-%%'")
-
-
-def seconds(since: float) -> float:
-    return round(time.monotonic() - since, 2)
-
-
-def within(limit_s: float, condition: Callable[[], Any], what: str, every_s: float = 0.02) -> float:
-    """Wait for a condition; how many seconds it took, which must be at most ``limit_s``."""
-    began = time.monotonic()
-    wait_until(condition, limit_s, what, every_s)
-    took = seconds(began)
-    print(f"measured: {what}: {took} s (limit {limit_s:g} s)")
-    assert took <= limit_s * overload(), f"{what}: only after {took} s (limit {limit_s:g} s)"
-    return took

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster
-from tests.stack import wait_until
+from tests.patience import wait_until
 from wire import desired, keys, status
 from wire.nodeapi import Register
 from wire.states import ContainerState, NodeState, Want

@@ -10,8 +10,9 @@ import httpx
 import pytest
 
 from client.answers import Job
-from tests.acceptance.cluster import SAY, SMALL, Cluster, alive, within
-from tests.stack import overload, wait_until
+from tests.acceptance.cluster import SAY, SMALL, Cluster, alive
+from tests.limits import within
+from tests.patience import wait_until
 from tests.stores import ROOT
 
 EXAMPLE = ROOT / "examples" / "parameter-search" / "job.yaml"
@@ -127,11 +128,11 @@ def test_the_guides_program_works_as_it_is_printed(cluster: Cluster, tmp_path: P
     assert cluster.settled(job, 90).message == f"the sum is {sum(i * i for i in range(10))}"
 
 
+@pytest.mark.faults
 def test_a_killed_master_is_followed_by_another_and_its_containers_stay(cluster: Cluster, held: Job) -> None:
     first = said(cluster, 1)
     workers = cluster.started(held, 2)
-    print(f"measured: from ask to grant {first['granted_s'] * 1000:.0f} ms")
-    assert first["granted_s"] < 3 * overload() and ask_as(first["token"], first["url"]) == 200
+    assert ask_as(first["token"], first["url"]) == 200
     cluster.signal(first["pid"])
     within(10, (cluster.evidence / "said-2").exists, "attempt 2 of a killed master speaks")
     second = said(cluster, 2)
@@ -146,6 +147,7 @@ def test_a_killed_master_is_followed_by_another_and_its_containers_stay(cluster:
     assert ask_as(second["token"], second["url"]) == 403
 
 
+@pytest.mark.faults
 def test_a_master_whose_node_is_lost_starts_elsewhere(cluster: Cluster, held: Job) -> None:
     first = said(cluster, 1)
     cluster.started(held, 2)
@@ -171,6 +173,7 @@ def test_a_leader_that_dies_changes_nothing_for_a_master(cluster: Cluster, held:
     assert len(cluster.starts(held)) == len(workers) == 2
 
 
+@pytest.mark.faults
 def test_a_greedy_master_reaches_its_limits_and_nobody_elses(cluster: Cluster) -> None:
     def run_one() -> float:
         began = time.monotonic()

@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from client import Client
 from controlplane.rm.balance import UNEVEN
 from tests.homes import ready_made
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
+
+pytestmark = pytest.mark.faults
 
 SUB_CLUSTERS = 6
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.acceptance.cluster import Cluster
 from tests.acceptance.ghost import Ghost, ghost
-from tests.stack import wait_until
+from tests.patience import wait_until
 from wire import status
 from wire.status import ContainerReport
 

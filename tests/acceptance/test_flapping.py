@@ -10,7 +10,9 @@ import pytest
 
 from tests.acceptance import afterwards
 from tests.acceptance.cluster import Cluster
-from tests.stack import wait_until
+from tests.patience import let_pass, wait_until
+
+pytestmark = pytest.mark.faults
 
 NODES = 200
 LOST_S = 8.0
@@ -36,7 +38,7 @@ def test_at_most_one_lost_for_each_real_silence(flapping: Cluster, soak: bool, l
     ends = time.monotonic() + (SOAK_S if soak else usual_s)
     while time.monotonic() < ends:
         jobs.append(flapping.task_job("flapped", "true", count=50))
-        time.sleep(0.5)  # the pace of the load
+        let_pass(0.5)  # the pace of the load
     for job in jobs:
         flapping.settled(job, 60)
     afterwards.holds(flapping)

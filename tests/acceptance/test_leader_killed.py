@@ -19,9 +19,12 @@ from client import HydraError
 from controlplane.rm.bus import RedisBus
 from controlplane.rm.ports import Fenced
 from tests.acceptance import afterwards
-from tests.acceptance.cluster import SUB_CLUSTER, Cluster, seconds, within
-from tests.stack import overload, wait_until
+from tests.acceptance.cluster import SUB_CLUSTER, Cluster
+from tests.limits import limit, within
+from tests.patience import let_pass, wait_until
 from wire import desired, keys, status
+
+pytestmark = pytest.mark.faults
 
 HOLLOW_NODES = 200
 LEASE_S = 3
@@ -85,16 +88,13 @@ def test_kills_at_random_moments_under_load(crowd: Crowd, soak: bool):
     cluster = crowd.cluster
     lasting = cluster.task_job("lasting", cluster.gate("lasting") + "exit 0", count=6, node_labels="!hollow")
     starts = cluster.started(lasting, 6)
-    chance = random.Random()
-    gaps = []
+    chance = random.Random(None if soak else 1)
     with crowd.load():
         wait_until(lambda: len(crowd.jobs) > 10, 20, "work flows")
         for _ in range(40 if soak else 6):
-            time.sleep(chance.uniform(0.2, 1.5))  # the random moment
-            gaps.append(kill_the_leader(cluster))
+            let_pass(chance.uniform(0.2, 1.5))  # the random moment
+            kill_the_leader(cluster)
             assert all(start.alive for start in starts)
-    print(f"measured: leader killed under load: first new allocation after {gaps} s (limit 5 s)")
-    assert max(gaps) <= 5 * overload()
     cluster.open_gate("lasting")
     for job in [lasting.id, *crowd.jobs]:
         ended = cluster.wait(job, 60)
@@ -106,16 +106,15 @@ def test_kills_at_random_moments_under_load(crowd: Crowd, soak: bool):
     afterwards.holds(cluster)
 
 
-def kill_the_leader(cluster: Cluster) -> float:
-    """Kill -9 the leading worker once both workers are there; seconds until the next leader's first allocation."""
+def kill_the_leader(cluster: Cluster) -> None:
+    """Kill -9 the leading worker once both workers are there, and wait for the next leader's first allocation."""
     epoch, holder = cluster.led()
     for worker in ("worker-a", "worker-b"):
         wait_until(lambda worker=worker: cluster.stack.ready(worker), 30, f"{worker} runs")
-    began = time.monotonic()
-    cluster.stack.kill(holder)
-    following, _ = cluster.led(above=epoch, timeout_s=10)
-    wait_until(lambda: allocated_by(cluster, following) > 0, 10, "the new leader has placed something", 0.02)
-    return seconds(began)
+    with limit("leader killed under load: first new allocation", 5):
+        cluster.stack.kill(holder)
+        following, _ = cluster.led(above=epoch, timeout_s=10)
+        wait_until(lambda: allocated_by(cluster, following) > 0, 10, "the new leader has placed something", 0.02)
 
 
 def test_a_stopped_leader_is_replaced_and_can_do_nothing_when_it_wakes(crowd: Crowd):
@@ -129,7 +128,7 @@ def test_a_stopped_leader_is_replaced_and_can_do_nothing_when_it_wakes(crowd: Cr
         within(10, lambda: cluster.leader()[0] > epoch, "leader stopped: a standby leads")
         probe = cluster.task_job("meanwhile", "true", node_labels="!hollow")
         cluster.settled(probe, 15)
-        wait_until(lambda: seconds(began) > 3 * LEASE_S, 15, "three leases have passed")
+        let_pass(max(0.0, 3 * LEASE_S - (time.monotonic() - began)))
         rounds = rounds_of(cluster, epoch)
     wait_until(lambda: "another leader" in cluster.stack.log(holder) or resumed(cluster, holder), 20, "it has noticed")
     cluster.settled(cluster.task_job("after", "true", node_labels="!hollow"), 15)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster
-from tests.stack import wait_until
+from tests.patience import wait_until
 from wire import desired, keys, status
 from wire.desired import Desired, Lease
 from wire.states import Want

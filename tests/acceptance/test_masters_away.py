@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from client.answers import Endpoint, Job
-from tests.acceptance.cluster import SAY, alive, within
+from tests.acceptance.cluster import SAY, alive
 from tests.acceptance.test_application_masters import application, said
 from tests.acceptance.test_serving import browser
 from tests.acceptance.test_spanning import NAMES, SHAPE, Federation
 from tests.acceptance.test_spanning import federation as federation  # noqa: PLC0414 - a fixture
 from tests.acceptance.test_spanning import sound as sound  # noqa: PLC0414 - a fixture
-from tests.stack import wait_until
+from tests.limits import within
+from tests.patience import wait_until
+
+pytestmark = pytest.mark.faults
 
 COUNT = 20  # of 24 that fit, so that a master finds room wherever it starts
 # Launches what it is granted, writes down what it is told, and obeys the files that the test leaves.

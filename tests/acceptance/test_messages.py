@@ -12,7 +12,9 @@ from celery import Celery
 from client.answers import Job
 from tests.acceptance import afterwards
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster
-from tests.stack import wait_until
+from tests.patience import wait_until
+
+pytestmark = pytest.mark.faults
 
 SCRIPTS = {
     "plain": ("true", 4, 0),

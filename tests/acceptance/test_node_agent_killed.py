@@ -8,7 +8,9 @@ import time
 import pytest
 
 from tests.acceptance.cluster import Cluster, Start
-from tests.stack import wait_until
+from tests.patience import let_pass, wait_until
+
+pytestmark = pytest.mark.faults
 
 
 def came_up(cluster: Cluster, name: str) -> int:
@@ -53,7 +55,7 @@ def test_kills_for_five_minutes(cluster: Cluster, soak: bool):
     ends = time.monotonic() + 300
     while time.monotonic() < ends:
         cluster.stack.kill(random.choice(starts).node)
-        time.sleep(random.uniform(1.5, 7.5))
+        let_pass(random.uniform(1.5, 7.5))
         still(starts, cluster)
         wait_until(lambda: all(cluster.stack.pid(s.node) for s in starts), 20, "the agents run")
     cluster.open_gate("enduring")

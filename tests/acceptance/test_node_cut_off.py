@@ -1,11 +1,14 @@
 """A node whose network is gone, and what happens when it comes back with everything still running."""
 
-import time
+import pytest
 
-from tests.acceptance.cluster import Cluster, seconds, within
-from tests.stack import overload, wait_until
+from tests.acceptance.cluster import Cluster
+from tests.limits import limit, within
+from tests.patience import wait_until
 from wire import status
 from wire.states import ContainerReason, ContainerState, NodeState
+
+pytestmark = pytest.mark.faults
 
 GRACE_S = 1
 HEARTBEAT_S = 1
@@ -23,11 +26,9 @@ def test_a_cut_off_node_is_lost_once_and_its_work_placed_again(cluster: Cluster)
     moved = {s.index for s in starts if s.node == victim}
     before = told_lost(cluster, victim)
     with cluster.cut_off(victim):
-        began = time.monotonic()
-        within(10, lambda: cluster.node_state(victim) == NodeState.LOST, "from the cut to LOST")
-        cluster.started(job, 5 + len(moved), 15)
-        print(f"measured: from the cut to the replaced work running: {seconds(began)} s (limit 15 s)")
-        assert seconds(began) <= 15 * overload()
+        with limit("node cut off: its work runs elsewhere", 15):
+            within(10, lambda: cluster.node_state(victim) == NodeState.LOST, "node cut off: LOST")
+            cluster.started(job, 5 + len(moved), 15)
         again = cluster.starts(job)[5:]
         assert {s.index for s in again} == moved
         assert victim not in {s.node for s in again}
@@ -79,8 +80,12 @@ def test_a_node_that_returns_with_replaced_containers_publishes_nothing(cluster:
         by_index = {s.index: s for s in starts}
         wait_until(lambda: not by_index[0].alive, 10, "the old attempt of task 0 has ended well, unseen")
         assert by_index[1].alive
-    within(2 * HEARTBEAT_S + GRACE_S + 5, lambda: cluster.node_state(victim) == NodeState.UP, "back to UP")
-    within(2 * HEARTBEAT_S + GRACE_S, lambda: not by_index[1].alive, "from its return to the stale container's death")
+    within(
+        2 * HEARTBEAT_S + GRACE_S + 5, lambda: cluster.node_state(victim) == NodeState.UP, "cut-off node returns: UP"
+    )
+    within(
+        2 * HEARTBEAT_S + GRACE_S, lambda: not by_index[1].alive, "cut-off node returns: its stale containers are dead"
+    )
     old = {start.number for start in starts}  # the late output is refused, or given up because the attempt is to stop
     wait_until(lambda: not old & told(cluster, victim), 20, "it has nothing left of the old attempts")
     outputs = {o.index: o for o in cluster.tenant.outputs(job.id)}

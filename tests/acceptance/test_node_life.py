@@ -18,7 +18,8 @@ import pytest
 from client import Client
 from client.answers import Job, Node
 from tests.acceptance.cluster import Cluster
-from tests.stack import overload, wait_until
+from tests.machine import FACTOR
+from tests.patience import let_pass, wait_until
 from tests.stores import ROOT
 
 pytestmark = pytest.mark.acceptance
@@ -101,8 +102,9 @@ def reasons(cluster: Cluster, job: Job) -> list[Any]:
     return [c.reason for c in cluster.tenant.containers(job.id) if c.finished_at]
 
 
+@pytest.mark.faults
 def test_a_drained_node_is_left_by_services_first_and_by_the_rest_at_its_deadline(cluster: Cluster) -> None:
-    deadline_s = math.ceil(6 * overload())
+    deadline_s = math.ceil(6 * FACTOR)
     deadline = ("--deadline", f"{deadline_s}s")
     with watching(cluster) as watch:
         service = cluster.submit({**cluster.spec("web", SERVE, count=4), "kind": "service"})
@@ -202,7 +204,7 @@ def test_a_decommissioned_node_manager_does_not_come_back_by_itself(cluster: Clu
         cluster.settled(job)
         wait_until(lambda: node(cluster, name).state == "DECOMMISSIONED", 15, "it leaves once it is empty")
         asked = len(cluster.sql("SELECT 1 FROM statestore_auditentry WHERE action = 'node.reregister'"))
-        time.sleep(6)  # longer than the agent's pause between two requests for a session
+        let_pass(6)  # longer than the agent's pause between two requests for a session
         assert node(cluster, name).state == "DECOMMISSIONED"
         assert len(cluster.sql("SELECT 1 FROM statestore_auditentry WHERE action = 'node.reregister'")) == asked
         hydractl(cluster, "node", "uncordon", name)

@@ -1,6 +1,5 @@
 """A policy version on its way through real processes: who says it runs, a rollout that holds, one that does not."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +8,8 @@ import pytest
 from client import Client
 from client.rolloutanswers import Convergence, Rollout
 from tests.homes import ready_made
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 OPEN = {"queues": {"default": {"guaranteed": 1.0, "open_to_all": True}}}
 
@@ -45,6 +45,7 @@ def versions(operator: Client) -> dict[str, int | None]:
     return {s.name: s.policy_version for s in operator.sub_clusters()}
 
 
+@pytest.mark.faults
 def test_everything_says_that_it_runs_a_pushed_version(operator: Client) -> None:
     version = operator.apply_policy(document("pack"), "everywhere").version
     kinds = {k.kind: k for k in converged(operator, version).kinds}
@@ -81,12 +82,10 @@ def test_a_version_that_harms_is_taken_back_by_itself(stack: Stack, operator: Cl
     wait_until(lambda: operator.rollout(row.id).state == "soaking", 30, "it soaks")
     small = {"memory_mib": 32, "vcores_milli": 10}
     failing = {"name": "f", "count": 1, "command": ["false"], "retries": 0, "resources": small}
-    began = time.monotonic()
     for number in range(15):  # one each: the first that fails stops the others of its job
         tenant.submit({"name": f"failing-{number}", "groups": [failing]})
     found = ended(operator, row.id)
     assert found.state == "rolled_back" and "100.0 % of containers fail" in found.message, found
-    assert time.monotonic() - began < 60
     back = operator.policy()
     assert back.version == found.rollback_version and found.message in back.message
     assert back.document is not None and back.document["components"]["placement"]["policy"] == "spread"

@@ -9,7 +9,7 @@ import pytest
 
 from client.answers import Job
 from tests.acceptance.cluster import Cluster, alive
-from tests.stack import wait_until
+from tests.patience import wait_until
 
 MIB = 1024
 QUEUES = {

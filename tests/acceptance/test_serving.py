@@ -11,7 +11,7 @@ import pytest
 from client import Client
 from client.answers import Endpoint, Job
 from tests.acceptance.cluster import Cluster
-from tests.stack import wait_until
+from tests.patience import wait_until
 from tests.stores import ROOT
 
 pytestmark = pytest.mark.acceptance

@@ -1,7 +1,6 @@
 """The same script of jobs on four real node managers and in simulation: the same places, and nearly the same times."""
 
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +14,11 @@ from simulator.engine import Setup, Simulation
 from simulator.site import Pace
 from simulator.workload import Group, Machine, Submission
 from tests.homes import ready_made
-from tests.stack import Stack, overload, wait_until
+from tests.machine import FACTOR
+from tests.patience import let_pass, wait_until
+from tests.stack import Stack
+
+pytestmark = pytest.mark.faults
 
 NODES = 4
 QUEUE = "root.default"
@@ -77,7 +80,7 @@ def submitted(tenant: Client, vcores: int, beat_s: int) -> tuple[list[int], list
     """Play the script: each job's number, and when it was stored."""
     jobs, at = [], []
     for s in SCRIPT:
-        time.sleep(s.gap_s * beat_s)  # the script's own beat, not a wait for anything
+        let_pass(s.gap_s * beat_s)  # the script's own beat, not a wait for anything
         job = tenant.submit({"name": "scripted", "queue": QUEUE, "groups": [group(s, vcores, beat_s)]})
         assert job.submitted_at is not None
         jobs.append(job.id)
@@ -163,4 +166,4 @@ def test_a_script_runs_in_simulation_as_on_real_nodes(stack: Stack) -> None:
     late = [max(real[key][i] - ours[key][i] for i in (1, 2)) for key in ours]
     early = [max(ours[key][i] - real[key][i] for i in (1, 2)) for key in ours]
     print(f"measured: real starts and ends are {max(late):.2f} s later at most, {max(early):.2f} s earlier at most")
-    assert max(late) < LATE_S * beat_s * overload() and max(early) < 0.2 * beat_s * overload()
+    assert max(late) < LATE_S * beat_s * FACTOR and max(early) < 0.2 * beat_s * FACTOR

@@ -19,7 +19,7 @@ import pytest
 from client.answers import Job
 from tests import invariants
 from tests.acceptance.cluster import Cluster, start_node
-from tests.stack import wait_until
+from tests.patience import wait_until
 from tests.stores import ROOT
 
 NAMES = ("east", "west", "north")

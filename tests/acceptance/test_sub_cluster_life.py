@@ -9,7 +9,8 @@ import pytest
 from client import Client, HydraError
 from tests.acceptance.cluster import running_node
 from tests.homes import ready_made
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 RESOURCES = {"memory_mib": 64, "vcores_milli": 100}
 

@@ -7,7 +7,8 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 from tests.browser.chromium import ARGUMENTS, chromium, sign_in
 from tests.homes import ready_made
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 WAIT_MS = 40_000
 expect.set_options(timeout=WAIT_MS)

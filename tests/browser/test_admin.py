@@ -7,7 +7,8 @@ from client import Client
 from client.errors import HydraError
 from tests.browser.chromium import sign_in
 from tests.browser.test_accessibility import violations
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 PASSWORD = "a-long-enough-password"
 NAME = "ada.l+1@example.org"

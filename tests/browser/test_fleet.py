@@ -9,7 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import sign_in
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 SHOWN_MAX_S = 10.0  # from a node's death to the screen
 VIEWS = ("/fleet", "/fleet?view=map&fill=reserved&of=cores", "/fleet?view=table&sort=-memory")

@@ -6,7 +6,8 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import sign_in
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 RESOURCES = {"memory_mib": 64, "vcores_milli": 100}
 

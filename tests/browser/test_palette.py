@@ -3,7 +3,7 @@
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_accessibility import violations
-from tests.stack import wait_until
+from tests.patience import wait_until
 
 
 def test_everything_is_found_with_the_keyboard(signed_in: Page) -> None:

@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from client import Client
 from tests.browser.chromium import sign_in
 from tests.browser.conftest import WAIT_MS
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 DOCUMENT: dict[str, Any] = {
     "queues": {

@@ -12,7 +12,8 @@ from client import Client
 from tests.browser.chromium import sign_in
 from tests.browser.conftest import WAIT_MS
 from tests.browser.test_policy import DOCUMENT, edit, guaranteed, to_plan
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 PASSWORD = "four eyes see more than two"
 ONE = re.compile(r"^Proposal \d+$")

@@ -7,7 +7,8 @@ from playwright.sync_api import Page, expect
 
 from client import Client
 from client.answers import Job
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 from tests.stores import ROOT
 
 # What a hostile page would try; each line says what became of it.

@@ -15,7 +15,8 @@ from client.errors import HydraError
 from tests.browser.chromium import sign_in
 from tests.browser.conftest import WAIT_MS
 from tests.browser.test_policy import DOCUMENT, edit, to_plan
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 pytestmark = pytest.mark.timeout(900)
 DONE_MS = 400_000  # runners give way to everything else

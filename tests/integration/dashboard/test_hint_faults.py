@@ -23,7 +23,7 @@ from controlplane.accounts.models import Role, User
 from controlplane.embedded import binaries
 from controlplane.statestore.models import Job, SubCluster
 from tests.integration.dashboard.tabs import Tab, tab
-from tests.stack import wait_until
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CONVERGED_S = 2.0

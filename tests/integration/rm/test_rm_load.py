@@ -1,7 +1,5 @@
 """Load rows: what a leader says its sub-cluster has, uses and wants."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from controlplane.rm.queues import QueueTree
 from controlplane.statestore.loads import Load
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import OPEN, another, leading
+from tests.limits import limit
 
 
 def _loads(cluster: Cluster, leader: object) -> dict[str, Load]:
@@ -74,6 +73,7 @@ def test_a_replaced_leader_writes_no_row(cluster: Cluster) -> None:
     assert cluster.one("SELECT epoch FROM statestore_load") == old.epoch + 1
 
 
+@pytest.mark.faults
 def test_thousands_of_queues_cost_little(cluster: Cluster) -> None:
     leader = leading(cluster)
     m, queues = leader.memory, 5000
@@ -82,9 +82,6 @@ def test_thousands_of_queues_cost_little(cluster: Cluster) -> None:
     m.take_queues(QueueTree(m.queues.version, rows))
     m.ledger.queues[0, 1:] = np.arange(1, queues + 1)[:, None]
     own_load(m, cluster.sub.pk)
-    began = time.perf_counter()
-    load = own_load(m, cluster.sub.pk)
-    leader.store.put_load(load)
-    took = time.perf_counter() - began
+    with limit("load of 5,000 queues: worked out and stored", 2):  # about 15 ms on a quiet machine
+        leader.store.put_load(own_load(m, cluster.sub.pk))
     assert len(_loads(cluster, leader)["west"].queues[""].paths) == queues
-    assert took < 2  # about 15 ms on a quiet machine; the teller spends at most a fiftieth of its time

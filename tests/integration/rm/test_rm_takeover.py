@@ -9,7 +9,7 @@ from controlplane.statestore.membership import conninfo, take
 from controlplane.statestore.models import JobEvent, Lease, Node, TaskGroup
 from tests import invariants
 from tests.integration.rm.cluster import LEASE_S, Cluster, Leading, story
-from tests.stack import wait_until
+from tests.patience import wait_until
 from wire import keys
 from wire.states import ContainerState, JobState, NodeState
 

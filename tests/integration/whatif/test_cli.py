@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from controlplane.whatif import tasks
 from tests.integration.api.served import web
 from tests.integration.whatif.past import BEGIN, END, busy_hour, live, nodes
 from tests.integration.whatif.test_runs import OTHER, processes  # noqa: F401 - a fixture
+from tests.patience import wait_until
 from tests.stores import ROOT
 
 Hydractl = Any
@@ -79,10 +79,8 @@ def test_ctrl_c_cancels(hydractl: Hydractl, operator: User, west: SubCluster) ->
     nodes(west, 4)
     busy_hour(west, operator, 300)
     command = hydractl("policy", "simulate", str(Simulation._meta.get_field("base").related_model.objects.get().pk))
-    end = time.monotonic() + 200
-    while not Simulation.objects.filter(state="running").exists():
-        assert time.monotonic() < end and command.poll() is None
-        time.sleep(0.1)
+    wait_until(lambda: Simulation.objects.filter(state="running").exists() or command.poll() is not None, 60, "it runs")
+    assert command.poll() is None
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=200)
     assert command.returncode == 130 and "is cancelled" in said and "Traceback" not in said

@@ -11,7 +11,7 @@ from controlplane.dashboard.reader import THREADS, Reader
 from controlplane.dashboard.snapshots import Refusal, Snapshot
 from controlplane.dashboard.topics import Topic, parse
 from controlplane.statestore.queries.looks import Look
-from tests.stack import wait_until
+from tests.patience import wait_until
 
 
 class Store:

@@ -3,13 +3,13 @@
 import json
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from nodemanager import config, limits
 from nodemanager.healthscript import Script, run
+from tests.patience import wait_until
 
 
 def script(text: str, timeout_s: float = 5.0, uid: int = -1) -> Script:
@@ -42,29 +42,21 @@ def test_the_text_is_short_and_endless_output_is_not_kept() -> None:
 
 
 def test_one_that_hangs_is_ended_with_everything_it_has_started(tmp_path: Path) -> None:
-    began = time.monotonic()
     says = run(script(f"sleep 60 & echo $! > {tmp_path}/pid; trap '' TERM; sleep 60", timeout_s=0.5))
     assert says == "the health script did not end within 0.5 s"
-    assert time.monotonic() - began < 3
-    assert not alive(int((tmp_path / "pid").read_text()))
+    wait_until(lambda: not alive(int((tmp_path / "pid").read_text())), 5, "what it has started is gone")
 
 
 def test_a_child_left_behind_is_not_waited_for_and_ended(tmp_path: Path) -> None:
-    began = time.monotonic()
     assert run(script(f"sleep 60 & echo $! > {tmp_path}/pid; echo ERROR left one")) == "ERROR left one"
-    assert time.monotonic() - began < 3
-    assert not alive(int((tmp_path / "pid").read_text()))
+    wait_until(lambda: not alive(int((tmp_path / "pid").read_text())), 5, "what it has started is gone")
 
 
 def alive(pid: int) -> bool:
-    for _ in range(100):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
-                return False
-        except OSError:
-            return False
-        time.sleep(0.02)
-    return True
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def test_one_that_cannot_be_started_says_so() -> None:
@@ -75,9 +67,7 @@ def test_one_that_cannot_be_started_says_so() -> None:
 def test_stopping_ends_it_at_once() -> None:
     stopping = threading.Event()
     threading.Timer(0.2, stopping.set).start()
-    began = time.monotonic()
-    run(script("sleep 60", timeout_s=60), stopping)
-    assert time.monotonic() - began < 5
+    assert run(script("sleep 600", timeout_s=600), stopping) != "the health script did not end within 600 s"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

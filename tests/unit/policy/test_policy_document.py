@@ -12,7 +12,7 @@ from controlplane.policy import components
 from controlplane.policy.documents import DEFAULT, PartitionPolicy, QueuePolicy, _models, json_schema, validate
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.registry import PLACEMENT
-from tests.stack import overload
+from tests.machine import FACTOR
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
@@ -162,6 +162,7 @@ def test_the_operators_guide_shows_a_valid_document_and_names_everything() -> No
     assert not [name for name in names if f"`{name}`" not in guide and f"`{name}: " not in guide]
 
 
+@pytest.mark.faults
 def test_five_thousand_queues_are_checked_within_two_seconds() -> None:
     def tree(levels: int) -> dict[str, Any]:
         if not levels:
@@ -170,4 +171,4 @@ def test_five_thousand_queues_are_checked_within_two_seconds() -> None:
 
     began = time.process_time()
     rows = validate({"queues": tree(4), "partitions": {"gpu": {"nodes": "gpu"}}})[1]
-    assert len(rows) == 4681 and time.process_time() - began < 2 * overload()
+    assert len(rows) == 4681 and time.process_time() - began < 2 * FACTOR
