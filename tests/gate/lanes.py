@@ -1,0 +1,107 @@
+"""Stages side by side: each a pytest process whose output goes to a log, its progress to the screen."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.gate import outcomes
+from tests.gate.stages import Stage
+
+REPO = Path(__file__).resolve().parents[2]
+TOLD_EVERY_S = 30.0  # where nobody watches a terminal
+NO_TESTS = 5  # pytest's word for: none of them was selected
+
+
+@dataclass
+class Run:
+    """A stage under way. status: pytest's, once it has ended."""
+
+    stage: Stage
+    folder: Path
+    words: Sequence[str] = ()
+    status: int | None = None
+    began: float = 0.0
+    took_s: float = 0.0
+    _read: outcomes.Outcomes = field(default_factory=outcomes.Outcomes)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / f"{self.stage.name}.log"
+
+    @property
+    def record(self) -> Path:
+        return self.folder / f"{self.stage.name}.jsonl"
+
+    def outcomes(self) -> outcomes.Outcomes:
+        return outcomes.read(self.record)
+
+    def run(self, environ: dict[str, str]) -> None:
+        self.began = time.monotonic()
+        with open(self.log, "w") as log:
+            self.status = pytest(self.record, [*self.stage.options(), *self.words], environ, log)
+        self.took_s = time.monotonic() - self.began
+
+    def line(self) -> str:
+        """Where it stands."""
+        if not self.began:
+            return f"{self.stage.name} -"
+        found = self.outcomes()
+        counts = found.counts()
+        bad = f", {counts['failed']} failed" if counts["failed"] else ""
+        return f"{self.stage.name} {len(found.tests)}/{found.collected or '?'}{bad}"
+
+    def failures(self) -> str:
+        """The part of the log that tells of them."""
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        starts = [at for mark in ("= FAILURES =", "= ERRORS =") if (at := text.find(mark)) >= 0]
+        return text[text.rfind("\n", 0, min(starts)) + 1 :] if starts else text[-8000:]
+
+
+def pytest(record: Path, words: Sequence[str], environ: dict[str, str], log: "object" = None) -> int:
+    """A pytest process that records what becomes of its tests; its exit status."""
+    command = [sys.executable, "-m", "pytest", "-p", "tests.gate.record", *words]
+    environ = environ | {"HYDRA_TEST_OUTCOMES": str(record), "HYDRA_TEST_RECORD": str(record.parent)}
+    done = subprocess.run(
+        command, cwd=REPO, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT if log else None,  # type: ignore[call-overload]
+        check=False,
+    )  # fmt: skip
+    return 0 if done.returncode == NO_TESTS else int(done.returncode)
+
+
+def run(lanes: Sequence[Sequence[Run]], environ: dict[str, str]) -> None:
+    """Run all lanes to their ends, and tell how far they are."""
+
+    def one_by_one(lane: Sequence[Run]) -> None:
+        for part in lane:
+            part.run(environ)
+
+    threads = [threading.Thread(target=one_by_one, args=[lane], daemon=True) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    began = told = time.monotonic()
+    screen = sys.stdout.isatty()
+    parts = [part for lane in lanes for part in lane]
+    while any(thread.is_alive() for thread in threads):
+        threads_done = time.monotonic()
+        for thread in threads:
+            thread.join(0.5)
+        if screen or threads_done - told >= TOLD_EVERY_S:
+            told = threads_done
+            _tell(parts, time.monotonic() - began, screen)
+    _tell(parts, time.monotonic() - began, screen)
+    if screen:
+        print()
+
+
+def _tell(parts: Sequence[Run], took_s: float, screen: bool) -> None:
+    line = f"{int(took_s) // 60}:{int(took_s) % 60:02}  " + " | ".join(part.line() for part in parts)
+    if screen:
+        columns = os.get_terminal_size().columns
+        print("\r" + line[: columns - 1].ljust(columns - 1), end="", flush=True)
+    else:
+        print(line, flush=True)

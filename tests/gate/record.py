@@ -1,0 +1,90 @@
+"""A pytest plugin that writes down what became of each test, one JSON line a phase, for whoever runs the stages.
+
+It also says of each failure whether time was missed (patience ran out, a time-out, a stack that did not start), or
+something false was found: only the former may be the machine's fault.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.patience import RanOut
+
+_TIMED_OUT = ("Timeout (>", "Timeout >")  # pytest-timeout's word
+_BROWSER = ("Timeout ", "with timeout ")  # of a browser's assertions, beside "ms"
+
+
+def missed_time(error: BaseException) -> bool:
+    """Whether a test ended because something did not come in time."""
+    if isinstance(error, (RanOut, TimeoutError, subprocess.TimeoutExpired)):
+        return True
+    kind, text = type(error), str(error)
+    if kind.__name__ in {"TimeoutError", "TimeoutException", "ReadTimeout", "ConnectTimeout"}:
+        return True
+    if kind.__name__ == "Failed" and text.startswith(_TIMED_OUT):
+        return True
+    return isinstance(error, AssertionError) and "Call log:" in text and any(word in text for word in _BROWSER)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Runs where the test runs; what it adds travels with the report."""
+    outcome = yield
+    if call.excinfo is not None and outcome.get_result().failed and missed_time(call.excinfo.value):
+        outcome.get_result().user_properties.append(("missed_time", True))
+
+
+class Recorder:
+    """Writes in the process that began the run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def _write(self, line: dict[str, Any]) -> None:
+        with open(self.path, "a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if session.items:
+            self._write({"collected": len(session.items)})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
+        self._write({"collected": len(ids)})
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        line: dict[str, Any] = {
+            "test": report.nodeid,
+            "phase": report.when,
+            "outcome": report.outcome,
+            "seconds": round(report.duration, 3),
+        }
+        if hasattr(report, "wasxfail"):
+            line["expected"] = report.wasxfail
+        elif report.skipped and isinstance(report.longrepr, tuple):
+            line["reason"] = report.longrepr[2].removeprefix("Skipped: ")
+        if report.failed:
+            line["missed_time"] = ("missed_time", True) in report.user_properties
+            line["error"] = _first_line(report)
+        self._write(line)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            failed = {"test": report.nodeid or "collection", "phase": "collect", "outcome": "failed", "seconds": 0.0}
+            self._write(failed | {"missed_time": False, "error": str(report.longrepr)[-300:]})
+
+
+def _first_line(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash is not None else str(report.longrepr)
+    return str(text).strip().split("\n", 1)[0][:300]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = os.environ.get("HYDRA_TEST_OUTCOMES")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(Path(path)))

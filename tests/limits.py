@@ -1,0 +1,57 @@
+"""Limits that the product promises in seconds, measured.
+
+Every measurement is kept (one JSON line each in the folder that ``HYDRA_TEST_RECORD`` names). A limit that is missed
+ends the test by missing time, and so it is measured once more, alone. Where the machine was quiet meanwhile, the limit
+holds as it stands; otherwise it is stretched by how much slower this machine is.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tests.machine import FACTOR, stalls
+from tests.patience import RanOut, wait_until
+
+
+class Missed(RanOut):
+    """A promise in seconds was not kept."""
+
+
+@contextmanager
+def limit(name: str, seconds: float) -> Iterator[None]:
+    """What happens inside takes at most ``seconds``. name: what is promised, as the table of all limits calls it."""
+    mark, began = stalls.mark(), time.monotonic()
+    yield
+    judge(name, time.monotonic() - began, seconds, mark)
+
+
+def within(seconds: float, condition: Callable[[], Any], name: str, every_s: float = 0.02) -> float:
+    """Wait for a condition, which must come within ``seconds``; how many it took."""
+    mark, began = stalls.mark(), time.monotonic()
+    wait_until(condition, seconds, name, every_s)
+    took = time.monotonic() - began
+    judge(name, took, seconds, mark)
+    return took
+
+
+def judge(name: str, took_s: float, limit_s: float, mark: tuple[float, float, float, float]) -> None:
+    """Keep a measurement, and raise ``Missed`` where it is over its limit. mark: of when it began."""
+    stall = stalls.since(mark)
+    allowed_s = limit_s if stall.quiet else limit_s * FACTOR
+    _keep({"name": name, "took_s": round(took_s, 3), "limit_s": limit_s, "allowed_s": allowed_s, **asdict(stall)})
+    print(f"measured: {name}: {took_s:.2f} s (limit {limit_s:g} s)")
+    if took_s > allowed_s:
+        raise Missed(f"{name}: only after {took_s:.2f} s (limit {allowed_s:g} s; {stall})")
+
+
+def _keep(measurement: dict[str, Any]) -> None:
+    folder = os.environ.get("HYDRA_TEST_RECORD")
+    if folder:
+        line = measurement | {"test": os.environ.get("PYTEST_CURRENT_TEST", "").split(" ")[0]}
+        with open(Path(folder) / "limits.jsonl", "a") as file:  # one write each: processes share it
+            file.write(json.dumps(line) + "\n")
