@@ -23,11 +23,23 @@ class Missed(RanOut):
 
 
 @contextmanager
-def limit(name: str, seconds: float) -> Iterator[None]:
-    """What happens inside takes at most ``seconds``. name: what is promised, as the table of all limits calls it."""
-    mark, began = stalls.mark(), time.monotonic()
+def limit(name: str, seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+    """What happens inside takes at most ``seconds``.
+
+    name: what is promised, as the table of all limits calls it. clock: ``time.process_time`` for a processor's time.
+    """
+    mark, began = stalls.mark(), clock()
     yield
-    judge(name, time.monotonic() - began, seconds, mark)
+    judge(name, clock() - began, seconds, mark)
+
+
+@contextmanager
+def no_sooner(seconds: float, what: str) -> Iterator[None]:
+    """What happens inside takes at least ``seconds``, however fast the machine."""
+    began = time.monotonic()
+    yield
+    took = time.monotonic() - began
+    assert took >= seconds, f"{what} after {took:.2f} s already, not {seconds:g}"
 
 
 def within(seconds: float, condition: Callable[[], Any], name: str, every_s: float = 0.02) -> float:

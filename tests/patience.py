@@ -9,7 +9,7 @@ one: patience bounds how long a broken thing is waited for. What the product pro
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from tests.machine import FACTOR
@@ -55,6 +55,13 @@ async def until(condition: Callable[[], T], timeout_s: float = 30.0, what: str =
         patience.spend()
         await asyncio.sleep(every_s)
     return value
+
+
+def lasting(seconds: float) -> Iterator[float]:
+    """Again and again, for as long as a load or a trouble is to last; the seconds since it began."""
+    began = time.monotonic()
+    while (passed := time.monotonic() - began) < seconds:
+        yield passed
 
 
 def let_pass(seconds: float) -> None:

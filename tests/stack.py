@@ -12,7 +12,7 @@ from typing import Any
 
 from client import Client
 from controlplane.embedded.home import Home, port_is_free, read_json
-from tests.patience import wait_until
+from tests.patience import RanOut, wait_until
 from tests.stores import ROOT, bare_environment
 
 # Each test process counts through ports of its own, below those that the system hands out to whoever asks for any.
@@ -58,7 +58,11 @@ class Stack:
         return done
 
     def start(self) -> None:
-        self.manage("up", "--detach", "--sub-clusters", str(self.sub_clusters), "--nodes", str(self.nodes))
+        """Raises ``RanOut`` when it does not come up."""
+        words = ("up", "--detach", "--sub-clusters", str(self.sub_clusters), "--nodes", str(self.nodes))
+        done = self.manage(*words, check=False, timeout_s=240)
+        if done.returncode:
+            raise RanOut(f"the stack did not start: {done.returncode}\n{done.stdout}\n{done.stderr}")
 
     def stop(self) -> None:
         for client in self._clients:

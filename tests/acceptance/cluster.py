@@ -22,7 +22,8 @@ from client.answers import Job
 from controlplane.embedded.home import Home
 from tests.acceptance.relay import Relay
 from tests.homes import ready_made
-from tests.patience import wait_until
+from tests.machine import FACTOR
+from tests.patience import EASY, wait_until
 from tests.stack import Stack
 from tests.stores import ROOT
 from wire import keys
@@ -209,7 +210,7 @@ class Cluster:
 
     def wait(self, job: Job | int, timeout_s: float = 60) -> Job:
         number = job if isinstance(job, int) else job.id
-        return self.tenant.wait(number, timeout_s=timeout_s)
+        return self.tenant.wait(number, timeout_s=timeout_s * EASY * FACTOR)
 
     def settled(self, job: Job, timeout_s: float = 60, state: str = "SUCCEEDED") -> Job:
         ended = self.wait(job, timeout_s)

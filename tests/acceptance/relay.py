@@ -12,7 +12,8 @@ import re
 import select
 import socket
 import threading
-import time
+
+from tests.patience import let_pass
 
 WHO = re.compile(rb"node-(\d+)|Authorization: Node (\d+):", re.IGNORECASE)
 LOOK_S = 0.02
@@ -67,4 +68,4 @@ class Relay:
 
     def _while_cut(self, node: int) -> None:
         while node in self.cut and self._open:
-            time.sleep(LOOK_S)
+            let_pass(LOOK_S)

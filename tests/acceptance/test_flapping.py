@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -10,7 +9,7 @@ import pytest
 
 from tests.acceptance import afterwards
 from tests.acceptance.cluster import Cluster
-from tests.patience import let_pass, wait_until
+from tests.patience import lasting, let_pass, wait_until
 
 pytestmark = pytest.mark.faults
 
@@ -35,8 +34,7 @@ def test_at_most_one_lost_for_each_real_silence(flapping: Cluster, soak: bool, l
     hollow = flapping.run("hollow", *words)
     wait_until(lambda: up(flapping) == NODES, 60, "every node was heard of")
     jobs = []
-    ends = time.monotonic() + (SOAK_S if soak else usual_s)
-    while time.monotonic() < ends:
+    for _ in lasting(SOAK_S if soak else usual_s):
         jobs.append(flapping.task_job("flapped", "true", count=50))
         let_pass(0.5)  # the pace of the load
     for job in jobs:

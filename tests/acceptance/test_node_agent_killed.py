@@ -3,12 +3,11 @@
 import os
 import random
 import signal
-import time
 
 import pytest
 
 from tests.acceptance.cluster import Cluster, Start
-from tests.patience import let_pass, wait_until
+from tests.patience import lasting, let_pass, wait_until
 
 pytestmark = pytest.mark.faults
 
@@ -52,8 +51,7 @@ def test_kills_for_five_minutes(cluster: Cluster, soak: bool):
         pytest.skip("the long variant runs with --soak")
     job = cluster.task_job("enduring", cluster.gate("enduring") + "exit 0", count=6)
     starts = cluster.started(job, 6)
-    ends = time.monotonic() + 300
-    while time.monotonic() < ends:
+    for _ in lasting(300):
         cluster.stack.kill(random.choice(starts).node)
         let_pass(random.uniform(1.5, 7.5))
         still(starts, cluster)

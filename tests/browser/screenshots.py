@@ -8,11 +8,12 @@ import argparse
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.patience import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -58,12 +59,9 @@ SWEEP = {
 def submit(client: Client) -> tuple[int, int]:
     """The example, to its end; then a larger job that is running and waiting when the pictures are taken."""
     done = client.submit(ROOT / "examples" / "stdlib-census" / "job.yaml").id
-    deadline = time.monotonic() + 120
-    while client.job(done).finished_at is None and time.monotonic() < deadline:
-        time.sleep(0.5)
+    wait_until(lambda: client.job(done).finished_at, 120, "the example has ended", 0.5)
     busy = client.submit(SWEEP).id
-    while client.job(busy).groups[1].succeeded < 4 and time.monotonic() < deadline:
-        time.sleep(0.5)
+    wait_until(lambda: client.job(busy).groups[1].succeeded >= 4, 120, "the larger one runs", 0.5)
     return done, busy
 
 

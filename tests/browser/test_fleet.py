@@ -1,7 +1,6 @@
 """The fleet in a browser: a node that dies, filters in the address, the keyboard, who sees what, accessibility."""
 
 import re
-import time
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from tests.browser.chromium import sign_in
 from tests.patience import wait_until
 from tests.stack import Stack
 
-SHOWN_MAX_S = 10.0  # from a node's death to the screen
 VIEWS = ("/fleet", "/fleet?view=map&fill=reserved&of=cores", "/fleet?view=table&sort=-memory")
 
 
@@ -22,17 +20,15 @@ def operator(page: Page, site: Stack) -> Page:
     return page
 
 
-def test_a_node_that_dies_is_shown_within_seconds_and_so_is_its_return(operator: Page, site: Stack) -> None:
+def test_a_node_that_dies_is_shown_and_so_is_its_return(operator: Page, site: Stack) -> None:
     operator.goto("/fleet")
     expect(operator.get_by_role("link", name=re.compile("^east-2, Up, rack"))).to_be_visible()
     dies = site.pid("east-2")
     try:
         (site.home.held / "east-2").touch()
         wait_until(lambda: site.pid("east-2") != dies, 20, "its process is gone")
-        dead = time.monotonic()
         gone = operator.get_by_role("link", name=re.compile("^east-2, (Up|Lost), stale, silent for"))
-        expect(gone).to_be_visible(timeout=SHOWN_MAX_S * 1000)
-        assert time.monotonic() - dead < SHOWN_MAX_S
+        expect(gone).to_be_visible()
         expect(operator.get_by_test_id("fleet-east")).to_contain_text(re.compile(r"1 stale for up to \d+ s"))
         operator.goto("/fleet?state=stale")
         expect(operator.get_by_text(re.compile(r"^1 of \d+ nodes$"))).to_be_visible()

@@ -8,7 +8,7 @@ import pytest
 from controlplane.statestore.models import AuditEntry, Intent, PolicyVersion, Queue
 from tests.integration.api import rows
 from tests.integration.api.world import POLICY, World, job
-from tests.machine import FACTOR
+from tests.limits import limit
 from wire.states import JobState
 
 TAG = "If-Match"
@@ -140,13 +140,9 @@ def test_five_thousand_queues_are_published_within_two_seconds(world: World) -> 
     def tree(levels: int, share: float) -> dict[str, Any]:
         return {f"q{i}": {"guaranteed": share, "children": tree(levels - 1, share)} for i in range(8)} if levels else {}
 
-    took = []
-    for share in (0.12, 0.125):  # the first one also pays for what a process does once
-        began = time.process_time()
-        answer = publish(world, tree(4, share))
-        took.append(time.process_time() - began)
-        assert answer.status_code == 201 and Queue.objects.filter(version__active=True).count() == 4682
-    assert min(took) < 2 * FACTOR
-    began = time.process_time()
-    assert len(world["viewer"].get("queues").json()["results"]) == 4682
-    assert time.process_time() - began < FACTOR
+    assert publish(world, tree(4, 0.12)).status_code == 201  # the first one also pays for what a process does once
+    with limit("5,000 queues are published (processor)", 2, time.process_time):
+        assert publish(world, tree(4, 0.125)).status_code == 201
+    assert Queue.objects.filter(version__active=True).count() == 4682
+    with limit("5,000 queues are listed (processor)", 1, time.process_time):
+        assert len(world["viewer"].get("queues").json()["results"]) == 4682

@@ -4,9 +4,10 @@ import contextlib
 import json
 import socket
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.patience import let_pass
 
 PIECE = b"x" * 65_536
 
@@ -99,7 +100,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             while True:
                 self.wfile.write(b"tick\n")
-                time.sleep(0.1)
+                let_pass(0.1)
         except OSError:
             self.server.left.set()
 

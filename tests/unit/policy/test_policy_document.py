@@ -12,7 +12,7 @@ from controlplane.policy import components
 from controlplane.policy.documents import DEFAULT, PartitionPolicy, QueuePolicy, _models, json_schema, validate
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.registry import PLACEMENT
-from tests.machine import FACTOR
+from tests.limits import limit
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
@@ -169,6 +169,6 @@ def test_five_thousand_queues_are_checked_within_two_seconds() -> None:
             return {}
         return {f"q{i}": {"guaranteed": 0.125, "maximum": 0.9, "children": tree(levels - 1)} for i in range(8)}
 
-    began = time.process_time()
-    rows = validate({"queues": tree(4), "partitions": {"gpu": {"nodes": "gpu"}}})[1]
-    assert len(rows) == 4681 and time.process_time() - began < 2 * FACTOR
+    with limit("5,000 queues are checked (processor)", 2, time.process_time):
+        rows = validate({"queues": tree(4), "partitions": {"gpu": {"nodes": "gpu"}}})[1]
+    assert len(rows) == 4681
