@@ -23,9 +23,11 @@ GIVEN = {"HYDRA_DATA": "data", "HYDRA_CASES": "cases"}  # folders beside the che
 
 def environment(soak: bool) -> dict[str, str]:
     """For the tests: this checkout, the machine's speed, the material beside the checkout; no settings of others."""
+    from controlplane import kernels
     from tests.machine import FACTOR
 
     environ = os.environ | {"PYTHONPATH": str(lanes.REPO), "HYDRA_TEST_FACTOR": f"{FACTOR:.2f}"}
+    environ["NUMBA_CACHE_DIR"] = str(kernels.cache_folder())
     for name in ("DJANGO_SETTINGS_MODULE", "HYDRA_SOAK", *_own_settings()):
         environ.pop(name, None)
     for name, folder in GIVEN.items():

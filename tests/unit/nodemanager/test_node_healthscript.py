@@ -67,7 +67,7 @@ def test_one_that_cannot_be_started_says_so() -> None:
 def test_stopping_ends_it_at_once() -> None:
     stopping = threading.Event()
     threading.Timer(0.2, stopping.set).start()
-    assert run(script("sleep 600", timeout_s=600), stopping) != "the health script did not end within 600 s"
+    run(script("sleep 600", timeout_s=600), stopping)  # pytest's own limit is shorter
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
