@@ -2,13 +2,15 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from controlplane.embedded.home import Home
+from tests.failing import FAILED
 from tests.homes import ready_made
 from tests.stack import Stack
 
@@ -20,10 +22,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # How fast a machine is, and what else it does, is no property of the code. The same examples in each run, so that a
 # failure is the change's; the long variants look for new ones.
 SOAK = os.environ.get("HYDRA_SOAK") == "1"
-settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not SOAK
-)
-settings.load_profile("any machine")
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+settings.register_profile("gate", patient, derandomize=True)
+settings.register_profile("soak", patient, print_blob=True)
+settings.load_profile("soak" if SOAK else "gate")
 LONG = ("browser", "acceptance")
 
 
@@ -43,6 +45,14 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
     """A whole stack of two sub-clusters with two nodes each, started and stopped for this test."""
     with Stack(ready_made(tmp_path / "home")) as running:
         yield running
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Fixtures see in the stash whether their test has failed."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,10 +1,10 @@
 """A whole stack as a user starts it, for tests that break it."""
 
 import atexit
-import itertools
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +15,27 @@ from controlplane.embedded.home import Home, port_is_free, read_json
 from tests.patience import RanOut, wait_until
 from tests.stores import ROOT, bare_environment
 
-# Each test process counts through ports of its own, below those that the system hands out to whoever asks for any.
-_FIRST_PORT = 12_000 + 500 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
-_web_ports = itertools.cycle(range(_FIRST_PORT, _FIRST_PORT + 500))
+_PORTS = range(12_000, 16_000)  # below those that the system hands out to whoever asks for any
+_reserved: list[socket.socket] = []
+
+
+# Leaders and nodes that a busy machine keeps from speaking are not replaced at once: for tests of other things.
+UNHURRIED = {"HYDRA_LEASE_S": "15", "HYDRA_NODE_LOST_S": "30"}
 
 
 def web_port() -> int:
-    """One that nobody listens on, and that no other test of this run is given."""
-    return next(port for port in _web_ports if port_is_free("127.0.0.1", port))
+    """One that nobody listens on, and that no other test on this machine is given as long as this process lives."""
+    for port in _PORTS:
+        taken = socket.socket(socket.AF_UNIX)
+        try:
+            taken.bind(f"\0hydra-test-port-{port}")  # a name that the kernel gives to one, and frees with its process
+        except OSError:
+            taken.close()
+            continue
+        _reserved.append(taken)
+        if port_is_free("127.0.0.1", port):
+            return port
+    raise RanOut("no port is free")
 
 
 class Stack:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.acceptance import afterwards
 from tests.acceptance.cluster import Cluster
+from tests.failing import FAILED
+from tests.stack import UNHURRIED
 
 
 class Kept:
@@ -34,18 +36,39 @@ class Kept:
 
 
 @pytest.fixture(scope="package")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def unhurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """For what has nothing to do with how soon a silent leader or node is replaced."""
+    held = Kept(lambda: Cluster(tmp_path_factory.mktemp("cluster") / "home", environ=UNHURRIED))
+    yield held
+    held.drop()
+
+
+@pytest.fixture(scope="package")
+def prompt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """As in production."""
     held = Kept(lambda: Cluster(tmp_path_factory.mktemp("cluster") / "home"))
     yield held
     held.drop()
 
 
 @pytest.fixture
-def cluster(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A calm cluster of three nodes; after the test the invariants are checked, and its jobs are killed."""
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A calm cluster of three nodes; after the test the invariants are checked, and its jobs are killed.
+
+    Tests of faults have one with the leases of production. One that a test has failed on is given to no other.
+    """
+    faults = request.node.get_closest_marker("faults") is not None
+    kept: Kept = request.getfixturevalue("prompt" if faults else "unhurried")
     calm = kept.ready()
-    yield calm
-    for (job,) in calm.sql("SELECT id FROM statestore_job WHERE state < 10"):
-        calm.tenant.kill(job, "the test is over")
-        calm.wait(job, 30)
-    afterwards.holds(calm)
+    try:
+        yield calm
+        if request.node.stash.get(FAILED, False):
+            kept.drop()
+            return
+        for (job,) in calm.sql("SELECT id FROM statestore_job WHERE state < 10"):
+            calm.tenant.kill(job, "the test is over")
+            calm.wait(job, 30)
+        afterwards.holds(calm)
+    except BaseException:
+        kept.drop()
+        raise

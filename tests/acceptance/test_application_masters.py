@@ -161,6 +161,7 @@ def test_a_master_whose_node_is_lost_starts_elsewhere(cluster: Cluster, held: Jo
     wait_until(lambda: not alive(first["pid"]), 20, "the old attempt is stopped when its node is back")
 
 
+@pytest.mark.faults
 def test_a_leader_that_dies_changes_nothing_for_a_master(cluster: Cluster, held: Job) -> None:
     first = said(cluster, 1)
     workers = cluster.started(held, 2)

@@ -57,6 +57,7 @@ class Disturbance:
 
     def _run(self) -> None:
         kept: list[tuple[str, list[Any], str]] = []
+        chance = random.Random(1)
         while not self.stop.wait(0.05):
             batch = [
                 ("rm.offer", [], "control"),
@@ -66,7 +67,7 @@ class Disturbance:
             if not self.sent:
                 batch.append(("control.housekeeping", [], "control"))
             kept += batch
-            for name, args, queue in [*batch, *reversed(batch), random.choice(kept)]:
+            for name, args, queue in [*batch, *reversed(batch), chance.choice(kept)]:
                 self.app.send_task(name, args=args, queue=queue)
                 self.sent += 1
 

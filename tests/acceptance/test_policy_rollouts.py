@@ -9,14 +9,16 @@ from client import Client
 from client.rolloutanswers import Convergence, Rollout
 from tests.homes import ready_made
 from tests.patience import wait_until
-from tests.stack import Stack
+from tests.stack import UNHURRIED, Stack
 
 OPEN = {"queues": {"default": {"guaranteed": 1.0, "open_to_all": True}}}
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(ready_made(tmp_path_factory.mktemp("rollouts") / "home"), sub_clusters=2, nodes=1) as running:
+    with Stack(
+        ready_made(tmp_path_factory.mktemp("rollouts") / "home"), sub_clusters=2, nodes=1, environ=UNHURRIED
+    ) as running:
         yield running
 
 

@@ -10,6 +10,7 @@ import pytest
 from client.answers import Job
 from tests.acceptance.cluster import Cluster, alive
 from tests.patience import wait_until
+from tests.stack import UNHURRIED
 
 MIB = 1024
 QUEUES = {
@@ -41,7 +42,7 @@ def push(cluster: Cluster, **changes: Any) -> None:
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three nodes of 1 GiB and two cores, of which one has a label and one another rack."""
-    with Cluster(tmp_path_factory.mktemp("fleet") / "home", nodes=0, relayed=False) as cluster:
+    with Cluster(tmp_path_factory.mktemp("fleet") / "home", nodes=0, relayed=False, environ=UNHURRIED) as cluster:
         cluster.led()
         size = {"memory_mib": MIB, "vcores_milli": 2000}
         with (

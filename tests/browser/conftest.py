@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 from tests.browser.chromium import ARGUMENTS, chromium, sign_in
 from tests.homes import ready_made
 from tests.patience import wait_until
-from tests.stack import Stack
+from tests.stack import UNHURRIED, Stack
 
 WAIT_MS = 40_000
 expect.set_options(timeout=WAIT_MS)
@@ -33,7 +33,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """One stack for all browser tests; asked for after the browser, so that nothing starts in vain."""
-    often = {"HYDRA_RATE_LOGIN": "1000/min"}  # each test signs in anew
+    often = {"HYDRA_RATE_LOGIN": "1000/min", "HYDRA_LEASE_S": UNHURRIED["HYDRA_LEASE_S"]}  # each test signs in anew
     with Stack(ready_made(tmp_path_factory.mktemp("site") / "home"), environ=often) as running:
         wait_until(lambda: all_up(running), 120, "every node is up", 0.5)
         yield running

@@ -42,7 +42,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     stack.start()
     yield stack
     stack.stop()
-    assert nothing_left(stack)
+    wait_until(lambda: nothing_left(stack), 20, "everything has ended")
 
 
 def running(stack: Stack) -> None:
@@ -126,7 +126,7 @@ def test_a_taken_port_is_named_and_nothing_starts(tmp_path: Path):
     assert done.returncode == 1
     assert "HYDRA_HTTP_PORT" in done.stderr
     assert str(stack.port) in done.stderr
-    assert nothing_left(stack)
+    wait_until(lambda: nothing_left(stack), 20, "everything has ended")
 
 
 @pytest.mark.parametrize("damage", ["secrets-gone", "secrets-half", "database-half", "initdb-interrupted"])
@@ -151,7 +151,7 @@ def test_a_half_written_folder_is_repaired_or_said(tmp_path: Path, damage: str):
         assert done.returncode == 1
         assert str(root) in done.stderr.replace("\n", "")
         assert "Traceback" not in done.stderr
-    assert nothing_left(stack)
+    wait_until(lambda: nothing_left(stack), 20, "everything has ended")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")
@@ -166,7 +166,7 @@ def test_a_full_disk_is_said_and_nothing_stays(tmp_path: Path):
         done = stack.manage("up", "--detach", check=False)
         assert done.returncode == 1
         assert "MiB" in done.stderr
-        assert nothing_left(stack)
+        wait_until(lambda: nothing_left(stack), 20, "everything has ended")
     finally:
         subprocess.run(["umount", str(small)], check=True)
 
@@ -176,7 +176,7 @@ def test_a_long_path_still_gives_working_sockets(tmp_path: Path):
         report = json.loads(stack.manage("status", "--output", "json").stdout)
         assert report["nodes"][0]["state"] == "UP"
         assert stack.home.sockets != stack.home.run
-    assert nothing_left(stack)
+    wait_until(lambda: nothing_left(stack), 20, "everything has ended")
 
 
 def test_a_stack_can_be_tied_to_a_process(tmp_path: Path):

@@ -10,7 +10,7 @@ import pytest
 
 from client import Client
 from tests.homes import ready_made
-from tests.stack import Stack
+from tests.stack import UNHURRIED, Stack
 
 ROOT = Path(__file__).parents[3]
 Hydractl = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -18,7 +18,9 @@ Hydractl = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(ready_made(tmp_path_factory.mktemp("cluster") / "home"), sub_clusters=1, nodes=2) as running:
+    with Stack(
+        ready_made(tmp_path_factory.mktemp("cluster") / "home"), sub_clusters=1, nodes=2, environ=UNHURRIED
+    ) as running:
         yield running
 
 
