@@ -41,7 +41,10 @@ def submit(stack: Stack, client: Client, retries: int) -> tuple[Job, list[psutil
     return job, tasks(stack)
 
 
-@pytest.mark.parametrize("end", ["down", "guard_pid", "pid"])
+KILLS = [pytest.param(victim, marks=pytest.mark.faults) for victim in ("guard_pid", "pid")]
+
+
+@pytest.mark.parametrize("end", ["down", *KILLS])
 def test_tasks_end_with_the_stack_and_their_job_goes_on_with_the_next(stack: Stack, end: str):
     # What is stopped in good order costs no attempt; of what is killed nobody can tell how it ended.
     job, running = submit(stack, stack.client(), retries=0 if end == "down" else 1)

@@ -20,6 +20,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.faults
 def test_a_killed_agent_adopts_the_same_processes_ten_times(plane: Plane, node: NodeProcess) -> None:
     cid = plane.add(["sh", "-c", "echo started; while [ ! -e go ]; do sleep 0.05; done; exit 7"])
     plane.in_state(cid, ContainerState.RUNNING)

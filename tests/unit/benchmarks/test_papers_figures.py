@@ -65,6 +65,7 @@ def test_a_short_job_passes_only_with_backfilling() -> None:
     assert found["strict"]["wait_mean_min"] > found["easy"]["wait_mean_min"] == found["conservative"]["wait_mean_min"]
 
 
+@pytest.mark.faults  # for its length
 @needs_log
 def test_a_day_of_the_log() -> None:
     log, processors = backfilling.read(Path(os.environ["HYDRA_DATA"]) / backfilling.LOG)

@@ -47,7 +47,7 @@ def waited(jobs: list[book.Job], starts: list[float]) -> float:
     return sum(start - job.arrives for job, start in zip(jobs, starts, strict=True)) / len(jobs)
 
 
-@pytest.mark.skipif(not os.environ.get("HYDRA_SOAK"), reason="the long variants run with --soak")
+@pytest.mark.faults  # for its length
 def test_the_whole_log_one_and_a_half_times_as_fast_with_easy() -> None:
     """18,066 jobs, 70 % of the machine in use."""
     jobs = log(1.5, 100_000)
@@ -55,7 +55,7 @@ def test_the_whole_log_one_and_a_half_times_as_fast_with_easy() -> None:
     assert replay(jobs, PROCESSORS, Backfill.EASY, PROCESSORS) == book.simulate(jobs, PROCESSORS, book.easy)
 
 
-@pytest.mark.parametrize("nodes", [1, PROCESSORS])
+@pytest.mark.parametrize("nodes", [pytest.param(1, marks=pytest.mark.faults), PROCESSORS])
 @pytest.mark.parametrize("rule", list(RULES))
 def test_the_first_thousands_twice_as_fast(rule: Backfill, nodes: int) -> None:
     """3,000 jobs, estimates exact."""

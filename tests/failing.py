@@ -1,0 +1,5 @@
+"""Whether a test has failed so far, for fixtures that have to know."""
+
+import pytest
+
+FAILED = pytest.StashKey[bool]()
