@@ -1,4 +1,4 @@
-"""Compiling the scheduling kernels beside the work: rounds run interpreted until they are there."""
+"""Compiling the scheduling kernels beside the work, once it pays: rounds run interpreted until they are there."""
 
 import fcntl
 import hashlib
@@ -21,10 +21,26 @@ _done = threading.Event()
 COMPILE_MAX_S = 900.0
 
 
+class _Spent:
+    """What interpreted plans have cost this process."""
+
+    seconds = 0.0
+
+
+_spent = _Spent()
+
+
 def compile_in_background() -> None:
     """Begin, once per process."""
     if _begun.acquire(blocking=False):
         threading.Thread(target=_compile, name="kernels", daemon=True).start()
+
+
+def interpreted(seconds: float) -> None:
+    """An interpreted plan has cost so many seconds of the processor. Begins to compile once they have cost enough."""
+    _spent.seconds += seconds  # leaders that share a process may lose a little of each other's
+    if _spent.seconds >= settings.HYDRA["compile_after_s"]:
+        compile_in_background()
 
 
 def compile_now() -> None:

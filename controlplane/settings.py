@@ -199,6 +199,7 @@ HYDRA = {
     "master_max_containers": int(number("HYDRA_MASTER_MAX_CONTAINERS", 10_000)),  # wanted or running at once
     "master_grant_s": number("HYDRA_MASTER_GRANT_S", 30),  # a grant nobody launches is taken back after this
     "proxy_answer_s": number("HYDRA_PROXY_ANSWER_S", 60),  # how long a job's page may take to begin its answer
+    "compile_after_s": number("HYDRA_COMPILE_AFTER_S", 3),  # of the processor, for interpreted plans
     "check_invariants": flag("HYDRA_CHECK_INVARIANTS", False),  # after every round; for tests
     "lease_key_id": int(number("HYDRA_LEASE_KEY_ID", 1)),  # raise it to roll the keys; the previous one stays valid
 }

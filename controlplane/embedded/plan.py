@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 from . import stores
 from .home import Home, HomeError, port_is_free
@@ -15,6 +16,8 @@ from .program import Program
 REPO = Path(__file__).resolve().parents[2]
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NODE_MEMORY_MIB = (512, 8192)  # least and most that one of several nodes on this host offers
+WORKERS = ("worker-a", "worker-b")
+ROLES = ("web", *WORKERS, "beat", "prepare")
 NODE_VCORES_MILLI = 2000  # at least; nodes of one host share its cores
 
 
@@ -43,12 +46,8 @@ def programs(home: Home, shape: Shape, environ: dict[str, str]) -> list[Program]
     if shape.only_stores:
         return found
     stores_up = tuple(p.name for p in found)
-    needs = stores_up
-    if not stores.is_prepared(home, list(shape.sub_clusters), env):
-        prepare = [*manage("prepare"), "--sub-clusters", ",".join(shape.sub_clusters)]
-        found.append(Program("prepare", prepare, env, stores_up, oneshot=True, silent=True, stop_rank=Stop.DUTIES))
-        needs = ("prepare",)
-    found += role_programs(env, needs)
+    found.append(template_program(home, env))
+    found += role_programs(home, shape, env, stores_up)
     found += node_programs(home, shape, env)
     return found
 
@@ -107,12 +106,31 @@ def valkey_program(home: Home, env: dict[str, str], name: str, port: int, passwo
     )
 
 
-def role_programs(env: dict[str, str], needs: tuple[str, ...]) -> list[Program]:
-    found = [Program("web", manage("web"), env, needs, stop_rank=Stop.WEB)]
-    for name in ("worker-a", "worker-b"):
-        argv = [*manage("worker"), "--name", name, "--all"]
-        found.append(Program(name, argv, env, needs, stop_rank=Stop.DUTIES, grace_s=4))
-    found.append(Program("beat", manage("beat"), env, needs, stop_rank=Stop.DUTIES))
+def template_program(home: Home, env: dict[str, str]) -> Program:
+    argv = [*manage("template"), str(template_socket(home)), *ROLES]
+    return Program("template", argv, env, essential=True, stop_rank=Stop.DUTIES)
+
+
+def template_socket(home: Home) -> Path:
+    return home.sockets / "template.sock"
+
+
+def role_programs(home: Home, shape: Shape, env: dict[str, str], needs: tuple[str, ...]) -> list[Program]:
+    """The template's copies. Nothing else starts before the StateStore is prepared."""
+
+    def role(name: str, words: list[str], stop_rank: Stop, **more: Any) -> Program:
+        address = template_socket(home)
+        return Program(name, manage(*words), env, (*needs, "template"), stop_rank=stop_rank, template=address, **more)
+
+    found = []
+    if not stores.is_prepared(home, list(shape.sub_clusters), env):
+        prepare = ["prepare", "--sub-clusters", ",".join(shape.sub_clusters)]
+        found.append(role("prepare", prepare, Stop.DUTIES, oneshot=True, silent=True))
+        needs = ("prepare",)
+    found.append(role("web", ["web"], Stop.WEB))
+    for name in WORKERS:
+        found.append(role(name, ["worker", "--name", name, "--all"], Stop.DUTIES, grace_s=4))
+    found.append(role("beat", ["beat"], Stop.DUTIES))
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import spawn
+from . import spawn, template
 
 LOG_MAX_BYTES = 20 * 2**20
 BACKOFF_FIRST_S = 0.1
@@ -20,7 +20,8 @@ SETTLED_S = 10.0  # a process that lived this long starts again without delay wh
 @dataclass(frozen=True)
 class Program:
     """``ready`` is asked with the process id; without one, the process says so itself (``notify``) or, with
-    ``silent``, counts as ready at once. Programs of a higher ``stop_rank`` stop first."""
+    ``silent``, counts as ready at once. Programs of a higher ``stop_rank`` stop first. ``template``: the socket of
+    the process that this one is a copy of, in whose environment it runs."""
 
     name: str
     argv: list[str]
@@ -36,6 +37,7 @@ class Program:
     death_signal: int = signal.SIGKILL
     grace_s: float = 5.0
     before: Callable[[], None] | None = None  # run in the supervisor just before each start
+    template: Path | None = None
 
 
 @dataclass
@@ -68,23 +70,26 @@ class Child:
         return self.state == ("done" if self.program.oneshot else "ready")
 
     def start(self) -> None:
-        """Raises ``OSError`` or ``HomeError`` when the process cannot be started."""
+        """Raises ``OSError``, ``HomeError`` or ``template.Absent`` when the process cannot be started."""
         program = self.program
+        self.started = time.monotonic()
         if program.before:
             program.before()
+        self.pid = template.copy(program.template, program.argv[2:], self.log) if program.template else self._execute()
+        self.change("ready" if program.silent and not program.oneshot else "starting")
+
+    def _execute(self) -> int:
         with open(self.log, "ab") as log:
             process = subprocess.Popen(
-                program.argv,
-                env=program.env,
+                self.program.argv,
+                env=self.program.env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                preexec_fn=spawn.before_exec(program.death_signal, program.as_nobody),
+                preexec_fn=spawn.before_exec(self.program.death_signal, self.program.as_nobody),
             )
         process.returncode = 0  # the supervisor reaps; keep Popen from waiting for it or complaining
-        self.pid = process.pid
-        self.started = time.monotonic()
-        self.change("ready" if program.silent and not program.oneshot else "starting")
+        return process.pid
 
     def check_ready(self) -> None:
         if self.state == "starting" and self.program.ready and self.program.ready(self.pid):

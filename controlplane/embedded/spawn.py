@@ -39,9 +39,9 @@ def become_nobody() -> None:
     Path("/proc/self/gid_map").write_text(f"{NOBODY} {gid} 1")
 
 
-def before_exec(death_signal: int, as_nobody: bool = False) -> Callable[[], None]:
-    """What a child does between fork and exec: own process group, tied to this process, default signals."""
-    parent = os.getpid()
+def before_exec(death_signal: int, as_nobody: bool = False, parent: int = 0) -> Callable[[], None]:
+    """What a child does between fork and exec: own process group, tied to its parent (this one), default signals."""
+    parent = parent or os.getpid()
 
     def prepare() -> None:
         if os.getsid(0) != os.getpid():  # a session leader leads its group already

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-from . import notify, spawn
+from . import notify, spawn, template
 from .home import Home, HomeError, write_json
 from .program import Child, Program
 
@@ -88,6 +88,9 @@ class Supervisor:
             raise HomeError(f"{child.program.name} does not start ({child.last_exit}):\n{child.last_words()}")
         try:
             child.start()
+        except template.Absent as problem:  # it comes back, or the stack ends with it
+            child.last_exit = str(problem)
+            child.back_off()
         except OSError as error:
             raise HomeError(f"{child.program.name} cannot be started: {error.strerror or error}") from None
 

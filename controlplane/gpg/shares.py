@@ -55,6 +55,7 @@ class ShareDuty:
             return
         before, found = self._assigned or _standing(session), loads.read(session)
         if len(found) * len(queues.paths) > _INTERPRETED and not kernels.compiled():
+            kernels.compile_in_background()
             return
         tables = assignments(queues, found, before)
         unchanged = self._own and before.policy_version == queues.version and same(tables, before.tables)

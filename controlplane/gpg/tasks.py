@@ -43,7 +43,6 @@ def lead() -> None:
 
 def serve(post: Post, lease_s: float, stop: threading.Event) -> None:
     """Do the duties, and follow the policy in force meanwhile."""
-    kernels.compile_in_background()
     loop = Loop(post, duties(lease_s), lease_s)
     over = threading.Event()
 

@@ -93,7 +93,8 @@ class Rates:
 
 @dataclass(slots=True)
 class Leader:
-    """The loop. ``announce``: called with jobs that screens should look at again, and whose they are."""
+    """The loop. ``announce``: called with jobs that screens should look at again, and whose they are. ``planned``: with
+    the processor's seconds that a round's planning took."""
 
     round: Round
     memory: Memory
@@ -105,6 +106,7 @@ class Leader:
     announce: Callable[[dict[int, int]], None]
     answered: liveness.AnsweredClock
     acknowledger: Acknowledger = field(default_factory=Acknowledger)
+    planned: Callable[[float], None] = lambda _: None
     timers: Timers = field(default_factory=Timers)
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)
@@ -216,6 +218,7 @@ class Leader:
             self._rest(0.05)
             return
         self.timers.round_took = self.clock.monotonic() - began
+        self.planned(report.plan_cpu_s)
         if report.committed:
             self.timers.renew = self.clock.monotonic()
             self.counters.add(report, self.timers.round_took)

@@ -42,12 +42,14 @@ class RoundSettings:
 
 @dataclass(slots=True)
 class Report:
-    """What a round did. ``jobs``: those that screens should look at again, and whose they are."""
+    """What a round did. ``jobs``: those that screens should look at again, and whose they are. ``plan_cpu_s``: what
+    planning took of the processor."""
 
     committed: bool = False
     placed: int = 0
     ended: int = 0
     rejected: int = 0
+    plan_cpu_s: float = 0.0
     jobs: dict[int, int] = field(default_factory=dict)
 
 
@@ -83,13 +85,14 @@ class Round:
         masters.attend(m, c)  # grants that nobody used
         self._span(c)
         # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
-        began = time.perf_counter()
+        began, spent_s = time.perf_counter(), time.thread_time()
         # What an outdated memory takes for waiting here may be elsewhere by now: the rebuilt one plans.
         if not m.outdated and self.planner.due(c.at_us / 1e6):
             self.planner.run(c)
         self.planner.tell(c.at_us / 1e6)
         masterevents.tell(m, c)
         c.plan_us = int((time.perf_counter() - began) * 1e6)
+        report.plan_cpu_s = time.thread_time() - spent_s
         self.planner.explained = guests.set_apart(m, c, self.planner.explained)
         # 6. commit everything in one transaction, fenced by this leader's epoch
         self._gather(c)

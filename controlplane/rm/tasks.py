@@ -126,7 +126,6 @@ def _end_all(leadership: Leadership, store: PostgresStore) -> None:
 
 
 def _serve(leadership: Leadership, term: balance.Term) -> None:
-    kernels.compile_in_background()
     conf = settings.HYDRA
     sub = leadership.sub_cluster_id
     store = PostgresStore(leadership, conf["lease_s"])
@@ -158,6 +157,7 @@ def _serve(leadership: Leadership, term: balance.Term) -> None:
         events.job_changed,
         answered,
         Acknowledger(lambda: events.hint("policy")),
+        kernels.interpreted,
     )
     try:
         leader.run(lambda: term.ends.is_set() or shutdown.requested.is_set())
