@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from controlplane.embedded.home import Home
+from tests import emptying
 from tests.failing import FAILED
 from tests.homes import ready_made
 from tests.stack import Stack
@@ -32,6 +33,7 @@ LONG = ("browser", "acceptance")
 @pytest.fixture(scope="session")
 def django_db_setup(stores: Home, django_db_setup: None) -> None:
     """The test database lies in the embedded Postgres, so that starts first."""
+    emptying.instead_of_flushing()
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,11 @@
 """``hydractl account``, ``token`` and ``health`` against a real web process."""
 
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.hydractl import run
 from tests.integration.api.served import web
 from tests.integration.api.world import PASSWORD, World
 
@@ -17,18 +16,15 @@ ROOT = Path(__file__).parents[3]
 def test_accounts_and_tokens_from_the_shell(world: World, tmp_path: Path) -> None:
     with web() as url:
 
-        def hydractl(*words: str, token: str, **more: Any) -> subprocess.CompletedProcess[str]:
-            env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": url, "HYDRA_TOKEN": token}
-            command = [sys.executable, "-m", "client", *words]
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False, **more)
-            assert "Traceback" not in done.stderr, done.stderr
-            return done
+        def hydractl(*words: str, token: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+            env = {"HOME": str(tmp_path), "HYDRA_URL": url, "HYDRA_TOKEN": token}
+            return run(words, env, stdin)
 
         operator, tenant = world["operator"].token, world["tenant"].token
         words = ("account", "create", "ada", "--role", "viewer", "--password-stdin")
-        weak = hydractl(*words, token=operator, input="password\n")
+        weak = hydractl(*words, token=operator, stdin="password\n")
         assert weak.returncode == 2 and "password" in weak.stderr
-        assert hydractl(*words, token=operator, input=PASSWORD + "\n").returncode == 0
+        assert hydractl(*words, token=operator, stdin=PASSWORD + "\n").returncode == 0
         assert "viewer" in hydractl("account", "show", "ada", token=operator).stdout
         assert hydractl("account", "role", "ada", "tenant", token=operator).returncode == 0
         assert hydractl("account", "role", "tenant", "operator", token=tenant).returncode == 2

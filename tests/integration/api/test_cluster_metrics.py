@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 from prometheus_client.parser import text_string_to_metric_families
 
 from controlplane.router import clustermetrics
 from controlplane.statestore.series import duty
-from tests.integration.api.test_series import TABLES, Raw, lead, put_load
+from tests.integration.api.test_series import Raw, lead, put_load
 from tests.integration.api.world import World
 
 DASHBOARD = Path(__file__).parents[3] / "docs" / "grafana" / "hydra.json"
@@ -22,8 +21,6 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 @pytest.fixture(autouse=True)
 def fresh(world: World) -> None:
     clustermetrics.COLLECTOR.forget()
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {TABLES}")
 
 
 def scraped(world: World) -> Samples:

@@ -3,7 +3,6 @@
 import datetime as dt
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from controlplane.policy.sidebyside import differing
 from controlplane.router import compareshapes
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import ContainerHistory, Job, PolicyVersion, Round, SubCluster
+from tests.hydractl import run
 from tests.integration.api import rows
 from tests.integration.api.served import web
 from tests.integration.api.test_routing import lead
@@ -129,11 +129,10 @@ def test_from_the_shell(world: World, tmp_path: Path) -> None:
     PolicyVersion.objects.filter(parent=None).update(active=True)
     SubCluster.objects.filter(pk=world.east.pk).update(components_version=other)
     with web() as url:
-        env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": url, "HYDRA_TOKEN": world["viewer"].token}
+        env = {"HOME": str(tmp_path), "HYDRA_URL": url, "HYDRA_TOKEN": world["viewer"].token}
 
         def hydractl(*words: str) -> subprocess.CompletedProcess[str]:
-            command = [sys.executable, "-m", "client", "compare", *words]
-            return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+            return run(("compare", *words), env)
 
         shown = hydractl("west", "east", "--window", "1m")
         assert shown.returncode == 0, shown.stderr

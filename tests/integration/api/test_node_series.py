@@ -11,7 +11,6 @@ from django.utils import timezone
 from controlplane.statestore import bus
 from controlplane.statestore.models import Node
 from controlplane.statestore.series import duty, nodes
-from tests.integration.api.test_series import TABLES
 from tests.integration.api.world import World
 from tests.integration.leaders import say
 from wire.states import NodeState
@@ -21,8 +20,6 @@ MINUTE = dt.datetime(2030, 5, 2, 8, 0, tzinfo=dt.UTC)
 
 @pytest.fixture(autouse=True)
 def empty(world: World) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {TABLES}")
     bus.breaker._closed_at = 0.0
     bus.client().flushdb()
 

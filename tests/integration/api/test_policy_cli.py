@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from controlplane.accounts.models import Role
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import PolicyVersion
+from tests.hydractl import run
 from tests.integration.api.served import web
 from tests.integration.api.world import PASSWORD, Api, World
 
@@ -29,14 +29,10 @@ class Hydractl:
     def __init__(self, world: World, url: str, home: Path) -> None:
         self.world, self.url, self.home = world, url, home
 
-    def __call__(self, *words: str, role: str = "operator", editor: str = "false", **more: Any) -> Done:
-        env = {"HOME": str(self.home), "PYTHONPATH": str(ROOT), "HYDRA_URL": self.url, "TMPDIR": str(self.home)}
+    def __call__(self, *words: str, role: str = "operator", editor: str = "false", stdin: str = "") -> Done:
+        env = {"HOME": str(self.home), "HYDRA_URL": self.url, "TMPDIR": str(self.home)}
         env |= {"HYDRA_TOKEN": self.world[role].token, "EDITOR": editor, "PATH": "/usr/bin:/bin"}
-        command = [sys.executable, "-m", "client", *words]
-        more.setdefault("input", "")
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False, **more)
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
+        return run(words, env, stdin)
 
     def good(self, *words: str, **more: Any) -> str:
         done = self(*words, **more)
@@ -63,7 +59,7 @@ def test_an_operator_changes_the_policy_with_hydractl(hydractl: Hydractl, tmp_pa
     unsaid = hydractl("policy", "apply", "-f", str(file))
     assert unsaid.returncode == 2 and "message: " in unsaid.stderr
     piped = hydractl.good("policy", "get").replace("45%", "44%")
-    hydractl.good("policy", "apply", "-f", "-", "-m", "piped", input=piped)
+    hydractl.good("policy", "apply", "-f", "-", "-m", "piped", stdin=piped)
     shown = [line.split() for line in hydractl.good("policy", "versions").splitlines()]
     assert [row[1] for row in shown[1:]] == ["yes", "no", "no"] and "piped" in shown[1]
     queues = {q["path"]: q for q in json.loads(hydractl.good("queues", "-o", "json"))}
@@ -121,7 +117,7 @@ def test_edit_loses_nothing_that_was_typed(hydractl: Hydractl, tmp_path: Path) -
     wrong = hydractl("policy", "edit", "-m", "x", editor="sed -i 's/guaranteed: 0.3/guaranteed: 7/'")
     assert "queues.prod.guaranteed" in wrong.stderr and "guaranteed: 7" in kept(wrong).read_text()
     text = kept(unsaid)
-    hydractl.good("policy", "push", "-f", "-", "-m", "meanwhile", input=_without_version(hydractl, "0.1", "0.05"))
+    hydractl.good("policy", "push", "-f", "-", "-m", "meanwhile", stdin=_without_version(hydractl, "0.1", "0.05"))
     other = hydractl("policy", "edit", "-f", str(text), "-m", "on", editor="true")
     assert other.returncode == 0 and "5 % -> 10 %" in other.stdout, "what others did is shown before it is undone"
     assert "# since version" in text.read_text() and "root.closed guaranteed 10 % -> 5 %" in text.read_text()
@@ -170,7 +166,7 @@ def test_overrides(hydractl: Hydractl) -> None:
     assert "guaranteed: 0.44" in hydractl.good("policy", "get", "--effective")
     plain = hydractl("policy", "get")
     assert "guaranteed: 0.4\n" in plain.stdout and f"change this now: {number}" in plain.stderr
-    assert "root.prod guaranteed 40 % -> 44 %" in hydractl.good("policy", "diff", "-f", "-", input=plain.stdout)
+    assert "root.prod guaranteed 40 % -> 44 %" in hydractl.good("policy", "diff", "-f", "-", stdin=plain.stdout)
     assert "is cancelled" in hydractl.good("policy", "overrides", "cancel", number)
     assert "cancelled" in hydractl.good("policy", "overrides", "list", "--all")
     for words in (

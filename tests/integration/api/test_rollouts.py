@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from controlplane.policy import rollouts
 from controlplane.policy.staging import Action
 from controlplane.statestore import acknowledgements
 from controlplane.statestore.models import Acknowledgement, PolicyVersion, Rollout, SubCluster
+from tests.hydractl import run
 from tests.integration.api.served import web
 from tests.integration.api.world import POLICY, World
 
@@ -113,12 +113,9 @@ def test_an_operator_rolls_out_with_hydractl(world: World, tmp_path: Path) -> No
     with web() as url:
 
         def hydractl(*words: str) -> subprocess.CompletedProcess[str]:
-            env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": url}
+            env = {"HOME": str(tmp_path), "HYDRA_URL": url}
             env["HYDRA_TOKEN"] = world["operator"].token
-            command = [sys.executable, "-m", "client", "policy", *words]
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
-            assert "Traceback" not in done.stderr, done.stderr
-            return done
+            return run(("policy", *words), env)
 
         options = ("--staged", "canary=west", "--soak", "3600", "--guard", "failure_share=10%", "-m", "slowly")
         assert "no number" in hydractl("push", "-f", str(file), *options, "--guard", "x=y").stderr

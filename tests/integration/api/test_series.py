@@ -23,21 +23,10 @@ from tests.integration.api.world import World, job
 from wire.ids import container_id
 from wire.states import ContainerReason, ContainerState
 
-TABLES = (
-    "statestore_series, statestore_seriesmark, statestore_serieshead, statestore_seriesscope, statestore_nodeseries"
-)
 MIDNIGHT = dt.datetime(2030, 5, 2, tzinfo=dt.UTC)
 
 
-@pytest.fixture(autouse=True)
-def empty(transactional_db: None) -> Any:
-    def clear() -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {TABLES}, statestore_container, statestore_container_history, statestore_round")
-
-    clear()
-    yield
-    clear()
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def lead(sub: SubCluster, epoch: int = 1) -> None:

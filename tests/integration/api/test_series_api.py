@@ -4,12 +4,10 @@ import csv
 import datetime as dt
 import io
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from controlplane.policy import versions
@@ -17,9 +15,10 @@ from controlplane.router import seriesshapes as shapes
 from controlplane.statestore.actions.audit import SYSTEM, record
 from controlplane.statestore.models import PolicyOverride
 from controlplane.statestore.series import duty
+from tests.hydractl import run
 from tests.integration.api import rows
 from tests.integration.api.served import web
-from tests.integration.api.test_series import TABLES, put_load
+from tests.integration.api.test_series import put_load
 from tests.integration.api.world import POLICY, World
 
 ROOT = Path(__file__).parents[3]
@@ -27,8 +26,6 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(autouse=True)
 def history(world: World) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {TABLES}")
     put_load(world.west, {"root.prod.etl": 100, "root.default": 300})
     for ago_s in (60, 40, 20):
         duty.run(timezone.now() - dt.timedelta(seconds=ago_s))
@@ -125,11 +122,10 @@ def test_the_number_of_queries_does_not_grow(world: World, django_assert_max_num
 @pytest.mark.django_db(transaction=True)
 def test_from_the_shell(world: World, tmp_path: Path) -> None:
     with web() as url:
-        env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": url, "HYDRA_TOKEN": world["viewer"].token}
+        env = {"HOME": str(tmp_path), "HYDRA_URL": url, "HYDRA_TOKEN": world["viewer"].token}
 
         def hydractl(*words: str) -> subprocess.CompletedProcess[str]:
-            command = [sys.executable, "-m", "client", "series", *words]
-            return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+            return run(("series", *words), env)
 
         told = hydractl("allocated_memory_mib", "-s", "queue:root.prod", "-s", "cluster", "--last", "5m", "-o", "csv")
         assert told.returncode == 0, told.stderr

@@ -2,14 +2,13 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
 
 from controlplane.statestore.models import Job, Node, SubCluster
+from tests.hydractl import run
 from tests.integration.api import rows
 from tests.integration.api.served import web
 from tests.integration.api.test_subclusters import lead
@@ -30,16 +29,13 @@ def test_a_sub_cluster_joins_is_emptied_and_leaves_from_the_shell(world: World, 
     Job.objects.update(state=JobState.RUNNING)
     with web() as url:
 
-        def hydractl(*words: str, role: str = "operator", **more: Any) -> subprocess.CompletedProcess[str]:
+        def hydractl(*words: str, role: str = "operator", stdin: str = "") -> subprocess.CompletedProcess[str]:
             known = {"HYDRA_TOKEN": world[role].token} if role else {}
-            env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": url} | known
-            command = [sys.executable, "-m", "client", *words]
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False, **more)
-            assert "Traceback" not in done.stderr, done.stderr
-            return done
+            env = {"HOME": str(tmp_path), "HYDRA_URL": url} | known
+            return run(words, env, stdin)
 
         token = hydractl("sub-cluster", "token", "--name", "third", "--valid", "2h").stdout.strip()
-        joined = hydractl("sub-cluster", "register", "third", "--token", "-", role="", input=token + "\n")
+        joined = hydractl("sub-cluster", "register", "third", "--token", "-", role="", stdin=token + "\n")
         assert joined.returncode == 0 and "--queues rm.third" in joined.stderr, joined.stderr
         assert hydractl("sub-cluster", "register", "third", "--token", token, role="").returncode == 2
         third = hydractl("sub-cluster", "third").stdout

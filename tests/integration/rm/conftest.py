@@ -3,26 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
 
 from tests import invariants
 from tests.integration.rm.cluster import Cluster
-
-UNMANAGED = (
-    "statestore_container, statestore_container_history, statestore_task, statestore_round, statestore_log_chunk"
-)
 
 
 @pytest.fixture
 def cluster(transactional_db: None) -> Iterator[Cluster]:
     """Two nodes of 4 GiB and four cores, one queue without limits. Checked for every invariant at the end."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {UNMANAGED}")
     c = Cluster()
     try:
         yield c
         assert not invariants.violations(c.rows)
     finally:
         c.close()
-        with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {UNMANAGED}")

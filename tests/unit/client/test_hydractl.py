@@ -15,6 +15,7 @@ import pytest
 from client.answers import Output
 from client.commands.data import place
 from client.errors import HydraError
+from tests import hydractl
 
 ROOT = Path(__file__).parents[3]
 
@@ -32,11 +33,7 @@ def command(*words: str) -> list[str]:
 
 
 def run(env: dict[str, str], *words: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        command(*words), env=env, input=stdin, capture_output=True, text=True, timeout=60, cwd=cwd, check=False
-    )
-    assert "Traceback" not in done.stderr
-    return done
+    return hydractl.run(words, env, stdin, cwd)
 
 
 def job_file(folder: Path) -> Path:
