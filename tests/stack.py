@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from client import Client
+from controlplane.embedded import stack
 from controlplane.embedded.home import Home, port_is_free, read_json
 from tests.patience import RanOut, wait_until
 from tests.stores import ROOT, bare_environment
@@ -84,7 +85,7 @@ class Stack:
         for process in self.state().get("processes", []):
             if process["pid"]:
                 self.send(process["pid"], signal.SIGCONT)  # a stopped one could not be asked to end
-        self.manage("down")
+        stack.stop(self.home, lambda _: None)
 
     def state(self) -> dict[str, Any]:
         return read_json(self.home.state)

@@ -20,6 +20,9 @@ from pathlib import Path
 STAMP = "hydra.stamp"
 INSTALLING = "hydra.installing"
 MIN_FREE_MIB = 600
+UV = "uv==0.13.9"  # installs in a few seconds what takes pip a minute
+TRIES = 2  # indexes are somebody else's machines
+OPTIONS = ("--disable-pip-version-check", "--no-input", "--no-color", "--prefer-binary")
 
 
 class InstallError(Exception):
@@ -136,19 +139,39 @@ def pip_command(where: Path) -> list[str]:
 
 
 def install(where: Path, files: list[Path]) -> None:
+    """With uv where pip has no index of its own and uv can be had, otherwise with pip. Raises ``InstallError``."""
     started = time.monotonic()
-    options = ["install", "--disable-pip-version-check", "--no-input", "--no-color", "--prefer-binary"]
-    command = pip_command(where) + options + [part for f in files for part in ("-r", str(f))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
-        assert pip.stdout is not None
+    pip = pip_command(where)
+    wanted = [part for f in files for part in ("-r", str(f))]
+    if has_usual_index(pip) and run([*pip, "install", *OPTIONS, UV], started)[0] == 0:
+        uv = [str(where / "bin" / "uv"), "pip", "install", "--python", str(where / "bin" / "python")]
+        if run([*uv, *wanted], started)[0] == 0:
+            say(f"installed in {time.monotonic() - started:.0f} s")
+            return
+    for _ in range(TRIES):
+        status, lines = run([*pip, "install", *OPTIONS, *wanted], started)
+        if status == 0:
+            say(f"installed in {time.monotonic() - started:.0f} s")
+            return
+    tail = "\n  ".join(line for line in lines[-8:] if line)
+    raise InstallError(f"pip could not install the requirements (is the network up?):\n  {tail}")
+
+
+def has_usual_index(pip: list[str]) -> bool:
+    """Whether pip is configured with no index of its own: uv does not know pip's settings."""
+    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
+    return listed.returncode == 0 and "index" not in listed.stdout
+
+
+def run(command: list[str], started: float) -> tuple[int, list[str]]:
+    """Its exit status and what it said, whose last line is shown meanwhile."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
         lines: list[str] = []
         with alive(lines, started):
-            for line in pip.stdout:
+            for line in process.stdout:
                 lines.append(line.rstrip())
-    if pip.returncode:
-        tail = "\n  ".join(line for line in lines[-8:] if line)
-        raise InstallError(f"pip could not install the requirements (is the network up?):\n  {tail}")
-    say(f"installed in {time.monotonic() - started:.0f} s")
+    return process.returncode, lines
 
 
 @contextmanager
@@ -159,7 +182,7 @@ def alive(lines: list[str], started: float) -> Iterator[None]:
 
     def show() -> None:
         while not done.wait(1 if tty else 5):
-            last = next((line for line in reversed(lines) if line), "starting pip").strip()[:60]
+            last = next((line for line in reversed(lines) if line), "asking the index").strip()[:60]
             text = f"installing ({time.monotonic() - started:.0f} s): {last}"
             print(f"\r\033[K{text}" if tty else text, end="" if tty else "\n", file=sys.stderr, flush=True)
 

@@ -9,7 +9,7 @@ import structlog
 from celery import shared_task
 from django.conf import settings
 
-from controlplane import kernels, shutdown
+from controlplane import shutdown
 from controlplane.gpg.duties import duties
 from controlplane.gpg.loop import Loop
 from controlplane.policy.following import Follower

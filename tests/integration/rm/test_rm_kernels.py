@@ -12,7 +12,8 @@ from scheduler.round import RoundPolicy, plan_round
 from scheduler.warm import snapshot
 from tests.integration.rm.cluster import Cluster
 
-pytestmark = pytest.mark.timeout(900)  # the first run on a machine compiles: a minute and a half of one core
+# The first run on a machine compiles: a minute and a half of one core.
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

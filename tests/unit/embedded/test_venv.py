@@ -22,7 +22,9 @@ def filled(project: Path) -> tuple[Path, list[Path], dict[str, str]]:
     return where, files, stamp
 
 
-def test_it_is_made_once_and_again_when_the_requirements_change(project: Path):
+def test_it_is_made_once_and_again_when_it_was_interrupted_or_the_requirements_change(
+    project: Path, capsys: pytest.CaptureFixture[str]
+):
     where, files, stamp = filled(project)
     assert venv.installed(where, files, stamp)
     assert (
@@ -31,12 +33,6 @@ def test_it_is_made_once_and_again_when_the_requirements_change(project: Path):
         ).returncode
         == 0
     )
-    files[0].write_text("# something else\n")
-    assert not venv.installed(where, files, venv.fingerprint(files))
-
-
-def test_an_interrupted_install_is_started_afresh(project: Path, capsys: pytest.CaptureFixture[str]):
-    where, files, stamp = filled(project)
     (where / venv.INSTALLING).touch()
     (where / "half").write_text("left behind")
     assert not venv.installed(where, files, stamp)
@@ -44,6 +40,8 @@ def test_an_interrupted_install_is_started_afresh(project: Path, capsys: pytest.
     assert venv.installed(where, files, stamp)
     assert not (where / "half").exists()
     assert "interrupted" in capsys.readouterr().err
+    files[0].write_text("# something else\n")
+    assert not venv.installed(where, files, venv.fingerprint(files))
 
 
 def test_what_cannot_be_installed_is_said_with_pips_reason(project: Path):

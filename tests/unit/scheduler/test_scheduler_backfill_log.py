@@ -23,6 +23,7 @@ from tests.property.scheduler.test_scheduler_backfill import RULES
 
 PROCESSORS = 128
 pytestmark = [
+    pytest.mark.kernels,
     pytest.mark.timeout(900),  # the first run on a machine compiles: a few minutes of one core
     pytest.mark.skipif("HYDRA_DATA" not in os.environ, reason="HYDRA_DATA names no folder of real traces"),
 ]
