@@ -8,6 +8,7 @@ the nearest ancestor that adopts orphans. Standard library only.
 import ctypes
 import json
 import os
+import select
 import signal
 import socket
 import threading
@@ -69,19 +70,27 @@ def serve(listener: socket.socket) -> list[str]:
 
 def _fork_again(line: socket.socket, parent: int, log: int) -> None:
     """Tell the copy's number and end, which hands it to ``parent``. Returns in the copy, once that has happened."""
-    gone, held = os.pipe()
+    between = os.getpid()
     if number := os.fork():
         _tell(line, number)
-    os.close(held)
-    os.read(gone, 1)  # until the process between has ended
-    os.close(gone)
+    _wait_for_the_end_of(between)
     if line.recv(_MAX_BYTES) != _GO:
-        os._exit(0)
+        os._exit(1)
     line.close()
     spawn.before_exec(signal.SIGKILL, parent=parent)()
     for stream in (1, 2):
         os.dup2(log, stream)
     os.close(log)
+
+
+def _wait_for_the_end_of(process: int) -> None:
+    """Its children have another parent then; descriptors would be closed a moment before."""
+    try:
+        ended = os.pidfd_open(process)
+    except ProcessLookupError:
+        return
+    select.select([ended], [], [])
+    os.close(ended)
 
 
 def _tell(line: socket.socket, number: int) -> NoReturn:

@@ -60,7 +60,7 @@ def test_status_shows_every_process_with_its_epoch(shared: Stack):
 
     report = wait_until(led, 20, "somebody leads east")
     names = {p["name"] for p in report["processes"] if p["pid"]}
-    assert names == {"postgres", "valkey", "broker", "web", "beat", "worker-a", "worker-b", "east-1"}
+    assert names == {"postgres", "valkey", "broker", "template", "web", "beat", "worker-a", "worker-b", "east-1"}
     assert all(p["health"] == "ok" for p in report["processes"])
     leader = next(p for p in report["processes"] if p["epoch"])
     assert leader["name"] in {"worker-a", "worker-b"}

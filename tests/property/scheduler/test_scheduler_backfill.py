@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.core.compiled import compile_all, compiled, interpret
 from scheduler.core.invariants import check_plan, check_reserved
 from scheduler.core.plan import Plan, Why
 from scheduler.core.snapshot import Backfill, Fill, Memo, Ordering, Running, Snapshot
@@ -321,28 +320,3 @@ def clusters(draw: st.DrawFn) -> Cluster:
 @given(clusters())
 def test_who_is_first_in_line_starts_no_later_than_promised(cluster: Cluster) -> None:
     cluster.play()
-
-
-# compiled
-
-
-@pytest.mark.timeout(900)  # the first run on a machine compiles: a few minutes of one core
-def test_compiled_and_interpreted_agree_and_nothing_is_compiled_twice() -> None:
-    from scheduler.warm import warm
-
-    seen = []
-
-    @settings(max_examples=150, database=None, derandomize=True)
-    @given(worlds(), policies)
-    def collect(s: Snapshot, policy: RoundPolicy) -> None:
-        seen.append((s, policy, flat(plan(s, policy))))
-
-    collect()
-    try:
-        compile_all(warm)
-        before = compiled()
-        for s, policy, interpreted in seen:
-            assert flat(plan(s, policy)) == interpreted
-        assert compiled() == before
-    finally:
-        interpret()

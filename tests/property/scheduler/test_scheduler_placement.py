@@ -1,13 +1,11 @@
-"""Placement against a reference that places one container at a time, interpreted and compiled."""
+"""Placement against a reference that places one container at a time."""
 
 from dataclasses import fields
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.core.compiled import compile_all, interpret
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Fill, Memo, Snapshot
 from scheduler.placement.place import Attempt, Outcome, PlacementPolicy, begin, finish, run
@@ -221,6 +219,16 @@ def to_be_freed(s: Snapshot, free: np.ndarray, a: int, n: int) -> float:
     return max([0.0, *((asked - has) / most for asked, has, most in rows if asked)])
 
 
+def same(one: Outcome, other: Outcome) -> None:
+    for f in fields(one):
+        x, y = getattr(one, f.name), getattr(other, f.name)
+        if isinstance(x, np.ndarray):
+            np.testing.assert_array_equal(x, y)
+        else:
+            for inner in fields(x):
+                np.testing.assert_array_equal(getattr(x, inner.name), getattr(y, inner.name))
+
+
 @EXAMPLES
 @given(rounds())
 def test_same_arguments_same_outcome_and_nothing_is_changed(drawn) -> None:
@@ -232,43 +240,3 @@ def test_same_arguments_same_outcome_and_nothing_is_changed(drawn) -> None:
     same(first, second)
     for old, new in zip(before, inputs, strict=True):
         np.testing.assert_array_equal(old, new)
-
-
-def same(one: Outcome, other: Outcome) -> None:
-    for f in fields(one):
-        x, y = getattr(one, f.name), getattr(other, f.name)
-        if isinstance(x, np.ndarray):
-            np.testing.assert_array_equal(x, y)
-        else:
-            for inner in fields(x):
-                np.testing.assert_array_equal(getattr(x, inner.name), getattr(y, inner.name))
-
-
-@pytest.fixture
-def compiled():
-    """Compiled kernels for one test."""
-    from scheduler.warm import warm
-
-    compile_all(warm)
-    yield
-    interpret()
-
-
-def test_compiled_and_interpreted_agree_and_nothing_is_compiled_twice(compiled) -> None:
-    interpret()
-    seen = []
-
-    @settings(max_examples=150, database=None, derandomize=True)
-    @given(rounds())
-    def collect(drawn) -> None:
-        seen.append((drawn, play(*drawn)[1]))
-
-    collect()
-    from scheduler.core.compiled import compiled as forms
-    from scheduler.warm import warm
-
-    compile_all(warm)
-    before = forms()
-    for drawn, interpreted in seen:
-        same(interpreted, play(*drawn)[1])
-    assert forms() == before

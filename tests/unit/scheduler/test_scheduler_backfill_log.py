@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from controlplane import kernels as shared
-from scheduler.core.compiled import compile_all, interpret
+from scheduler.core.compiled import interpret
 from scheduler.core.snapshot import Backfill
-from scheduler.warm import warm
 from tests import backfill_reference as book
 from tests.backfill_replay import replay
+from tests.kernels import compile_kernels
 from tests.property.scheduler.test_scheduler_backfill import RULES
 
 PROCESSORS = 128
@@ -36,10 +35,7 @@ def log(faster: float, most: int) -> list[book.Job]:
 
 @pytest.fixture(scope="module", autouse=True)
 def kernels() -> Iterator[None]:
-    """Compiled ones, from the cache that the run shares."""
-    if "NUMBA_CACHE_DIR" in os.environ:
-        shared.fill(Path(os.environ["NUMBA_CACHE_DIR"]))
-    compile_all(warm)
+    compile_kernels()
     yield
     interpret()
 

@@ -1,0 +1,54 @@
+"""Compiled kernels decide what interpreted ones decide, and nothing is compiled in a round."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+
+from scheduler.core.compiled import compiled, interpret
+from scheduler.core.snapshot import Snapshot
+from scheduler.round import RoundPolicy
+from tests.kernels import compile_kernels
+from tests.property.scheduler import test_scheduler_backfill as backfill
+from tests.property.scheduler import test_scheduler_placement as placement
+
+EXAMPLES = settings(max_examples=150)
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(autouse=True)
+def interpreted_afterwards() -> Iterator[None]:
+    yield
+    interpret()
+
+
+def test_placement() -> None:
+    seen = []
+
+    @EXAMPLES
+    @given(placement.rounds())
+    def collect(drawn) -> None:
+        seen.append((drawn, placement.play(*drawn)[1]))
+
+    collect()
+    compile_kernels()
+    before = compiled()
+    for drawn, interpreted in seen:
+        placement.same(interpreted, placement.play(*drawn)[1])
+    assert compiled() == before
+
+
+def test_backfilling() -> None:
+    seen = []
+
+    @EXAMPLES
+    @given(backfill.worlds(), backfill.policies)
+    def collect(s: Snapshot, policy: RoundPolicy) -> None:
+        seen.append((s, policy, backfill.flat(backfill.plan(s, policy))))
+
+    collect()
+    compile_kernels()
+    before = compiled()
+    for s, policy, interpreted in seen:
+        assert backfill.flat(backfill.plan(s, policy)) == interpreted
+    assert compiled() == before
