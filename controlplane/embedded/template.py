@@ -13,7 +13,6 @@ import signal
 import socket
 import threading
 from pathlib import Path
-from typing import NoReturn
 
 from . import spawn
 
@@ -61,22 +60,30 @@ def serve(listener: socket.socket) -> list[str]:
                 raise RuntimeError(f"a template must not have threads: {threading.enumerate()}")
             between = os.fork()
             if between == 0:
-                _fork_again(line, parent, log)
+                if os.fork():
+                    os._exit(0)
+                _be_adopted(os.getppid(), parent, line)
+                _enter(log, parent)
                 listener.close()
                 return list(json.loads(asked))
         os.close(log)
         os.waitpid(between, 0)
 
 
-def _fork_again(line: socket.socket, parent: int, log: int) -> None:
-    """Tell the copy's number and end, which hands it to ``parent``. Returns in the copy, once that has happened."""
-    between = os.getpid()
-    if number := os.fork():
-        _tell(line, number)
-    _wait_for_the_end_of(between)
-    if line.recv(_MAX_BYTES) != _GO:
+def _be_adopted(between: int, parent: int, line: socket.socket) -> None:
+    """Wait until ``parent`` has this process, tell it so, and end unless it answers."""
+    if between != parent:
+        _wait_for_the_end_of(between)
+    try:
+        line.send(str(os.getpid()).encode())
+        known = line.recv(_MAX_BYTES) == _GO
+    except OSError:
+        known = False
+    if not known:
         os._exit(1)
-    line.close()
+
+
+def _enter(log: int, parent: int) -> None:
     spawn.before_exec(signal.SIGKILL, parent=parent)()
     for stream in (1, 2):
         os.dup2(log, stream)
@@ -91,13 +98,6 @@ def _wait_for_the_end_of(process: int) -> None:
         return
     select.select([ended], [], [])
     os.close(ended)
-
-
-def _tell(line: socket.socket, number: int) -> NoReturn:
-    try:
-        line.send(str(number).encode())
-    finally:
-        os._exit(0)
 
 
 def rename(words: list[str]) -> None:

@@ -81,6 +81,14 @@ def test_a_killed_process_is_started_again(shared: Stack):
     assert shared.process("beat")["last_exit"] == "killed by SIGKILL"
 
 
+def test_roles_outlive_the_template_that_they_are_copies_of(shared: Stack):
+    running(shared)
+    before = {p["name"]: p["pid"] for p in shared.state()["processes"] if p["name"] != "template"}
+    shared.kill_and_wait("template")
+    assert before == {p["name"]: p["pid"] for p in shared.state()["processes"] if p["name"] != "template"}
+    shared.kill_and_wait("beat")
+
+
 @pytest.mark.faults
 def test_postgres_killed_loses_nothing(shared: Stack):
     running(shared)
