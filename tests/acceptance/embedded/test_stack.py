@@ -199,7 +199,8 @@ def test_a_long_path_still_gives_working_sockets(tmp_path: Path):
 def test_a_stack_can_be_tied_to_a_process(tmp_path: Path):
     with subprocess.Popen(["sleep", "600"]) as other:
         stack = Stack(tmp_path / "home", sub_clusters=1, nodes=0, environ={"HYDRA_TIED_TO": str(other.pid)})
-        stack.start()
-        other.kill()
-        other.wait()
+        try:
+            stack.start()
+        finally:
+            other.kill()
         wait_until(lambda: nothing_left(stack), 20, "everything has ended")
