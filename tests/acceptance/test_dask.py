@@ -93,7 +93,7 @@ def test_a_worker_that_dies_is_replaced_and_what_it_did_is_done_again(cluster: C
 
 
 def test_a_cluster_whose_workers_cannot_start_says_why(cluster: Cluster) -> None:
-    with dask_cluster(cluster, worker={"env": {"PYTHONPATH": "/nowhere"}, "resources": {"memory_mib": 64}}) as workers:
+    with dask_cluster(cluster, worker={"env": {"PYTHONHOME": "/nowhere"}, "resources": {"memory_mib": 64}}) as workers:
         workers.scale(1)
         job = cluster.wait(workers.job_id, 120)
     assert job.state == "FAILED" and "its workers end at once" in (job.message or "")
