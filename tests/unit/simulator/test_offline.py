@@ -13,6 +13,8 @@ from simulator.workload import Group, Submission
 from simulator.workloads import history
 from tests.stores import ROOT, bare_environment
 
+pytestmark = pytest.mark.kernels  # simulations wait for them
+
 LOG = "\n".join(
     ["; MaxProcs: 64", *(f"{n} {n * 5} 0 40 4 -1 -1 4 60 -1 1 {n % 3} 1 -1 1 -1 -1 -1" for n in range(1, 25))]
 )
