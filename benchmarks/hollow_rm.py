@@ -10,7 +10,7 @@ import psutil
 import psycopg
 
 from benchmarks.stack import REPO, BenchStack, cpu_s, job, stack
-from controlplane.kernels import COMPILE_MAX_S, cache_folder
+from controlplane.kernels import cache_folder, fill
 
 SUB_CLUSTER = "east"  # the first one that `up` makes
 JOB_TASKS = 1_000_000  # as many as one job may have
@@ -62,10 +62,8 @@ def run(nodes: int, seconds: float, run_s: float | None) -> dict[str, Any]:
 
 
 def wait_for_kernels() -> None:
-    """Until the RM has compiled what it plans with; only the first start of a version has to."""
-    done, until = cache_folder() / "complete", time.monotonic() + COMPILE_MAX_S
-    while not done.exists() and time.monotonic() < until:
-        time.sleep(0.5)
+    """Until there is what RMs plan with compiled; only the first start of a version has to."""
+    fill(cache_folder())
 
 
 def start_hollow(running: BenchStack, nodes: int, run_s: float) -> subprocess.Popen[bytes]:

@@ -81,6 +81,7 @@ def environment(home: Home) -> dict[str, str]:
         "HYDRA_HOME": str(home.root),
         "HYDRA_HTTP_PORT": str(free_ports(1)[0]),
         "HYDRA_VENV": sys.prefix,
+        "HYDRA_COMPILE_AFTER_S": "0",
     }
 
 
