@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.homes import ready_made
 from tests.patience import wait_until
 from tests.stack import Stack
 from tests.stores import ROOT
@@ -189,7 +190,8 @@ def test_a_full_disk_is_said_and_nothing_stays(tmp_path: Path):
 
 
 def test_a_long_path_still_gives_working_sockets(tmp_path: Path):
-    with Stack(tmp_path / ("long-" * 12) / ("folder-" * 8) / "home", sub_clusters=1, nodes=1) as stack:
+    home = ready_made(tmp_path / ("long-" * 12) / ("folder-" * 8) / "home")
+    with Stack(home, sub_clusters=1, nodes=1) as stack:
         report = json.loads(stack.manage("status", "--output", "json").stdout)
         assert report["nodes"][0]["state"] == "UP"
         assert stack.home.sockets != stack.home.run
@@ -198,7 +200,8 @@ def test_a_long_path_still_gives_working_sockets(tmp_path: Path):
 
 def test_a_stack_can_be_tied_to_a_process(tmp_path: Path):
     with subprocess.Popen(["sleep", "600"]) as other:
-        stack = Stack(tmp_path / "home", sub_clusters=1, nodes=0, environ={"HYDRA_TIED_TO": str(other.pid)})
+        home = ready_made(tmp_path / "home")
+        stack = Stack(home, sub_clusters=1, nodes=0, environ={"HYDRA_TIED_TO": str(other.pid)})
         try:
             stack.start()
         finally:

@@ -13,8 +13,8 @@ from simulator.faults.bugs import BUGS
 from simulator.faults.hunt import lives
 
 ROOT = Path(__file__).resolve().parents[3]
-PARTS = 8
-SEEDS = 250  # a part
+PARTS = 40
+SEEDS = 50  # a part
 TELL = """
 import django
 django.setup()

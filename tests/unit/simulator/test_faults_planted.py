@@ -12,7 +12,14 @@ def test_there_are_enough_and_each_says_what_it_is() -> None:
     assert len({bug.what for bug in BUGS.values()}) == len(BUGS)
 
 
-@pytest.mark.parametrize("name", BUGS)
+# Found in dozens of lives only.
+RARE = {
+    "not-published-again", "taken-without-ask", "signature-unchecked", "given-back-and-kept", "restart-adopts-nothing",
+    "moved-and-counted", "limits-of-one", "left-and-used", "another-nodes-containers", "moved-past-limit",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.faults if n in RARE else ()) for n in BUGS])
 def test_a_planted_bug_is_found(name: str, record_property: pytest.FixtureRequest) -> None:
     bug = BUGS[name]
     place, real = bug.place, _real(bug.place)
