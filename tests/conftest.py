@@ -28,7 +28,6 @@ settings.register_profile("gate", patient, derandomize=True)
 settings.register_profile("soak", patient, print_blob=True)
 settings.load_profile("soak" if SOAK else "gate")
 LONG = ("browser", "acceptance")
-COMPILED = "kernels"  # tests that wait for a compiler come last
 
 
 @pytest.fixture(scope="session")
@@ -68,8 +67,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for kind in LONG:
             if kind in item.path.parts:
                 item.add_marker(kind)
-
-    def place(item: pytest.Item) -> int:
-        return 0 if any(kind in item.path.parts for kind in LONG) else 2 if item.get_closest_marker(COMPILED) else 1
-
-    items.sort(key=place)
+    items.sort(key=lambda item: not any(kind in item.path.parts for kind in LONG))

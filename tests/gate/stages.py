@@ -1,29 +1,29 @@
 """What is tested in which stage. Each stage is a pytest process of its own, with state folders of its own.
 
-``pure``, ``stores`` and ``stack`` are the gate. ``faults`` is every test of a promise's limits (marker ``faults``,
-wherever it lies); it wants the machine to itself.
+``pure``, ``stores``, ``stack`` and ``kernels`` are the gate. ``faults`` is every test of a promise's limits (marker
+``faults``, wherever it lies); it wants the machine to itself.
 """
 
 from dataclasses import dataclass
 
-MARKER = "faults"
+FAULTS_MARKER, KERNELS_MARKER = "faults", "kernels"
+PLAIN = f"not {FAULTS_MARKER} and not {KERNELS_MARKER}"
 
 
 @dataclass(frozen=True)
 class Stage:
-    """paths: what pytest collects. workers: processes that share it. faults: the marked tests, or all others."""
+    """paths: what pytest collects. workers: processes that share it. marked: which of the tests, as ``-m`` says it."""
 
     name: str
     about: str
     paths: tuple[str, ...]
     workers: int
-    faults: bool = False
+    marked: str = PLAIN
 
     def options(self) -> list[str]:
         """For pytest."""
-        marked = MARKER if self.faults else f"not {MARKER}"
         shared = ["-n", str(self.workers), "--dist", "loadfile", "--no-loadscope-reorder"] if self.workers > 1 else []
-        return ["-m", marked, *shared, *self.paths]
+        return ["-m", self.marked, *shared, *self.paths]
 
 
 PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 2)
@@ -39,6 +39,14 @@ STACK = Stage(
     ("tests/acceptance", "tests/browser", "tests/integration/nodemanager", "tests/integration/client"),
     2,
 )
-FAULTS = Stage("faults", "promises and their limits, alone on the machine", ("tests",), 1, faults=True)
-GATE_LANES = ((STACK,), (PURE, STORES))  # side by side; the stages of a lane one after another
-STAGES = {stage.name: stage for stage in (PURE, STORES, STACK, FAULTS)}
+KERNELS = Stage(
+    "kernels",
+    "what wants compiled kernels",
+    ("tests/unit", "tests/property", "tests/integration"),
+    2,
+    f"{KERNELS_MARKER} and not {FAULTS_MARKER}",
+)
+FAULTS = Stage("faults", "promises and their limits, alone on the machine", ("tests",), 1, FAULTS_MARKER)
+# Side by side; the stages of a lane one after another. Meanwhile the kernels are compiled, which takes minutes.
+GATE_LANES = ((STACK,), (PURE, STORES, KERNELS))
+STAGES = {stage.name: stage for stage in (PURE, STORES, STACK, KERNELS, FAULTS)}

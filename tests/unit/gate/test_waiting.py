@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import limits, machine, patience
-from tests.gate.stages import FAULTS, GATE_LANES
+from tests.gate.stages import FAULTS, GATE_LANES, KERNELS, PLAIN
 from tests.machine import REFERENCE, Stall
 from tests.stores import ROOT
 
@@ -91,8 +91,12 @@ def test_a_limit_holds_as_it_stands_where_the_machine_was_quiet(
 
 
 def test_every_test_is_in_one_stage_of_the_gate_or_in_the_faults() -> None:
-    folders = [path for lane in GATE_LANES for stage in lane for path in stage.paths]
+    gate = [stage for lane in GATE_LANES for stage in lane]
+    folders = [path for stage in gate if stage.marked == PLAIN for path in stage.paths]
+    assert [stage for stage in gate if stage.marked != PLAIN] == [KERNELS]
     for path in (ROOT / "tests").rglob("test_*.py"):
         name = str(path.relative_to(ROOT))
         assert sum(name.startswith(f"{folder}/") for folder in folders) == 1, name
+        if "mark.kernels" in path.read_text() and path.name != Path(__file__).name:
+            assert name.startswith(tuple(f"{folder}/" for folder in KERNELS.paths)), name
     assert FAULTS.paths == ("tests",)
