@@ -1,6 +1,5 @@
 """Fixtures for all tests. Those that touch the database get the embedded one by themselves."""
 
-import os
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from controlplane.embedded.home import Home
 from tests import emptying
+from tests.examples import SOAK
 from tests.failing import FAILED
 from tests.homes import ready_made
 from tests.stack import Stack
@@ -22,7 +22,6 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 # How fast a machine is, and what else it does, is no property of the code. The same examples in each run, so that a
 # failure is the change's; the long variants look for new ones.
-SOAK = os.environ.get("HYDRA_SOAK") == "1"
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 settings.register_profile("gate", patient, derandomize=True)
 settings.register_profile("soak", patient, print_blob=True)

@@ -19,7 +19,7 @@ ENDS_THE_CALLER = (
     "tokens_revoke",
 )
 OPTIONS = [
-    "--max-examples=4", "--seed=1", "--request-timeout=10", "--no-color",
+    "--max-examples=2", "--seed=1", "--request-timeout=10", "--no-color",
     "--suppress-health-check=all", *(f"--exclude-operation-id={name}" for name in ENDS_THE_CALLER),
 ]  # fmt: skip
 

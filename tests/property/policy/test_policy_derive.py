@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from controlplane.policy import meaning
@@ -14,6 +14,7 @@ from controlplane.policy.documents import parse
 from controlplane.policy.rows import flattened
 from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.capacities import R
+from tests.examples import examples
 
 Json = dict[str, Any]
 NAMES = ("a", "b", "c", "d")
@@ -60,7 +61,7 @@ def guarantees(document: Json) -> dict[str, list[tuple[float, int]]]:
 
 
 @given(overridden())
-@settings(max_examples=200)
+@examples(200)
 def test_what_comes_of_overrides_is_valid_and_as_they_say(case: tuple[Json, list[Override]]) -> None:
     document, overrides = case
     before = copy.deepcopy(document)

@@ -3,13 +3,14 @@
 import copy
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.policy.diff import Change, diff
 from controlplane.policy.documents import parse
 from controlplane.policy.rows import INHERITED, flattened
 from controlplane.statestore.capacities import ALL, DEFAULT, NOTHING
+from tests.examples import examples
 
 Json = dict[str, Any]
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -102,7 +103,7 @@ def test_nothing_changes_between_a_document_and_itself(document: Json) -> None:
 
 
 @given(DOCUMENTS, DOCUMENTS)
-@settings(max_examples=300)
+@examples(300)
 def test_every_value_that_changes_is_named_and_only_those(before: Json, after: Json) -> None:
     changes, old, new = diff(before, after), effective(before), effective(after)
     for c in changes:
@@ -131,7 +132,7 @@ def test_every_value_that_changes_is_named_and_only_those(before: Json, after: J
 
 
 @given(DOCUMENTS, DOCUMENTS)
-@settings(max_examples=300)
+@examples(300)
 def test_the_changes_applied_lead_from_one_to_the_other(before: Json, after: Json) -> None:
     assert effective(applied(before, diff(before, after))) == effective(after)
 

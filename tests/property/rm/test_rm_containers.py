@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.rm import outcome
@@ -17,6 +17,7 @@ from controlplane.rm.queues import QueueTree
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import GroupRun
 from scheduler.lifecycle.job import JobRun
+from tests.examples import examples
 from wire.states import ContainerReason, ContainerState, JobState, Want
 
 SUB, EPOCH, NODES = 1, 3, 4
@@ -137,7 +138,7 @@ def test_a_device_that_a_container_has_is_not_given_again_when_the_node_declares
     assert nodes.gpu_free.tolist()[0] == (1 << 63) - 1 - 0b111111
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(shapes, min_size=1, max_size=3), st.data())
 def test_ending_together_is_ending_one_by_one(jobs: list[Shape], data: st.DataObject) -> None:
     together, singly = worlds = World(jobs), World(jobs)
@@ -165,7 +166,7 @@ def test_ending_together_is_ending_one_by_one(jobs: list[Shape], data: st.DataOb
             w.wake()
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_the_table_finds_what_a_dictionary_would(data: st.DataObject) -> None:
     world = World([(False, [(1_000_000, 0, 0)])])

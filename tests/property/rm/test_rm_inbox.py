@@ -4,10 +4,11 @@ import struct
 import zlib
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from controlplane.rm import inbox
+from tests.examples import examples
 from wire import status
 from wire.states import ContainerReason, ContainerState
 
@@ -82,13 +83,13 @@ def agrees(payload: bytes) -> None:
     assert found == expected.containers
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(statuses)
 def test_it_reads_what_the_wire_format_writes(s: status.NodeStatus) -> None:
     agrees(status.encode(s))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.binary(max_size=300))
 @example(b"")
 @example(b"HS\x01\0")
@@ -99,7 +100,7 @@ def test_arbitrary_bytes_never_raise(payload: bytes) -> None:
         agrees(reseal(b"HS\x01\x00" + struct.pack("<I", NODE) + payload[8:]))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(statuses, st.data())
 def test_flipped_bits_and_cut_or_grown_bytes(s: status.NodeStatus, data: st.DataObject) -> None:
     payload = bytearray(status.encode(s))
@@ -113,7 +114,7 @@ def test_flipped_bits_and_cut_or_grown_bytes(s: status.NodeStatus, data: st.Data
 
 
 @given(statuses, st.integers(0, 2**63 - 1))
-@settings(max_examples=100)
+@examples(100)
 def test_a_replay_is_counted_and_not_taken(s: status.NodeStatus, known: int) -> None:
     """The last status is met again at every sweep; an older one has been put back by somebody."""
     box = read(status.encode(s), known)

@@ -3,10 +3,11 @@
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.rm.liveness import AnsweredClock, judge
+from tests.examples import examples
 from wire.states import NodeState
 
 LOST_S, CERTAIN_S = 8.0, 608.0
@@ -14,7 +15,7 @@ nodes = st.lists(st.tuples(st.sampled_from(list(NodeState)), st.floats(0, 1000))
 
 
 @given(nodes, st.floats(0, 1000))
-@settings(max_examples=300)
+@examples(300)
 def test_judge_against_its_meaning(nodes: list[tuple[NodeState, float]], now: float) -> None:
     state, seen = np.array([s for s, _ in nodes], np.int8), np.array([t for _, t in nodes], float)
     lost, frozen = judge(state, seen, now, LOST_S, CERTAIN_S)
@@ -34,7 +35,7 @@ def test_half_the_nodes_may_be_lost_and_over_half_may_not() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))
-@settings(max_examples=100)
+@examples(100)
 def test_the_answered_clock_never_goes_back_nor_jumps(times: list[float]) -> None:
     clock = AnsweredClock()
     before = clock.answered(times[0])
@@ -54,7 +55,7 @@ def test_a_pause_of_an_hour_makes_nobody_lost() -> None:
 
 
 @given(st.integers(1, 50), st.floats(0.001, 1.0), st.floats(0, 1.0))
-@settings(max_examples=100)
+@examples(100)
 def test_nodes_that_fall_silent_at_once_are_not_lost_one_by_one(n: int, heartbeat_s: float, phase: float) -> None:
     """Their last heartbeats lie up to a heartbeat apart, and so do the moments at which they would be lost."""
     state, seen = np.full(n, NodeState.UP, np.int8), np.arange(n) / n * heartbeat_s

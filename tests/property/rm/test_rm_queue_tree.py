@@ -3,13 +3,14 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.policy.documents import validate
 from controlplane.rm.queues import QueueTree
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.core.snapshot import Queues
+from tests.examples import examples
 
 SHARES = st.sampled_from([0, 0.1, 1 / 3, 0.25, "50%", 1])
 LIMITS = st.one_of(
@@ -56,7 +57,7 @@ def tree_of(document: dict[str, Any]) -> QueueTree | None:
     return QueueTree(1, [{name: getattr(row, name) for name in row.__slots__} for row in reversed(rows)])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(DOCUMENTS, CAPACITY, st.sampled_from(["", "gpu"]), st.integers(0, 2**32 - 1))
 def test_limits_nest_and_usage_sums_up(document: Any, capacity: np.ndarray, partition: str, seed: int) -> None:
     tree = tree_of(document)
@@ -77,7 +78,7 @@ def test_limits_nest_and_usage_sums_up(document: Any, capacity: np.ndarray, part
         assert up < 0 or not q.preemptable[at] or q.preemptable[up]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(DOCUMENTS, st.lists(CAPACITY, min_size=1, max_size=5))
 def test_what_sub_clusters_may_hold_adds_up_to_what_the_federation_may(document: Any, parts: list[np.ndarray]) -> None:
     tree = tree_of(document)

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.snapshot import Ordering
 from scheduler.lifecycle.admission import Decision, Limits, Rules, Waiting, Why, decide
+from tests.examples import examples
 from tests.limits import limit
 
 NONE = np.iinfo(np.int64).max
@@ -135,7 +136,7 @@ class Reference:
 
 
 @given(worlds())
-@settings(max_examples=200)
+@examples(200)
 def test_no_limit_is_exceeded_and_nobody_waits_without_need(world: World) -> None:
     decision, reference = world.decide(), Reference(world)
     reference.final(decision)
@@ -152,7 +153,7 @@ def test_no_limit_is_exceeded_and_nobody_waits_without_need(world: World) -> Non
 
 
 @given(worlds())
-@settings(max_examples=200)
+@examples(200)
 def test_numbers_told_are_those_that_bind(world: World) -> None:
     decision, reference = world.decide(), Reference(world)
     reference.final(decision)
@@ -174,7 +175,7 @@ def test_numbers_told_are_those_that_bind(world: World) -> None:
 
 
 @given(worlds())
-@settings(max_examples=200)
+@examples(200)
 def test_one_leaf_alone_is_what_asking_one_by_one_gives(world: World) -> None:
     """Within a leaf the reference is exact: go down the line, admit whoever may be, mind what is held."""
     if not len(world.w.leaf):
@@ -192,7 +193,7 @@ def test_one_leaf_alone_is_what_asking_one_by_one_gives(world: World) -> None:
 
 
 @given(worlds())
-@settings(max_examples=200)
+@examples(200)
 def test_the_order_of_a_line_is_kept_among_equals(world: World) -> None:
     """Of two jobs of one user in one leaf that ask for the same, the later is never admitted without the earlier."""
     reference, decision = Reference(world), world.decide()
@@ -205,7 +206,7 @@ def test_the_order_of_a_line_is_kept_among_equals(world: World) -> None:
 
 
 @given(st.integers(0, 30), st.integers(1, 3), st.booleans())
-@settings(max_examples=60)
+@examples(60)
 def test_a_large_gang_is_passed_only_so_often(most: int, size: int, other_leaf: bool) -> None:
     """Small gangs keep coming, here or in another leaf; each runs for a few steps. The large one has its turn."""
     rules = Rules(max_passed=most, max_wait_s=1e9)

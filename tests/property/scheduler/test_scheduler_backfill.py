@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.invariants import check_plan, check_reserved
@@ -15,6 +15,7 @@ from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
 from tests import backfill_reference as book
 from tests.backfill_replay import replay
+from tests.examples import examples
 from tests.worlds import Ask, Node, Queue, R, build, snapshots
 
 NOW = 0.0
@@ -48,7 +49,7 @@ def gangs(factors: tuple[float, ...], processors: int) -> st.SearchStrategy[list
 
 @pytest.mark.parametrize("rule", list(RULES))
 @pytest.mark.parametrize("factors", [EXACT, OVER, ANY], ids=["exact", "over", "any"])
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_jobs_start_when_the_book_says(rule: Backfill, factors: tuple[float, ...], data: st.DataObject) -> None:
     processors = data.draw(st.sampled_from([1, 2, 4, 8]))
@@ -57,7 +58,7 @@ def test_jobs_start_when_the_book_says(rule: Backfill, factors: tuple[float, ...
     assert replay(jobs, processors, rule, nodes) == book.simulate(jobs, processors, RULES[rule])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(gangs(EXACT, 8))
 def test_with_exact_estimates_nobody_starts_later_than_in_strict_order(jobs: list[book.Job]) -> None:
     strict, kept = (replay(jobs, 8, rule, 8) for rule in (Backfill.STRICT, Backfill.CONSERVATIVE))
@@ -128,7 +129,7 @@ def flat(found: tuple[Plan, Memo]) -> list[Any]:
     return out
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(worlds(), policies)
 def test_every_limit_holds_whatever_the_rules(s: Snapshot, policy: RoundPolicy) -> None:
     found, memo = plan(s, policy)
@@ -139,7 +140,7 @@ def test_every_limit_holds_whatever_the_rules(s: Snapshot, policy: RoundPolicy) 
     check_reserved(s, again, memo, later)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(worlds(), policies)
 def test_without_a_rule_nothing_changes(s: Snapshot, policy: RoundPolicy) -> None:
     without = replace(s, queues=replace(s.queues, backfill=None))
@@ -148,7 +149,7 @@ def test_without_a_rule_nothing_changes(s: Snapshot, policy: RoundPolicy) -> Non
     assert flat(plan(none, policy)) == flat(plan(without, policy)) == flat(plan(blind, policy))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(worlds((Backfill.EASY, Backfill.CONSERVATIVE)), policies)
 def test_every_promise_can_be_kept_after_all_that_was_placed(s: Snapshot, policy: RoundPolicy) -> None:
     found, _ = plan(s, policy)
@@ -316,7 +317,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
     return Cluster(nodes, shapes, sorted(asks, key=lambda ask: ask.since), rule)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(clusters())
 def test_who_is_first_in_line_starts_no_later_than_promised(cluster: Cluster) -> None:
     cluster.play()

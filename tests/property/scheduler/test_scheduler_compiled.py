@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from scheduler.core.compiled import compiled, interpret
 from scheduler.core.snapshot import Snapshot
 from scheduler.round import RoundPolicy
+from tests.examples import examples
 from tests.kernels import compile_kernels
 from tests.property.scheduler import test_scheduler_backfill as backfill
+from tests.property.scheduler import test_scheduler_explain as explain
 from tests.property.scheduler import test_scheduler_placement as placement
 
-EXAMPLES = settings(max_examples=150)
+EXAMPLES = examples(150)
 pytestmark = [pytest.mark.kernels, pytest.mark.timeout(900)]
 
 
@@ -52,3 +54,18 @@ def test_backfilling() -> None:
     for s, policy, interpreted in seen:
         assert backfill.flat(backfill.plan(s, policy)) == interpreted
     assert compiled() == before
+
+
+def test_explaining() -> None:
+    seen = []
+
+    @examples(40)
+    @given(explain.rounds())
+    def collect(x: explain.Left) -> None:
+        seen.append(x)
+
+    collect()
+    interpreted = [explain.said(x) for x in seen]
+    assert any(interpreted)
+    compile_kernels()
+    assert [explain.said(x) for x in seen] == interpreted

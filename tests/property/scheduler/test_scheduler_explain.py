@@ -4,22 +4,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Running, Snapshot
-from scheduler.explain import columns, nodes
-from scheduler.explain import estimate as estimates
 from scheduler.explain.columns import Explanation, explain_all
 from scheduler.explain.estimate import estimate
 from scheduler.explain.limits import binding, situation
 from scheduler.explain.outlook import Outlook
 from scheduler.explain.sentence import About, describe
+from tests.examples import examples
 from tests.worlds import R, snapshots
 
-EXAMPLES = settings(max_examples=100)
+EXAMPLES = examples(100)
 NOW = 0.0
 
 
@@ -298,25 +296,6 @@ def released(x: Left, e: Explanation, row: int, running: Running, of_queue: bool
         if fit >= wanted:
             return moment
     return None
-
-
-def test_compiled_and_interpreted_say_the_same(monkeypatch: pytest.MonkeyPatch):
-    seen: list[Left] = []
-
-    @given(rounds())
-    @settings(max_examples=40, database=None)
-    def draw(x: Left) -> None:
-        seen.append(x)
-
-    draw()
-    interpreted = [said(x) for x in seen]
-    for k in (
-        columns.count_off, columns.lowest, columns.near_maxima, columns.verdicts, columns.bind, columns.stand,
-        nodes.sift, estimates.sum_up,
-    ):  # fmt: skip
-        monkeypatch.setattr(k, "_run", k.prepare())
-    assert [said(x) for x in seen] == interpreted
-    assert any(interpreted)
 
 
 def said(x: Left) -> list[dict[str, Any]]:

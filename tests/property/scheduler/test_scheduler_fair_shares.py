@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.shares.fair import deficit_order, fair_shares, shares_of_rows
 from scheduler.shares.tree import ShareTree, demand_of, dominant_shares
+from tests.examples import examples
 from tests.fair_reference import reference
 
-EXAMPLES = settings(max_examples=300)
+EXAMPLES = examples(300)
 UNBOUNDED = 1 << 60
 CLOSE = 1e-5
 

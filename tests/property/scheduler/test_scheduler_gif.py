@@ -5,7 +5,7 @@ from functools import partial
 from itertools import chain, combinations
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scheduler.federation import gif
@@ -13,9 +13,10 @@ from scheduler.federation.bound import most_used
 from scheduler.federation.comparators import centralised, load_based, oracle, uniform
 from scheduler.shares.fair import fair_shares
 from scheduler.shares.tree import ShareTree
+from tests.examples import examples
 
-EXAMPLES = settings(max_examples=100)
-FEWER = settings(max_examples=40)
+EXAMPLES = examples(100)
+FEWER = examples(40)
 SETTLED = gif.Effort(20, 200, 60)
 UNBOUNDED = 1 << 50
 CLOSE = 1e-4  # part of all capacity: what sweeps leave to be moved, and

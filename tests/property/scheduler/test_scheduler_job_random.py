@@ -5,12 +5,13 @@ from copy import deepcopy
 from dataclasses import asdict
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import End, GroupRun
 from scheduler.lifecycle.job import Ended, JobRun, StopAll
+from tests.examples import examples
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
 
 ENDS = [ContainerState.SUCCEEDED, ContainerState.FAILED, ContainerState.KILLED, ContainerState.LOST]
@@ -104,7 +105,7 @@ class Life:
             assert job.open_groups == sum(not terminal(g.state) for g in job.groups) or job.stopping
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(jobs(), st.data())
 def test_the_books_balance_and_the_job_ends_once(job: JobRun, data: st.DataObject) -> None:
     life = Life(job, data)
@@ -137,7 +138,7 @@ def test_the_books_balance_and_the_job_ends_once(job: JobRun, data: st.DataObjec
 
 
 @given(jobs())
-@settings(max_examples=30)
+@examples(30)
 def test_killing_before_anything_runs_ends_at_once(job: JobRun) -> None:
     master.admit(job)
     out = master.kill(job, "no")
@@ -145,7 +146,7 @@ def test_killing_before_anything_runs_ends_at_once(job: JobRun) -> None:
     assert all(g.state == GroupState.KILLED and g.killed == g.count for g in job.groups)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(jobs(), st.data())
 def test_successes_told_together_are_those_told_one_by_one(job: JobRun, data: st.DataObject) -> None:
     life = Life(job, data)

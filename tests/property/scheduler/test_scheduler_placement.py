@@ -3,16 +3,17 @@
 from dataclasses import fields
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Fill, Memo, Snapshot
 from scheduler.placement.place import Attempt, Outcome, PlacementPolicy, begin, finish, run
+from tests.examples import examples
 from tests.placement_reference import PlacementReference
 from tests.worlds import Ask, Node, Queue, build, snapshots
 
-EXAMPLES = settings(max_examples=300)
+EXAMPLES = examples(300)
 NOW = 0.0
 
 policies = st.builds(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.invariants import InvariantError, check_plan, check_reserved
@@ -12,9 +12,10 @@ from scheduler.core.plan import Place, Plan, Why
 from scheduler.core.snapshot import Fill, Memo, Snapshot
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
+from tests.examples import examples
 from tests.worlds import Ask, Node, Queue, build, snapshots
 
-EXAMPLES = settings(max_examples=150)
+EXAMPLES = examples(150)
 
 
 policies = st.builds(

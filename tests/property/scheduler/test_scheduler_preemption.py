@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.preemption_reference import LITTLE, Plain, cheapest_first
@@ -13,10 +13,11 @@ from scheduler.core.plan import Preempt, Why
 from scheduler.core.snapshot import Ordering, Snapshot
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
+from tests.examples import examples
 from tests.live import Live, live
 from tests.worlds import Ask, Node, Queue
 
-EXAMPLES = settings(max_examples=250)
+EXAMPLES = examples(250)
 NONE = (np.empty(0, np.int64), np.empty(0))
 SHAPES = [(4, 2, 0), (2, 2, 0), (6, 1, 0), (3, 3, 1), (9, 4, 0)]
 BETWEEN_QUEUES = PreemptionPolicy(per_round=0.5, intra_priority=False, intra_user=False)

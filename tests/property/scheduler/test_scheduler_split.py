@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.federation.split import (
@@ -15,8 +15,9 @@ from scheduler.federation.split import (
     redistribute,
     split,
 )
+from tests.examples import examples
 
-EXAMPLES = settings(max_examples=400)
+EXAMPLES = examples(400)
 COUNTS = st.one_of(st.integers(0, 50), st.integers(0, 10**9))
 WEIGHTS = st.one_of(
     st.sampled_from([0.0, 1.0, 1 / 3, 0.1, -1.0, 1e-300, 1e300, float("nan"), float("inf")]), st.floats(-1, 100)

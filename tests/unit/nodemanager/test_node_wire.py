@@ -7,9 +7,10 @@ import struct
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wire import desired, policy, status, template
 from wire.ids import container_id, format_container, parse_container
 from wire.states import ContainerState, Want
@@ -126,7 +127,7 @@ def test_a_document_survives_the_wire(doc: desired.Desired) -> None:
 
 
 @given(documents(), st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_a_document_with_any_bit_flipped_is_refused(doc: desired.Desired, data: st.DataObject) -> None:
     raw = bytearray(desired.encode(doc, 1, KEYS[1]))
     at = data.draw(st.integers(0, len(raw) * 8 - 1))

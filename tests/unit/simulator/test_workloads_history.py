@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.workload import Disordered, Group, Submission
 from simulator.workloads import history, swf, synthetic
 from simulator.workloads.files import Unreadable
 from simulator.workloads.shape import Shape
+from tests.examples import examples
 from tests.unit.simulator.workload_cases import real, same, written
 
 seconds = st.floats(0, 1e12, allow_nan=False)
@@ -57,7 +58,7 @@ jobs = st.builds(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(jobs, max_size=4).map(lambda found: sorted(found, key=lambda job: job.at_s)), st.booleans())
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, found: list[Submission], packed: bool):
     path = tmp_path_factory.mktemp("history") / ("h.jsonl.gz" if packed else "h.jsonl")

@@ -5,13 +5,14 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.policy import documents
 from simulator.workload import in_order
 from simulator.workloads import synthetic
 from simulator.workloads.shape import Durations, Shape, Sizes, zipf
+from tests.examples import examples
 from tests.unit.simulator.workload_cases import same, told
 
 SMALL = Shape(jobs_per_hour=60.0, tasks_median=3.0, tasks_mean=6.0, tasks_most=50)
@@ -42,7 +43,7 @@ def group_of(job):
     return job.groups[0]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**64), shapes)
 def test_jobs_are_in_order_and_the_same_for_a_seed(seed: int, shape: Shape):
     source = synthetic.generate(seed, shape)
@@ -61,7 +62,7 @@ def test_jobs_are_in_order_and_the_same_for_a_seed(seed: int, shape: Shape):
         assert set(group.nodes) <= set(shape.sub_clusters[job.home] if job.home else ())
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 2**32), st.integers(1, 5000))
 def test_exactly_so_many_containers(seed: int, containers: int):
     shape = replace(SMALL, jobs_per_hour=0.0, containers=containers)
