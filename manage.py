@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent
 
 def main(argv: list[str]) -> None:
     sys.path.insert(0, str(ROOT))
+    from controlplane import heap
     from controlplane.embedded import home, venv
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
@@ -32,6 +33,7 @@ def main(argv: list[str]) -> None:
         sys.exit(130)
     if command == "install":
         return  # that was all
+    heap.relax()
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(argv)

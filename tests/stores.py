@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from controlplane import heap
 from controlplane.embedded import stack
 from controlplane.embedded.home import Home
 
 ROOT = Path(__file__).resolve().parent.parent
+heap.relax()
 DERIVED = "HYDRA_TEST_DERIVED"  # names of the settings below; those of the process that started this one are not ours
 for _name in os.environ.pop(DERIVED, "").split():
     os.environ.pop(_name, None)
