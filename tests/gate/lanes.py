@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from tests.gate import outcomes
 from tests.gate.stages import Stage
@@ -27,6 +28,7 @@ class Run:
     status: int | None = None
     began: float = 0.0
     took_s: float = 0.0
+    cpu_s: float = 0.0
     _read: outcomes.Outcomes = field(default_factory=outcomes.Outcomes)
 
     @property
@@ -43,7 +45,7 @@ class Run:
     def run(self, environ: dict[str, str]) -> None:
         self.began = time.monotonic()
         with open(self.log, "w") as log:
-            self.status = pytest(self.record, [*self.stage.options(), *self.words], environ, log)
+            self.status, self.cpu_s = pytest(self.record, [*self.stage.options(), *self.words], environ, log)
         self.took_s = time.monotonic() - self.began
 
     def line(self) -> str:
@@ -62,15 +64,19 @@ class Run:
         return text[text.rfind("\n", 0, min(starts)) + 1 :] if starts else text[-8000:]
 
 
-def pytest(record: Path, words: Sequence[str], environ: dict[str, str], log: "object" = None) -> int:
-    """A pytest process that records what becomes of its tests; its exit status."""
+def pytest(record: Path, words: Sequence[str], environ: dict[str, str], log: IO[str]) -> tuple[int, float]:
+    """A pytest process that records what becomes of its tests; its exit status, and its seconds of the processor.
+
+    The seconds count what it started as well, as far as that was waited for.
+    """
     command = [sys.executable, "-m", "pytest", "-p", "tests.gate.record", *words]
     environ = environ | {"HYDRA_TEST_OUTCOMES": str(record), "HYDRA_TEST_RECORD": str(record.parent)}
-    done = subprocess.run(
-        command, cwd=REPO, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT if log else None,  # type: ignore[call-overload]
-        check=False,
-    )  # fmt: skip
-    return 0 if done.returncode == NO_TESTS else int(done.returncode)
+    started = subprocess.Popen(
+        command, cwd=REPO, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+    )
+    _, status, used = os.wait4(started.pid, 0)
+    started.returncode = os.waitstatus_to_exitcode(status)
+    return (0 if started.returncode == NO_TESTS else started.returncode), used.ru_utime + used.ru_stime
 
 
 def run(lanes: Sequence[Sequence[Run]], environ: dict[str, str]) -> None:

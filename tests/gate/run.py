@@ -145,7 +145,7 @@ class _Closing:
                 print(f"\n===== {part.stage.name} =====\n{part.failures()}")
         self._limits()
         for part in self.parts:
-            print(f"{part.stage.name}: {part.line()} in {part.took_s:.0f} s")
+            print(f"{part.stage.name}: {part.line()} in {part.took_s:.0f} s, {part.cpu_s:.0f} s of the processor")
         for outcome in [*wrong, *still]:
             print(f"FAILED {outcome.test} - {outcome.errors[0]}")
         for outcome in flaky:
@@ -175,7 +175,7 @@ class _Closing:
             print(f"once more, alone: {outcome.test} ({outcome.errors[0]})", flush=True)
             with open(self.folder / f"again-{number}.log", "w+") as log:
                 record = self.folder / f"again-{number}.jsonl"
-                if lanes.pytest(record, [outcome.test], self.environ, log) == 0:
+                if lanes.pytest(record, [outcome.test], self.environ, log)[0] == 0:
                     passed.append(outcome)
                 else:
                     log.seek(0)

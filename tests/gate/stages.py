@@ -26,12 +26,12 @@ class Stage:
         return ["-m", self.marked, *shared, *self.paths]
 
 
-PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 2)
+PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 1)
 STORES = Stage(
     "stores",
     "API, RM, GPG, dashboard and what-if over real Postgres and Valkey",
     tuple(f"tests/integration/{n}" for n in ("api", "rm", "gpg", "dashboard", "embedded", "production", "whatif")),
-    2,
+    1,
 )
 STACK = Stage(
     "stack",
@@ -43,7 +43,7 @@ KERNELS = Stage(
     "kernels",
     "what wants compiled kernels",
     ("tests/unit", "tests/property", "tests/integration"),
-    2,
+    1,
     f"{KERNELS_MARKER} and not {FAULTS_MARKER}",
 )
 FAULTS = Stage("faults", "promises and their limits, alone on the machine", ("tests",), 1, FAULTS_MARKER)
