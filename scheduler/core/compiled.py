@@ -49,8 +49,12 @@ class Kernel(Generic[P, T]):
                 function.__code__, function.__globals__ | names, function.__name__, function.__defaults__
             )
             copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}-{self.digest()}"
-            self.dispatcher = njit(**{"cache": True, "nogil": True} | self.options)(copy)
+            self.dispatcher = njit(**self._wrapping() | self.options)(copy)
         return self.dispatcher
+
+    def _wrapping(self) -> dict[str, bool]:
+        """What can call it, besides kernels: only Python, and only what is to. Each way takes the compiler time."""
+        return {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": self.within}
 
     def _globals(self) -> list[tuple[str, Any]]:
         """The names it reads, other than builtins, and what they stand for."""

@@ -1,6 +1,8 @@
 """Stages side by side: each a pytest process whose output goes to a log, its progress to the screen."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -10,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from controlplane.embedded import spawn
 from tests.gate import outcomes
 from tests.gate.stages import Stage
 
 REPO = Path(__file__).resolve().parents[2]
 TOLD_EVERY_S = 30.0  # where nobody watches a terminal
 NO_TESTS = 5  # pytest's word for: none of them was selected
+_under_way: list[subprocess.Popen] = []
 
 
 @dataclass
@@ -72,33 +76,56 @@ def pytest(record: Path, words: Sequence[str], environ: dict[str, str], log: IO[
     command = [sys.executable, "-m", "pytest", "-p", "tests.gate.record", *words]
     environ = environ | {"HYDRA_TEST_OUTCOMES": str(record), "HYDRA_TEST_RECORD": str(record.parent)}
     started = subprocess.Popen(
-        command, cwd=REPO, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
-    )
+        command, cwd=REPO, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+        preexec_fn=spawn.before_exec(signal.SIGINT),
+    )  # fmt: skip
+    _under_way.append(started)
     _, status, used = os.wait4(started.pid, 0)
     started.returncode = os.waitstatus_to_exitcode(status)
+    _under_way.remove(started)
     return (0 if started.returncode == NO_TESTS else started.returncode), used.ru_utime + used.ru_stime
 
 
+def interrupt() -> None:
+    """Ctrl-C, for every pytest under way: each ends its tests, and what those began. To each once, or it gives up."""
+    for started in list(_under_way):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGINT)
+
+
 def run(lanes: Sequence[Sequence[Run]], environ: dict[str, str]) -> None:
-    """Run all lanes to their ends, and tell how far they are."""
+    """Run all lanes to their ends, and tell how far they are. Interrupted, it ends when they have ended."""
+    stopping = threading.Event()
 
     def one_by_one(lane: Sequence[Run]) -> None:
         for part in lane:
-            part.run(environ)
+            if not stopping.is_set():
+                part.run(environ)
 
     threads = [threading.Thread(target=one_by_one, args=[lane], daemon=True) for lane in lanes]
     for thread in threads:
         thread.start()
+    parts = [part for lane in lanes for part in lane]
+    try:
+        _watch(threads, parts)
+    except KeyboardInterrupt:
+        stopping.set()
+        print("\nstopping: what the tests have begun is being ended", flush=True)
+        interrupt()
+        for thread in threads:
+            thread.join()
+        raise
+
+
+def _watch(threads: Sequence[threading.Thread], parts: Sequence[Run]) -> None:
     began = told = time.monotonic()
     screen = sys.stdout.isatty()
-    parts = [part for lane in lanes for part in lane]
     while any(thread.is_alive() for thread in threads):
-        threads_done = time.monotonic()
         for thread in threads:
             thread.join(0.5)
-        if screen or threads_done - told >= TOLD_EVERY_S:
-            told = threads_done
-            _tell(parts, time.monotonic() - began, screen)
+        if screen or time.monotonic() - told >= TOLD_EVERY_S:
+            told = time.monotonic()
+            _tell(parts, told - began, screen)
     _tell(parts, time.monotonic() - began, screen)
     if screen:
         print()

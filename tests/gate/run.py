@@ -1,6 +1,5 @@
 """The runs behind ``manage.py test``: the gate, the faults, one stage, or whatever pytest is told."""
 
-import importlib.util
 import json
 import os
 import shutil
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from tests.gate import frontend, lanes
 from tests.gate.outcomes import Outcome
-from tests.gate.stages import FAULTS, GATE_LANES, PURE, Stage
+from tests.gate.stages import FAULTS, PURE, Stage
 
 AGAIN_MAX = 3  # tests that ended by missing time; more of them is no accident
 GIVEN = {"HYDRA_DATA": "data", "HYDRA_CASES": "cases"}  # folders beside the checkout
@@ -210,17 +209,3 @@ class _Closing:
 def _broke(part: lanes.Run) -> bool:
     """Whether pytest itself failed, and not a test."""
     return part.status not in {0, 1} or (part.status == 1 and not part.outcomes().failed())
-
-
-def browser_cannot() -> str:
-    """Why no page can be opened here; empty when one can."""
-    if not importlib.util.find_spec("playwright"):
-        return "playwright is not installed"
-    from tests.browser.chromium import chromium
-
-    return "" if chromium() else "no chromium on this host (on Debian: apt install chromium-headless-shell)"
-
-
-def gate(environ: dict[str, str], words: Sequence[str] = ()) -> int:
-    """What every change must pass."""
-    return stages(GATE_LANES, words, environ)

@@ -34,15 +34,18 @@ FOR_EVER_S = 1e6
 
 
 class Clock(DatabaseClock):
-    """The database's time, which a test may move on."""
+    """Stands at the database's time of its making, until a test moves it on: ``ahead_s``, in seconds."""
 
-    ahead_s = 0.0
+    def __init__(self, now_us: int):
+        super().__init__(now_us)
+        self.ahead_s = 0.0
+        self._made_us, self._made = super().now_us(), super().monotonic()
 
     def now_us(self) -> int:
-        return super().now_us() + int(self.ahead_s * 1e6)
+        return self._made_us + int(self.ahead_s * 1e6)
 
     def monotonic(self) -> float:
-        return super().monotonic() + self.ahead_s
+        return self._made + self.ahead_s
 
 
 class Nodes(HollowNodes):

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connections
 
 from controlplane import shutdown
+from controlplane.rm.clock import DatabaseClock
 from controlplane.rm.leader import Leader, Pace
 from controlplane.rm.liveness import AnsweredClock
 from controlplane.rm.tasks import lead
@@ -43,9 +44,8 @@ def thread(run: Callable[[], object]) -> Iterator[threading.Thread]:
 def serving(cluster: Cluster, run_s: float, pace: Pace = QUICK) -> Iterator[HollowNodes]:
     """A leader and its nodes at work; containers run for ``run_s``."""
     stop, it = threading.Event(), cluster.lead()
-    loop = Leader(
-        it.rounds, it.memory, it.store, it.bus, it.clock, "test", pace, lambda jobs: None, AnsweredClock()
-    )  # fmt: skip
+    clock = it.rounds.clock = DatabaseClock(it.store.now_us())
+    loop = Leader(it.rounds, it.memory, it.store, it.bus, clock, "test", pace, lambda jobs: None, AnsweredClock())
     nodes = {n: node.lease_keys for n, node in cluster.nodes.nodes.items()}
     played = HollowNodes(settings.REDIS_URL, cluster.sub.pk, nodes, run_s)
     with thread(lambda: loop.run(stop.is_set)) as t, thread(lambda: played.run(stop, heartbeat_s=0.1, tick_s=0.01)):

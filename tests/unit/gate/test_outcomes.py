@@ -39,9 +39,10 @@ def test_a_run_is_written_down_and_read_back(tmp_path: Path, shared: tuple[str, 
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     words = ["--rootdir", str(tmp_path), *shared, str(tmp_path / "test_inner.py")]
     with open(tmp_path / "log", "w") as log:
-        status = lanes.pytest(tmp_path / "record.jsonl", words, dict(_environment()), log)
+        status, cpu_s = lanes.pytest(tmp_path / "record.jsonl", words, dict(_environment()), log)
     found = outcomes.read(tmp_path / "record.jsonl")
     assert status == 1, (tmp_path / "log").read_text()
+    assert cpu_s > 0.1
     assert found.collected == 7
     assert found.counts() == {"passed": 1, "failed": 4, "skipped": 2}
     failed = {o.test.rpartition("::")[2]: (o.missed, o.errors[0]) for o in found.failed()}

@@ -1,5 +1,6 @@
 """``manage.py test``: what every change must pass, and at the end what was left out and why."""
 
+import signal
 import sys
 from argparse import REMAINDER, ArgumentParser
 from typing import Any
@@ -19,7 +20,11 @@ class Command(BaseCommand):
         if {"-h", "--help"} & set(argv[2:]):
             self.print_help(argv[0], argv[1])
             return
-        self.handle(words=argv[2:])
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever cuts a run off, cuts all of it off
+        try:
+            self.handle(words=argv[2:])
+        except KeyboardInterrupt:
+            sys.exit(128 + signal.SIGINT)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         for name, text in (
