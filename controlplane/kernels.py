@@ -77,8 +77,8 @@ def cache_folder() -> Path:
     raise OSError("neither the environment's folder nor the state folder can be written to")
 
 
-def fill(folder: Path) -> None:
-    """Compile into the cache, unless somebody has done so; one process at a time.
+def fill(folder: Path, nice: int = 5) -> None:
+    """Compile into the cache, unless somebody has done so; one process at a time, ``nice`` to the others.
 
     Raises ``OSError`` or ``subprocess.SubprocessError``.
     """
@@ -90,7 +90,7 @@ def fill(folder: Path) -> None:
         # In a process of its own: a compiler in this one would take turns with the rounds. It holds the lock as well,
         # so that the next one waits for it, and finds most of it done, if this process is killed meanwhile.
         root = Path(scheduler.__file__).parents[1]
-        command = ["nice", "-n", "5", sys.executable, "-m", "scheduler.warm"]
+        command = ["nice", "-n", str(nice), sys.executable, "-m", "scheduler.warm"]
         environ = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
         subprocess.run(command, cwd=root, env=environ, check=True, timeout=COMPILE_MAX_S, pass_fds=[lock.fileno()])
         done.touch()

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent import futures
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -102,27 +103,24 @@ def run(lanes: Sequence[Sequence[Run]], environ: dict[str, str]) -> None:
             if not stopping.is_set():
                 part.run(environ)
 
-    threads = [threading.Thread(target=one_by_one, args=[lane], daemon=True) for lane in lanes]
-    for thread in threads:
-        thread.start()
     parts = [part for lane in lanes for part in lane]
-    try:
-        _watch(threads, parts)
-    except KeyboardInterrupt:
-        stopping.set()
-        print("\nstopping: what the tests have begun is being ended", flush=True)
-        interrupt()
-        for thread in threads:
-            thread.join()
-        raise
+    with futures.ThreadPoolExecutor(len(lanes)) as threads:  # whose end waits for them
+        under_way = [threads.submit(one_by_one, lane) for lane in lanes]
+        try:
+            _watch(under_way, parts)
+        except KeyboardInterrupt:
+            stopping.set()
+            print("\nstopping: what the tests have begun is being ended", flush=True)
+            interrupt()
+            raise
+    for lane in under_way:
+        lane.result()
 
 
-def _watch(threads: Sequence[threading.Thread], parts: Sequence[Run]) -> None:
+def _watch(under_way: Sequence[futures.Future[None]], parts: Sequence[Run]) -> None:
     began = told = time.monotonic()
     screen = sys.stdout.isatty()
-    while any(thread.is_alive() for thread in threads):
-        for thread in threads:
-            thread.join(0.5)
+    while futures.wait(under_way, 0.5).not_done:
         if screen or time.monotonic() - told >= TOLD_EVERY_S:
             told = time.monotonic()
             _tell(parts, told - began, screen)

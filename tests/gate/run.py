@@ -93,7 +93,7 @@ def _compile_ahead() -> None:
     from controlplane import kernels
 
     try:
-        kernels.fill(kernels.cache_folder())
+        kernels.fill(kernels.cache_folder(), nice=0)
     except (OSError, subprocess.SubprocessError) as error:
         print(f"kernels could not be compiled ahead: {error}")
 

@@ -1,7 +1,7 @@
 """What is tested in which stage. Each stage is a pytest process of its own, with state folders of its own.
 
-``pure``, ``stores``, ``stack`` and ``kernels`` are the gate. ``faults`` is every test of a promise's limits (marker
-``faults``, wherever it lies); it wants the machine to itself.
+``pure``, ``stores``, ``stack``, ``browser`` and ``kernels`` are the gate. ``faults`` is every test of a promise's
+limits (marker ``faults``, wherever it lies); it wants the machine to itself.
 """
 
 from dataclasses import dataclass
@@ -31,14 +31,15 @@ STORES = Stage(
     "stores",
     "API, RM, GPG, dashboard and what-if over real Postgres and Valkey",
     tuple(f"tests/integration/{n}" for n in ("api", "rm", "gpg", "dashboard", "embedded", "production", "whatif")),
-    1,
+    2,
 )
 STACK = Stage(
     "stack",
-    "whole clusters, node managers, the client, the browser",
-    ("tests/acceptance", "tests/browser", "tests/integration/nodemanager", "tests/integration/client"),
-    2,
+    "whole clusters, node managers, the client",
+    ("tests/acceptance", "tests/integration/nodemanager", "tests/integration/client"),
+    1,
 )
+BROWSER = Stage("browser", "every page in a browser, on a whole stack", ("tests/browser",), 1)
 KERNELS = Stage(
     "kernels",
     "what wants compiled kernels",
@@ -48,5 +49,5 @@ KERNELS = Stage(
 )
 FAULTS = Stage("faults", "promises and their limits, alone on the machine", ("tests",), 1, FAULTS_MARKER)
 # Side by side; the stages of a lane one after another. Meanwhile the kernels are compiled, which takes minutes.
-GATE_LANES = ((STACK,), (PURE, STORES, KERNELS))
-STAGES = {stage.name: stage for stage in (PURE, STORES, STACK, KERNELS, FAULTS)}
+GATE_LANES = ((STACK,), (BROWSER, KERNELS), (PURE, STORES))
+STAGES = {stage.name: stage for stage in (PURE, STORES, STACK, BROWSER, KERNELS, FAULTS)}

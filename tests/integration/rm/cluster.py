@@ -34,18 +34,22 @@ FOR_EVER_S = 1e6
 
 
 class Clock(DatabaseClock):
-    """Stands at the database's time of its making, until a test moves it on: ``ahead_s``, in seconds."""
+    """Stands at the database's time, as it was when it was made; a test moves it on: ``ahead_s``, in seconds."""
 
     def __init__(self, now_us: int):
         super().__init__(now_us)
         self.ahead_s = 0.0
-        self._made_us, self._made = super().now_us(), super().monotonic()
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Stand at the moment of this call, and what it is ahead."""
+        self._stands_us, self._stands = super().now_us(), super().monotonic()
 
     def now_us(self) -> int:
-        return self._made_us + int(self.ahead_s * 1e6)
+        return self._stands_us + int(self.ahead_s * 1e6)
 
     def monotonic(self) -> float:
-        return self._made + self.ahead_s
+        return self._stands + self.ahead_s
 
 
 class Nodes(HollowNodes):

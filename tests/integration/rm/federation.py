@@ -58,8 +58,8 @@ def written(cluster: Cluster) -> dict[tuple[str, int, int], int]:
 class Federation:
     """West, east and south, of two nodes each that hold 16 small tasks together."""
 
-    def __init__(self, cluster: Cluster, pace_s: float = 0.6):
-        """pace_s: by how much clocks are put on before each round."""
+    def __init__(self, cluster: Cluster, pace_s: float | None = 0.6):
+        """pace_s: by how much clocks are put on before each round; None: to the moment that it is."""
         self.west, self.pace_s = cluster, pace_s
         self.clusters = [cluster, another(cluster), another(cluster, "south")]
         self.leaders: list[Leading | None] = [c.lead() for c in self.clusters]
@@ -79,7 +79,10 @@ class Federation:
     def one_round(self, at: int, ahead_s: float | None = None) -> None:
         leader, cluster = self.leaders[at], self.clusters[at]
         assert leader is not None
-        leader.clock.ahead_s += self.pace_s if ahead_s is None else ahead_s
+        if (pace_s := self.pace_s if ahead_s is None else ahead_s) is None:
+            leader.clock.catch_up()
+        else:
+            leader.clock.ahead_s += pace_s
         cluster.nodes.step()
         leader.round()
         leader.store.put_load(own_load(leader.memory, cluster.sub.pk))

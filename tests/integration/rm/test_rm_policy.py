@@ -46,6 +46,7 @@ def test_a_push_is_acknowledged_by_the_rm_and_then_by_its_nodes(cluster: Cluster
     }  # fmt: skip
 
     cluster.policy(OPEN)
+    leader.clock.catch_up()
     assert kinds()["rm"]["laggards"] == ["west"] and kinds()["node"]["behind"] == 2
     leader.round()
     tell(leader, acknowledger)

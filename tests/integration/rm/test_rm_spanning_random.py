@@ -40,7 +40,7 @@ class Life:
         self.rng = np.random.default_rng(seed)
         self.cluster = cluster
         self.policy()
-        self.f = Federation(cluster, pace_s=0.0)
+        self.f = Federation(cluster, pace_s=None)  # what else writes rows here goes by the database's clock
         self.jobs: list[int] = []
         self.services: list[int] = []
         self.zombies: list[Leading] = []

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand
 
 class Command(BaseCommand):
     help = (
-        "Run the gate: the stages pure, stores, stack and kernels. --faults runs the limits of promises instead, --all "
-        "both, --stage NAME one stage; --soak adds the long variants. Other arguments go to pytest."
+        "Run the gate: the stages pure, stores, stack, browser and kernels. --faults runs the limits of promises "
+        "instead, --all both, --stage NAME one stage; --soak adds the long variants. Other arguments go to pytest."
     )
     requires_system_checks: list[str] = []
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             ("--soak", "also the long variants, with new random examples"),
         ):
             parser.add_argument(name, action="store_true", help=text)
-        parser.add_argument("--stage", help="pure, stores, stack, kernels or faults")
+        parser.add_argument("--stage", help="pure, stores, stack, browser, kernels or faults")
         parser.add_argument("words", nargs=REMAINDER, help="for pytest")
 
     def handle(self, *args: Any, **options: Any) -> None:
