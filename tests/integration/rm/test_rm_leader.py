@@ -1,8 +1,10 @@
 """The leader's loop with nodes that play by themselves: quick, watchful, and out of office at once."""
 
+import datetime as dt
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 from django.conf import settings
@@ -79,6 +81,16 @@ def test_jobs_run_through_by_themselves_and_the_summary_tells_it(cluster: Cluste
         assert (summary["placed"], summary["pending"]["containers"], summary["frozen"]) == (183, 0, False)
         assert invariants.queue_usage(cluster.rows, cluster.sub.pk, summary["queues"]) == []
     assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1") == [(10, 183)]
+
+
+def test_a_leader_with_nothing_to_do_extends_its_lease(cluster: Cluster) -> None:
+    def expires() -> dt.datetime:
+        return cast(dt.datetime, cluster.one("SELECT expires_at FROM statestore_lease"))
+
+    with serving(cluster, run_s=0.02):
+        for _ in range(5):
+            before = expires()
+            wait_until(lambda before=before: expires() > before, 5, "the lease lasts longer")
 
 
 @pytest.mark.parametrize("slice_", [1, 500])
