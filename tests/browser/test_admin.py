@@ -5,8 +5,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from client import Client
 from client.errors import HydraError
+from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
-from tests.browser.test_accessibility import violations
 from tests.patience import wait_until
 from tests.stack import Stack
 
@@ -23,7 +23,7 @@ def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser:
     ask.locator("input[type=password]").fill("password")
     ask.get_by_role("button", name="Create", exact=True).click()
     expect(ask.get_by_text("too short")).to_be_visible()
-    assert violations(page) == []
+    assert barriers(page) == []
     ask.locator("input[type=password]").fill(PASSWORD)
     ask.get_by_role("button", name="Create", exact=True).click()
     expect(ask).to_have_count(0)
@@ -37,7 +37,7 @@ def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser:
     shown.get_by_label("Queue to grant").select_option("root.prod")
     shown.get_by_role("button", name="Grant", exact=True).click()
     expect(shown.get_by_role("button", name="Withdraw root.prod")).to_be_visible()
-    assert violations(page) == []
+    assert barriers(page) == []
     shown.get_by_role("button", name="Close the account").click()
     page.get_by_role("dialog", name="Close the account").get_by_role(
         "button", name="Close the account", exact=True

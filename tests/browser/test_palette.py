@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_accessibility import violations
+from tests.browser.barriers import barriers
 from tests.patience import wait_until
 
 
@@ -13,7 +13,7 @@ def test_everything_is_found_with_the_keyboard(signed_in: Page) -> None:
     page.keyboard.press("Control+k")
     field = page.get_by_role("combobox", name="Find")
     expect(field).to_be_focused()
-    assert violations(page) == []
+    assert barriers(page) == []
     field.fill("job")
     first = page.get_by_role("option").first
     expect(first).to_have_attribute("aria-selected", "true")
@@ -73,7 +73,7 @@ def test_keys_lead_to_pages_but_not_while_somebody_types(signed_in: Page) -> Non
     page.get_by_role("combobox", name="Find").fill("keys")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Keys")).to_be_visible()
-    assert violations(page) == []
+    assert barriers(page) == []
     page.get_by_role("button", name="Close").click()
     expect(page.get_by_role("heading", name="Keys")).to_have_count(0)
 
@@ -82,7 +82,7 @@ def test_a_phone_has_a_menu(signed_in: Page) -> None:
     page = signed_in
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_role("button", name="Menu", exact=True).click()
-    assert violations(page) == []
+    assert barriers(page) == []
     page.get_by_role("dialog", name="Menu").get_by_role("link", name="Jobs").click()
     expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
