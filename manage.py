@@ -26,6 +26,7 @@ def main(argv: list[str]) -> None:
     command = argv[1] if len(argv) > 1 else "help"
     try:
         venv.enter(ROOT, argv, with_dev=command == "test")
+        venv.keep_bytecode()
         home.Home.from_environment().prepare(command)
     except (venv.InstallError, home.HomeError) as problem:
         sys.exit(f"manage.py {command}: {problem}")

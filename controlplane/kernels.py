@@ -19,6 +19,7 @@ log = structlog.get_logger("kernels")
 _begun = threading.Lock()
 _done = threading.Event()
 COMPILE_MAX_S = 900.0
+_COMPLETE = "complete"  # in a cache's folder, once everything is in it
 
 
 class _Spent:
@@ -55,6 +56,12 @@ def compile_now() -> None:
     _done.set()
 
 
+def load() -> None:
+    """Switch if everything is compiled already, which takes two seconds; processes forked later need not."""
+    if not compiled() and (cache_folder() / _COMPLETE).exists():
+        compile_now()
+
+
 def compiled() -> bool:
     """Whether this process runs the compiled forms."""
     return _done.is_set()
@@ -82,7 +89,7 @@ def fill(folder: Path, nice: int = 5) -> None:
 
     Raises ``OSError`` or ``subprocess.SubprocessError``.
     """
-    done = folder / "complete"
+    done = folder / _COMPLETE
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if done.exists():

@@ -6,13 +6,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from client import Client
 from controlplane.embedded import stack
 from controlplane.embedded.home import Home, port_is_free, read_json
+from tests import forked
 from tests.patience import RanOut, wait_until
 from tests.stores import ROOT, bare_environment
 
@@ -62,12 +62,9 @@ class Stack:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def manage(self, *words: str, check: bool = True, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    def manage(self, *words: str, check: bool = True, timeout_s: float = 120) -> "subprocess.CompletedProcess[str]":
         """Run a manage.py command against this stack."""
-        command = [sys.executable, str(ROOT / "manage.py"), *words]
-        done = subprocess.run(
-            command, env=self.environ, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False
-        )
+        done = forked.run([str(ROOT / "manage.py"), *words], self.environ, ROOT, timeout_s=timeout_s)
         assert not check or done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

@@ -40,6 +40,7 @@ class _Process:
 
 def run(case: Case, seeds: Sequence[int], look: Look, at_once: int) -> list[Run]:
     """Every policy with every seed, in that order. Raises ``Broken`` when a process dies, and what ``look`` raises."""
+    _quietly(kernels.load)
     tasks = [(policy, seed) for seed in seeds for policy in case.policies]
     count = max(1, min(at_once, len(tasks)))
     parts = [_start(case, tasks[at::count]) for at in range(count)]
@@ -98,7 +99,8 @@ def _work(case: Case, tasks: list[Task], told: Connection, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one ends it
     die_with_parent(parent, signal.SIGKILL)
     try:
-        _compile()
+        if not kernels.compiled():
+            _quietly(kernels.compile_now)
         for policy, seed in tasks:
             told.send(("run", case.simulation(policy, seed).run(lambda at_s: told.send(("at", at_s)))))
     except Exception as error:  # whatever it is, whoever asked hears that it is over
@@ -107,8 +109,9 @@ def _work(case: Case, tasks: list[Task], told: Connection, parent: int) -> None:
     told.close()
 
 
-def _compile() -> None:
+def _quietly(get: Callable[[], None]) -> None:
+    """Compiled kernels, if they can be had."""
     try:
-        kernels.compile_now()
+        get()
     except (OSError, subprocess.SubprocessError, ImportError) as error:
         log.warning("kernels could not be compiled; this is simulated slowly", error=str(error))

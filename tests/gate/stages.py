@@ -37,7 +37,7 @@ STACK = Stage(
     "stack",
     "whole clusters, node managers, the client",
     ("tests/acceptance", "tests/integration/nodemanager", "tests/integration/client"),
-    1,
+    2,
 )
 BROWSER = Stage("browser", "every page in a browser, on a whole stack", ("tests/browser",), 1)
 KERNELS = Stage(

@@ -1,15 +1,15 @@
 """A real web process over the test database, for what only a server shows."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from urllib.parse import urlsplit
 
 import httpx
 from django.db import connection
 
+from tests import forked
 from tests.patience import wait_until
 from tests.stack import web_port
 from tests.stores import ROOT
@@ -28,24 +28,23 @@ def web(**environ: str) -> Iterator[str]:
     database = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"]).geturl()
     known = os.environ | RATES | {"DATABASE_URL": database, "HYDRA_HTTP_PORT": str(port)} | environ
     arguments = ["--port", str(port), "--loop", "uvloop", "--http", "httptools", "--lifespan", "off"]
-    command = [sys.executable, "-m", "uvicorn", "controlplane.asgi:application", "--log-level", "warning", *arguments]
-    process = subprocess.Popen(command, env=known, cwd=ROOT)
+    words = ["-m", "uvicorn", "controlplane.asgi:application", "--log-level", "warning", *arguments]
+    process = forked.start(words, known, ROOT)
     try:
         url = f"http://127.0.0.1:{port}"
         _wait(url, process)
         yield url
     finally:
         process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
+        process.join(10)
+        if process.exitcode is None:
             process.kill()
-            process.wait()
+            process.join()
 
 
-def _wait(url: str, process: "subprocess.Popen[bytes]") -> None:
+def _wait(url: str, process: BaseProcess) -> None:
     def answers() -> bool:
-        assert process.poll() is None, "the web process ended"
+        assert process.exitcode is None, "the web process ended"
         try:
             return httpx.get(f"{url}/healthz", timeout=2).status_code == 200
         except httpx.HTTPError:

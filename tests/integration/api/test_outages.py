@@ -170,13 +170,7 @@ def test_too_fast_an_account_is_told_to_wait_and_others_are_not(world: World) ->
 def test_the_web_process_ends_at_sigterm() -> None:
     with web() as url:
         assert httpx.get(f"{url}/healthz").status_code == 200
-        server = next(p for p in psutil.Process().children() if _serves(p))
+        taken = [c for c in psutil.net_connections("tcp4") if c.laddr.port == urlsplit(url).port]
+        server = psutil.Process(next(c.pid for c in taken if c.status == psutil.CONN_LISTEN))
         server.send_signal(signal.SIGTERM)
         server.wait(5)
-
-
-def _serves(process: psutil.Process) -> bool:
-    try:
-        return "uvicorn" in process.cmdline()
-    except psutil.Error:  # an earlier test's child that has ended
-        return False

@@ -279,7 +279,7 @@ def test_a_sub_cluster_whose_lease_has_run_out_is_not_chosen_a_second_later(worl
     """And is chosen again within a second once an RM leads it."""
     lead("west", "east")
     Lease.objects.filter(sub_cluster=world.west).update(holder="", expires_at=None)
-    leadership = take(world.west.pk, "rm", 1.0)
+    leadership = take(world.west.pk, "rm", 2.0)
     assert leadership is not None
     (ends_at,) = leadership.connection.execute(
         "SELECT extract(epoch FROM expires_at)::float8 FROM statestore_lease WHERE sub_cluster_id = %s",
@@ -287,7 +287,7 @@ def test_a_sub_cluster_whose_lease_has_run_out_is_not_chosen_a_second_later(worl
     ).fetchone()
     leadership.connection.close()  # its RM is gone without a word
     chosen: list[tuple[float, str]] = []
-    while time.time() < ends_at + 1.6:
+    while sum(at > ends_at + 1.0 for at, _ in chosen) < 10:  # however long one of these keeps us waiting
         chosen.append((time.time(), home_of(world)))
     led = {home for at, home in chosen if at < ends_at}
     assert led == {"west", "east"}, "while it was led it got its part"

@@ -25,7 +25,7 @@ from controlplane.statestore.models import Job, SubCluster
 from tests.integration.dashboard.tabs import Tab, tab
 from tests.patience import wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 CONVERGED_S = 2.0
 CHANGES, CHANGES_MOST = 30, 300
 PAUSES_S = (0.0, 0.02, 0.3, 1.0)  # between two changes: within one read, between reads, long after one

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 from django.core.management import get_commands
+
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[3]
 GIVEN = {
@@ -42,12 +45,10 @@ def environment(service: dict[str, Any]) -> dict[str, str]:
     return {name: filled(str(value)) for name, value in service["environment"].items()}
 
 
-def manage(words: list[str], extra: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def manage(words: list[str], extra: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("HYDRA_", "DATABASE_URL", "REDIS_URL"))}
     environ |= {"HYDRA_VENV": sys.prefix, **extra}
-    return subprocess.run(
-        [sys.executable, "manage.py", *words], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
-    )
+    return forked.run(["manage.py", *words], environ, ROOT)
 
 
 def test_every_role_has_a_service():
@@ -83,6 +84,21 @@ def test_the_node_managers_settings_are_known():
     loaded = config.load("", environment(OURS["node"]))
     assert loaded.control_plane == "https://hydra.example:8470"
     assert loaded.ca_file == "/pki/ca.crt"
+
+
+def test_the_image_installs_with_what_was_copied_by_then(tmp_path: Path):
+    before, _, _ = (ROOT / "Dockerfile").read_text().partition("RUN python3 manage.py install")
+    for line in before.splitlines():
+        match line.split():
+            case ["COPY", *sources, target]:
+                for source in sources:
+                    to = tmp_path / target / ("" if (ROOT / source).is_dir() else source.rpartition("/")[2])
+                    to.parent.mkdir(parents=True, exist_ok=True)
+                    copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+                    copy(ROOT / source, to)
+    environ = {"HYDRA_VENV": sys.prefix, "HYDRA_HOME": str(tmp_path / "home"), "PATH": os.defpath}
+    done = forked.run(["manage.py", "install"], environ, tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_image_leaves_no_secret_behind():

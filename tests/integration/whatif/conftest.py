@@ -1,12 +1,17 @@
 """A small federation in which something has happened."""
 
+import threading
+from collections.abc import Iterator
+
 import pytest
 
+from controlplane import kernels
 from controlplane.accounts.models import Role, User
 from controlplane.policy import versions
 from controlplane.statestore.actions import accounts, subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import SubCluster
+from scheduler.core.compiled import interpret
 
 POLICY = {
     "queues": {
@@ -14,6 +19,14 @@ POLICY = {
         "prod": {"guaranteed": 0.5, "children": {"etl": {}, "web": {}}},
     }
 }
+
+
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Who answers here switches to compiled kernels; other tests begin without, as they would alone."""
+    monkeypatch.setattr(kernels, "_done", threading.Event())
+    yield
+    interpret()
 
 
 @pytest.fixture

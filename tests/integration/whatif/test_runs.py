@@ -78,19 +78,19 @@ def test_a_question_is_answered(operator: User, west: SubCluster, processes: Non
         nodes(sub, 1, vcores_milli=1000)
     versions.publish(SYSTEM, POLICY | BY_CHANCE, "sends jobs by chance")
     busy_hour(west, operator, 60, ("root.default", "root.prod.etl"))
-    asked = ask(operator, at(600), seeds=2)
+    asked = ask(operator, at(300), seeds=2)
     row = until(asked.pk, State.DONE, State.FAILED)
     assert (row.state, row.message, row.progress, row.token) == (State.DONE, "", 1.0, None)
     result = row.result
-    assert result is not None and (result["jobs"], result["containers"], result["nodes"]) == (12, 48, 2)
+    assert result is not None and (result["jobs"], result["containers"], result["nodes"]) == (6, 24, 2)
     before, after = result["comparison"]["policies"]
     assert (before["policy"], after["policy"]) == (f"version {row.base_id}, in force", "proposed")
-    assert after["seeds"] == [0, 1] and before["figures"]["jobs"]["value"]["value"] == 12
+    assert after["seeds"] == [0, 1] and before["figures"]["jobs"]["value"]["value"] == 6
     assert {q["queue"] for q in after["queues"]} == {"root.default", "root.prod.etl", "root.prod.web"}
     assert [run["seed"] for run in result["runs"]] == [0, 1, 0, 1] and result["runs"][1]["periods"] is None
     state, page = queries.report(row.pk) or ("", None)
     assert state == "done" and page is not None and b"What proposed would have done" in page and b"<script" not in page
-    again = until(ask(operator, at(600)).pk, State.DONE)
+    again = until(ask(operator, at(300)).pk, State.DONE)
     assert again.result is not None and [run["seed"] for run in again.result["runs"]] == [0, 0]
     first = [run["jobs_by_state"] for run in result["runs"] if run["seed"] == 0]
     assert [run["jobs_by_state"] for run in again.result["runs"]] == first

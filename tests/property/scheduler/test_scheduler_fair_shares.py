@@ -184,6 +184,7 @@ def test_positions_make_no_difference(w: World, floor: bool, random):
     assert (w.share(floor) == w.share(floor)).all()
 
 
+@pytest.mark.kernels
 def test_compiled_shares_are_the_same():
     compiled, rng = shares_of_rows.prepare(), np.random.default_rng(7)
     for e in (3, 40, 400):

@@ -8,6 +8,8 @@ import pytest
 
 from controlplane.embedded import venv
 
+ROOT = Path(__file__).resolve().parents[3]
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
@@ -52,6 +54,26 @@ def test_what_cannot_be_installed_is_said_with_pips_reason(project: Path):
     assert not venv.installed(project / ".venv", files, venv.fingerprint(files))
 
 
+KEEPS = """
+import sys
+from controlplane.embedded import venv
+sys.prefix = sys.argv[1]
+venv.keep_bytecode()
+import thing
+"""
+
+
+@pytest.mark.parametrize("wish", ["", "1"])
+def test_bytecode_is_kept_and_not_beside_sources_where_nobody_wants_it_there(tmp_path: Path, wish: str):
+    beside, prefix = tmp_path / "sources", tmp_path / "venv"
+    beside.mkdir()
+    (beside / "thing.py").write_text("THIS = 1\n")
+    env = {"PYTHONPATH": f"{beside}:{ROOT}", "PYTHONDONTWRITEBYTECODE": wish}
+    subprocess.run([sys.executable, "-c", KEEPS, str(prefix)], env=env, check=True)
+    assert bool(list(prefix.rglob("thing.*.pyc"))) is bool(wish)
+    assert (beside / "__pycache__").exists() is not bool(wish)
+
+
 def test_an_incomplete_clone_is_said(tmp_path: Path):
     with pytest.raises(venv.InstallError, match="complete clone"):
         venv.fingerprint([tmp_path / "requirements.txt"])
@@ -59,7 +81,7 @@ def test_an_incomplete_clone_is_said(tmp_path: Path):
 
 def test_an_old_python_is_told_what_is_needed():
     """The first lines must be readable for any Python 3, so that they can say it."""
-    source = (Path(__file__).resolve().parents[3] / "manage.py").read_text()
+    source = (ROOT / "manage.py").read_text()
     head = source.partition("from pathlib")[0].replace("sys.version_info <", "(3, 8) <")
     done = subprocess.run([sys.executable, "-c", head], capture_output=True, text=True, check=False)
     assert done.returncode == 1

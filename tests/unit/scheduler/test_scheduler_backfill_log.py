@@ -54,9 +54,9 @@ def test_the_whole_log_one_and_a_half_times_as_fast_with_easy() -> None:
 
 @pytest.mark.parametrize("nodes", [pytest.param(1, marks=pytest.mark.faults), PROCESSORS])
 @pytest.mark.parametrize("rule", list(RULES))
-def test_the_first_thousands_twice_as_fast(rule: Backfill, nodes: int) -> None:
-    """3,000 jobs, estimates exact."""
-    jobs = log(2.0, 3000)
+def test_the_first_jobs_twice_as_fast(rule: Backfill, nodes: int) -> None:
+    """1,500 jobs, estimates exact."""
+    jobs = log(2.0, 1500)
     starts = replay(jobs, PROCESSORS, rule, nodes)
     assert starts == book.simulate(jobs, PROCESSORS, RULES[rule])
     if rule in (Backfill.EASY, Backfill.CONSERVATIVE):
@@ -66,7 +66,7 @@ def test_the_first_thousands_twice_as_fast(rule: Backfill, nodes: int) -> None:
 
 @pytest.mark.parametrize("rule", [Backfill.EASY, Backfill.CONSERVATIVE])
 def test_the_same_with_estimates_that_are_too_long(rule: Backfill) -> None:
-    """3,000 jobs, each expected to take as long as it does, or up to ten times that."""
+    """1,500 jobs, each expected to take as long as it does, or up to ten times that."""
     rng = random.Random(3)
-    jobs = [replace(job, estimate=job.runs * rng.choice([1.0, 1.0, 1.5, 3.0, 10.0])) for job in log(2.0, 3000)]
+    jobs = [replace(job, estimate=job.runs * rng.choice([1.0, 1.0, 1.5, 3.0, 10.0])) for job in log(2.0, 1500)]
     assert replay(jobs, PROCESSORS, rule, PROCESSORS) == book.simulate(jobs, PROCESSORS, RULES[rule])
