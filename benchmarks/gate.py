@@ -5,8 +5,8 @@ that has to find it.
 """
 
 import argparse
+import os
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -23,6 +23,7 @@ from benchmarks.stack import REPO
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
 FLAKY = re.compile(r"^FLAKY (\S+)", re.MULTILINE)
 FAILED = re.compile(r"^FAILED (\S+)", re.MULTILINE)
+OURS = ("HYDRA_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "CELERY_", "PYTEST", "PYTHON", "VIRTUAL_ENV")
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,16 @@ def run() -> dict[str, Any]:
         minutes = round((time.monotonic() - began) / 60, 2)
     closing = CLOSING.search(said)
     failed = int(closing[2]) if closing else -1  # it did not come to its end
+    if failed:
+        keep(said)
     return {"minutes": minutes, "failed": failed, "flaky": FLAKY.findall(said), "red": FAILED.findall(said)}
+
+
+def keep(said: str) -> None:
+    """What a red run said, in a file whose name is told."""
+    with tempfile.NamedTemporaryFile("w", prefix="hydra-gate-", suffix=".log", delete=False) as log:
+        log.write(said)
+    print(f"red: {log.name}", file=sys.stderr, flush=True)
 
 
 def look_for(defect: Defect) -> list[str]:
@@ -144,8 +154,9 @@ def clone() -> Iterator[Path]:
 
 def outcome(project: Path, command: list[str]) -> str:
     """All that it says, with no setting of this process."""
-    path = f"{Path(shutil.which('python3') or sys.executable).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-    environ = {"PATH": path, "HOME": str(Path.home()), "CI": "true"}
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
+    ours = str(Path(sys.prefix) / "bin")
+    environ |= {"PATH": os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if p != ours), "CI": "true"}
     done = subprocess.run(command, cwd=project, env=environ, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 

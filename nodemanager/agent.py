@@ -175,8 +175,7 @@ class Agent:
         if self.listed and now >= self.ask_at:
             self.ask_at = now + self.heartbeat_s
             self.ask()
-        if self.persist:
-            self._save()
+        self._save()
         if now >= self.report_at:
             self.report_at = now + REPORT_S
             self._write_report(now)
@@ -227,11 +226,12 @@ class Agent:
         self.persist = True
         self.durable |= instruction.durable
 
+    def do_announce(self, instruction: ev.Announce) -> None:
+        self._save()
+        self.servers.announce(instruction)
+
     def do_report(self, news: ev.Report) -> None:
         self.changed |= not news.patient
-
-    def do_note(self, instruction: ev.Note) -> None:
-        note(instruction.level, instruction.text, **instruction.fields)
 
     def do_fetch(self, instruction: ev.FetchTemplate) -> None:
         digest = instruction.digest
@@ -405,14 +405,12 @@ class Agent:
         self.hear(ev.DesiredRead(doc, now, self.clock.unix()))
 
     def publish(self, now: float) -> None:
-        """The complete status; local state first, so that nothing is told that a restart would not know."""
+        """The complete status."""
         if not self.link.ready:
             return
-        if self.persist:
-            self._save()
         self.seq += 1
-        if self.seq >= self.seq_reserved:
-            self._save()
+        self.persist |= self.seq >= self.seq_reserved
+        self._save()
         data = status.encode(self.core.status(self.seq, self.rates.total()))
         s, n = self.session.sub_cluster_id, self.session.node_id
         self.link.send(self._published, "SET", keys.status(s, n), data)
@@ -471,6 +469,9 @@ class Agent:
         self.link.configure(s.redis_url, s.redis_user, s.credential, self.config.ca_file, channels)
 
     def _save(self) -> None:
+        """What is new, before it is told: the control plane hears nothing that a restart would not know."""
+        if not self.persist:
+            return
         self.seq_reserved = self.seq + SEQ_RESERVE
         value = session.to_json(self.session, self.config)
         try:
@@ -490,10 +491,10 @@ DOES: dict[type, Callable[[Agent, Any], None]] = {
     ev.Collect: Agent.do_collect,
     ev.Forget: Agent.do_forget,
     ev.FindPorts: lambda agent, instruction: agent.servers.find(instruction),
-    ev.Announce: lambda agent, instruction: agent.servers.announce(instruction),
+    ev.Announce: Agent.do_announce,
     ev.Withdraw: lambda agent, instruction: agent.servers.withdraw(instruction),
     ev.Probe: lambda agent, instruction: agent.servers.probe(instruction),
     ev.Persist: Agent.do_persist,
     ev.Report: Agent.do_report,
-    ev.Note: Agent.do_note,
+    ev.Note: lambda agent, instruction: note(instruction.level, instruction.text, **instruction.fields),
 }

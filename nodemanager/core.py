@@ -375,8 +375,8 @@ class Core:
             return
         ran_s = event.at - (container.started_at if container.started_at is not None else event.at)
         if container.check.answered(not event.wrong, ran_s):
-            self.announce(container)
             self.out.append(ev.Persist())
+            self.announce(container)
         if container.check.given_up:
             self.note("warning", "its health check failed too often", container=event.container_id, why=event.wrong)
             self.stop(container, State.FAILED, Reason.UNHEALTHY, event.at)

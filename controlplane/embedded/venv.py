@@ -155,7 +155,7 @@ def install(where: Path, files: list[Path]) -> None:
     pip = pip_command(where)
     wanted = [part for f in files for part in ("-r", str(f))]
     if has_usual_index(pip) and run([*pip, "install", *OPTIONS, UV], started)[0] == 0:
-        uv = [str(where / "bin" / "uv"), "pip", "install", "--python", str(where / "bin" / "python")]
+        uv = [str(where / "bin" / "uv"), "pip", "install", "--system-certs", "--python", str(where / "bin" / "python")]
         if run([*uv, *wanted], started)[0] == 0:
             say(f"installed in {time.monotonic() - started:.0f} s")
             return

@@ -148,7 +148,7 @@ class Plane:
         self.inputs: dict[str, list[dict]] = {}
         self.downloads: list[str] = []
         self.outputs: dict[tuple[str, str], bytes] = {}
-        self.output_states: list[object] = []
+        self.output_states: list[int | None] = []
         self.endpoints: dict[str, list[dict]] = {}  # container -> what was posted, in order
         self.log_chunks: list[dict] = []
         self.health_texts: list[str] = []

@@ -67,10 +67,9 @@ def test_what_the_control_plane_did_not_hear_is_told_again(plane: Plane, node: N
 
 def test_a_range_that_is_used_up_fails_the_start(plane: Plane, node: NodeProcess) -> None:
     cid = plane.add(SHELL, ports=[Port(f"p{i}") for i in range(16)])
-    plane.in_state(cid, ContainerState.RUNNING)
+    numbers = sorted(wait_for(lambda: told(plane, cid), "its ports are told")[-1]["endpoints"].values())
     node.kill()
     config = node.config.read_text()
-    numbers = sorted(told(plane, cid)[-1]["endpoints"].values())
     node.config.write_text(config.replace("{", f'{{"ports": "{numbers[0]}-{numbers[0]}", ', 1))
     node.start()
     full = plane.add(SHELL, ports=PORTS)

@@ -142,6 +142,13 @@ def test_a_container_that_fails_its_check_is_stopped_and_told_apart() -> None:
     assert world.hear(ev.Probed(1, "late", world.at)) == []
 
 
+def test_a_verdict_is_kept_before_it_is_told() -> None:
+    world = Serving()
+    world.starts()
+    world.hear(ev.Tick(world.at))
+    assert world.core.handle(ev.Probed(1, "", world.at)) == [ev.Persist(), ev.Announce(1)]
+
+
 def test_an_agents_restart_keeps_ports_and_check() -> None:
     world = Serving()
     world.starts()
