@@ -8,7 +8,7 @@ from benchmarks.hollow_fleet import hollow_fleet
 from benchmarks.hollow_rm import wait_for_kernels
 from benchmarks.stack import cpu_s, stack
 from client import Client
-from client.rolloutanswers import Convergence
+from contract.rollouts import Convergence
 
 READY_S = 1800.0  # until the nodes are registered and up
 CONVERGED_S = 60.0

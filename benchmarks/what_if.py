@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.recordedhour import add_nodes, record
 from benchmarks.stack import BenchStack, stack
-from client.simulations import Simulation
+from contract.simulations import Simulation
 from simulator.workload import Submission
 from simulator.workloads import open_workload
 

@@ -6,37 +6,17 @@ with Client("http://127.0.0.1:8470", token) as hydra:
     job = hydra.wait(hydra.submit("job.yaml").id)
 """
 
-from client.answers import (
-    Artifact,
-    Container,
-    DrainPreview,
-    Event,
-    Explanation,
-    Group,
-    Job,
-    JobExplanation,
-    LogPiece,
-    Maintenance,
-    Me,
-    Node,
-    Output,
-    Overview,
-    Queue,
-    QueueRight,
-    SubCluster,
-    Task,
-)
 from client.api import Client
 from client.errors import FieldError, HydraError, InvalidJob, Problem, Unreachable
-from client.policyanswers import (
-    Policy,
-    PolicyChange,
-    PolicyDiff,
-    PolicyOverride,
-    PolicyPlan,
-    Proposal,
-    Pushed,
-)
+from client.policycalls import Pushed
+from contract.accounts import Me
+from contract.jobs import Artifact, Container, Event, Group, Job, LogPiece, Output, Task
+from contract.nodes import DrainPreview, Maintenance, Node
+from contract.plans import PolicyPlan
+from contract.policies import Policy, PolicyChange, PolicyDiff, PolicyOverride, Proposal
+from contract.queues import Queue, QueueRight
+from contract.subclusters import Overview, SubCluster
+from contract.waiting import GroupExplanation, JobExplanation
 
 __all__ = [
     "Artifact",
@@ -44,9 +24,9 @@ __all__ = [
     "Container",
     "DrainPreview",
     "Event",
-    "Explanation",
     "FieldError",
     "Group",
+    "GroupExplanation",
     "HydraError",
     "InvalidJob",
     "Job",

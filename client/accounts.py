@@ -3,66 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from client import answers
-from client.answers import QueueGrant
 from client.transport import Transport
+from contract.accounts import Account, NewToken, Token
+from contract.system import Component
 
 _ACCOUNTS = "/api/v1/accounts"
 _TOKENS = "/api/v1/me/tokens"
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """``queues``: what it was granted itself. ``tokens``: how many are valid now."""
-
-    id: int
-    username: str
-    role: str
-    active: bool
-    created_at: datetime | None = None
-    last_login_at: datetime | None = None
-    tokens: int = 0
-    token_used_at: datetime | None = None
-    queues: list[QueueGrant] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """``key``: how its text begins. ``current``: the one this client uses."""
-
-    key: str
-    name: str = ""
-    created_at: datetime | None = None
-    expires_at: datetime | None = None
-    last_used_at: datetime | None = None
-    current: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NewToken:
-    """``token`` is shown this once."""
-
-    key: str
-    name: str
-    token: str
-    expires_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """One part of the system: verdict ``good``, ``warn`` or ``bad``, and what to do where it is not good."""
-
-    kind: str
-    name: str
-    verdict: str
-    text: str
-    remedy: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class AccountCalls:

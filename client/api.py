@@ -21,26 +21,6 @@ import httpx
 
 from client import answers, jobfile
 from client.accounts import AccountCalls
-from client.answers import (
-    Artifact,
-    Container,
-    DrainPreview,
-    Endpoint,
-    Event,
-    Job,
-    JobExplanation,
-    Login,
-    LogPiece,
-    Maintenance,
-    Me,
-    Node,
-    Output,
-    Overview,
-    Queue,
-    QueueRight,
-    SubCluster,
-    Task,
-)
 from client.comparison import ComparisonCalls
 from client.errors import HydraError, client_error
 from client.jobcalls import JobCalls
@@ -51,6 +31,12 @@ from client.series import SeriesCalls
 from client.simulations import SimulationCalls
 from client.subclusters import SubClusterCalls
 from client.transport import Transport
+from contract.accounts import Login, Me
+from contract.jobs import Artifact, Container, Endpoint, Event, Job, LogPiece, Output, Task
+from contract.nodes import DrainPreview, Maintenance, Node
+from contract.queues import Queue, QueueRight
+from contract.subclusters import Overview, SubCluster
+from contract.waiting import JobExplanation
 
 T = TypeVar("T")
 Spec = dict[str, Any]

@@ -30,9 +30,9 @@ except ImportError as missing:
     raise ImportError("HydraCluster needs Dask; install it with: pip install 'hydra[dask]'") from missing
 
 from client import config
-from client.answers import Endpoint
 from client.api import Client
 from client.errors import HydraError
+from contract.jobs import Endpoint
 from hydra.dask import CERTIFICATE, KEY
 
 LOOK_EVERY_S = 0.25

@@ -6,34 +6,9 @@ same shape, so that whoever catches ``HydraError`` needs no second case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """One thing wrong with a request: where, what, and what to do about it."""
-
-    field: str
-    message: str
-    remedy: str = ""
-
-    def line(self) -> str:
-        """``field: message. Remedy.`` on one line."""
-        where = f"{self.field}: " if self.field else ""
-        remedy = self.remedy if self.remedy.startswith("hydractl") else self.remedy[:1].upper() + self.remedy[1:]
-        return where + " ".join(_sentence(part) for part in (self.message, remedy) if part)
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A problem document. ``status`` is the HTTP status, 0 when no answer came."""
-
-    title: str
-    status: int = 0
-    detail: str = ""
-    type: str = "about:blank"
-    errors: tuple[FieldError, ...] = field(default=())
+from contract.problems import FieldError, Problem, sentence
 
 
 class HydraError(Exception):
@@ -52,7 +27,7 @@ class HydraError(Exception):
         """One line per wrong field, else one line in all; never empty."""
         if self.problem.errors:
             return [error.line() for error in self.problem.errors]
-        return [_sentence(self.problem.detail or self.problem.title)]
+        return [sentence(self.problem.detail or self.problem.title)]
 
     def __str__(self) -> str:
         return " ".join(self.lines())
@@ -70,12 +45,12 @@ class InvalidJob(HydraError):
     """A job file is wrong, found before anything was sent."""
 
     def __init__(self, errors: list[FieldError]) -> None:
-        super().__init__(Problem(title="The job is not valid", status=0, errors=tuple(errors)))
+        super().__init__(Problem(title="The job is not valid", status=0, errors=list(errors)))
 
 
 def client_error(message: str, *, field_name: str = "", remedy: str = "") -> HydraError:
     """An error of the caller's, found without asking the server."""
-    return HydraError(Problem(title=message, errors=(FieldError(field_name, message, remedy),)))
+    return HydraError(Problem(title=message, errors=[FieldError(field_name, message, remedy)]))
 
 
 def problem_from(status: int, body: Any, fallback: str) -> Problem:
@@ -92,15 +67,9 @@ def problem_from(status: int, body: Any, fallback: str) -> Problem:
         status=status,
         detail=str(body.get("detail") or ""),
         type=str(body.get("type") or "about:blank"),
-        errors=tuple(_field_error(e) for e in errors if isinstance(e, dict)) if isinstance(errors, list) else (),
+        errors=[_field_error(e) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else [],
     )
 
 
 def _field_error(raw: dict[str, Any]) -> FieldError:
     return FieldError(str(raw.get("field") or ""), str(raw.get("message") or ""), str(raw.get("remedy") or ""))
-
-
-def _sentence(text: str) -> str:
-    """One line that ends in a stop."""
-    flat = " ".join(text.split())
-    return flat if not flat or flat[-1] in ".!?:" else flat + "."

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from client.answers import Container, LogPiece, Task
 from client.api import Client
 from client.errors import HydraError, client_error
+from contract.jobs import Container, LogPiece, Task
 from wire.ids import parse_container
 from wire.states import TaskState, terminal
 

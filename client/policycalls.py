@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -11,12 +12,23 @@ import httpx
 
 from client import answers
 from client.errors import client_error
-from client.policyanswers import Policy, PolicyDiff, PolicyOverride, PolicyPlan, Proposal, Pushed
+from client.policycalls import Pushed
 from client.transport import Transport
+from contract.plans import PolicyPlan
+from contract.policies import Policy, PolicyDiff, PolicyOverride, Proposal
 
 _POLICY = "/api/v1/policy"
 CREATED, ACCEPTED = 201, 202
 Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """What came of a change: a version (``changed``: a new one), or a proposal that waits for another operator."""
+
+    policy: Policy | None = None
+    changed: bool = False
+    proposal: Proposal | None = None
 
 
 class PolicyCalls:

@@ -15,10 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from client.answers import Group, Job
 from client.api import OnUpload
 from client.jobfile import LocalFile
 from client.screen import cell, console, duration, printable, say, size
+from contract.jobs import Group, Job
 
 BAR_WIDTH = 24
 

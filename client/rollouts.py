@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from client import answers
-from client.rolloutanswers import Convergence, Rollout, WaitingProposal
 from client.transport import Transport
+from contract.policies import Proposal
+from contract.rollouts import Convergence, Rollout
 
 _POLICY = "/api/v1/policy"
 ACCEPTED = 202
@@ -23,7 +24,7 @@ class RolloutCalls:
 
     def roll_out(
         self, document: dict[str, Any], message: str, *, stages: list[dict[str, Any]], **more: Any
-    ) -> Rollout | WaitingProposal:
+    ) -> Rollout | Proposal:
         """Put a document in force in stages. ``stages``: [{"sub_clusters": names, "soak_s": s}].
 
         ``more``: ``parent`` as of ``apply_policy``; ``guards`` and ``on_breach``
@@ -33,7 +34,7 @@ class RolloutCalls:
         body = {"document": document, "message": message, "stages": stages} | more
         answer = self._transport.request("POST", f"{_POLICY}/rollouts", json=body)
         if answer.status_code == ACCEPTED:
-            return WaitingProposal(answer.json()["id"])
+            return Proposal(answer.json()["id"])
         return answers.read(Rollout, answer.json())
 
     def rollouts(self, limit: int = 20) -> Iterator[Rollout]:

@@ -3,39 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from client import answers
 from client.transport import Transport
-
-
-@dataclass(frozen=True, slots=True)
-class OneSeries:
-    """A metric of a scope, a value per point; None where nothing is known."""
-
-    scope: str
-    metric: str
-    unit: str = ""
-    values: list[float | None] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesEvent:
-    at: datetime
-    kind: str
-    text: str = ""
-    id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesAnswer:
-    """at: where each point's window of ``step_s`` seconds begins, seconds since 1970."""
-
-    step_s: int
-    at: list[int] = field(default_factory=list)
-    series: list[OneSeries] = field(default_factory=list)
-    events: list[SeriesEvent] = field(default_factory=list)
+from contract.series import SeriesAnswer
 
 
 class SeriesCalls:

@@ -6,9 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 from client import answers
-from client.answers import SubCluster
-from client.subclusteranswers import JoinToken, Registered, SubClusterDrainPreview, SubClusterToken
 from client.transport import Transport
+from contract.subclusters import JoinToken, SubCluster, SubClusterDrainPreview, SubClusterRegistered, SubClusterToken
 
 _ALL = "/api/v1/sub-clusters"
 
@@ -28,10 +27,10 @@ class SubClusterCalls:
         body = {"name": name, "note": note, "valid_s": valid_s}
         return answers.read(SubClusterToken, self._transport.request("POST", f"{_ALL}/tokens", json=body).json())
 
-    def register_sub_cluster(self, name: str, token: str) -> Registered:
+    def register_sub_cluster(self, name: str, token: str) -> SubClusterRegistered:
         """Register with the token alone; nobody needs to be logged in. The token is used up."""
         body = {"name": name, "token": token}
-        return answers.read(Registered, self._transport.request("POST", f"{_ALL}/register", json=body).json())
+        return answers.read(SubClusterRegistered, self._transport.request("POST", f"{_ALL}/register", json=body).json())
 
     def join_token(self, sub_cluster: str, note: str = "", valid_s: int | None = None) -> JoinToken:
         """With it nodes register in that sub-cluster; ``valid_s`` None: until it is revoked."""

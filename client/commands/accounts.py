@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from client.accounts import Account
 from client.commands.common import connected
 from client.commands.nodes import seconds
 from client.errors import client_error
 from client.screen import Format, OutputOption, plain, print_json, say, show, show_one
+from contract.accounts import Account
 
 account = typer.Typer(no_args_is_help=True, help="Accounts: who may log in, and as what.")
 token = typer.Typer(no_args_is_help=True, help="Your tokens, for programs that act with your rights.")

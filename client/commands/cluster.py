@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from client.answers import Overview, SubCluster
 from client.commands.common import connected
 from client.screen import Column, Format, OutputOption, plain, show, show_one, size
+from contract.subclusters import Overview, SubCluster
 
 
 def nodes(

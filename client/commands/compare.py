@@ -9,8 +9,8 @@ import typer
 
 from client.commands.common import connected
 from client.commands.nodes import seconds
-from client.comparison import Compared
 from client.screen import Format, OutputOption, plain, print_json, show
+from contract.comparison import Compared
 
 _Row = tuple[str, list[str]]
 

@@ -11,13 +11,13 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from client.answers import Artifact, LogPiece, Output
 from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.errors import client_error
 from client.follow import Printer, Target, follow_tasks, parse_target, tasks_of
 from client.progress import uploading
 from client.screen import Format, OutputOption, console, print_json, printable, say, show, size
+from contract.jobs import Artifact, LogPiece, Output
 
 artifacts = typer.Typer(no_args_is_help=True, help="Files by their SHA-256: what jobs bring and leave behind.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from client.commands.figures import value
 from client.screen import Column, Format, plain, show
-from client.simulations import DrainedGroup, DrainedJob, DrainedQueue, Estimate, SimulatedDrain
+from contract.simulations import DrainedGroup, DrainedJob, DrainedQueue, SimulatedDrain, SimulatedEstimate
 
 _HOUR_S = 3600.0
 
@@ -51,7 +51,7 @@ def _empty(d: SimulatedDrain) -> str:
     return f"it is empty after {_time(d.empty_s.value)}{_range(d.empty_s)}"
 
 
-def _count(e: Estimate) -> str:
+def _count(e: SimulatedEstimate) -> str:
     return _mean(e.value or 0.0)
 
 
@@ -60,7 +60,7 @@ def _mean(amount: float) -> str:
     return f"{amount:,.0f}" if abs(amount - round(amount)) < 0.05 else f"{amount:,.1f}"
 
 
-def _range(e: Estimate) -> str:
+def _range(e: SimulatedEstimate) -> str:
     return f" ({_time(e.low)} to {_time(e.high)})" if e.over and e.low != e.high else ""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from client.answers import Endpoint
 from client.commands.common import JobArgument, connected
 from client.screen import Format, OutputOption, show
+from contract.jobs import Endpoint
 
 
 def endpoints(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:

@@ -9,9 +9,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from client.answers import Explanation
 from client.commands.common import JobArgument, connected
 from client.screen import Format, OutputOption, cell, console, plain, print_json, say
+from contract.waiting import GroupExplanation
 
 BAR_WIDTH = 20
 
@@ -30,7 +30,7 @@ def explain(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.
         say(f"job {answer.job} is {answer.state}: {answer.waiting or 'nothing of it waits'}.")
 
 
-def _show(group: Explanation) -> None:
+def _show(group: GroupExplanation) -> None:
     reason = group.reason or {}
     screen = console()
     count = int(reason.get("waiting") or group.pending)
@@ -65,7 +65,7 @@ def _amounts(limit: dict[str, Any]) -> Table | None:
     return table
 
 
-def _rest(reason: dict[str, Any], group: Explanation) -> list[tuple[str, str]]:
+def _rest(reason: dict[str, Any], group: GroupExplanation) -> list[tuple[str, str]]:
     position, estimate, change = (reason.get(name) or {} for name in ("position", "estimate", "change"))
     found = []
     if position:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client.simulations import Estimate
+from contract.simulations import SimulatedEstimate
 
 NONE = "-"
 
@@ -17,7 +17,7 @@ def value(amount: float | None, unit: str) -> str:
     return f"{amount:,.{digits}f}{f' {unit}' if unit not in ('', 'count') else ''}"
 
 
-def change(found: Estimate | None, unit: str, better: str) -> str:
+def change(found: SimulatedEstimate | None, unit: str, better: str) -> str:
     """Such as "+4.2 s worse (+1.0 to +7.4)"; "unclear" where the interval has 0 in it."""
     if found is None or found.value is None:
         return NONE

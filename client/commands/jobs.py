@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import typer
 
 from client import jobfile
-from client.answers import Container, Event, Job, Task, to_json
+from client.answers import to_json
 from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.commands.views import view_named
@@ -20,6 +20,7 @@ from client.follow import MAX_FOLLOWED, Printer, follow_tasks, tasks_of
 from client.follow import Target as LogTarget
 from client.progress import headline, uploading, watching
 from client.screen import Format, OutputOption, duration, print_json, say, show, show_one
+from contract.jobs import Container, Event, Job, Task
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON.", exists=False)]
 WaitOption = Annotated[

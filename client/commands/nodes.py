@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from client.answers import DrainPreview, Maintenance, Node
 from client.api import Client
 from client.commands.cluster import ago, resources
 from client.commands.common import connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
+from contract.nodes import DrainPreview, Maintenance, Node
 
 NEVER = "never"
 LOOK_EVERY_S = 1.0

@@ -16,8 +16,8 @@ import yaml
 from client import yamltext
 from client.commands.common import connected
 from client.errors import client_error
-from client.policyanswers import Policy
 from client.screen import Column, Format, OutputOption, print_json, say, show
+from contract.policies import Policy
 
 policy = typer.Typer(help="The policy document: queues, partitions, components.", no_args_is_help=True)
 queue = typer.Typer(help="One queue.", no_args_is_help=True)

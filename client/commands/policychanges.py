@@ -15,8 +15,8 @@ from client.commands.policy import policy
 from client.commands.policyedit import text_of
 from client.commands.policypush import need_message
 from client.errors import client_error
-from client.policyanswers import PolicyOverride, Proposal
 from client.screen import Column, Format, OutputOption, plain, print_json, printable, show, show_one
+from contract.policies import PolicyOverride, Proposal
 
 overrides = typer.Typer(help="Fields of queues that have another value for a time.", no_args_is_help=True)
 policy.add_typer(overrides, name="overrides")

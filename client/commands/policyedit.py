@@ -18,8 +18,9 @@ from client.commands.common import connected
 from client.commands.policy import policy, read
 from client.commands.policypush import ForceOption, MessageOption, show_diff, told
 from client.errors import HydraError, client_error
-from client.policyanswers import Policy, Pushed
+from client.policycalls import Pushed
 from client.screen import Format, OutputOption, fail, say
+from contract.policies import Policy
 
 NOTES = 50  # changes of others that are told in the text
 

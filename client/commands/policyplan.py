@@ -11,8 +11,8 @@ from client.commands.cluster import amounts
 from client.commands.common import connected
 from client.commands.policy import FileOption, policy, read
 from client.commands.policypush import show_diff
-from client.policyanswers import PlanQueue, PlanSide, PolicyPlan
 from client.screen import Column, Format, OutputOption, print_json, say, show
+from contract.plans import PlanQueue, PlanSide, PolicyPlan
 
 
 def _side(side: PlanSide | None, name: str) -> str:

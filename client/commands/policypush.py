@@ -21,8 +21,9 @@ from client.commands.rolling import (
     plan_of,
 )
 from client.errors import client_error
-from client.policyanswers import PolicyDiff, Pushed
+from client.policycalls import Pushed
 from client.screen import Format, OutputOption, console, print_json, printable, say
+from contract.policies import PolicyDiff
 
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="What changes, and why.")]
 ForceOption = Annotated[

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from client.answers import Queue
 from client.commands.cluster import resources
 from client.commands.common import connected
 from client.queuecalls import QueueCell, QueueStanding, UsedHour
 from client.screen import Column, Format, OutputOption, duration, print_json, printable, show
+from contract.queues import Queue
 
 RESOURCES = {"memory": "memory_mib", "cores": "vcores_milli", "gpus": "gpus"}
 ResourceOption = Annotated[

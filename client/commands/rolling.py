@@ -11,8 +11,9 @@ import typer
 from client.api import Client
 from client.commands.common import connected
 from client.errors import client_error
-from client.rolloutanswers import Rollout, WaitingProposal
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one
+from contract.policies import Proposal
+from contract.rollouts import Rollout
 
 rollout = typer.Typer(help="A policy version that is put in force in stages.", no_args_is_help=True)
 
@@ -91,11 +92,11 @@ def plan_of(staged: list[str], soak: list[float], guard: list[str], on_breach: O
     return {"stages": stages_of(staged, soak), "guards": guards_of(guard), "on_breach": str(on_breach)}
 
 
-def begun(found: Rollout | WaitingProposal, output: Format) -> None:
+def begun(found: Rollout | Proposal, output: Format) -> None:
     """Say what came of a push in stages."""
     if output is Format.json:
         print_json(found)
-    elif isinstance(found, WaitingProposal):
+    elif isinstance(found, Proposal):
         print(f"proposal {found.id} waits for another operator: hydractl policy approve {found.id} -m WHY")
     else:
         print(f"rollout {found.id} of version {found.version}: follow it with hydractl policy rollout status -f")

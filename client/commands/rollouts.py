@@ -11,8 +11,8 @@ import typer
 from client.commands.common import connected
 from client.commands.policy import policy
 from client.commands.rolling import rollout
-from client.rolloutanswers import Convergence, KindConvergence
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show
+from contract.rollouts import Convergence, KindConvergence
 
 WORDS = {"rm": "RMs", "router": "routers", "gpg": "GPG", "node": "nodes"}
 SHOWN_LAGGARDS = 10

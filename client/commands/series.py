@@ -14,7 +14,7 @@ import typer
 from client.commands.common import connected
 from client.commands.nodes import moment, seconds
 from client.screen import Format, print_json, printable, say, show
-from client.series import OneSeries, SeriesAnswer
+from contract.series import Series, SeriesAnswer
 
 _Row = tuple[datetime, list[float | None]]
 
@@ -59,7 +59,7 @@ def series(
         say(f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}  {event.text}")
 
 
-def _title(one: OneSeries) -> str:
+def _title(one: Series) -> str:
     return f"{one.scope} {one.metric}"
 
 

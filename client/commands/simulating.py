@@ -22,7 +22,7 @@ from client.commands.figures import change, value
 from client.commands.policy import policy, read
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, console, print_json, say, show
-from client.simulations import Compared, FigureAbout, SimulatedQueue, Simulation
+from contract.simulations import SimulatedComparedFigure, SimulatedFigure, SimulatedQueueFigures, Simulation
 
 MAIN = ("wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores",
         "utilization_gpus", "fairness_error", "preemptions", "wasted_part", "jobs_unfinished")  # fmt: skip
@@ -190,7 +190,7 @@ def show_answer(found: Simulation, limit: int) -> None:
     show(names, main, Format.table, nothing="Nothing can be said.")
     print()
     before = {queue.queue: queue for queue in first.queues}
-    columns: list[Column[SimulatedQueue]] = [("QUEUE", lambda q: q.queue)]
+    columns: list[Column[SimulatedQueueFigures]] = [("QUEUE", lambda q: q.queue)]
     for title, name in BY_QUEUE:
         columns += _of_queue(title, name, before, about["by_queue"][name])
     show(then.queues[:limit], columns, Format.table, nothing="There are no queues.")
@@ -198,23 +198,23 @@ def show_answer(found: Simulation, limit: int) -> None:
         print(f"* {note}")
 
 
-def _changed(figure: Compared, about: FigureAbout) -> str:
+def _changed(figure: SimulatedComparedFigure, about: SimulatedFigure) -> str:
     return change(figure.change, about.unit, about.better)
 
 
 def _of_queue(
-    title: str, name: str, before: dict[str, SimulatedQueue], about: FigureAbout
-) -> list[Column[SimulatedQueue]]:
-    def both(queue: SimulatedQueue) -> str:
+    title: str, name: str, before: dict[str, SimulatedQueueFigures], about: SimulatedFigure
+) -> list[Column[SimulatedQueueFigures]]:
+    def both(queue: SimulatedQueueFigures) -> str:
         old = before.get(queue.queue)
         return f"{value(_of(old, name), about.unit)} -> {value(_of(queue, name), about.unit)}"
 
     return [(title, both), ("CHANGE", lambda q: _changed(q.figures[name], about))]
 
 
-def _of(queue: SimulatedQueue | None, name: str) -> float | None:
+def _of(queue: SimulatedQueueFigures | None, name: str) -> float | None:
     return None if queue is None else queue.figures[name].value.value
 
 
-def _known(figure: Compared) -> bool:
+def _known(figure: SimulatedComparedFigure) -> bool:
     return figure.value.value is not None

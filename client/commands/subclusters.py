@@ -9,14 +9,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from client.answers import SubCluster
 from client.api import Client
 from client.commands.cluster import ago, amounts, in_service, of, resources
 from client.commands.common import connected
 from client.commands.nodes import NEVER, deadline_s, seconds
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
-from client.subclusteranswers import SubClusterDrainPreview
+from contract.subclusters import SubCluster, SubClusterDrainPreview
 
 TOKEN_ENV = "HYDRA_SUB_CLUSTER_TOKEN"  # noqa: S105  the name of a variable
 LOOK_EVERY_S = 1.0

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from contract.problems import FieldError
 from controlplane.accounts.models import Role, User
-from controlplane.statestore.actions.errors import FieldError, Forbidden
+from controlplane.statestore.actions.errors import Forbidden
 
 Approver = Annotated[str, StringConstraints(pattern=r"^(role:operator|[\w.@+-]{1,150})$")]
 

@@ -5,13 +5,14 @@ from typing import Any
 
 from django.db import transaction
 
+from contract.problems import FieldError
 from controlplane.policy import documents, overrides, proposals, versions
 from controlplane.policy.derive import Override, derive
 from controlplane.policy.diff import diff
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+from controlplane.statestore.actions.errors import Invalid, NotFound
 from controlplane.statestore.models import PolicyOverride, PolicyProposal, PolicyVersion
 
 Json = dict[str, Any]

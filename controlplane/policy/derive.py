@@ -9,21 +9,23 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
+from contract.policies import OverrideField
+from contract.problems import FieldError
 from controlplane.policy.amounts import written
 from controlplane.policy.diff import raw_queue
 from controlplane.policy.documents import QueuePolicy, parse
 from controlplane.policy.meaning import walk
 from controlplane.policy.rows import flattened
-from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.capacities import ALL, AXES, DEFAULT, NOTHING, R
 
 Json = dict[str, Any]
 Limit = dict[str, list[float]]
 LIMITS = {"guaranteed": NOTHING, "maximum": ALL}
 COUNTS = ("max_running_jobs", "max_running_jobs_per_user")
-FIELDS = (*LIMITS, "weight", "user_maximum", *COUNTS)
+FIELDS = get_args(OverrideField)
 PLACES = 6  # digits of a shrunk share
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
+from contract.problems import FieldError
 from controlplane.policy import federation, meaning
 from controlplane.policy.amounts import Limit
 from controlplane.policy.approval import Approval
@@ -18,7 +19,7 @@ from controlplane.policy.components import Components
 from controlplane.policy.federationparts import TAG, Pair
 from controlplane.policy.queuerules import Backfill
 from controlplane.policy.rows import flattened
-from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.actions.policy import QueueRow
 
 MAX_FIELD = 1000

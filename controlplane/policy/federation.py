@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from contract.problems import FieldError
 from controlplane.policy.components import Components, stored
 from controlplane.policy.federationparts import Pair
 from controlplane.policy.parts import Part
-from controlplane.statestore.actions.errors import FieldError
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Router, router
 from scheduler.federation.split import ProxyPolicy

@@ -7,54 +7,18 @@ held against a policy.
 """
 
 from collections.abc import Iterator
-from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
+
+from contract.rollouts import Guards, SideMeasures
 
 ENDED_LEAST = 10  # containers that must have ended before a share of failures says anything
 ALLOCATIONS_LEAST = 20  # that would have to come before missing ones say anything
 JOBS_LEAST = 3
-Share = Annotated[float, Field(gt=0, le=1)]
 
 
-class Guards(BaseModel):
-    """Bounds on what the stages' sub-clusters may do; one that is left out is not looked at."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    pending_p99_s: Annotated[
-        float | None, Field(gt=0, le=1e6, description="99 % of the jobs that came since wait no longer than this")
-    ] = None
-    failures_per_min: Annotated[float | None, Field(ge=0, le=1e9, description="containers that fail per minute")] = None
-    failure_share: Annotated[Share | None, Field(description="of the containers that end, those that fail")] = None
-    allocation_rate_drop: Annotated[
-        Share | None,
-        Field(description="of the allocations per second there were before, the share that may be missing"),
-    ] = None
-    utilization_drop: Annotated[
-        Share | None, Field(description="of the utilization there was before, the share that may be missing")
-    ] = None
-
-
-class Measures(BaseModel):
-    """What some sub-clusters did in a window of ``window_s``.
-
-    jobs: that came in it; pending_p99_s: how long they waited or wait. ended:
-    containers that ended, of those looked at; failed: of them. utilization: of
-    the scarcest resource, 0 to 1. waits: somebody asks for more than there is.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    window_s: float = 0.0
-    jobs: int = 0
-    pending_p99_s: float | None = None
-    ended: int = 0
-    failed: int = 0
-    ended_per_min: float = 0.0
-    allocations_per_s: float = 0.0
-    utilization: float | None = None
-    waits: bool = False
+class Measures(SideMeasures):
+    """What some sub-clusters did in a window, as guards look at it."""
 
     @property
     def failure_share(self) -> float | None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from contract.problems import FieldError
 from controlplane.policy import federation
 from controlplane.policy.amounts import Amounts
-from controlplane.statestore.actions.errors import FieldError
 from controlplane.statestore.capacities import AXES, DEFAULT
-from scheduler.core import labels
+from wire import labels
 
 if TYPE_CHECKING:
     from controlplane.policy.documents import PartitionPolicy, PolicyDocument, QueuePolicy

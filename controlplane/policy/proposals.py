@@ -12,12 +12,13 @@ from typing import Any
 
 from django.db import transaction
 
+from contract.problems import FieldError
 from controlplane.policy import approval, overrides, versions
 from controlplane.policy.diff import Change
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid, NotFound, Stale
+from controlplane.statestore.actions.errors import Conflict, Invalid, NotFound, Stale
 from controlplane.statestore.models import PolicyProposal, PolicyVersion
 
 Json = dict[str, Any]

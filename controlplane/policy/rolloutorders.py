@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from contract.problems import FieldError
 from controlplane import events
 from controlplane.policy import documents, proposals, rollouts, versions
 from controlplane.policy.guards import Guards
@@ -13,7 +14,7 @@ from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions import staged
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid, NotFound
+from controlplane.statestore.actions.errors import Conflict, Invalid, NotFound
 from controlplane.statestore.models import PolicyProposal, Rollout, SubCluster
 
 Json = dict[str, Any]

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
+from contract.problems import FieldError
 from controlplane.policy import approval, documents
 from controlplane.policy.components import stored
 from controlplane.policy.derive import Override, derive
@@ -15,7 +16,7 @@ from controlplane.policy.documents import PolicyDocument
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid
+from controlplane.statestore.actions.errors import Conflict, Invalid
 from controlplane.statestore.actions.policy import Origin, QueueRow
 from controlplane.statestore.models import PolicyOverride, PolicyVersion
 

@@ -14,10 +14,10 @@ from controlplane.rm.nodes import R
 from controlplane.rm.outcome import carry_out, tell
 from controlplane.rm.ports import Store
 from controlplane.rm.queues import QueueTree
-from scheduler.core.labels import LabelError
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import GroupRun
 from scheduler.lifecycle.job import JobRun
+from wire.labels import LabelError
 from wire.states import JobState, NodeState
 
 BATCH = 1000

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.application import Application
-from scheduler.core import labels
 from scheduler.core.snapshot import AXIS, Fill
 from scheduler.lifecycle.group import GroupRun, resized
 from scheduler.lifecycle.guest import GuestRun, Handed
 from scheduler.lifecycle.job import JobRun
-from wire import desired, template
+from wire import desired, labels, template
 from wire.states import JobState
 
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()

@@ -9,9 +9,9 @@ from controlplane.rm.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
-from scheduler.core import labels
 from scheduler.core.snapshot import AXIS
 from scheduler.federation.split import ProxyPolicy, Sites
+from wire import labels
 from wire.states import NodeState
 
 R = len(AXIS)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from controlplane.rm.columns import longer
-from scheduler.core import labels
 from scheduler.core.snapshot import AXIS, Nodes
+from wire import labels
 from wire.states import NodeState
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 from controlplane.rm.jobs import GroupEntry
 from controlplane.rm.memory import Memory
 from controlplane.rm.view import View
-from scheduler.core import labels
 from scheduler.core.snapshot import AXIS
 from scheduler.explain.sentence import About
+from wire import labels
 
 RELAXED_TERMS = 6  # label terms tried one by one
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
+from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator, level_in
 from controlplane.policy.federation import routers
-from controlplane.statestore.actions.errors import FieldError, Invalid, TooMany, Unavailable
+from controlplane.statestore.actions.errors import Invalid, TooMany, Unavailable
 from controlplane.statestore.capacities import DEFAULT, denied
 from controlplane.statestore.models import Job, PolicyVersion, Queue
 from controlplane.statestore.queries.homes import Home, homes

@@ -8,6 +8,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.problems import FieldError
 from controlplane.accounts.throttles import Join
 from controlplane.router import download, masterauth
 from controlplane.router.nodeauth import IsNode, NodeAuthentication, NodePrincipal
@@ -15,7 +16,7 @@ from controlplane.router.views.artifacts import RawBody, body_of, check_digest, 
 from controlplane.router.views.common import View
 from controlplane.statestore.actions import artifacts, logs, nodes
 from controlplane.statestore.actions.audit import Actor, record
-from controlplane.statestore.actions.errors import Conflict, FieldError, Forbidden, Invalid
+from controlplane.statestore.actions.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Artifact, Container, ContainerHistory, Job, Node
 from controlplane.statestore.queries import masters, outputs
 from wire.ids import parse_container

@@ -5,9 +5,10 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.problems import FieldError
 from controlplane.router.nodeapi import NodeView, own_container, refuse
 from controlplane.statestore.actions import endpoints
-from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.models import Job
 from controlplane.statestore.queries.masters import container_spec
 from wire.nodeapi import Serving

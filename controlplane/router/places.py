@@ -8,9 +8,9 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from controlplane.router.jobspec import GroupSpec, JobSpec
+from contract.jobspec import GroupSpec, JobSpec
 from controlplane.statestore.models import Node
-from scheduler.core import labels
+from wire import labels
 from wire.states import NodeState
 
 FRESH_S = 5.0

@@ -11,7 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from controlplane.statestore.actions.errors import FieldError, Refused
+from contract.problems import FieldError
+from controlplane.statestore.actions.errors import Refused
 
 log = logging.getLogger(__name__)
 

@@ -6,11 +6,12 @@ from typing import Any
 
 from django.conf import settings
 
+from contract.problems import FieldError
+from contract.simulations import SimulationRequest
 from controlplane.policy import digest, documents, versions
 from controlplane.policy.diff import brief
-from controlplane.router.simulationshapes import SimulationRequest
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid, NotFound
+from controlplane.statestore.actions.errors import Conflict, Invalid, NotFound
 from controlplane.statestore.actions.policy import QueueRow
 from controlplane.statestore.actions.simulations import CHANGE_MOST, Question
 from controlplane.statestore.models import PolicyVersion, SubCluster

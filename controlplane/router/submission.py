@@ -12,13 +12,14 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
+from contract.jobspec import JobSpec
+from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
 from controlplane.router import cluster, jobspec, places
-from controlplane.router.jobspec import JobSpec
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid
+from controlplane.statestore.actions.errors import Conflict, Invalid
 from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
 from controlplane.statestore.models import Artifact, Job, TaskOutput
 from controlplane.statestore.queries.jobs import waiting

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.statestore.capacities import DEFAULT, R
-from scheduler.core import labels
+from wire import labels
 
 
 @dataclass(frozen=True, slots=True)

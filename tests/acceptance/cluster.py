@@ -18,7 +18,7 @@ import psycopg
 import redis
 
 from client import Client
-from client.answers import Job
+from contract.jobs import Job
 from controlplane.embedded.home import Home
 from tests.acceptance.relay import Relay
 from tests.homes import ready_made

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from client.answers import Job
+from contract.jobs import Job
 from tests.acceptance.cluster import SAY, SMALL, Cluster, alive
 from tests.limits import within
 from tests.patience import wait_until

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from client.answers import Endpoint, Job
+from contract.jobs import Endpoint, Job
 from tests.acceptance.cluster import SAY, alive
 from tests.acceptance.test_application_masters import application, said
 from tests.acceptance.test_serving import browser

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from client.answers import Job
+from contract.jobs import Job
 from tests.acceptance import afterwards
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster
 from tests.patience import wait_until

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from client import Client
-from client.answers import Job, Node
+from contract.jobs import Job
+from contract.nodes import Node
 from tests.acceptance.cluster import Cluster
 from tests.limits import no_sooner
 from tests.machine import FACTOR

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from client import Client
-from client.rolloutanswers import Convergence, Rollout
+from contract.rollouts import Convergence, Rollout
 from tests.homes import ready_made
 from tests.patience import wait_until
 from tests.stack import UNHURRIED, Stack

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from client.answers import Job
+from contract.jobs import Job
 from tests.acceptance.cluster import Cluster, alive
 from tests.patience import wait_until
 from tests.stack import UNHURRIED

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from client import Client
-from client.answers import Endpoint, Job
+from contract.jobs import Endpoint, Job
 from tests.acceptance.cluster import Cluster
 from tests.patience import wait_until
 from tests.stores import ROOT

@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 
-from client.answers import Job
+from contract.jobs import Job
 from tests import invariants
 from tests.acceptance.cluster import Cluster, start_node
 from tests.patience import wait_until

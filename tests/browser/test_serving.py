@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from client import Client
-from client.answers import Job
+from contract.jobs import Job
 from tests.patience import wait_until
 from tests.stack import Stack
 from tests.stores import ROOT

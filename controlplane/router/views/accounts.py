@@ -4,15 +4,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.accounts import Account, AccountPage, AccountRequest, PasswordReset, RoleRequest
 from controlplane.accounts.models import Role, User
-from controlplane.router import accountshapes
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.actions.errors import Forbidden, NotFound
 from controlplane.statestore.queries import accounts
 
 from .common import PAGING, View, actor, answers, body, choice, paged, require, text, text_parameter
 
-ONE = answers({200: accountshapes.AccountInfo}, 409, 415)
+ONE = answers({200: Account}, 409, 415)
 ROLES = {str(role): str(role) for role in Role}
 
 
@@ -35,7 +35,7 @@ class Accounts(View):
             text_parameter("name", "Only those whose name contains it"),
             text_parameter("role", enum=list(ROLES)),
         ],
-        responses=answers({200: accountshapes.AccountPage}),
+        responses=answers({200: AccountPage}),
     )
     def get(self, request: Request) -> Response:
         """Every account, its role and what it was granted. Operators and viewers."""
@@ -45,19 +45,19 @@ class Accounts(View):
 
     @extend_schema(
         operation_id="accounts_create",
-        request=accountshapes.AccountRequest,
-        responses=answers({201: accountshapes.AccountInfo}, 415),
+        request=AccountRequest,
+        responses=answers({201: Account}, 415),
     )
     def post(self, request: Request) -> Response:
         """A new account. Operators only."""
         require("cluster.operate", request)
-        wanted = body(request, accountshapes.AccountRequest)
+        wanted = body(request, AccountRequest)
         made = actions.create(actor(request), wanted.username, wanted.password, Role(wanted.role))
         return answer(made.username, 201)
 
 
 class AccountDetail(View):
-    @extend_schema(operation_id="accounts_get", responses=answers({200: accountshapes.AccountInfo}))
+    @extend_schema(operation_id="accounts_get", responses=answers({200: Account}))
     def get(self, request: Request, username: str) -> Response:
         """One account. Operators and viewers."""
         require("cluster.view_all", request)
@@ -65,11 +65,11 @@ class AccountDetail(View):
 
 
 class AccountRole(View):
-    @extend_schema(operation_id="accounts_role", request=accountshapes.RoleRequest, responses=ONE)
+    @extend_schema(operation_id="accounts_role", request=RoleRequest, responses=ONE)
     def post(self, request: Request, username: str) -> Response:
         """Another role; never one's own, and never the last operator's. Operators only."""
         require("cluster.operate", request)
-        wanted = body(request, accountshapes.RoleRequest)
+        wanted = body(request, RoleRequest)
         actions.set_role(actor(request), row_of(username), Role(wanted.role))
         return answer(username)
 
@@ -93,11 +93,11 @@ class AccountOpen(View):
 
 
 class AccountPassword(View):
-    @extend_schema(operation_id="accounts_password", request=accountshapes.PasswordReset, responses=ONE)
+    @extend_schema(operation_id="accounts_password", request=PasswordReset, responses=ONE)
     def post(self, request: Request, username: str) -> Response:
         """Another password for somebody who has lost it; its sessions and tokens end. Operators only."""
         require("cluster.operate", request)
-        wanted, user = body(request, accountshapes.PasswordReset), row_of(username)
+        wanted, user = body(request, PasswordReset), row_of(username)
         if user.pk == request.user.pk:
             raise Forbidden("change your own password with POST /api/v1/me/password, which asks for the present one")
         actions.set_password(actor(request), user, wanted.password)

@@ -12,11 +12,13 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.jobs import Artifact as ArtifactAnswer
+from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything, visible_jobs_q
-from controlplane.router import download, shapes
+from controlplane.router import download
 from controlplane.statestore.actions import artifacts
-from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound, TooLarge
+from controlplane.statestore.actions.errors import Invalid, NotFound, TooLarge
 from controlplane.statestore.models import Artifact, ArtifactOwner, TaskOutput
 
 from .common import View, account, actor, answers, require, text_parameter
@@ -83,7 +85,7 @@ class ArtifactDetail(View):
         operation_id="artifacts_put",
         parameters=[ADDRESS],
         request={"application/octet-stream": OpenApiTypes.BINARY},
-        responses=answers({200: shapes.ArtifactInfo, 201: shapes.ArtifactInfo}, 413),
+        responses=answers({200: ArtifactAnswer, 201: ArtifactAnswer}, 413),
     )
     def put(self, request: Request, digest: str) -> Response:
         """Upload bytes under their SHA-256; 200 when they were there already."""

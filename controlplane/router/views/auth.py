@@ -14,10 +14,13 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.accounts import Csrf as CsrfAnswer
+from contract.accounts import Login as LoginAnswer
+from contract.accounts import LoginRequest
+from contract.accounts import Me as MeAnswer
 from controlplane.accounts import rights
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount, Login
-from controlplane.router import shapes
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.errors import Refused
@@ -37,7 +40,7 @@ def me(user: User) -> dict[str, Any]:
 
 def _authenticated(request: Request) -> User:
     """The account whose name and password the body holds. Every failure is answered alike."""
-    wanted = body(request, shapes.LoginRequest)
+    wanted = body(request, LoginRequest)
     user = authenticate(request._request, username=wanted.username, password=wanted.password)
     if not isinstance(user, User):
         raise WrongPassword("the name or the password is wrong, or the account is closed")
@@ -52,8 +55,8 @@ class TokenLogin(View):
     @extend_schema(
         operation_id="auth_login",
         auth=[],
-        request=shapes.LoginRequest,
-        responses=answers({200: shapes.LoginAnswer}, 415),
+        request=LoginRequest,
+        responses=answers({200: LoginAnswer}, 415),
     )
     def post(self, request: Request) -> Response:
         """A token for programs; it is shown this once."""
@@ -85,7 +88,7 @@ class Session(View):
         return [Login()] if self.request.method == "POST" else [ByAccount()]
 
     @extend_schema(
-        operation_id="session_create", auth=[], request=shapes.LoginRequest, responses=answers({200: shapes.Me}, 415)
+        operation_id="session_create", auth=[], request=LoginRequest, responses=answers({200: MeAnswer}, 415)
     )
     def post(self, request: Request) -> Response:
         """Log a browser in: sets the session's cookie and a new CSRF cookie."""
@@ -106,14 +109,14 @@ class Csrf(View):
     permission_classes = [AllowAny]
     authentication_classes: list[Any] = []
 
-    @extend_schema(operation_id="auth_csrf", auth=[], responses=answers({200: shapes.CsrfAnswer}))
+    @extend_schema(operation_id="auth_csrf", auth=[], responses=answers({200: CsrfAnswer}))
     def get(self, request: Request) -> Response:
         """Sets the CSRF cookie that ``X-CSRFToken`` must repeat."""
         return Response({"csrf_token": get_token(request._request)})
 
 
 class Me(View):
-    @extend_schema(operation_id="me", responses=answers({200: shapes.Me}))
+    @extend_schema(operation_id="me", responses=answers({200: MeAnswer}))
     def get(self, request: Request) -> Response:
         """Who you are, and the queues you were granted."""
         return Response(me(account(request)))

@@ -4,7 +4,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import shapes, subclustershapes
+from contract.nodes import Node, NodePage
+from contract.subclusters import Overview as OverviewAnswer
+from contract.system import AuditPage
 from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.queries import audit, federation
 
@@ -26,7 +28,7 @@ class Nodes(View):
             text_parameter("contains", "Only those whose name contains it"),
             *PAGING,
         ],
-        responses=answers({200: shapes.NodePage}),
+        responses=answers({200: NodePage}),
     )
     def get(self, request: Request) -> Response:
         """The nodes, with what is allocated and used on each."""
@@ -36,7 +38,7 @@ class Nodes(View):
 
 
 class NodeDetail(View):
-    @extend_schema(operation_id="nodes_get", responses=answers({200: shapes.NodeInfo}))
+    @extend_schema(operation_id="nodes_get", responses=answers({200: Node}))
     def get(self, request: Request, node_id: int) -> Response:
         """One node."""
         found = federation.node(account(request), node_id)
@@ -46,16 +48,14 @@ class NodeDetail(View):
 
 
 class Overview(View):
-    @extend_schema(operation_id="overview", responses=answers({200: subclustershapes.Overview}))
+    @extend_schema(operation_id="overview", responses=answers({200: OverviewAnswer}))
     def get(self, request: Request) -> Response:
         """The whole federation at a glance."""
         return Response(federation.overview(account(request)))
 
 
 class Audit(View):
-    @extend_schema(
-        operation_id="audit_list", parameters=[*AUDIT_FILTERS, *PAGING], responses=answers({200: shapes.AuditPage})
-    )
+    @extend_schema(operation_id="audit_list", parameters=[*AUDIT_FILTERS, *PAGING], responses=answers({200: AuditPage}))
     def get(self, request: Request) -> Response:
         """Who changed what, newest first. Operators only."""
         require("audit.view", request)

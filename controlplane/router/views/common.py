@@ -13,19 +13,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from contract.jobspec import explain
+from contract.problems import FieldError, Problem
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount
-from controlplane.router import shapes
-from controlplane.router.jobspec import explain
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.actions.errors import FieldError, Forbidden, Invalid, NotFound
+from controlplane.statestore.actions.errors import Forbidden, Invalid, NotFound
 from controlplane.statestore.models import Job
 from controlplane.statestore.queries import jobs as jobs_query
 from controlplane.statestore.queries.moments import read_moment
 from controlplane.statestore.queries.paging import PAGE_SIZE, PAGE_SIZE_MAX, Cursor, Page, decode
 
 B = TypeVar("B", bound=BaseModel)
-PROBLEM = OpenApiResponse(shapes.Problem, description="A problem document: what was wrong, and the remedy")
+PROBLEM = OpenApiResponse(Problem, description="A problem document: what was wrong, and the remedy")
 
 
 def number_parameter(name: str, low: int, high: int, description: str) -> OpenApiParameter:

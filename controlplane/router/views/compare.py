@@ -5,8 +5,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.comparison import Comparison
 from controlplane.policy.sidebyside import differing
-from controlplane.router import compareshapes as shapes
 from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.models import PolicyVersion
 from controlplane.statestore.queries import comparison
@@ -21,9 +21,7 @@ PARAMETERS = [
 
 
 class SubClustersCompare(View):
-    @extend_schema(
-        operation_id="sub_clusters_compare", parameters=PARAMETERS, responses=answers({200: shapes.Comparison})
-    )
+    @extend_schema(operation_id="sub_clusters_compare", parameters=PARAMETERS, responses=answers({200: Comparison}))
     def get(self, request: Request) -> Response:
         """What sub-clusters did in the same window, and which component policies they run. Operators and viewers."""
         require("cluster.view_all", request)

@@ -12,7 +12,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import shapes
+from contract.jobs import LogPiece
 from controlplane.router.threads import Threads
 from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.actions.logs import STREAMS
@@ -35,7 +35,7 @@ class ContainerLogs(View):
             number_parameter("limit", 4, logs.LIMIT_BYTES_MAX, f"Bytes, {logs.LIMIT_BYTES} by default"),
             number_parameter("follow", 0, 1, "Wait up to 25 s for something to show"),
         ],
-        responses=answers({200: shapes.LogPart}),
+        responses=answers({200: LogPiece}),
     )
     def get(self, request: Request, container: str) -> Response:
         """A piece of what a container has written."""

@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router.endpointshapes import EndpointPage
+from contract.jobs import EndpointPage
 from controlplane.statestore.queries import endpoints
 
 from .common import PAGING, View, answers, job_of, paged

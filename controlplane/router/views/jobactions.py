@@ -7,11 +7,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.jobs import ActionsAnswer, ActionsRequest, JobChecked, JobDetail, MoveRequest
+from contract.jobspec import JobSpec
+from contract.problems import FieldError
 from controlplane.accounts.models import User
-from controlplane.router import cluster, jobshapes, shapes, submission
-from controlplane.router.jobspec import JobSpec
+from controlplane.router import cluster, submission
 from controlplane.statestore.actions import jobs as actions
-from controlplane.statestore.actions.errors import Conflict, FieldError, Invalid
+from controlplane.statestore.actions.errors import Conflict, Invalid
 from controlplane.statestore.actions.jobs import Change
 from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries import jobs
@@ -34,8 +36,8 @@ def move_error(user: User, job: Job, queue: str, priority: int | None = None) ->
 class JobQueue(View):
     @extend_schema(
         operation_id="jobs_move",
-        request=jobshapes.MoveRequest,
-        responses=answers({202: shapes.JobDetail}, 409, 415),
+        request=MoveRequest,
+        responses=answers({202: JobDetail}, 409, 415),
     )
     def post(self, request: Request, job_id: int) -> Response:
         """Put the job into another queue; its home decides, and says ``moved`` or ``not_moved`` among its events.
@@ -45,7 +47,7 @@ class JobQueue(View):
         queue may run one job more.
         """
         job = changeable_job(request, job_id)
-        queue = body(request, jobshapes.MoveRequest).queue
+        queue = body(request, MoveRequest).queue
         if wrong := move_error(account(request), job, queue):
             raise Invalid("the job cannot move there", [wrong])
         if queue == job.queue:
@@ -57,13 +59,13 @@ class JobQueue(View):
 class JobActions(View):
     @extend_schema(
         operation_id="jobs_actions",
-        request=jobshapes.ActionsRequest,
-        responses=answers({202: jobshapes.ActionsAnswer}, 409, 415),
+        request=ActionsRequest,
+        responses=answers({202: ActionsAnswer}, 409, 415),
     )
     def post(self, request: Request) -> Response:
         """Kill, reprioritise or move up to 1000 jobs; each is asked for by itself, and told why where it is not."""
         require("jobs.submit", request)
-        asked = body(request, jobshapes.ActionsRequest)
+        asked = body(request, ActionsRequest)
         if asked.action != "kill" and getattr(asked, asked.action) is None:
             wrong = FieldError(asked.action, "is missing", f"say which {asked.action} the jobs are to have")
             raise Invalid("the request has errors", [wrong])
@@ -80,7 +82,7 @@ class JobActions(View):
         return Response({"accepted": len(changes), "results": results}, status=202)
 
 
-def _refused(user: User, asked: jobshapes.ActionsRequest, number: int, job: Job | None) -> str:
+def _refused(user: User, asked: ActionsRequest, number: int, job: Job | None) -> str:
     """Why this job is left as it is, or nothing."""
     if job is None:
         return f"there is no job {number} that you may see"
@@ -98,7 +100,7 @@ def _refused(user: User, asked: jobshapes.ActionsRequest, number: int, job: Job 
     return f"{wrong.message}; {wrong.remedy}" if wrong else ""
 
 
-def _change(user: User, asked: jobshapes.ActionsRequest, job: Job) -> Change:
+def _change(user: User, asked: ActionsRequest, job: Job) -> Change:
     if asked.action == "priority":
         return Change(job, Intent.Kind.PRIORITY, {"priority": asked.priority}, {"priority": job.priority})
     if asked.action == "queue":
@@ -107,9 +109,7 @@ def _change(user: User, asked: jobshapes.ActionsRequest, job: Job) -> Change:
 
 
 class JobsValidate(View):
-    @extend_schema(
-        operation_id="jobs_validate", request=JobSpec, responses=answers({200: jobshapes.JobChecked}, 413, 415)
-    )
+    @extend_schema(operation_id="jobs_validate", request=JobSpec, responses=answers({200: JobChecked}, 413, 415))
     def post(self, request: Request) -> Response:
         """What a submit of this job would say, without submitting it. Files need not be uploaded yet."""
         require("jobs.submit", request)

@@ -8,10 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import cluster, shapes, submission, waiting
-from controlplane.router.jobspec import JobSpec
+from contract.jobs import BulkIds, ContainerPage, EventPage, JobPage, KillRequest, OutputPage, PriorityRequest, TaskPage
+from contract.jobs import Job as JobAnswer
+from contract.jobs import JobDetail as JobDetailAnswer
+from contract.jobspec import JobSpec
+from contract.problems import FieldError
+from contract.waiting import JobExplanation
+from controlplane.router import cluster, submission
 from controlplane.statestore.actions import jobs as actions
-from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.actions.jobs import MAX_BULK, Once
 from controlplane.statestore.models import Job, TaskGroup
 from controlplane.statestore.queries import containers, jobs, outputs, reasons, tasks, veil
@@ -84,7 +89,7 @@ class Jobs(View):
             OpenApiParameter("order", str, enum=list(jobs.ORDERS)),
             *PAGING,
         ],
-        responses=answers({200: shapes.JobPage}),
+        responses=answers({200: JobPage}),
     )
     def get(self, request: Request) -> Response:
         """The jobs you may see, newest first unless ``order`` says otherwise."""
@@ -105,7 +110,7 @@ class Jobs(View):
         operation_id="jobs_submit",
         request=JobSpec,
         parameters=[KEY],
-        responses=answers({201: shapes.JobInfo}, 413, 415),
+        responses=answers({201: JobAnswer}, 413, 415),
     )
     def post(self, request: Request) -> Response:
         """Submit a job. Once this is answered, the cluster does not forget it."""
@@ -120,7 +125,7 @@ class JobsBulk(View):
         operation_id="jobs_submit_bulk",
         request=BulkSpec,
         parameters=[KEY],
-        responses=answers({201: shapes.BulkIds}, 413, 415),
+        responses=answers({201: BulkIds}, 413, 415),
     )
     def post(self, request: Request) -> Response:
         """Submit up to 1000 jobs, all or none."""
@@ -139,7 +144,7 @@ def _listed(data: Any) -> list[Any]:
 
 
 class JobDetail(View):
-    @extend_schema(operation_id="jobs_get", responses=answers({200: shapes.JobDetail}))
+    @extend_schema(operation_id="jobs_get", responses=answers({200: JobDetailAnswer}))
     def get(self, request: Request, job_id: int) -> Response:
         """One job with its spec."""
         found = jobs.detail(account(request), job_id)
@@ -149,7 +154,7 @@ class JobDetail(View):
 
 
 class JobExplain(View):
-    @extend_schema(operation_id="jobs_explain", responses=answers({200: waiting.JobExplanation}))
+    @extend_schema(operation_id="jobs_explain", responses=answers({200: JobExplanation}))
     def get(self, request: Request, job_id: int) -> Response:
         """Why each group of the job waits: the limits that bind, its place, when it can start, what would start it."""
         found = jobs.detail(account(request), job_id)
@@ -161,13 +166,11 @@ class JobExplain(View):
 
 
 class JobKill(View):
-    @extend_schema(
-        operation_id="jobs_kill", request=shapes.KillRequest, responses=answers({202: shapes.JobDetail}, 409, 415)
-    )
+    @extend_schema(operation_id="jobs_kill", request=KillRequest, responses=answers({202: JobDetailAnswer}, 409, 415))
     def post(self, request: Request, job_id: int) -> Response:
         """Stop the job: its containers get a signal, and are killed after their grace."""
         job = changeable_job(request, job_id)
-        message = body(request, shapes.KillRequest).message or f"killed by {account(request).username}"
+        message = body(request, KillRequest).message or f"killed by {account(request).username}"
         actions.kill(actor(request), job, message)
         return Response(jobs.detail(account(request), job_id), status=202)
 
@@ -177,7 +180,7 @@ class JobRetry(View):
         operation_id="jobs_retry",
         request=None,
         parameters=[KEY],
-        responses=answers({201: shapes.JobInfo}, 409, 415),
+        responses=answers({201: JobAnswer}, 409, 415),
     )
     def post(self, request: Request, job_id: int) -> Response:
         """Submit a failed or killed job again, as a new job that names it in ``retry_of``."""
@@ -190,13 +193,13 @@ class JobRetry(View):
 class JobPriority(View):
     @extend_schema(
         operation_id="jobs_priority",
-        request=shapes.PriorityRequest,
-        responses=answers({202: shapes.JobDetail}, 409, 415),
+        request=PriorityRequest,
+        responses=answers({202: JobDetailAnswer}, 409, 415),
     )
     def post(self, request: Request, job_id: int) -> Response:
         """Move the job within its queue; -500 to 499, higher first."""
         job = changeable_job(request, job_id)
-        priority = body(request, shapes.PriorityRequest).priority
+        priority = body(request, PriorityRequest).priority
         if wrong := cluster.priority_error(account(request), job.queue, priority):
             raise Invalid("the queue does not allow this priority", [wrong])
         actions.set_priority(actor(request), job, priority)
@@ -211,7 +214,7 @@ class JobTasks(View):
             OpenApiParameter("state", str, enum=list(TASK_STATES)),
             *PAGING,
         ],
-        responses=answers({200: shapes.TaskPage}),
+        responses=answers({200: TaskPage}),
     )
     def get(self, request: Request, job_id: int) -> Response:
         """The job's tasks by group and index."""
@@ -224,7 +227,7 @@ class JobContainers(View):
     @extend_schema(
         operation_id="jobs_containers",
         parameters=[text_parameter("task", "`group/index`", pattern="^[-a-z0-9]{1,63}/[0-9]{1,9}$"), *PAGING],
-        responses=answers({200: shapes.ContainerPage}),
+        responses=answers({200: ContainerPage}),
     )
     def get(self, request: Request, job_id: int) -> Response:
         """The job's containers: every attempt of every task."""
@@ -245,7 +248,7 @@ def _task(job_id: int, name: str | None) -> tuple[int, int] | None:
 
 
 class JobEvents(View):
-    @extend_schema(operation_id="jobs_events", parameters=PAGING, responses=answers({200: shapes.EventPage}))
+    @extend_schema(operation_id="jobs_events", parameters=PAGING, responses=answers({200: EventPage}))
     def get(self, request: Request, job_id: int) -> Response:
         """What happened to the job that its states do not say."""
         job = job_of(request, job_id)
@@ -253,7 +256,7 @@ class JobEvents(View):
 
 
 class JobOutputs(View):
-    @extend_schema(operation_id="jobs_outputs", parameters=PAGING, responses=answers({200: shapes.OutputPage}))
+    @extend_schema(operation_id="jobs_outputs", parameters=PAGING, responses=answers({200: OutputPage}))
     def get(self, request: Request, job_id: int) -> Response:
         """The files the job's tasks have left behind; those of winning attempts only."""
         job = job_of(request, job_id)

@@ -18,7 +18,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import mastershapes
+from contract.masters import MasterEvents as MasterEventsAnswer
 from controlplane.router.masterauth import SCHEME, ByMaster, MasterPrincipal, container_of, principal
 from controlplane.router.masterhub import hub, threads
 from controlplane.statestore.actions.errors import Refused, TooMany
@@ -41,8 +41,7 @@ class MasterEvents(MasterView):
             number_parameter("wait_s", 0, WAIT_MAX_S, "Wait so long for one; 0 by default"),
             OpenApiParameter("stream", str, enum=list(STREAMS), description="Go on for ten minutes, an event a line"),
         ],
-        responses=answers({200: mastershapes.MasterEvents})
-        | {(200, mime): OpenApiTypes.STR for mime in STREAMS.values()},
+        responses=answers({200: MasterEventsAnswer}) | {(200, mime): OpenApiTypes.STR for mime in STREAMS.values()},
     )
     def get(self, request: Request) -> Response:
         """What happened to the job's containers since."""

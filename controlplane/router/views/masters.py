@@ -9,8 +9,19 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.masters import (
+    AllocateRequest,
+    Finished,
+    FinishRequest,
+    Launched,
+    LaunchRequest,
+    MasterEvents,
+    Registered,
+    RegisterRequest,
+    wrong,
+)
 from controlplane.accounts.models import User
-from controlplane.router import download, mastershapes, submission
+from controlplane.router import download, submission
 from controlplane.router.masterauth import ByMaster, IsMaster, MasterAuthentication, MasterPrincipal
 from controlplane.statestore.actions import masters as actions
 from controlplane.statestore.actions.errors import Invalid, NotFound
@@ -39,12 +50,12 @@ def me(request: Request) -> MasterPrincipal:
 class MasterRegister(MasterView):
     @extend_schema(
         operation_id="masters_register",
-        request=mastershapes.RegisterRequest,
-        responses=answers({200: mastershapes.Registered}, 409),
+        request=RegisterRequest,
+        responses=answers({200: Registered}, 409),
     )
     def post(self, request: Request) -> Response:
         """Begin, or begin again after a failure: what the job is, what it has, what its master may."""
-        body(request, mastershapes.RegisterRequest)
+        body(request, RegisterRequest)
         master = me(request)
         actions.register(master.job_id, master.attempt)
         cursor = masters.last_event(master.job_id)  # read first: what happens from here on comes as an event
@@ -79,12 +90,12 @@ def _limits() -> dict[str, Any]:
 class MasterAllocate(MasterView):
     @extend_schema(
         operation_id="masters_allocate",
-        request=mastershapes.AllocateRequest,
-        responses=answers({200: mastershapes.MasterEvents}, 409),
+        request=AllocateRequest,
+        responses=answers({200: MasterEvents}, 409),
     )
     def post(self, request: Request) -> Response:
         """Set how many containers are wanted, give others back, and hear what happened meanwhile."""
-        wanted, master = body(request, mastershapes.AllocateRequest), me(request)
+        wanted, master = body(request, AllocateRequest), me(request)
         _check(master, wanted.asks, "asks")
         asks = [NewAsk(ask.id, ask.target, ask.stored(), ask.bare) for ask in wanted.asks]
         actions.allocate(master.job_id, asks, wanted.release)
@@ -95,12 +106,12 @@ class MasterAllocate(MasterView):
 class MasterLaunch(MasterView):
     @extend_schema(
         operation_id="masters_launch",
-        request=mastershapes.LaunchRequest,
-        responses=answers({200: mastershapes.Launched}, 409),
+        request=LaunchRequest,
+        responses=answers({200: Launched}, 409),
     )
     def post(self, request: Request) -> Response:
         """Say what granted containers are to run."""
-        wanted, master = body(request, mastershapes.LaunchRequest), me(request)
+        wanted, master = body(request, LaunchRequest), me(request)
         _check(master, wanted.launches, "launches")
         actions.launch(master.job_id, [NewLaunch(one.container, one.stored()) for one in wanted.launches])
         return Response({"containers": [one.container for one in wanted.launches]})
@@ -108,7 +119,7 @@ class MasterLaunch(MasterView):
 
 def _check(master: MasterPrincipal, parts: list[Any], field: str) -> None:
     """``Invalid`` where containers break the rules for groups of a job, or name files that are not the owner's."""
-    if found := mastershapes.wrong(parts, field):
+    if found := wrong(parts, field):
         raise Invalid("the request has errors", found[: submission.MAX_ERRORS])
     named = [(f"{field}.{i}.files.{k}", file) for i, part in enumerate(parts) for k, file in enumerate(part.files)]
     if named:
@@ -118,12 +129,12 @@ def _check(master: MasterPrincipal, parts: list[Any], field: str) -> None:
 class MasterFinish(MasterView):
     @extend_schema(
         operation_id="masters_finish",
-        request=mastershapes.FinishRequest,
-        responses=answers({200: mastershapes.Finished}, 409),
+        request=FinishRequest,
+        responses=answers({200: Finished}, 409),
     )
     def post(self, request: Request) -> Response:
         """Say how the job ends. Everything else of it is stopped, and it ends once the master has ended itself."""
-        wanted = body(request, mastershapes.FinishRequest)
+        wanted = body(request, FinishRequest)
         actions.finish(me(request).job_id, JobState[wanted.status], wanted.message)
         return Response({"status": wanted.status, "message": wanted.message})
 

@@ -4,7 +4,17 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import nodeshapes, shapes
+from contract.nodes import (
+    MONTH_S,
+    DecommissionRequest,
+    DrainPreview,
+    DrainRequest,
+    DutyRequest,
+    MaintenanceList,
+    MaintenanceRequest,
+)
+from contract.nodes import Maintenance as MaintenanceAnswer
+from contract.nodes import Node as NodeAnswer
 from controlplane.statestore.actions import duty, maintenance, nodes
 from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.models import MaintenanceWindow, Node, SubCluster
@@ -13,8 +23,8 @@ from controlplane.statestore.queries import federation, nodelife
 from .common import View, account, actor, answers, body, integer, number_parameter, require, whole
 from .subclusters import reach_of_queues
 
-NODE = answers({200: shapes.NodeInfo}, 409, 415)
-DEADLINE = number_parameter("deadline_s", 0, nodeshapes.MONTH_S, "From now; without it nothing is stopped")
+NODE = answers({200: NodeAnswer}, 409, 415)
+DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it nothing is stopped")
 
 
 def node_of(node_id: int) -> Node:
@@ -29,20 +39,20 @@ def answer(request: Request, node_id: int) -> Response:
 
 
 class NodeCordon(View):
-    @extend_schema(operation_id="nodes_cordon", request=nodeshapes.DutyRequest, responses=NODE)
+    @extend_schema(operation_id="nodes_cordon", request=DutyRequest, responses=NODE)
     def post(self, request: Request, node_id: int) -> Response:
         """No new containers; what runs there runs on. Operators only."""
         require("cluster.operate", request)
-        duty.cordon(actor(request), node_of(node_id), body(request, nodeshapes.DutyRequest).message)
+        duty.cordon(actor(request), node_of(node_id), body(request, DutyRequest).message)
         return answer(request, node_id)
 
 
 class NodeUncordon(View):
-    @extend_schema(operation_id="nodes_uncordon", request=nodeshapes.DutyRequest, responses=NODE)
+    @extend_schema(operation_id="nodes_uncordon", request=DutyRequest, responses=NODE)
     def post(self, request: Request, node_id: int) -> Response:
         """Back to work, whatever it was taken out for. Operators only."""
         require("cluster.operate", request)
-        duty.uncordon(actor(request), node_of(node_id), body(request, nodeshapes.DutyRequest).message)
+        duty.uncordon(actor(request), node_of(node_id), body(request, DutyRequest).message)
         return answer(request, node_id)
 
 
@@ -50,29 +60,29 @@ class NodeDrain(View):
     @extend_schema(
         operation_id="nodes_drain_preview",
         parameters=[DEADLINE],
-        responses=answers({200: nodeshapes.DrainPreview}),
+        responses=answers({200: DrainPreview}),
     )
     def get(self, request: Request, node_id: int) -> Response:
         """What a drain would do now. Operators and viewers."""
         require("cluster.view_all", request)
-        limit = integer(request, "deadline_s", -1, 0, nodeshapes.MONTH_S)
+        limit = integer(request, "deadline_s", -1, 0, MONTH_S)
         return Response(nodelife.drain_preview(node_of(node_id), None if limit < 0 else limit, reach_of_queues()))
 
-    @extend_schema(operation_id="nodes_drain", request=nodeshapes.DrainRequest, responses=NODE)
+    @extend_schema(operation_id="nodes_drain", request=DrainRequest, responses=NODE)
     def post(self, request: Request, node_id: int) -> Response:
         """Empty the node: services move at once, the rest may end by itself until the deadline. Operators only."""
         require("cluster.operate", request)
-        wanted = body(request, nodeshapes.DrainRequest)
+        wanted = body(request, DrainRequest)
         duty.drain(actor(request), node_of(node_id), wanted.deadline_s, wanted.message)
         return answer(request, node_id)
 
 
 class NodeDecommission(View):
-    @extend_schema(operation_id="nodes_decommission", request=nodeshapes.DecommissionRequest, responses=NODE)
+    @extend_schema(operation_id="nodes_decommission", request=DecommissionRequest, responses=NODE)
     def post(self, request: Request, node_id: int) -> Response:
         """Drain the node; once it is empty, its credential ends and it is gone for good. Operators only."""
         require("cluster.operate", request)
-        wanted = body(request, nodeshapes.DecommissionRequest)
+        wanted = body(request, DecommissionRequest)
         found = duty.decommission(actor(request), node_of(node_id), wanted.deadline_s, wanted.message)
         if wanted.now:
             nodes.decommission(actor(request), found)
@@ -80,20 +90,20 @@ class NodeDecommission(View):
 
 
 class Maintenance(View):
-    @extend_schema(operation_id="maintenance_list", responses=answers({200: nodeshapes.MaintenanceList}))
+    @extend_schema(operation_id="maintenance_list", responses=answers({200: MaintenanceList}))
     def get(self, request: Request) -> Response:
         """Maintenance windows that are planned or active, the next one first."""
         return whole(nodelife.maintenance_list(account(request)))
 
     @extend_schema(
         operation_id="maintenance_add",
-        request=nodeshapes.MaintenanceRequest,
-        responses=answers({201: nodeshapes.MaintenanceInfo}, 415),
+        request=MaintenanceRequest,
+        responses=answers({201: MaintenanceAnswer}, 415),
     )
     def post(self, request: Request) -> Response:
         """Plan a window. Services leave its nodes from ``lead_s`` before its start on. Operators only."""
         require("cluster.operate", request)
-        wanted = body(request, nodeshapes.MaintenanceRequest)
+        wanted = body(request, MaintenanceRequest)
         sub_cluster = SubCluster.objects.filter(name=wanted.sub_cluster).first()
         if sub_cluster is None:
             raise NotFound(f"there is no sub-cluster {wanted.sub_cluster[:64]!r}; GET /api/v1/sub-clusters lists them")
@@ -106,7 +116,7 @@ class MaintenanceCancel(View):
     @extend_schema(
         operation_id="maintenance_cancel",
         request=None,
-        responses=answers({200: nodeshapes.MaintenanceInfo}, 409, 415),
+        responses=answers({200: MaintenanceAnswer}, 409, 415),
     )
     def post(self, request: Request, window_id: int) -> Response:
         """The window is off; its nodes take work again at once. Operators only."""

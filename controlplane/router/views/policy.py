@@ -7,11 +7,14 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.policies import PolicyChecked, PolicyCheckRequest, PolicyDetail, PolicyPage, PolicyRequest, ProposalDetail
+from contract.problems import FieldError
+from contract.queues import QueueRightList, QueueRightRequest
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.policy import changes, documents, listing
-from controlplane.router import cluster, policyshapes, shapes
+from controlplane.router import cluster
 from controlplane.statestore.actions import accounts
-from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+from controlplane.statestore.actions.errors import Invalid, NotFound
 from controlplane.statestore.queries import policy
 
 from .common import (
@@ -62,7 +65,7 @@ class Policy(View):
     @extend_schema(
         operation_id="policy_get",
         parameters=[number_parameter("version", 1, 2**63 - 1, "This version instead of the one in force")],
-        responses=answers({200: shapes.PolicyDetail}),
+        responses=answers({200: PolicyDetail}),
     )
     def get(self, request: Request) -> Response:
         """The policy in force. Operators only."""
@@ -75,10 +78,8 @@ class Policy(View):
     @extend_schema(
         operation_id="policy_publish",
         parameters=[MATCH],
-        request=shapes.PolicyRequest,
-        responses=answers(
-            {200: shapes.PolicyDetail, 201: shapes.PolicyDetail, 202: policyshapes.ProposalDetail}, 409, 412, 415
-        ),
+        request=PolicyRequest,
+        responses=answers({200: PolicyDetail, 201: PolicyDetail, 202: ProposalDetail}, 409, 412, 415),
     )
     def post(self, request: Request) -> Response:
         """Put a document in force everywhere, as a new version. Operators only.
@@ -86,7 +87,7 @@ class Policy(View):
         200: the version in force says all of it already. 202: the policy in force wants another operator's approval.
         """
         require("cluster.operate", request)
-        asked = body(request, shapes.PolicyRequest)
+        asked = body(request, PolicyRequest)
         parent = parent_of(request, asked.parent)
         return outcome(changes.push(actor(request), asked.document, asked.message, parent=parent, force=asked.force))
 
@@ -102,7 +103,7 @@ def outcome(found: changes.Outcome) -> Response:
 
 
 class PolicyVersions(View):
-    @extend_schema(operation_id="policy_versions", parameters=PAGING, responses=answers({200: shapes.PolicyPage}))
+    @extend_schema(operation_id="policy_versions", parameters=PAGING, responses=answers({200: PolicyPage}))
     def get(self, request: Request) -> Response:
         """Every version, newest first, without the documents. Operators only."""
         require("cluster.operate", request)
@@ -112,13 +113,13 @@ class PolicyVersions(View):
 class PolicyValidate(View):
     @extend_schema(
         operation_id="policy_validate",
-        request=shapes.PolicyCheckRequest,
-        responses=answers({200: shapes.PolicyChecked}, 415),
+        request=PolicyCheckRequest,
+        responses=answers({200: PolicyChecked}, 415),
     )
     def post(self, request: Request) -> Response:
         """Check a document without putting it in force. Operators only."""
         require("cluster.operate", request)
-        document, rows = documents.validate(body(request, shapes.PolicyCheckRequest).document)
+        document, rows = documents.validate(body(request, PolicyCheckRequest).document)
         return Response({"queues": len(rows), "document": document})
 
 
@@ -130,7 +131,7 @@ class PolicySchema(View):
 
 
 class QueueRights(View):
-    @extend_schema(operation_id="queue_rights", parameters=[PATH], responses=answers({200: shapes.QueueGrantList}))
+    @extend_schema(operation_id="queue_rights", parameters=[PATH], responses=answers({200: QueueRightList}))
     def get(self, request: Request, path: str) -> Response:
         """Who may use or administer the queue, through it or one above it. Operators only."""
         require("cluster.operate", request)
@@ -140,13 +141,13 @@ class QueueRights(View):
     @extend_schema(
         operation_id="queue_rights_grant",
         parameters=[PATH],
-        request=shapes.QueueRightRequest,
-        responses=answers({200: shapes.QueueGrantList}, 415),
+        request=QueueRightRequest,
+        responses=answers({200: QueueRightList}, 415),
     )
     def put(self, request: Request, path: str) -> Response:
         """Let an account use the queue and all below it, or administer it. Operators only."""
         require("cluster.operate", request)
-        asked = body(request, shapes.QueueRightRequest)
+        asked = body(request, QueueRightRequest)
         _existing(path)
         accounts.grant_queue(actor(request), _user(asked.user), path, QueueAccess.Level(asked.level))
         return whole(policy.rights(path))

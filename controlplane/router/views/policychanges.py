@@ -7,10 +7,23 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.policies import (
+    DecisionRequest,
+    DiffRequest,
+    OverridePage,
+    OverrideRequest,
+    PolicyDetail,
+    PolicyOverride,
+    ProposalDetail,
+    ProposalPage,
+    RollbackRequest,
+)
+from contract.policies import PolicyDiff as PolicyDiffAnswer
+from contract.problems import FieldError
 from controlplane.policy import changes, listing, overrides, proposals
 from controlplane.policy.diff import Change, worst
-from controlplane.router import cluster, policyshapes, shapes
-from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+from controlplane.router import cluster
+from controlplane.statestore.actions.errors import Invalid, NotFound
 
 from .common import PAGING, View, actor, answers, body, choice, paged, require, text_parameter
 from .policy import MATCH, outcome, parent_of
@@ -18,7 +31,7 @@ from .policy import MATCH, outcome, parent_of
 MOST = 1000  # changes in one answer
 _ALL = {"yes": True, "no": False}
 ALL = text_parameter("all", "yes: also those that are decided or over", enum=list(_ALL))
-PROPOSED = answers({200: policyshapes.ProposalDetail}, 409, 412, 415)
+PROPOSED = answers({200: ProposalDetail}, 409, 412, 415)
 
 
 def _told(found: list[Change]) -> list[dict[str, Any]]:
@@ -28,13 +41,13 @@ def _told(found: list[Change]) -> list[dict[str, Any]]:
 class PolicyDiff(View):
     @extend_schema(
         operation_id="policy_diff",
-        request=policyshapes.DiffRequest,
-        responses=answers({200: policyshapes.DiffInfo}, 415),
+        request=DiffRequest,
+        responses=answers({200: PolicyDiffAnswer}, 415),
     )
     def post(self, request: Request) -> Response:
         """What changes from one version to another, or to a document. Operators only."""
         require("cluster.operate", request)
-        asked = body(request, policyshapes.DiffRequest)
+        asked = body(request, DiffRequest)
         if asked.document is not None and asked.second is not None:
             wrong = FieldError("to", "stands beside a document", "give one of to and document")
             raise Invalid("the request has errors", [wrong])
@@ -56,15 +69,13 @@ class PolicyRollback(View):
     @extend_schema(
         operation_id="policy_rollback",
         parameters=[MATCH],
-        request=policyshapes.RollbackRequest,
-        responses=answers(
-            {200: shapes.PolicyDetail, 201: shapes.PolicyDetail, 202: policyshapes.ProposalDetail}, 409, 412, 415
-        ),
+        request=RollbackRequest,
+        responses=answers({200: PolicyDetail, 201: PolicyDetail, 202: ProposalDetail}, 409, 412, 415),
     )
     def post(self, request: Request) -> Response:
         """Put the content of an older version in force, as a new one. Operators only."""
         require("cluster.operate", request)
-        asked = body(request, policyshapes.RollbackRequest)
+        asked = body(request, RollbackRequest)
         parent = parent_of(request, asked.parent)
         return outcome(changes.rollback(actor(request), asked.version, asked.message, parent=parent, force=asked.force))
 
@@ -73,7 +84,7 @@ class PolicyProposals(View):
     @extend_schema(
         operation_id="policy_proposals",
         parameters=[ALL, *PAGING],
-        responses=answers({200: policyshapes.ProposalPage}),
+        responses=answers({200: ProposalPage}),
     )
     def get(self, request: Request) -> Response:
         """Changes that wait for a second operator, newest first. Operators only."""
@@ -83,7 +94,7 @@ class PolicyProposals(View):
 
 
 class PolicyProposal(View):
-    @extend_schema(operation_id="policy_proposal", responses=answers({200: policyshapes.ProposalDetail}))
+    @extend_schema(operation_id="policy_proposal", responses=answers({200: ProposalDetail}))
     def get(self, request: Request, proposal_id: int) -> Response:
         """One proposal with all it would do. Operators only."""
         require("cluster.operate", request)
@@ -94,21 +105,21 @@ class PolicyProposal(View):
 
 
 class PolicyApprove(View):
-    @extend_schema(operation_id="policy_proposal_approve", request=policyshapes.DecisionRequest, responses=PROPOSED)
+    @extend_schema(operation_id="policy_proposal_approve", request=DecisionRequest, responses=PROPOSED)
     def post(self, request: Request, proposal_id: int) -> Response:
         """Carry a proposal of somebody else out. 412 when another version is in force than it was made from."""
         require("cluster.operate", request)
-        proposals.approve(actor(request), proposal_id, body(request, policyshapes.DecisionRequest).message)
+        proposals.approve(actor(request), proposal_id, body(request, DecisionRequest).message)
         cluster.forget()
         return Response(listing.proposal(proposal_id))
 
 
 class PolicyReject(View):
-    @extend_schema(operation_id="policy_proposal_reject", request=policyshapes.DecisionRequest, responses=PROPOSED)
+    @extend_schema(operation_id="policy_proposal_reject", request=DecisionRequest, responses=PROPOSED)
     def post(self, request: Request, proposal_id: int) -> Response:
         """Refuse a proposal, or take one's own back. Operators only."""
         require("cluster.operate", request)
-        proposals.reject(actor(request), proposal_id, body(request, policyshapes.DecisionRequest).message)
+        proposals.reject(actor(request), proposal_id, body(request, DecisionRequest).message)
         return Response(listing.proposal(proposal_id))
 
 
@@ -116,7 +127,7 @@ class PolicyOverrides(View):
     @extend_schema(
         operation_id="policy_overrides",
         parameters=[ALL, *PAGING],
-        responses=answers({200: policyshapes.OverridePage}),
+        responses=answers({200: OverridePage}),
     )
     def get(self, request: Request) -> Response:
         """Temporary overrides that hold or will, newest first. Operators only."""
@@ -126,13 +137,13 @@ class PolicyOverrides(View):
 
     @extend_schema(
         operation_id="policy_override_add",
-        request=policyshapes.OverrideRequest,
-        responses=answers({201: policyshapes.OverrideInfo, 202: policyshapes.ProposalDetail}, 409, 415),
+        request=OverrideRequest,
+        responses=answers({201: PolicyOverride, 202: ProposalDetail}, 409, 415),
     )
     def post(self, request: Request) -> Response:
         """Give a field of a queue another value for a time. Operators only."""
         require("cluster.operate", request)
-        asked = body(request, policyshapes.OverrideRequest)
+        asked = body(request, OverrideRequest)
         fields = {name: getattr(asked, name) for name in type(asked).model_fields if name != "change"}
         found = changes.override(actor(request), overrides.NewOverride(**fields, change=asked.change.model_dump()))
         if found.override is None:
@@ -145,7 +156,7 @@ class OverrideCancel(View):
     @extend_schema(
         operation_id="policy_override_cancel",
         request=None,
-        responses=answers({200: policyshapes.OverrideInfo}, 409, 415),
+        responses=answers({200: PolicyOverride}, 409, 415),
     )
     def post(self, request: Request, override_id: int) -> Response:
         """End an override now, or call it off. Operators only; needs no second one."""

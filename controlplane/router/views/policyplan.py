@@ -4,7 +4,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import planshapes, policyplan
+from contract.plans import PlanRequest
+from contract.plans import PolicyPlan as PolicyPlanAnswer
+from controlplane.router import policyplan
 
 from .common import View, answers, body, require
 
@@ -12,10 +14,10 @@ from .common import View, answers, body, require
 class PolicyPlan(View):
     @extend_schema(
         operation_id="policy_plan",
-        request=planshapes.PlanRequest,
-        responses=answers({200: planshapes.PlanInfo}, 413, 415),
+        request=PlanRequest,
+        responses=answers({200: PolicyPlanAnswer}, 413, 415),
     )
     def post(self, request: Request) -> Response:
         """What queues would get under a document, from what they use and want now. Changes nothing. Operators only."""
         require("cluster.operate", request)
-        return Response(policyplan.of(body(request, planshapes.PlanRequest).document))
+        return Response(policyplan.of(body(request, PlanRequest).document))

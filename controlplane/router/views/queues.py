@@ -13,10 +13,15 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.problems import FieldError
+from contract.queues import QueueDetail as QueueDetailAnswer
+from contract.queues import QueueList, UsedHours
+from contract.queuetree import QueueLayout
+from contract.queuetree import QueueMatrix as QueueMatrixAnswer
+from contract.queuetree import QueueUse as QueueUseAnswer
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
-from controlplane.router import queueshapes, shapes
-from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+from controlplane.statestore.actions.errors import Invalid, NotFound
 from controlplane.statestore.capacities import AXES
 from controlplane.statestore.queries import federation, queuedetail, queuelive, queuematrix, usagehours
 
@@ -27,7 +32,7 @@ RESOURCE = OpenApiParameter("resource", enum=AXES, description="What each queue 
 
 
 class Queues(View):
-    @extend_schema(operation_id="queues_list", responses=answers({200: shapes.QueueList}))
+    @extend_schema(operation_id="queues_list", responses=answers({200: QueueList}))
     def get(self, request: Request) -> Response:
         """The queues of the policy in force, with their use over all sub-clusters.
 
@@ -38,7 +43,7 @@ class Queues(View):
 
 
 class QueueTree(View):
-    @extend_schema(operation_id="queues_tree", responses=answers({200: queueshapes.QueueLayout}))
+    @extend_schema(operation_id="queues_tree", responses=answers({200: QueueLayout}))
     def get(self, request: Request) -> Response:
         """Names and limits of the queues in columns; they change with the policy and with the nodes there are."""
         return Response(queuelive.layout(account(request)))
@@ -48,7 +53,7 @@ class QueueUse(View):
     @extend_schema(
         operation_id="queues_use",
         parameters=[text_parameter("sub_cluster", "All together if left out")],
-        responses=answers({200: queueshapes.QueueUse}),
+        responses=answers({200: QueueUseAnswer}),
     )
     def get(self, request: Request) -> Response:
         """What the queues of the tree use, want and were given, in columns, and which of them starve."""
@@ -67,7 +72,7 @@ class QueueMatrix(View):
             RESOURCE,
             number_parameter("skip", 0, 1_000_000, "So many of the children are left out"),
         ],
-        responses=answers({200: queueshapes.QueueMatrix}),
+        responses=answers({200: QueueMatrixAnswer}),
     )
     def get(self, request: Request) -> Response:
         """A queue and its children in every sub-cluster: what each was given there, and which rule binds."""
@@ -86,7 +91,7 @@ class QueueDetail(View):
     @extend_schema(
         operation_id="queues_get",
         parameters=[PARTITION, RESOURCE],
-        responses=answers({200: queueshapes.QueueDetail}),
+        responses=answers({200: QueueDetailAnswer}),
     )
     def get(self, request: Request, path: str) -> Response:
         """One queue: its limits, whose jobs hold what, and why each sub-cluster has the share it has."""
@@ -109,7 +114,7 @@ class UsageHours(View):
     @extend_schema(
         operation_id="usage_hours",
         parameters=[*WHEN, OpenApiParameter("step", enum=["hour", "day"], description="`hour` if left out")],
-        responses=answers({200: queueshapes.UsedHours}),
+        responses=answers({200: UsedHours}),
     )
     def get(self, request: Request) -> Response:
         """What an account used, per hour or day and queue, of containers that ended then."""

@@ -4,10 +4,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.policies import ProposalDetail
+from contract.rollouts import Convergence, Rollout, RolloutOrder, RolloutPage, RolloutRequest
 from controlplane.policy import listing, rolloutorders
 from controlplane.policy import rollouts as driver
-from controlplane.router import policyshapes
-from controlplane.router import rolloutshapes as shapes
 from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.queries import convergence, rollouts
 
@@ -15,13 +15,11 @@ from .common import PAGING, View, actor, answers, body, integer, number_paramete
 from .policy import MATCH, parent_of
 
 VERSION = number_parameter("version", 1, 2**63 - 1, "This version instead of the one last pushed to any part")
-ORDERED = answers({200: shapes.RolloutInfo}, 409, 415)
+ORDERED = answers({200: Rollout}, 409, 415)
 
 
 class PolicyConvergence(View):
-    @extend_schema(
-        operation_id="policy_convergence", parameters=[VERSION], responses=answers({200: shapes.Convergence})
-    )
+    @extend_schema(operation_id="policy_convergence", parameters=[VERSION], responses=answers({200: Convergence}))
     def get(self, request: Request) -> Response:
         """Who runs a policy version, and how long that took. Operators only."""
         require("cluster.operate", request)
@@ -32,7 +30,7 @@ class PolicyConvergence(View):
 
 
 class Rollouts(View):
-    @extend_schema(operation_id="policy_rollouts", parameters=PAGING, responses=answers({200: shapes.RolloutPage}))
+    @extend_schema(operation_id="policy_rollouts", parameters=PAGING, responses=answers({200: RolloutPage}))
     def get(self, request: Request) -> Response:
         """Every rollout, newest first. Operators only."""
         require("cluster.operate", request)
@@ -41,8 +39,8 @@ class Rollouts(View):
     @extend_schema(
         operation_id="policy_rollout_create",
         parameters=[MATCH],
-        request=shapes.RolloutRequest,
-        responses=answers({201: shapes.RolloutInfo, 202: policyshapes.ProposalDetail}, 409, 412, 415),
+        request=RolloutRequest,
+        responses=answers({201: Rollout, 202: ProposalDetail}, 409, 412, 415),
     )
     def post(self, request: Request) -> Response:
         """Put a document in force in stages, guarded by metrics. Operators only.
@@ -51,7 +49,7 @@ class Rollouts(View):
         202: the policy in force wants another operator's approval.
         """
         require("cluster.operate", request)
-        asked = body(request, shapes.RolloutRequest)
+        asked = body(request, RolloutRequest)
         plan = rolloutorders.Plan([stage.model_dump() for stage in asked.stages], asked.guards, asked.on_breach)
         parent = parent_of(request, asked.parent)
         found = rolloutorders.begin(actor(request), asked.document, asked.message, plan, parent=parent)
@@ -63,7 +61,7 @@ class Rollouts(View):
 
 
 class RolloutDetail(View):
-    @extend_schema(operation_id="policy_rollout", responses=answers({200: shapes.RolloutInfo}))
+    @extend_schema(operation_id="policy_rollout", responses=answers({200: Rollout}))
     def get(self, request: Request, rollout_id: int) -> Response:
         """One rollout. Operators only."""
         require("cluster.operate", request)
@@ -74,27 +72,27 @@ class RolloutDetail(View):
 
 
 class RolloutPause(View):
-    @extend_schema(operation_id="policy_rollout_pause", request=shapes.RolloutOrder, responses=ORDERED)
+    @extend_schema(operation_id="policy_rollout_pause", request=RolloutOrder, responses=ORDERED)
     def post(self, request: Request, rollout_id: int) -> Response:
         """Tell nobody else; what runs the version goes on. Operators only."""
         require("cluster.operate", request)
-        rolloutorders.pause(actor(request), rollout_id, body(request, shapes.RolloutOrder).message)
+        rolloutorders.pause(actor(request), rollout_id, body(request, RolloutOrder).message)
         return Response(rollouts.detail(rollout_id))
 
 
 class RolloutResume(View):
-    @extend_schema(operation_id="policy_rollout_resume", request=shapes.RolloutOrder, responses=ORDERED)
+    @extend_schema(operation_id="policy_rollout_resume", request=RolloutOrder, responses=ORDERED)
     def post(self, request: Request, rollout_id: int) -> Response:
         """Go on with the stage it is in, which is watched anew. Operators only."""
         require("cluster.operate", request)
-        rolloutorders.resume(actor(request), rollout_id, body(request, shapes.RolloutOrder).message)
+        rolloutorders.resume(actor(request), rollout_id, body(request, RolloutOrder).message)
         return Response(rollouts.detail(rollout_id))
 
 
 class RolloutAbort(View):
-    @extend_schema(operation_id="policy_rollout_abort", request=shapes.RolloutOrder, responses=ORDERED)
+    @extend_schema(operation_id="policy_rollout_abort", request=RolloutOrder, responses=ORDERED)
     def post(self, request: Request, rollout_id: int) -> Response:
         """Put the old content in force again, as a new version. Operators only."""
         require("cluster.operate", request)
-        rolloutorders.abort(actor(request), rollout_id, body(request, shapes.RolloutOrder).message)
+        rolloutorders.abort(actor(request), rollout_id, body(request, RolloutOrder).message)
         return Response(rollouts.detail(rollout_id))

@@ -6,9 +6,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import jobshapes
+from contract.jobs import SavedView as SavedViewAnswer
+from contract.jobs import SavedViewList, SavedViewRequest
+from contract.problems import FieldError
 from controlplane.statestore.actions import savedviews
-from controlplane.statestore.actions.errors import FieldError, Invalid
+from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.models import SavedView
 from controlplane.statestore.queries.jobs import FILTERS
 
@@ -20,7 +22,7 @@ def _shown(view: SavedView) -> dict[str, object]:
 
 
 class SavedViews(View):
-    @extend_schema(operation_id="saved_views_list", responses=answers({200: jobshapes.SavedViewList}))
+    @extend_schema(operation_id="saved_views_list", responses=answers({200: SavedViewList}))
     def get(self, request: Request) -> Response:
         """Your saved views of the job list, by name."""
         mine = SavedView.objects.filter(owner=account(request)).order_by("name")
@@ -28,12 +30,12 @@ class SavedViews(View):
 
     @extend_schema(
         operation_id="saved_views_save",
-        request=jobshapes.SavedViewRequest,
-        responses=answers({200: jobshapes.SavedViewInfo}, 409, 415),
+        request=SavedViewRequest,
+        responses=answers({200: SavedViewAnswer}, 409, 415),
     )
     def post(self, request: Request) -> Response:
         """Keep filters of the job list under a name, instead of what had that name."""
-        asked = body(request, jobshapes.SavedViewRequest)
+        asked = body(request, SavedViewRequest)
         names = [name for name, _ in parse_qsl(asked.query, keep_blank_values=True)]
         if unknown := [name for name in names if name not in FILTERS]:
             remedy = f"use {', '.join(FILTERS)}"

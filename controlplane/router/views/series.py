@@ -8,10 +8,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.problems import FieldError
+from contract.series import SeriesAnswer
+from contract.series import SeriesInstant as SeriesInstantAnswer
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import level_in, sees_everything
-from controlplane.router import seriesshapes as shapes
-from controlplane.statestore.actions.errors import FieldError, Forbidden, Invalid, NotFound
+from controlplane.statestore.actions.errors import Forbidden, Invalid, NotFound
 from controlplane.statestore.models import Node, Queue, SubCluster
 from controlplane.statestore.queries import series, seriesevents, seriesinstant
 from controlplane.statestore.series.columns import CLUSTER, NODE, QUEUE, SUB_CLUSTER
@@ -36,7 +38,7 @@ PARAMETERS = [
 
 
 class Series(View):
-    @extend_schema(operation_id="series", parameters=PARAMETERS, responses=answers({200: shapes.SeriesAnswer}))
+    @extend_schema(operation_id="series", parameters=PARAMETERS, responses=answers({200: SeriesAnswer}))
     def get(self, request: Request) -> Response:
         """Metrics over time, and what was decided meanwhile. Tenants: of queues they were granted, and capacities."""
         metrics = [_metric(name) for name in _list(request, "metric")]
@@ -56,7 +58,7 @@ class SeriesInstant(View):
     @extend_schema(
         operation_id="series_instant",
         parameters=[text_parameter("at", f"{_TIME}; now by default")],
-        responses=answers({200: shapes.SeriesInstant}),
+        responses=answers({200: SeriesInstantAnswer}),
     )
     def get(self, request: Request) -> Response:
         """How sub-clusters and queues stood at a moment. Tenants: queues they were granted."""

@@ -6,8 +6,10 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.simulations import SimulationDetail as SimulationDetailAnswer
+from contract.simulations import SimulationPage, SimulationRequest
 from controlplane.policy import digest
-from controlplane.router import simulating, simulationshapes
+from controlplane.router import simulating
 from controlplane.statestore.actions import simulations as actions
 from controlplane.statestore.actions.errors import Conflict, NotFound
 from controlplane.statestore.queries import simulations
@@ -23,7 +25,7 @@ class Simulations(View):
     @extend_schema(
         operation_id="simulations_list",
         parameters=[VERSION, *PAGING],
-        responses=answers({200: simulationshapes.SimulationPage}),
+        responses=answers({200: SimulationPage}),
     )
     def get(self, request: Request) -> Response:
         """What was asked, newest first, without the answers. Operators only."""
@@ -34,18 +36,18 @@ class Simulations(View):
 
     @extend_schema(
         operation_id="simulations_request",
-        request=simulationshapes.SimulationRequest,
-        responses=answers({201: simulationshapes.SimulationDetail}, 409, 413, 415),
+        request=SimulationRequest,
+        responses=answers({201: SimulationDetailAnswer}, 409, 413, 415),
     )
     def post(self, request: Request) -> Response:
         """Replay a window of the recorded history under the policy in force and another one. Changes nothing else."""
         require("cluster.operate", request)
-        asked = simulating.question(body(request, simulationshapes.SimulationRequest))
+        asked = simulating.question(body(request, SimulationRequest))
         return Response(_one(actions.request(actor(request), asked).pk), status=201)
 
 
 class SimulationDetail(View):
-    @extend_schema(operation_id="simulations_get", responses=answers({200: simulationshapes.SimulationDetail}))
+    @extend_schema(operation_id="simulations_get", responses=answers({200: SimulationDetailAnswer}))
     def get(self, request: Request, simulation_id: int) -> Response:
         """How far it is, and once it is done what changes. Operators only."""
         require("cluster.operate", request)
@@ -56,7 +58,7 @@ class SimulationCancel(View):
     @extend_schema(
         operation_id="simulations_cancel",
         request=None,
-        responses=answers({200: simulationshapes.SimulationDetail}, 409, 415),
+        responses=answers({200: SimulationDetailAnswer}, 409, 415),
     )
     def post(self, request: Request, simulation_id: int) -> Response:
         """Call it off; what computes stops within two seconds. Operators only."""

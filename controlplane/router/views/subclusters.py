@@ -9,9 +9,21 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.nodes import MONTH_S, DutyRequest
+from contract.subclusters import (
+    JoinToken,
+    JoinTokenRequest,
+    SubClusterDrainRequest,
+    SubClusterList,
+    SubClusterRegistered,
+    SubClusterRegistration,
+    SubClusterToken,
+    SubClusterTokenRequest,
+)
+from contract.subclusters import SubClusterDetail as SubClusterDetailAnswer
+from contract.subclusters import SubClusterDrainPreview as SubClusterDrainPreviewAnswer
 from controlplane.accounts.throttles import Join
 from controlplane.policy.federation import reaches
-from controlplane.router import nodeshapes, subclustershapes
 from controlplane.statestore.actions import joining, subclusters
 from controlplane.statestore.actions import nodes as node_actions
 from controlplane.statestore.actions.audit import Actor
@@ -21,8 +33,8 @@ from controlplane.statestore.queries import federation, subclusterdrain
 
 from .common import View, account, actor, answers, body, integer, number_parameter, require, whole
 
-ONE = answers({200: subclustershapes.SubClusterDetail}, 409, 415)
-DEADLINE = number_parameter("deadline_s", 0, nodeshapes.MONTH_S, "From now; without it nothing is stopped")
+ONE = answers({200: SubClusterDetailAnswer}, 409, 415)
+DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it nothing is stopped")
 
 
 def row_of(name: str) -> SubCluster:
@@ -46,14 +58,14 @@ def reach_of_queues() -> subclusterdrain.Reach:
 
 
 class SubClusters(View):
-    @extend_schema(operation_id="sub_clusters_list", responses=answers({200: subclustershapes.SubClusterList}))
+    @extend_schema(operation_id="sub_clusters_list", responses=answers({200: SubClusterList}))
     def get(self, request: Request) -> Response:
         """Every sub-cluster: who leads it, its nodes, its load."""
         return whole(federation.sub_clusters(account(request)))
 
 
 class SubClusterDetail(View):
-    @extend_schema(operation_id="sub_clusters_get", responses=answers({200: subclustershapes.SubClusterDetail}))
+    @extend_schema(operation_id="sub_clusters_get", responses=answers({200: SubClusterDetailAnswer}))
     def get(self, request: Request, name: str) -> Response:
         """One sub-cluster."""
         row_of(name)
@@ -63,13 +75,13 @@ class SubClusterDetail(View):
 class SubClusterTokens(View):
     @extend_schema(
         operation_id="sub_cluster_tokens_create",
-        request=subclustershapes.SubClusterTokenRequest,
-        responses=answers({201: subclustershapes.SubClusterTokenInfo}, 409, 415),
+        request=SubClusterTokenRequest,
+        responses=answers({201: SubClusterToken}, 409, 415),
     )
     def post(self, request: Request) -> Response:
         """A token that registers one new sub-cluster, once. It is shown this once. Operators only."""
         require("cluster.operate", request)
-        wanted = body(request, subclustershapes.SubClusterTokenRequest)
+        wanted = body(request, SubClusterTokenRequest)
         row, secret = joining.new_token(actor(request), wanted.name, wanted.note, wanted.valid_s)
         return Response({"id": row.pk, "token": secret, "name": row.name, "expires_at": row.expires_at}, status=201)
 
@@ -82,12 +94,12 @@ class SubClusterRegister(View):
     @extend_schema(
         operation_id="sub_clusters_register",
         auth=[],
-        request=subclustershapes.SubClusterRegistration,
-        responses=answers({201: subclustershapes.SubClusterRegistered}, 409, 415),
+        request=SubClusterRegistration,
+        responses=answers({201: SubClusterRegistered}, 409, 415),
     )
     def post(self, request: Request) -> Response:
         """A new sub-cluster, by the token alone. It runs once a worker leads it and a node of it is up."""
-        wanted = body(request, subclustershapes.SubClusterRegistration)
+        wanted = body(request, SubClusterRegistration)
         made = joining.register(wanted.token, wanted.name, Actor(None, request.META.get("REMOTE_ADDR") or None))
         row = made.sub_cluster
         answer = {"id": row.pk, "name": row.name, "state": row.state, "queue": f"rm.{row.name}"}
@@ -98,14 +110,14 @@ class SubClusterRegister(View):
 class JoinTokens(View):
     @extend_schema(
         operation_id="join_tokens_create",
-        request=subclustershapes.JoinTokenRequest,
-        responses=answers({201: subclustershapes.JoinTokenInfo}, 415),
+        request=JoinTokenRequest,
+        responses=answers({201: JoinToken}, 415),
     )
     def post(self, request: Request, name: str) -> Response:
         """A token with which nodes register in this sub-cluster. It is shown this once. Operators only."""
         require("cluster.operate", request)
         sub_cluster = row_of(name)
-        wanted = body(request, subclustershapes.JoinTokenRequest)
+        wanted = body(request, JoinTokenRequest)
         until = timezone.now() + dt.timedelta(seconds=wanted.valid_s) if wanted.valid_s else None
         token, secret = node_actions.new_join_token(actor(request), sub_cluster, wanted.note, until)
         answer = {"id": token.pk, "token": secret, "sub_cluster": sub_cluster.name, "expires_at": until}
@@ -116,38 +128,38 @@ class SubClusterDrainPreview(View):
     @extend_schema(
         operation_id="sub_clusters_drain_preview",
         parameters=[DEADLINE],
-        responses=answers({200: subclustershapes.SubClusterDrainPreview}),
+        responses=answers({200: SubClusterDrainPreviewAnswer}),
     )
     def get(self, request: Request, name: str) -> Response:
         """What a drain would do now. Operators and viewers."""
         require("cluster.view_all", request)
-        limit = integer(request, "deadline_s", -1, 0, nodeshapes.MONTH_S)
+        limit = integer(request, "deadline_s", -1, 0, MONTH_S)
         return Response(subclusterdrain.preview(row_of(name), None if limit < 0 else limit, reach_of_queues()))
 
 
 class SubClusterDrain(View):
-    @extend_schema(operation_id="sub_clusters_drain", request=subclustershapes.SubClusterDrainRequest, responses=ONE)
+    @extend_schema(operation_id="sub_clusters_drain", request=SubClusterDrainRequest, responses=ONE)
     def post(self, request: Request, name: str) -> Response:
         """Nothing new is sent there; services leave at once, the rest may end until the deadline. Operators only."""
         require("cluster.operate", request)
-        wanted = body(request, subclustershapes.SubClusterDrainRequest)
+        wanted = body(request, SubClusterDrainRequest)
         subclusters.drain(actor(request), row_of(name), wanted.deadline_s, wanted.message)
         return answer(request, name)
 
 
 class SubClusterResume(View):
-    @extend_schema(operation_id="sub_clusters_resume", request=nodeshapes.DutyRequest, responses=ONE)
+    @extend_schema(operation_id="sub_clusters_resume", request=DutyRequest, responses=ONE)
     def post(self, request: Request, name: str) -> Response:
         """End the drain. Operators only."""
         require("cluster.operate", request)
-        subclusters.resume(actor(request), row_of(name), body(request, nodeshapes.DutyRequest).message)
+        subclusters.resume(actor(request), row_of(name), body(request, DutyRequest).message)
         return answer(request, name)
 
 
 class SubClusterDecommission(View):
-    @extend_schema(operation_id="sub_clusters_decommission", request=nodeshapes.DutyRequest, responses=ONE)
+    @extend_schema(operation_id="sub_clusters_decommission", request=DutyRequest, responses=ONE)
     def post(self, request: Request, name: str) -> Response:
         """It leaves for good; refused while something is left there. Operators only."""
         require("cluster.operate", request)
-        subclusters.decommission(actor(request), row_of(name), body(request, nodeshapes.DutyRequest).message)
+        subclusters.decommission(actor(request), row_of(name), body(request, DutyRequest).message)
         return answer(request, name)

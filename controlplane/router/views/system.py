@@ -12,7 +12,8 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.router import clustermetrics, componentshapes, metrics, shapes
+from contract.system import ComponentList, Health
+from controlplane.router import clustermetrics, metrics
 from controlplane.statestore import bus
 from controlplane.statestore.queries import components
 
@@ -29,7 +30,7 @@ class Healthz(View):
     @extend_schema(
         operation_id="healthz",
         auth=[],
-        responses={(200, "application/json"): shapes.Health, (503, "application/json"): shapes.Health},
+        responses={(200, "application/json"): Health, (503, "application/json"): Health},
     )
     def get(self, request: Request) -> Response:
         """``ok`` with both stores, ``degraded`` without Redis (submits work), ``down`` without Postgres."""
@@ -67,7 +68,7 @@ class Metrics(View):
 
 
 class Components(View):
-    @extend_schema(operation_id="components", responses=answers({200: componentshapes.ComponentList}))
+    @extend_schema(operation_id="components", responses=answers({200: ComponentList}))
     def get(self, request: Request) -> Response:
         """Every part of the system, whether it does its duty, and what to do where not. Operators and viewers."""
         require("cluster.view_all", request)

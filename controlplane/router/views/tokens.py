@@ -8,8 +8,8 @@ from knox.models import AuthToken
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.accounts import JoinTokenList, NewToken, PasswordChange, TokenList, TokenRequest
 from controlplane.accounts.throttles import ByAccount, Login
-from controlplane.router import accountshapes
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.actions import joining
 from controlplane.statestore.actions import nodes as node_actions
@@ -21,19 +21,19 @@ from .common import View, account, actor, answers, body, require, whole
 
 
 class OwnTokens(View):
-    @extend_schema(operation_id="tokens_list", responses=answers({200: accountshapes.TokenList}))
+    @extend_schema(operation_id="tokens_list", responses=answers({200: TokenList}))
     def get(self, request: Request) -> Response:
         """Your tokens: what for, until when, when last used. Never their text."""
         return whole(accounts.tokens(account(request), request.auth if isinstance(request.auth, AuthToken) else None))
 
     @extend_schema(
         operation_id="tokens_create",
-        request=accountshapes.TokenRequest,
-        responses=answers({201: accountshapes.TokenMade}, 409, 415),
+        request=TokenRequest,
+        responses=answers({201: NewToken}, 409, 415),
     )
     def post(self, request: Request) -> Response:
         """A token for a program of yours, with your rights. It is shown this once."""
-        wanted = body(request, accountshapes.TokenRequest)
+        wanted = body(request, TokenRequest)
         row, token = actions.new_token(actor(request), account(request), wanted.name, wanted.valid_s)
         made = {"key": row.token_key, "name": wanted.name, "token": token, "expires_at": row.expiry}
         return Response(made, status=201)
@@ -55,12 +55,12 @@ class OwnPassword(View):
 
     @extend_schema(
         operation_id="password_change",
-        request=accountshapes.PasswordChange,
+        request=PasswordChange,
         responses=answers({}, 415) | {204: None},
     )
     def post(self, request: Request) -> Response:
         """Another password for yourself. Every token, and every session but this one, ends."""
-        wanted, user = body(request, accountshapes.PasswordChange), account(request)
+        wanted, user = body(request, PasswordChange), account(request)
         actions.change_password(actor(request), user, wanted.current, wanted.password)
         if request.auth is None:
             update_session_auth_hash(request._request, user)
@@ -68,7 +68,7 @@ class OwnPassword(View):
 
 
 class JoinTokens(View):
-    @extend_schema(operation_id="join_tokens_list", responses=answers({200: accountshapes.JoinTokenList}))
+    @extend_schema(operation_id="join_tokens_list", responses=answers({200: JoinTokenList}))
     def get(self, request: Request) -> Response:
         """Tokens that would register a node or a sub-cluster now. Never their text. Operators and viewers."""
         require("cluster.view_all", request)

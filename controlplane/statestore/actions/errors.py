@@ -1,15 +1,6 @@
 """How an action refuses: always with what was wrong and what to do about it."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """One thing wrong with a request. ``field``: dotted path in the body, or a parameter's name."""
-
-    field: str
-    message: str
-    remedy: str
+from contract.problems import FieldError
 
 
 class Refused(Exception):

@@ -8,7 +8,7 @@ from django.db import transaction
 from controlplane import events
 from controlplane.statestore import bus
 from controlplane.statestore.models import Intent, MaintenanceWindow, SubCluster
-from scheduler.core import labels
+from wire import labels
 
 from .audit import Actor, record
 from .duty import database_now

@@ -13,7 +13,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node, Queue, SubCluster
-from scheduler.core import labels
+from wire import labels
 from wire.ids import format_container
 from wire.states import NodeState
 

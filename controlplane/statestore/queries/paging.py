@@ -9,7 +9,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from controlplane.statestore.actions.errors import FieldError, Invalid
+from contract.problems import FieldError
+from controlplane.statestore.actions.errors import Invalid
 
 PAGE_SIZE = 50
 PAGE_SIZE_MAX = 1000

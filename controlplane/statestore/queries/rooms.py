@@ -7,7 +7,7 @@ from typing import Any
 from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
-from scheduler.core import labels
+from wire import labels
 
 Json = dict[str, Any]
 AXES = ("memory_mib", "vcores_milli", "gpus")

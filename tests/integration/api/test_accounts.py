@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 from knox.models import AuthToken
 
+from contract.accounts import Account, AccountPage, JoinTokenList, NewToken, TokenList
+from contract.system import ComponentList
 from controlplane.accounts.models import Role, User
-from controlplane.router import accountshapes, componentshapes
 from controlplane.statestore.actions import accounts, joining, nodes
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.actions.errors import Conflict
@@ -30,10 +31,10 @@ def test_an_operator_keeps_accounts(world: World) -> None:
     operator = world["operator"]
     made = operator.post("accounts", {"username": "ada", "password": PASSWORD, "role": "viewer"})
     assert made.status_code == 201
-    accountshapes.AccountInfo.model_validate(made.json())
+    Account.model_validate(made.json())
     assert operator.post("accounts/ada/role", {"role": "tenant"}).json()["role"] == "tenant"
     listed = operator.get("accounts?name=AD&role=tenant").json()
-    accountshapes.AccountPage.model_validate(listed)
+    AccountPage.model_validate(listed)
     assert [a["username"] for a in listed["results"]] == ["admin", "ada"]
     assert listed["results"][0]["queues"] == [{"path": "root.prod", "level": "admin"}]
     first = operator.get("accounts?page_size=2").json()
@@ -103,11 +104,11 @@ def test_a_token_is_shown_once_works_until_it_is_revoked_and_says_when_it_was_us
     tenant = world["tenant"]
     made = tenant.post("me/tokens", {"name": "ci", "valid_s": 3600})
     assert made.status_code == 201
-    accountshapes.TokenMade.model_validate(made.json())
+    NewToken.model_validate(made.json())
     program = Api(made.json()["token"])
     assert program.get("me").json()["username"] == "tenant"
     listed = program.get("me/tokens").json()
-    accountshapes.TokenList.model_validate(listed)
+    TokenList.model_validate(listed)
     mine = next(t for t in listed["results"] if t["name"] == "ci")
     assert mine["last_used_at"] and mine["current"] and made.json()["token"] not in json.dumps(listed)
     assert tenant.post("me/tokens", {"name": "ci"}).status_code == 409
@@ -139,7 +140,7 @@ def test_join_tokens_are_listed_and_revoked(world: World) -> None:
     _, secret = nodes.new_join_token(SYSTEM, world.west, "rack 3")
     joining.new_token(SYSTEM, "north", "", 60)
     listed = operator.get("join-tokens").json()
-    accountshapes.JoinTokenList.model_validate(listed)
+    JoinTokenList.model_validate(listed)
     assert [(t["kind"], t["sub_cluster"]) for t in listed["results"]] == [("node", "west"), ("sub_cluster", "north")]
     assert secret not in json.dumps(listed)
     for kind, token in zip(("nodes", "sub-clusters"), listed["results"], strict=True):
@@ -150,7 +151,7 @@ def test_join_tokens_are_listed_and_revoked(world: World) -> None:
 
 def test_components_say_what_is_wrong_and_what_helps(world: World) -> None:
     answer = world["viewer"].get("components")
-    componentshapes.ComponentList.model_validate(answer.json())
+    ComponentList.model_validate(answer.json())
     found = {(c["kind"], c["name"]): c for c in answer.json()["results"]}
     assert found["store", "postgres"]["verdict"] in ("good", "warn"), "it answers, if slowly on a busy host"
     assert (

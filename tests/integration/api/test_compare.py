@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from contract.comparison import Comparison
 from controlplane.policy import versions
 from controlplane.policy.sidebyside import differing
-from controlplane.router import compareshapes
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import ContainerHistory, Job, PolicyVersion, Round, SubCluster
 from tests.hydractl import run
@@ -45,7 +45,7 @@ def ran(home: Job, sub: SubCluster, index: int, waited_s: float, **ended: Any) -
 def compared(world: World, query: str = "") -> dict[str, Any]:
     answer = world["viewer"].get(f"sub-clusters/compare?{query}")
     assert answer.status_code == 200, answer.content
-    compareshapes.Comparison.model_validate(answer.json())
+    Comparison.model_validate(answer.json())
     found: dict[str, Any] = answer.json()
     return found
 

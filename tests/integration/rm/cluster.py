@@ -7,6 +7,7 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 
+from contract import jobspec
 from controlplane.accounts.models import User
 from controlplane.policy import versions
 from controlplane.rm import summary
@@ -17,7 +18,6 @@ from controlplane.rm.publish import Signer
 from controlplane.rm.rebuild import rebuild
 from controlplane.rm.round import Duties, Report, Round, RoundSettings
 from controlplane.rm.store import PostgresStore
-from controlplane.router import jobspec
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.actions import nodes as node_actions
 from controlplane.statestore.actions import subclusters

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from controlplane.router.mastershapes import AskSpec, LaunchSpec
+from contract.masters import AskSpec, LaunchSpec
 from controlplane.statestore.actions import masters as actions
 from controlplane.statestore.actions.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.actions.masters import NewAsk, NewLaunch

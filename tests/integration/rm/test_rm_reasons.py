@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controlplane.router import shapes
+from contract.waiting import WaitReason
 from controlplane.statestore.models import TaskGroup
 from tests.integration.rm.cluster import Cluster, Leading
 from wire.states import ContainerState
@@ -12,7 +12,7 @@ ONE_GIB = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}}
 
 def reason(cluster: Cluster, job_id: int) -> dict[str, Any]:
     told: dict[str, Any] = TaskGroup.objects.get(job_id=job_id, no=0).reason
-    shapes.WaitReason.model_validate(told)
+    WaitReason.model_validate(told)
     return told
 
 

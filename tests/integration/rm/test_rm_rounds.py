@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from contract import jobspec
 from controlplane.rm import copybin
 from controlplane.rm.intake import BATCH
-from controlplane.router import jobspec
 from controlplane.statestore.models import Intent, JobEvent, Node, TaskGroup
 from tests import invariants
 from tests.integration.rm.cluster import Cluster, story

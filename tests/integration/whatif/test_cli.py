@@ -13,8 +13,8 @@ import pytest
 from django.db import connections
 from knox.models import AuthToken
 
+from contract.simulations import SimulationDetail
 from controlplane.accounts.models import User
-from controlplane.router.simulationshapes import SimulationDetail
 from controlplane.statestore.models import Node, Simulation, SubCluster
 from controlplane.whatif import tasks
 from tests.integration.api.served import web

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from contract.simulations import SimulationResult
 from controlplane.accounts.models import User
 from controlplane.policy import versions
-from controlplane.router.simulationshapes import SimulationResult
 from controlplane.statestore.actions import simulationruns, simulations
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.models import Container, Node, Simulation, SubCluster

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from client import Client, HydraError
-from client.answers import Job, read, to_json
+from client.answers import read, to_json
+from contract.jobs import Job
 
 SPEC = {"name": "a", "groups": [{"name": "g", "command": ["true"]}]}
 

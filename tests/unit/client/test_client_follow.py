@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from client import Client, HydraError
-from client.answers import LogPiece, Task
 from client.follow import Printer, Target, follow_task, follow_tasks, parse_target, tasks_of
+from contract.jobs import LogPiece, Task
 
 SPEC = {"name": "a", "groups": [{"name": "map", "count": 2, "command": ["true"]}]}
 

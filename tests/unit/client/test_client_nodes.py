@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from client.answers import Node
 from client.commands.nodes import deadline_s, moment, seconds
 from client.commands.policy import read
 from client.errors import HydraError
 from client.hydractl import app
+from contract.nodes import Node
 
 
 @pytest.mark.parametrize(

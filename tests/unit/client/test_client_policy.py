@@ -11,7 +11,7 @@ from client.commands.policyedit import text_of
 from client.commands.policypush import show_diff
 from client.errors import HydraError
 from client.hydractl import app
-from client.policyanswers import PolicyChange, PolicyDiff
+from contract.policies import PolicyChange, PolicyDiff
 
 
 @pytest.mark.parametrize(

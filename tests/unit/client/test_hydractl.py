@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from client.answers import Output
 from client.commands.data import place
 from client.errors import HydraError
+from contract.jobs import Output
 from tests import hydractl
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from client.jobfile import load, pack
-from controlplane.router import jobspec
+from contract import jobspec
 from hydra.am import ApplicationMaster, Event
 from tests.stores import ROOT
 

@@ -5,8 +5,14 @@ from typing import Any, get_args
 
 import pytest
 
+from contract.words import ContainerState as ContainerStateAnswer
+from contract.words import Duty, JobKind, Level, SubClusterState
+from contract.words import GroupState as GroupStateAnswer
+from contract.words import JobState as JobStateAnswer
+from contract.words import NodeState as NodeStateAnswer
+from contract.words import Role as RoleAnswer
+from contract.words import TaskState as TaskStateAnswer
 from controlplane.accounts.models import QueueAccess, Role
-from controlplane.router import commonshapes as words
 from controlplane.statestore.models import Job, Node, SubCluster
 from wire.states import ContainerState, GroupState, JobState, NodeState, TaskState
 
@@ -14,11 +20,11 @@ from wire.states import ContainerState, GroupState, JobState, NodeState, TaskSta
 @pytest.mark.parametrize(
     ("said", "states"),
     [
-        (words.JobState, JobState),
-        (words.GroupState, GroupState),
-        (words.TaskState, TaskState),
-        (words.ContainerState, ContainerState),
-        (words.NodeState, NodeState),
+        (JobStateAnswer, JobState),
+        (GroupStateAnswer, GroupState),
+        (TaskStateAnswer, TaskState),
+        (ContainerStateAnswer, ContainerState),
+        (NodeStateAnswer, NodeState),
     ],
 )
 def test_states_are_those_of_the_wire(said: Any, states: type[IntEnum]) -> None:
@@ -28,11 +34,11 @@ def test_states_are_those_of_the_wire(said: Any, states: type[IntEnum]) -> None:
 @pytest.mark.parametrize(
     ("said", "stored"),
     [
-        (words.SubClusterState, SubCluster.State),
-        (words.Duty, Node.Duty),
-        (words.JobKind, Job.Kind),
-        (words.Role, Role),
-        (words.Level, QueueAccess.Level),
+        (SubClusterState, SubCluster.State),
+        (Duty, Node.Duty),
+        (JobKind, Job.Kind),
+        (RoleAnswer, Role),
+        (Level, QueueAccess.Level),
     ],
 )
 def test_words_are_those_of_the_rows(said: Any, stored: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.router.jobspec import merge_files, parse
+from contract.jobspec import merge_files, parse
 
 DIGEST = "ab" * 32
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler.core import labels
+from wire import labels
 
 NODE = {"gpu": "true", "zone": "a", "spot": "false", "kernel": "6.1", "empty": "", "disk/type": "ssd"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from client import answers
 from client.commands.drained import show_drained
-from client.simulations import SimulatedDrain
+from contract.simulations import SimulatedDrain
 from controlplane.whatif import drainedpage
 from controlplane.whatif.drained import moved
 from simulator.measures import Waited

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from controlplane.policy import documents
-from scheduler.core import labels
 from simulator.workload import Disordered, in_order
 from simulator.workloads import sls
 from simulator.workloads.files import Unreadable
 from simulator.workloads.slsqueues import queues
 from tests.unit.simulator.workload_cases import real, same, written
+from wire import labels
 
 
 def attempt(start: int, finish: int, host: str = "/rack-1/a", result: str = "SUCCESS") -> dict:

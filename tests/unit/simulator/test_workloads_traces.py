@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from controlplane.policy import documents
-from scheduler.core import labels
 from simulator.workload import in_order
 from simulator.workloads import openb, philly
 from simulator.workloads.files import Unreadable
 from tests.unit.simulator.workload_cases import real, same, written
+from wire import labels
 
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
 JOBS = "timestamp,duration,num_gpus,gpu_time,cluster\n"

@@ -1,19 +1,20 @@
-"""Requests and answers about sub-clusters: how they are, joining, draining, leaving; and the overview of them all."""
+"""Sub-clusters: how they are, joining, draining, leaving; and the overview of them all."""
 
 import datetime as dt
-from typing import Literal
+from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from controlplane.router.commonshapes import Containers, Measured, SubClusterState
-from controlplane.router.jobspec import Whole
-from controlplane.router.nodeshapes import MONTH_S, DutyRequest
-from controlplane.router.shapes import Amounts, PageOf, QueueInfo, Shape
+from contract import words
+from contract.base import Amounts, Answer, Containers, Measured, Page, Request, one_of
+from contract.fields import Whole
+from contract.nodes import MONTH_S, DutyRequest
+from contract.queues import Queue
 
 HOUR_S = 3600
 
 
-class LoadInfo(Shape):
+class SubClusterLoad(Answer):
     """What its leader last said: of nodes that are up and open; ``pending``: what waits there.
 
     ``shares_version``: of the assignment it works by.
@@ -28,19 +29,19 @@ class LoadInfo(Shape):
     pending: Amounts
 
 
-class SharesInfo(Shape):
+class SubClusterShares(Answer):
     """What the GPG last assigned to its queues."""
 
     version: int
     age_s: float
 
 
-class Left(Shape):
+class Left(Answer):
     jobs: int
     containers: int
 
 
-class Totals(Shape):
+class Totals(Answer):
     """``duties``: of nodes that are up, how many take containers (open) and how many are kept from them (closed)."""
 
     nodes: dict[str, int]
@@ -52,26 +53,26 @@ class Totals(Shape):
     live_containers: int
 
 
-class SubClusterInfo(Totals):
+class SubCluster(Totals):
     """``lease_age_s``: since its leader last renewed. ``left``: what still keeps a draining one; ``waits_for``: what a
     joining one lacks."""
 
     id: int
     name: str
-    state: SubClusterState
-    message: str
+    state: words.SubClusterState
+    message: str  # the operator's
     state_at: dt.datetime
-    deadline: dt.datetime | None
-    waits_for: list[str]
-    left: Left | None
+    deadline: dt.datetime | None  # of a drain
+    waits_for: list[str]  # what a joining one lacks
+    left: Left | None  # what still keeps a draining one
     leader: str | None
     epoch: int
     lease_ok: bool
-    lease_age_s: float | None
-    load: LoadInfo | None
-    shares: SharesInfo | None
-    frozen: bool
-    rounds: int
+    lease_age_s: float | None  # since its leader last renewed
+    load: SubClusterLoad | None  # what its leader last said of its open nodes
+    shares: SubClusterShares | None  # version and age of what the GPG assigned
+    frozen: bool  # too many nodes fell silent at once: nothing is lost or preempted
+    rounds: int  # this and the next two: since its leader took over
     placed: int
     ended: int
     round_ms: float | None
@@ -82,26 +83,26 @@ class SubClusterInfo(Totals):
     summary_age_s: float | None
 
 
-class SubClusterDetail(SubClusterInfo):
+class SubClusterDetail(SubCluster):
     state_by: str | None
 
 
-class SubClusterList(PageOf):
-    results: list[SubClusterInfo]
+class SubClusterList(Page):
+    results: list[SubCluster]
 
 
 class Overview(Totals):
     """``scope``: ``own`` where what is allocated and waiting is the reader's own part. ``queues``: the highest."""
 
-    at: float
-    scope: Literal["all", "own"]
+    at: float  # seconds since 1970
+    scope: Annotated[str, one_of("all", "own")]
     policy_version: int | None
-    sub_clusters: list[SubClusterInfo]
-    jobs: dict[str, int]
-    queues: list[QueueInfo]
+    sub_clusters: list[SubCluster]
+    jobs: dict[str, int]  # job state -> number
+    queues: list[Queue]
 
 
-class JoinTokenInfo(Shape):
+class JoinToken(Answer):
     """``token`` is shown this once."""
 
     id: int
@@ -110,24 +111,20 @@ class JoinTokenInfo(Shape):
     expires_at: dt.datetime | None
 
 
-class JoinTokenRequest(Shape):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class JoinTokenRequest(Request):
     note: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
     valid_s: Whole | None = Field(default=None, ge=1, le=10 * 365 * 86400)
 
 
-class SubClusterTokenRequest(Shape):
+class SubClusterTokenRequest(Request):
     """``name``: the only name it may register; empty for any."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     name: str = Field(default="", max_length=63, pattern=r"^[^\x00]*$")
     note: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
     valid_s: Whole = Field(default=HOUR_S, ge=1, le=MONTH_S)
 
 
-class SubClusterTokenInfo(Shape):
+class SubClusterToken(Answer):
     """``token`` is shown this once and registers one sub-cluster."""
 
     id: int
@@ -136,14 +133,12 @@ class SubClusterTokenInfo(Shape):
     expires_at: dt.datetime
 
 
-class SubClusterRegistration(Shape):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class SubClusterRegistration(Request):
     token: str = Field(max_length=255, pattern=r"^[^\x00]*$")
     name: str = Field(max_length=63, pattern=r"^[^\x00]*$")
 
 
-class SubClusterRegistered(Shape):
+class SubClusterRegistered(Answer):
     """``queue``: what its workers serve. ``join_token``: with which its nodes register, shown this once."""
 
     id: int
@@ -160,7 +155,7 @@ class SubClusterDrainRequest(DutyRequest):
     deadline_s: Whole | None = Field(default=None, ge=0, le=MONTH_S)
 
 
-class Outcomes(Shape):
+class Outcomes(Answer):
     """Containers. services: leave at once. ends: by the deadline by themselves. unknown: without an estimate."""
 
     services: int
@@ -176,7 +171,7 @@ class QueueThere(Outcomes):
     amounts: Amounts
 
 
-class OtherSubCluster(Shape):
+class OtherSubCluster(Answer):
     """``percent``: of its fullest resource, now and once it has taken its part of what leaves."""
 
     sub_cluster: str
@@ -187,7 +182,7 @@ class OtherSubCluster(Shape):
     percent_after: float
 
 
-class TiedGroup(Shape):
+class TiedGroup(Answer):
     """Tasks that no other sub-cluster could ever run."""
 
     job: int
@@ -214,7 +209,7 @@ class SubClusterDrainPreview(Outcomes):
     guests: int
     queues: list[QueueThere]
     moves: Amounts
-    fits: bool
+    fits: bool  # what leaves has room elsewhere now
     others: list[OtherSubCluster]
     tied: list[TiedGroup]
     tied_groups: int

@@ -2,93 +2,40 @@
 
 ``parse`` turns decoded JSON into a ``JobSpec`` with every default filled in;
 what single fields cannot say (dependencies, total size, who reads whose
-outputs) is checked by ``controlplane.router.jobrules``. Units stand last in
-names. Unknown fields are refused, and no value is converted from another type.
+outputs) is checked by ``contract.jobrules``. Units stand last in names.
 """
 
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    WithJsonSchema,
+from pydantic import Field, ValidationError
+
+from contract import jobrules
+from contract.base import Request
+from contract.fields import (
+    DAYS_30_S,
+    DNS,
+    NO_NUL,
+    Command,
+    Digest,
+    EnvName,
+    GroupName,
+    HttpPath,
+    JobName,
+    LabelExpression,
+    OutputName,
+    PartitionName,
+    PlaceName,
+    PortName,
+    QueuePath,
+    RelativePath,
+    Tag,
+    Text,
+    Whole,
 )
-from pydantic_core import PydanticCustomError
-
-from controlplane.router import jobrules
-from controlplane.statestore.actions.errors import FieldError
-from scheduler.core import labels
-
-DNS = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
-NO_NUL = r"^[^\x00]*$"
-DAYS_30_S = 30 * 86400
+from contract.problems import FieldError
 
 
-def _relative(path: str) -> str:
-    """A path below the work folder, nothing else: no root, no step upwards, no control characters."""
-    parts = path.split("/")
-    if path.startswith("/"):
-        raise PydanticCustomError("path", "is absolute")
-    if any(part in {"", ".", ".."} for part in parts):
-        raise PydanticCustomError("path", "has an empty, '.' or '..' part")
-    if any(ord(c) < 32 or ord(c) == 127 for c in path):
-        raise PydanticCustomError("path", "holds a control character")
-    if len(path.encode()) > 255:
-        raise PydanticCustomError("path", "is longer than 255 bytes")
-    return path
-
-
-def _label_expression(text: str) -> str:
-    try:
-        labels.parse(text)
-    except (ValueError, RecursionError) as error:
-        why = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise PydanticCustomError("labels", "{why}", {"why": why}) from None
-    return text
-
-
-def _script_as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-def _whole(value: Any) -> Any:
-    """JSON makes no difference between 5 and 5.0."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-
-
-GroupName = Annotated[str, StringConstraints(pattern=DNS, max_length=63)]
-JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", max_length=128)]
-QueuePath = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=255)]
-Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.:/=]*$", max_length=63)]
-Text = Annotated[str, StringConstraints(pattern=NO_NUL)]
-EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
-OutputName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]*$", max_length=63)]
-Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-PlaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
-PartitionName = Annotated[str, StringConstraints(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", max_length=63)]
-PortName = Annotated[str, StringConstraints(pattern=DNS, max_length=32)]
-HttpPath = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=255)]
-RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
-Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
-_TEXT = {"type": "string", "pattern": NO_NUL}
-_ARGV = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 4096}
-Command = Annotated[Argv, BeforeValidator(_script_as_list), WithJsonSchema({"anyOf": [_ARGV, _TEXT]})]
-LabelExpression = Annotated[str, StringConstraints(max_length=1024), AfterValidator(_label_expression)]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Resources(Strict):
+class Resources(Request):
     """What one container gets. 1000 ``vcores_milli`` are one core."""
 
     memory_mib: Annotated[Whole, Field(ge=1, le=2**24)] = 256
@@ -96,7 +43,7 @@ class Resources(Strict):
     gpus: Annotated[Whole, Field(ge=0, le=63)] = 0
 
 
-class FileSpec(Strict):
+class FileSpec(Request):
     """An uploaded artifact to place at ``path`` in the work folder; ``mode`` as for chmod, in decimal."""
 
     path: RelativePath
@@ -105,7 +52,7 @@ class FileSpec(Strict):
     mode: Annotated[Whole, Field(ge=0, le=0o777)] = 0o644
 
 
-class InputSpec(Strict):
+class InputSpec(Request):
     """Outputs ``name`` of every task of ``group``, placed as ``path``; ``{index}`` is the producing task's."""
 
     group: GroupName
@@ -113,7 +60,7 @@ class InputSpec(Strict):
     path: RelativePath
 
 
-class OutputSpec(Strict):
+class OutputSpec(Request):
     """The file ``path`` a task leaves behind, kept as ``name``."""
 
     name: OutputName
@@ -121,7 +68,7 @@ class OutputSpec(Strict):
     optional: bool = False
 
 
-class Locality(Strict):
+class Locality(Request):
     """Where tasks would rather run; without ``relax`` nowhere else."""
 
     nodes: Annotated[list[PlaceName], Field(max_length=256)] = []
@@ -129,13 +76,13 @@ class Locality(Strict):
     relax: bool = True
 
 
-class PortSpec(Strict):
+class PortSpec(Request):
     """A TCP port the node finds for each container: its number is in the container's HYDRA_PORT_<NAME>."""
 
     name: PortName
 
 
-class HealthCheckSpec(Strict):
+class HealthCheckSpec(Request):
     """How the node asks whether a container serves: ``http`` is a path to GET, ``tcp`` a mere connection."""
 
     port: PortName
@@ -147,7 +94,7 @@ class HealthCheckSpec(Strict):
     failures: Annotated[Whole, Field(ge=1, le=100)] = 3
 
 
-class GroupSpec(Strict):
+class GroupSpec(Request):
     """Tasks of one command and shape.
 
     ``gang``: all containers it wants at once, or none. ``parallelism``: quota
@@ -181,7 +128,7 @@ class GroupSpec(Strict):
     health_check: HealthCheckSpec | None = None
 
 
-class MasterSpec(Strict):
+class MasterSpec(Request):
     """The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself."""
 
     command: Command
@@ -200,7 +147,7 @@ class MasterSpec(Strict):
     health_check: HealthCheckSpec | None = None
 
 
-class JobSpec(Strict):
+class JobSpec(Request):
     """A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one.
 
     An application has a ``master`` and no groups: its first group is made of

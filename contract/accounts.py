@@ -1,20 +1,52 @@
-"""Requests and answers about accounts, their tokens, and tokens with which others join."""
+"""Accounts, signing in, tokens of people, and tokens with which nodes and sub-clusters join."""
 
 import datetime as dt
-from typing import Literal
+from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from controlplane.router import commonshapes as words
-from controlplane.router.jobspec import Whole
-from controlplane.router.shapes import PageOf, QueueRight, Shape
+from contract import words
+from contract.base import Answer, Page, Request, one_of
+from contract.fields import Whole
+
+
+class QueueGrant(Answer):
+    path: str
+    level: words.Level
+
+
+class Me(Answer):
+    id: int
+    username: str
+    role: words.Role
+    queues: list[QueueGrant]
+
+
+class LoginRequest(Request):
+    username: str = Field(max_length=150, pattern=r"^[^\x00]+$")
+    password: str = Field(max_length=1024, pattern=r"^[^\x00]+$")
+
+
+class Login(Answer):
+    token: str
+    expiry: dt.datetime | None
+    user: Me
+
+
+class Csrf(Answer):
+    csrf_token: str
+
 
 YEAR_S = 366 * 86400
+
+
 TOKEN_VALID_S = 90 * 86400
+
+
 PLAIN = r"^[^\x00]+$"
 
 
-class AccountInfo(Shape):
+class Account(Answer):
     """``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now."""
 
     id: int
@@ -25,30 +57,24 @@ class AccountInfo(Shape):
     last_login_at: dt.datetime | None
     tokens: int
     token_used_at: dt.datetime | None
-    queues: list[QueueRight]
+    queues: list[QueueGrant]
 
 
-class AccountPage(PageOf):
-    results: list[AccountInfo]
+class AccountPage(Page):
+    results: list[Account]
 
 
-class AccountRequest(Shape):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class AccountRequest(Request):
     username: str = Field(min_length=1, max_length=150, pattern=PLAIN)
     password: str = Field(min_length=1, max_length=1024, pattern=PLAIN)
     role: words.Role = "tenant"
 
 
-class RoleRequest(Shape):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class RoleRequest(Request):
     role: words.Role
 
 
-class PasswordReset(Shape):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class PasswordReset(Request):
     password: str = Field(min_length=1, max_length=1024, pattern=PLAIN)
 
 
@@ -58,7 +84,7 @@ class PasswordChange(PasswordReset):
     current: str = Field(max_length=1024, pattern=PLAIN)
 
 
-class TokenInfo(Shape):
+class Token(Answer):
     """``key``: how its text begins. ``name``: empty for one that a log-in made. ``current``: this request's."""
 
     key: str
@@ -69,20 +95,18 @@ class TokenInfo(Shape):
     current: bool
 
 
-class TokenList(PageOf):
-    results: list[TokenInfo]
+class TokenList(Page):
+    results: list[Token]
 
 
-class TokenRequest(Shape):
+class TokenRequest(Request):
     """``name``: what it is for."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     name: str = Field(min_length=1, max_length=64, pattern=PLAIN)
     valid_s: Whole = Field(default=TOKEN_VALID_S, ge=60, le=YEAR_S)
 
 
-class TokenMade(Shape):
+class NewToken(Answer):
     """``token`` is shown this once."""
 
     key: str
@@ -91,10 +115,10 @@ class TokenMade(Shape):
     expires_at: dt.datetime | None
 
 
-class JoinTokenLine(Shape):
+class JoinTokenLine(Answer):
     """``kind``: what it registers. ``sub_cluster``: of nodes, or the only name a new one may have; empty for any."""
 
-    kind: Literal["node", "sub_cluster"]
+    kind: Annotated[str, one_of("node", "sub_cluster")]
     id: int
     sub_cluster: str
     note: str
@@ -102,5 +126,5 @@ class JoinTokenLine(Shape):
     expires_at: dt.datetime | None
 
 
-class JoinTokenList(PageOf):
+class JoinTokenList(Page):
     results: list[JoinTokenLine]

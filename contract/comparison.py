@@ -1,14 +1,14 @@
-"""Shapes of sub-clusters side by side."""
+"""Sub-clusters side by side."""
 
 import datetime as dt
 from typing import Any
 
 from pydantic import Field
 
-from controlplane.router.shapes import Amounts, Shape
+from contract.base import Amounts, Answer
 
 
-class Compared(Shape):
+class Compared(Answer):
     """One sub-cluster in the window. ``*_count``, ``jobs``, ``ended``: of how many the figures beside them are."""
 
     name: str
@@ -34,14 +34,14 @@ class Compared(Shape):
     round_p99_ms: float | None
 
 
-class Setting(Shape):
+class Setting(Answer):
     """A component's policy or parameter that is not the same in all. ``values``: by sub-cluster."""
 
     setting: str
     values: dict[str, Any]
 
 
-class Comparison(Shape):
+class Comparison(Answer):
     at: dt.datetime
     window_s: int
     differs: list[Setting]

@@ -7,10 +7,10 @@ files, inputs and outputs costs next to nothing here, for bulk submits' sake.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from controlplane.statestore.actions.errors import FieldError
+from contract.problems import FieldError
 
 if TYPE_CHECKING:
-    from controlplane.router.jobspec import GroupSpec, JobSpec
+    from contract.jobspec import GroupSpec, JobSpec
 
 MAX_ENV_BYTES = 128 * 1024
 MAX_ARGV_BYTES = 128 * 1024  # what Linux takes for one argument

@@ -1,25 +1,27 @@
-"""Shapes of how policy versions spread: who runs which, and rollouts in stages."""
+"""How versions of the policy spread: who runs which, and rollouts in stages."""
 
 import datetime as dt
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from controlplane.policy.guards import Guards
-from controlplane.router import shapes
-from controlplane.router.jobspec import Whole
-from controlplane.router.policyshapes import MESSAGE, Request
-from controlplane.router.shapes import PageOf, Shape
+from contract.base import Answer, Page, Request, one_of
+from contract.fields import Whole
+from contract.policies import MESSAGE, PolicyCheckRequest
 
+State = Annotated[
+    str, one_of("pending", "running", "soaking", "paused", "rolling_back", "completed", "rolled_back", "failed")
+]
+Share = Annotated[float, Field(gt=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[^\x00]+$")]
 
 
-class VersionCount(Shape):
+class VersionCount(Answer):
     version: int
     count: int
 
 
-class KindConvergence(Shape):
+class KindConvergence(Answer):
     """One kind of part. ``told``: those that are to run the version; ``laggards``: of them, some that do not.
 
     ``since``: when the last of those that run it took it in. The seconds are
@@ -27,7 +29,7 @@ class KindConvergence(Shape):
     rounded up to two digits, ``max_s`` is not.
     """
 
-    kind: Literal["rm", "router", "gpg", "node"]
+    kind: Annotated[str, one_of("rm", "router", "gpg", "node")]
     total: int
     told: int
     on_version: int
@@ -35,12 +37,12 @@ class KindConvergence(Shape):
     since: dt.datetime | None
     versions: list[VersionCount]
     laggards: list[str] = Field(description="At most 100; nodes as sub-cluster/name")
-    p50_s: float | None
+    p50_s: float | None  # seconds since the push
     p99_s: float | None
     max_s: float | None
 
 
-class Convergence(Shape):
+class Convergence(Answer):
     """``converged``: everything that is told to run the version does."""
 
     version: int
@@ -50,40 +52,45 @@ class Convergence(Shape):
     kinds: list[KindConvergence]
 
 
-class StageInfo(Shape):
+class Stage(Answer):
     sub_clusters: list[str]
     soak_s: float
 
 
-class SideMeasures(Shape):
-    """What some sub-clusters did in ``window_s``; as ``controlplane.policy.guards.Measures``."""
+class SideMeasures(Answer):
+    """What some sub-clusters did in a window of ``window_s``.
 
-    window_s: float
-    jobs: int
-    pending_p99_s: float | None
-    ended: int
-    failed: int
-    ended_per_min: float
-    allocations_per_s: float
-    utilization: float | None
-    waits: bool
+    jobs: that came in it; pending_p99_s: how long they waited or wait. ended:
+    containers that ended, of those looked at; failed: of them. utilization: of
+    the scarcest resource, 0 to 1. waits: somebody asks for more than there is.
+    """
+
+    window_s: float = 0.0
+    jobs: int = 0
+    pending_p99_s: float | None = None
+    ended: int = 0
+    failed: int = 0
+    ended_per_min: float = 0.0
+    allocations_per_s: float = 0.0
+    utilization: float | None = None
+    waits: bool = False
 
 
-class StageMeasures(Shape):
+class StageMeasures(Answer):
     """``staged``: the stage's sub-clusters; ``others``: those that run the old version."""
 
     staged: SideMeasures
     others: SideMeasures
 
 
-class RolloutMetrics(Shape):
+class RolloutMetrics(Answer):
     """By stage. ``looks``: how often was looked in this soak."""
 
     looks: int = 0
     stages: list[StageMeasures] = []
 
 
-class RolloutInfo(Shape):
+class Rollout(Answer):
     """A version on its way to all. ``stage``: the one it is in, from 0; ``message``: why it is where it is.
 
     ``baseline``: by stage, what was before its sub-clusters were told.
@@ -93,11 +100,11 @@ class RolloutInfo(Shape):
     version: int
     from_version: int
     rollback_version: int | None
-    state: Literal["pending", "running", "soaking", "paused", "rolling_back", "completed", "rolled_back", "failed"]
+    state: State
     live: bool
-    stages: list[StageInfo]
+    stages: list[Stage]
     guards: dict[str, float]
-    on_breach: Literal["pause", "rollback"]
+    on_breach: Annotated[str, one_of("pause", "rollback")]
     stage: int
     baseline: dict[str, StageMeasures]
     metrics: RolloutMetrics
@@ -109,8 +116,27 @@ class RolloutInfo(Shape):
     ended_at: dt.datetime | None
 
 
-class RolloutPage(PageOf):
-    results: list[RolloutInfo]
+class RolloutPage(Page):
+    results: list[Rollout]
+
+
+class Guards(Request):
+    """Bounds on what the stages' sub-clusters may do; one that is left out is not looked at."""
+
+    model_config = ConfigDict(frozen=True)
+
+    pending_p99_s: Annotated[
+        float | None, Field(gt=0, le=1e6, description="99 % of the jobs that came since wait no longer than this")
+    ] = None
+    failures_per_min: Annotated[float | None, Field(ge=0, le=1e9, description="containers that fail per minute")] = None
+    failure_share: Annotated[Share | None, Field(description="of the containers that end, those that fail")] = None
+    allocation_rate_drop: Annotated[
+        Share | None,
+        Field(description="of the allocations per second there were before, the share that may be missing"),
+    ] = None
+    utilization_drop: Annotated[
+        Share | None, Field(description="of the utilization there was before, the share that may be missing")
+    ] = None
 
 
 class StageRequest(Request):
@@ -120,7 +146,7 @@ class StageRequest(Request):
     soak_s: Annotated[float, Field(ge=0, le=30 * 86400)] = 60.0
 
 
-class RolloutRequest(shapes.PolicyCheckRequest):
+class RolloutRequest(PolicyCheckRequest):
     """``parent``: the version the document was made from. After the last stage the version is in force everywhere."""
 
     message: str = MESSAGE

@@ -1,20 +1,18 @@
-"""Shapes of the map of the fleet and of what runs on one node."""
-
-import datetime as dt
+"""The map of the fleet, in columns."""
 
 from pydantic import Field
 
-from controlplane.router.shapes import Amounts, PageOf, Shape
+from contract.base import Amounts, Answer
 
 
-class NodeKind(Shape):
+class NodeKind(Answer):
     """What nodes of a sub-cluster have in common."""
 
     labels: dict[str, str]
     capacity: Amounts
 
 
-class FleetColumns(Shape):
+class FleetColumns(Answer):
     """One number a node, in order: base64 of little-endian unsigned integers. Shares are parts of ``whole``."""
 
     standing: str = Field(description="8 bits: index into `standings`")
@@ -30,7 +28,7 @@ class FleetColumns(Shape):
     )
 
 
-class FleetSubCluster(Shape):
+class FleetSubCluster(Answer):
     """A sub-cluster's nodes by rack and name. ``racks`` and ``kind`` are runs: a value, how many nodes, a value, ..."""
 
     name: str
@@ -43,31 +41,9 @@ class FleetSubCluster(Shape):
     columns: FleetColumns
 
 
-class Fleet(Shape):
+class Fleet(Answer):
     at: float = Field(description="Unix seconds")
     whole: int
     standings: list[str]
     own: bool = Field(description="Only one's own containers are counted, for those who do not see everything")
     sub_clusters: list[FleetSubCluster]
-
-
-class NodeContainer(Shape):
-    id: str
-    job: int
-    job_name: str
-    queue: str
-    owner: str
-    group: str
-    index: int
-    attempt: int
-    state: str
-    allocated_at: dt.datetime
-    started_at: dt.datetime | None
-    memory_mib: int
-    vcores_milli: int
-    gpus: list[int]
-    used_memory_mib: int | None = Field(description="As last sampled")
-
-
-class NodeContainerPage(PageOf):
-    results: list[NodeContainer]

@@ -1,13 +1,12 @@
 """What-if simulations: questions, and answers with what changes and how sure that is."""
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from controlplane.router.jobspec import Whole
-from controlplane.router.policyshapes import Request
-from controlplane.router.shapes import PageOf, Shape
+from contract.base import Answer, Page, Request, one_of
+from contract.fields import Whole
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
@@ -34,7 +33,7 @@ class SimulationRequest(Request):
     seeds: Whole = Field(default=3, ge=1, le=10)
 
 
-class SimulationInfo(Shape):
+class Simulation(Answer):
     """``base``: the version in force then, to which is compared. ``version``: null where a document was given;
     ``digest``: of what it says, the same as of a version that says it. ``change``: the change against ``base`` that
     matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
@@ -43,7 +42,7 @@ class SimulationInfo(Shape):
     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs."""
 
     id: int
-    kind: Literal["policy", "drain"]
+    kind: Annotated[str, one_of("policy", "drain")]
     state: State
     message: str
     progress: float
@@ -64,41 +63,41 @@ class SimulationInfo(Shape):
     ended_at: dt.datetime | None
 
 
-class SimulationPage(PageOf):
-    results: list[SimulationInfo]
+class SimulationPage(Page):
+    results: list[Simulation]
 
 
-class SimulatedEstimate(Shape):
+class SimulatedEstimate(Answer):
     """A value with its 95 % interval. ``over``: what the interval is over; "" without one, as then are its ends null.
     ``value`` is null where it cannot be said."""
 
     value: float | None
     low: float | None
     high: float | None
-    over: Literal["seeds", "pairs of seeds", "jobs", "pairs of jobs", ""]
+    over: Annotated[str, one_of("seeds", "pairs of seeds", "jobs", "pairs of jobs", "")]
     count: int
 
 
-class SimulatedComparedFigure(Shape):
+class SimulatedComparedFigure(Answer):
     """``change``: from the first policy; null of the first one itself."""
 
     value: SimulatedEstimate
     change: SimulatedEstimate | None
 
 
-class SimulatedQueueFigures(Shape):
+class SimulatedQueueFigures(Answer):
     queue: str
     figures: dict[str, SimulatedComparedFigure]
 
 
-class SimulatedPolicyFigures(Shape):
+class SimulatedPolicyFigures(Answer):
     policy: str
     seeds: list[int]
     figures: dict[str, SimulatedComparedFigure]
     queues: list[SimulatedQueueFigures]
 
 
-class SimulatedComparison(Shape):
+class SimulatedComparison(Answer):
     """``queues``: those that change most, 300 of ``total_queues`` at most."""
 
     workload: str
@@ -109,20 +108,20 @@ class SimulatedComparison(Shape):
     notes: list[str]
 
 
-class SimulatedFigureInfo(Shape):
+class SimulatedFigure(Answer):
     """``unit``: s, part (of 1), count, core hours, or "" (a ratio). ``better``: "" where neither is."""
 
     title: str
     unit: str
-    better: Literal["lower", "higher", ""]
+    better: Annotated[str, one_of("lower", "higher", "")]
 
 
-class SimulatedFigures(Shape):
-    overall: dict[str, SimulatedFigureInfo]
-    by_queue: dict[str, SimulatedFigureInfo]
+class SimulatedFigures(Answer):
+    overall: dict[str, SimulatedFigure]
+    by_queue: dict[str, SimulatedFigure]
 
 
-class SimulatedPeriods(Shape):
+class SimulatedPeriods(Answer):
     """Over time, a value for every ``period_s``: part in use of each resource, and the part in wrong hands."""
 
     period_s: float
@@ -130,7 +129,7 @@ class SimulatedPeriods(Shape):
     fairness_error: list[float | None]
 
 
-class SimulatedRunInfo(Shape):
+class SimulatedRun(Answer):
     policy: str
     seed: int
     ended_s: float
@@ -142,7 +141,7 @@ class SimulatedRunInfo(Shape):
     periods: SimulatedPeriods | None
 
 
-class DrainedQueue(Shape):
+class DrainedQueue(Answer):
     """Means over seeds. ``jobs`` and ``containers`` wait longer, ``wait_s`` on average."""
 
     queue: str
@@ -151,7 +150,7 @@ class DrainedQueue(Shape):
     wait_s: float
 
 
-class DrainedJob(Shape):
+class DrainedJob(Answer):
     """A job that is live now and waits longer: so many ``containers`` of it, the last one by ``wait_s``. ``open``: not
     all had started when the simulation ended, so it waits longer still."""
 
@@ -164,7 +163,7 @@ class DrainedJob(Shape):
     open: bool
 
 
-class DrainedGroup(Shape):
+class DrainedGroup(Answer):
     """A task group of a live job, whose ``containers`` could start in no other sub-cluster, and ``why``."""
 
     job: int
@@ -176,7 +175,7 @@ class DrainedGroup(Shape):
     why: str
 
 
-class SimulatedDrain(Shape):
+class SimulatedDrain(Answer):
     """What waits because ``sub_cluster`` is drained at ``at``, seen ``horizon_s`` ahead.
 
     ``jobs`` and ``containers``: that waited for more than ``waits_s`` and would not have; ``longer_jobs`` and
@@ -210,7 +209,7 @@ class SimulatedDrain(Shape):
     never_forecast: int
 
 
-class SimulationResult(Shape):
+class SimulationResult(Answer):
     """``figures``: what the keys of all figures mean. ``drained``: null of a policy."""
 
     format: str
@@ -221,9 +220,9 @@ class SimulationResult(Shape):
     figures: SimulatedFigures
     comparison: SimulatedComparison
     drained: SimulatedDrain | None
-    runs: list[SimulatedRunInfo]
+    runs: list[SimulatedRun]
 
 
-class SimulationDetail(SimulationInfo):
+class SimulationDetail(Simulation):
     document: dict[str, Any]
     result: SimulationResult | None

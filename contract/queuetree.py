@@ -1,18 +1,15 @@
-"""Shapes of the queue tree in columns, of the matrix, of one queue, and of what an account used."""
-
-import datetime as dt
-from typing import Literal
+"""The whole tree of queues in columns, as pages draw it, and the matrix of queues and sub-clusters."""
 
 from pydantic import Field
 
-from controlplane.router.shapes import Amounts, Shape
+from contract.base import Answer
+from contract.queues import Rule
 
 Column = list[int]  # one number per queue
 Columns = list[Column]  # one column per resource: memory_mib, vcores_milli, gpus
-Rule = Literal["demand", "idle", "maximum", "guarantee", "capacity", "weight", "size", "none"]
 
 
-class LayoutColumns(Shape):
+class LayoutColumns(Answer):
     """``parent``: a position, -1 at the root. ``flags``: 1 leaf, 2 stopped, 4 open to all, 8 you may submit,
     16 not preemptable, 32 you administer it. ``see``: 1 its name only, 2 limits and your own part, 3 all of it."""
 
@@ -25,7 +22,7 @@ class LayoutColumns(Shape):
     weight: list[float | None]
 
 
-class QueueLayout(Shape):
+class QueueLayout(Answer):
     """Limits are in units of the whole federation, over all partitions. ``layout`` names these positions."""
 
     layout: str
@@ -34,7 +31,7 @@ class QueueLayout(Shape):
     queues: LayoutColumns
 
 
-class UsePlace(Shape):
+class UsePlace(Answer):
     """``counts``: what it has is shared out. ``stale``: its shares preempt nothing. ``used``: not for tenants."""
 
     name: str
@@ -45,7 +42,7 @@ class UsePlace(Shape):
     used: list[int] | None
 
 
-class UseColumns(Shape):
+class UseColumns(Answer):
     """``at``: positions in the layout. ``demand`` is beyond ``used``. ``share``: given, ``owed`` of it guaranteed."""
 
     at: Column
@@ -57,24 +54,24 @@ class UseColumns(Shape):
     running: Column
 
 
-class Starving(Shape):
+class Starving(Answer):
     at: int
     partition: str
     since: float = Field(description="Seconds since 1970")
     lacking: list[int]
 
 
-class OthersUse(Shape):
+class OthersUse(Answer):
     used: list[int]
     step: float = Field(description="Rounded down to steps of this part of the capacity")
 
 
-class ShareSettings(Shape):
+class ShareSettings(Answer):
     policy: str
     stale_s: float
 
 
-class QueueUse(Shape):
+class QueueUse(Answer):
     """Queues with nothing to tell are left out. ``others``: all that others use, where that tells of none of them."""
 
     at: float
@@ -88,7 +85,7 @@ class QueueUse(Shape):
     others: OthersUse | None
 
 
-class MatrixPlace(Shape):
+class MatrixPlace(Answer):
     """``version``: of the shares, 0 without. ``goes_by``: the version its resource manager goes by."""
 
     name: str
@@ -103,7 +100,7 @@ class MatrixPlace(Shape):
     free: list[int] | None
 
 
-class MatrixRow(Shape):
+class MatrixRow(Answer):
     """``share`` and its neighbours: per place, one number per resource. ``rules``: per place, of ``resource``."""
 
     path: str
@@ -122,7 +119,7 @@ class MatrixSettings(ShareSettings):
     interval_s: float
 
 
-class QueueMatrix(Shape):
+class QueueMatrix(Answer):
     """A queue, its children, and every sub-cluster. ``more``: rows after these."""
 
     at: float
@@ -133,99 +130,3 @@ class QueueMatrix(Shape):
     places: list[MatrixPlace]
     rows: list[MatrixRow]
     more: int
-
-
-class QueuePlace(Shape):
-    """``why``: the rule in words. ``by_size``, ``by_demand``: what other ways of sharing would guarantee here."""
-
-    sub_cluster: str
-    counts: bool
-    stale: bool
-    shares_age_s: float | None
-    share: Amounts
-    guaranteed: Amounts
-    used: Amounts
-    demand: Amounts
-    rule: Rule
-    why: str
-    by_size: int
-    by_demand: int
-
-
-class QueueUser(Shape):
-    user: str
-    jobs: int
-    used: Amounts
-
-
-class QueueGranted(Shape):
-    who: str
-    level: str
-    queue: str
-    source: Literal["policy", "grant"]
-
-
-class Reclaim(Shape):
-    queue: str
-    sub_cluster: str
-    amount: int
-
-
-class QueueStarves(Shape):
-    since: float
-    lacking: Amounts
-    resource: str
-    reclaim: list[Reclaim]
-    text: str
-
-
-class QueueDetail(Shape):
-    """``sees``: ``own`` counts the reader's own jobs only. ``pointer``: where it stands in the policy document."""
-
-    path: str
-    sees: Literal["whole", "own"]
-    pointer: str | None
-    partition: str
-    resource: str
-    leaf: bool
-    stopped: bool
-    open_to_all: bool
-    ordering: str
-    preemptable: bool
-    max_running_jobs: int | None
-    max_running_jobs_per_user: int | None
-    max_am_share: float
-    max_priority: int
-    default_priority: int
-    guaranteed: Amounts
-    maximum: Amounts
-    user_limit: Amounts
-    used: Amounts
-    demand: Amounts
-    live_jobs: int
-    running_jobs: int
-    weight: float | None
-    siblings_weight: float | None
-    places: list[QueuePlace]
-    users: list[QueueUser]
-    starving: QueueStarves | None
-    rights: list[QueueGranted] | None
-
-
-class UsedHour(Shape):
-    """``*_s``: units times seconds, of containers that ended in this time."""
-
-    at: dt.datetime
-    queue: str
-    containers: int
-    memory_mib_s: int
-    vcores_milli_s: int
-    gpu_s: int
-
-
-class UsedHours(Shape):
-    begin: dt.datetime
-    end: dt.datetime
-    step: Literal["hour", "day"]
-    results: list[UsedHour]
-    complete: bool

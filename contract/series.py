@@ -1,13 +1,13 @@
-"""Shapes of history over time."""
+"""History over time."""
 
 import datetime as dt
 
 from pydantic import Field
 
-from controlplane.router.shapes import Amounts, Shape
+from contract.base import Amounts, Answer
 
 
-class Series(Shape):
+class Series(Answer):
     """One metric of one scope, a value per point; null where nothing is known, as in an outage."""
 
     scope: str
@@ -16,14 +16,14 @@ class Series(Shape):
     values: list[float | None]
 
 
-class SeriesEvent(Shape):
+class SeriesEvent(Answer):
     at: dt.datetime
     kind: str = Field(description="policy, rollout, override or sub-cluster")
     id: int
     text: str
 
 
-class SeriesAnswer(Shape):
+class SeriesAnswer(Answer):
     """``at``: where each point's window of ``step_s`` seconds begins, in seconds since 1970."""
 
     step_s: int
@@ -32,7 +32,7 @@ class SeriesAnswer(Shape):
     events: list[SeriesEvent]
 
 
-class Standing(Shape):
+class Standing(Answer):
     """One scope in a window. ``capacity`` is what a queue is guaranteed, and what a sub-cluster has."""
 
     name: str
@@ -48,7 +48,7 @@ class Standing(Shape):
     nodes: dict[str, int | None]
 
 
-class SeriesInstant(Shape):
+class SeriesInstant(Answer):
     at: dt.datetime
     step_s: int
     cluster: Standing | None = Field(description="null for tenants, and where nothing is known of the moment")

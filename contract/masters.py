@@ -5,28 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from controlplane.router import jobrules
-from controlplane.router.jobspec import (
-    DAYS_30_S,
-    Command,
-    EnvName,
-    FileSpec,
-    GroupName,
-    GroupSpec,
-    HealthCheckSpec,
-    JobSpec,
-    LabelExpression,
-    Locality,
-    OutputSpec,
-    PartitionName,
-    PortSpec,
-    Resources,
-    Strict,
-    Text,
-    Whole,
-)
-from controlplane.router.shapes import Shape
-from controlplane.statestore.actions.errors import FieldError
+from contract import jobrules
+from contract.base import Answer, Request
+from contract.fields import DAYS_30_S, Command, EnvName, GroupName, LabelExpression, PartitionName, Text, Whole
+from contract.jobspec import FileSpec, GroupSpec, HealthCheckSpec, JobSpec, Locality, OutputSpec, PortSpec, Resources
+from contract.problems import FieldError
 
 ContainerName = Annotated[str, StringConstraints(pattern=r"^c-[0-9]{1,10}-[0-9]{1,10}-[0-9]{1,10}$")]
 MAX_AT_ONCE = 1000  # asks, launches or releases of one call
@@ -34,7 +17,7 @@ MESSAGE_MAX = 1000
 TAG_MAX = 255
 
 
-class Runs(Strict):
+class Runs(Request):
     """With what one container runs its command. ``timeout_s``: 0 is none."""
 
     shell: bool = False
@@ -89,7 +72,7 @@ class LaunchSpec(Runs):
         return self.model_dump(exclude={"container"})
 
 
-class AllocateRequest(Strict):
+class AllocateRequest(Request):
     """``asks`` that are not named stay as they are. ``after``: as for ``events``."""
 
     asks: Annotated[list[AskSpec], Field(max_length=MAX_AT_ONCE)] = []
@@ -97,18 +80,18 @@ class AllocateRequest(Strict):
     after: Annotated[Whole, Field(ge=0, le=2**62)] | None = None
 
 
-class LaunchRequest(Strict):
+class LaunchRequest(Request):
     launches: Annotated[list[LaunchSpec], Field(min_length=1, max_length=MAX_AT_ONCE)]
 
 
-class FinishRequest(Strict):
+class FinishRequest(Request):
     """How the job ends. What else of it runs is stopped; the master may take half a minute to end itself."""
 
     status: Literal["SUCCEEDED", "FAILED"]
     message: Annotated[Text, Field(max_length=MESSAGE_MAX)] = ""
 
 
-class RegisterRequest(Strict):
+class RegisterRequest(Request):
     """Nothing yet."""
 
 
@@ -127,14 +110,14 @@ def wrong(parts: list[AskSpec] | list[LaunchSpec], field: str) -> list[FieldErro
     return found
 
 
-class MasterFile(Shape):
+class MasterFile(Answer):
     path: str
     digest: str
     size: int
     mode: int
 
 
-class MasterAskInfo(Shape):
+class MasterAsk(Answer):
     """``held``: granted first, launched later. ``granted``: containers so far, ended ones too."""
 
     id: str
@@ -144,7 +127,7 @@ class MasterAskInfo(Shape):
     granted: int
 
 
-class MasterContainer(Shape):
+class MasterContainer(Answer):
     """A live container of the job. ``launched``: false while it waits to be told what to run."""
 
     container: str
@@ -158,7 +141,7 @@ class MasterContainer(Shape):
     started_at: dt.datetime | None
 
 
-class MasterLimits(Shape):
+class MasterLimits(Answer):
     """``asks``: different ids. ``containers``: wanted or running at once. ``grant_s``: until a grant is taken back."""
 
     asks: int
@@ -167,13 +150,13 @@ class MasterLimits(Shape):
     requests: str
 
 
-class MasterEventInfo(Shape):
+class MasterEvent(Answer):
     """``kind``: granted, started, ended, warned (it will be stopped) or spared (it will not after all).
 
     ``granted``: so many containers of the ask were granted up to this one. Grants come in no order of ``index``.
     """
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
 
     seq: int
     at: dt.datetime
@@ -194,15 +177,15 @@ class MasterEventInfo(Shape):
     stops_in_s: float | None = None
 
 
-class MasterEvents(Shape):
+class MasterEvents(Answer):
     """``missed``: events after yours are gone, for there were very many; register again."""
 
-    events: list[MasterEventInfo]
+    events: list[MasterEvent]
     cursor: int
     missed: bool
 
 
-class Registered(Shape):
+class Registered(Answer):
     """``containers``: live ones, of former attempts too. ``cursor``: events after it are news to this answer."""
 
     job: int
@@ -212,16 +195,16 @@ class Registered(Shape):
     attempt: int
     container: str
     files: list[MasterFile]
-    asks: list[MasterAskInfo]
+    asks: list[MasterAsk]
     containers: list[MasterContainer]
     cursor: int
     limits: MasterLimits
 
 
-class Launched(Shape):
+class Launched(Answer):
     containers: list[str]
 
 
-class Finished(Shape):
+class Finished(Answer):
     status: str
     message: str

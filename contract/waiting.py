@@ -1,16 +1,14 @@
-"""Why jobs wait, as types: part of the API's answers (``shapes``)."""
+"""Why jobs wait."""
 
 import datetime as dt
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from contract.base import Answer
 
 
-class Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class WaitLimit(Shape):
+class WaitLimit(Answer):
     """One limit that binds: what was asked of it, and what it has left.
 
     queue: whose maximum or share. after: groups that must succeed first. now,
@@ -30,14 +28,14 @@ class WaitLimit(Shape):
     wait_s: float | None = None
 
 
-class WaitPosition(Shape):
+class WaitPosition(Answer):
     """What stands before it in its queue."""
 
     jobs_ahead: int
     containers_ahead: int | None
 
 
-class WaitEstimate(Shape):
+class WaitEstimate(Answer):
     """Seconds from ``at``: behind its own queue's work only, and behind all; null where nobody can say."""
 
     earliest_s: float | None
@@ -45,7 +43,7 @@ class WaitEstimate(Shape):
     text: str
 
 
-class WaitChange(Shape):
+class WaitChange(Answer):
     """The smallest change that would start it. starts: at once; else it only could start later.
 
     what: wait, locality, gang (``at_once``), nodes, container
@@ -63,7 +61,7 @@ class WaitChange(Shape):
     changes: list[dict[str, Any]] | None = None
 
 
-class WaitReason(Shape):
+class WaitReason(Answer):
     """Why containers of a group wait. code, text: the first of ``limits``, which stand in the order they bind.
 
     waiting: containers. asked: of each. at: when this was found.
@@ -80,7 +78,7 @@ class WaitReason(Shape):
     at: dt.datetime | None = None
 
 
-class WaitElsewhere(Shape):
+class WaitElsewhere(Answer):
     """Tasks of a group that wait in another sub-cluster than the job's home; reason: null until it has answered."""
 
     sub_cluster: str
@@ -89,7 +87,7 @@ class WaitElsewhere(Shape):
     reason: WaitReason | None
 
 
-class GroupExplanation(Shape):
+class GroupExplanation(Answer):
     """reason: null where nothing of the group waits, or its resource manager has not answered yet."""
 
     no: int
@@ -98,11 +96,11 @@ class GroupExplanation(Shape):
     pending: int
     as_of: dt.datetime | None
     reason: WaitReason | None
-    elsewhere: list[WaitElsewhere]
+    elsewhere: list[WaitElsewhere]  # what of it waits in other sub-clusters, and why
 
 
-class JobExplanation(Shape):
+class JobExplanation(Answer):
     job: int
     state: str
-    waiting: str | None
+    waiting: str | None  # in one line
     groups: list[GroupExplanation]

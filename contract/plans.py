@@ -4,15 +4,14 @@ from typing import Any
 
 from pydantic import Field
 
-from controlplane.router.policyshapes import Request
-from controlplane.router.shapes import Amounts, Shape
+from contract.base import Amounts, Answer, Request
 
 
 class PlanRequest(Request):
     document: dict[str, Any] = Field(description="As GET /api/v1/policy/schema describes it")
 
 
-class PlanSide(Shape):
+class PlanSide(Answer):
     """A queue under one policy, its whole subtree. ``share``: what it may use now, with its part of what is idle;
     ``due``: of what it uses and wants; ``lacks``: what it uses or wants beyond; ``gives_back``: what is taken from it
     because others lack it; ``starves``: it wants something and is due nothing, or less than its guarantee."""
@@ -25,7 +24,7 @@ class PlanSide(Shape):
     starves: bool
 
 
-class PlanQueue(Shape):
+class PlanQueue(Answer):
     """``moved``: the change of its dominant share, of all there is. ``before``: null where the queue is new; ``after``:
     null where it goes."""
 
@@ -38,7 +37,7 @@ class PlanQueue(Shape):
     after: PlanSide | None
 
 
-class PlanSubCluster(Shape):
+class PlanSubCluster(Answer):
     """``age_s``: since its leader said what its queues use and want."""
 
     name: str
@@ -46,7 +45,7 @@ class PlanSubCluster(Shape):
     age_s: float
 
 
-class PlanInfo(Shape):
+class PolicyPlan(Answer):
     """``from``: the version in force. ``queues``: the largest change first, 500 of ``total`` at most; ``changed``: how
     many get another share or guarantee. ``gives_back``: of all queues under the new policy. ``loads_missing``: no
     sub-cluster has said anything yet, so there are no shares to work out."""

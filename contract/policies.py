@@ -1,22 +1,69 @@
-"""Requests and answers about changes of the policy: diffs, roll-backs, proposals, overrides."""
+"""Versions of the policy: diffs, changes, proposals that wait for another operator, temporary overrides."""
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from controlplane.policy.derive import FIELDS
-from controlplane.router.jobspec import Whole
-from controlplane.router.shapes import PageOf, Shape
+from contract.base import Answer, Page, Request, one_of
+from contract.fields import Whole
 
+
+class Policy(Answer):
+    """A version of the policy document. ``author`` is null where the system wrote it.
+
+    ``base``: the version in which operators wrote what this one is made of, itself where no override made it.
+    ``overrides``: the temporary overrides in it. ``approved_by``: the second operator, where one was needed.
+    """
+
+    version: int
+    parent: int | None
+    active: bool
+    author: str | None  # none: the system
+    at: dt.datetime
+    message: str
+    approved_by: str | None
+    base: int
+    overrides: list[int]
+
+
+class PolicyDetail(Policy):
+    """``document``: what operators wrote. ``effective``: what holds, where overrides make that something else."""
+
+    document: dict[str, Any]
+    effective: dict[str, Any] | None
+
+
+class PolicyPage(Page):
+    results: list[Policy]
+
+
+class PolicyChecked(Answer):
+    """``document``: with its components complete."""
+
+    queues: int
+    document: dict[str, Any]
+
+
+class PolicyCheckRequest(Request):
+    document: dict[str, Any] = Field(description="As GET /api/v1/policy/schema describes it")
+
+
+class PolicyRequest(PolicyCheckRequest):
+    """``parent``: the version it was made from. ``force``: remove queues although jobs live in them."""
+
+    message: str = Field(max_length=1000, pattern=r"^[^\x00]*$")
+    parent: Whole | None = Field(default=None, ge=0, lt=2**63)
+    force: bool = False
+
+
+OverrideField = Literal[
+    "guaranteed", "maximum", "weight", "user_maximum", "max_running_jobs", "max_running_jobs_per_user"
+]
 MESSAGE = Field(max_length=1000, pattern=r"^[^\x00]*$", description="What changes, and why; not blank")
 
 
-class Request(Shape):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class ChangeInfo(Shape):
+class PolicyChange(Answer):
     """One value that becomes another, as ``text`` says. ``queues``: how many get it; ``kept``: the highest below
     ``path`` that keep the old one."""
 
@@ -25,7 +72,7 @@ class ChangeInfo(Shape):
     before: Any
     after: Any
     text: str
-    severity: Literal["high", "medium", "low"]
+    severity: Annotated[str, one_of("high", "medium", "low")]
     queues: int
     kept: list[str]
 
@@ -38,7 +85,7 @@ class DiffRequest(Request):
     document: dict[str, Any] | None = None
 
 
-class DiffInfo(Shape):
+class PolicyDiff(Answer):
     """``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
     1,000. ``overridden``: what temporary overrides make of the second."""
 
@@ -47,10 +94,10 @@ class DiffInfo(Shape):
     first: int | None = Field(alias="from")
     second: int | None = Field(alias="to")
     identical: bool
-    severity: Literal["high", "medium", "low"] | None
+    severity: Annotated[str, one_of("high", "medium", "low")] | None
     total: int
-    changes: list[ChangeInfo]
-    overridden: list[ChangeInfo]
+    changes: list[PolicyChange]
+    overridden: list[PolicyChange]
 
 
 class RollbackRequest(Request):
@@ -66,12 +113,12 @@ class DecisionRequest(Request):
     message: str = MESSAGE
 
 
-class ProposalInfo(Shape):
+class Proposal(Answer):
     """A change that waits for another operator, or did. ``result``: what came of it, as {"version": 9}."""
 
     id: int
     kind: str
-    state: Literal["pending", "expired", "stale", "approved", "rejected", "withdrawn"]
+    state: Annotated[str, one_of("pending", "expired", "stale", "approved", "rejected", "withdrawn")]
     message: str
     author: str
     base: int
@@ -81,17 +128,17 @@ class ProposalInfo(Shape):
     decided_at: dt.datetime | None
     decision: str
     result: dict[str, int] | None
-    changes: list[ChangeInfo]
+    changes: list[PolicyChange]
 
 
-class ProposalDetail(ProposalInfo):
+class ProposalDetail(Proposal):
     """``payload``: all it would do; of the kind ``document`` the document as ``payload.document``."""
 
     payload: dict[str, Any]
 
 
-class ProposalPage(PageOf):
-    results: list[ProposalInfo]
+class ProposalPage(Page):
+    results: list[Proposal]
 
 
 class To(Request):
@@ -110,7 +157,7 @@ class OverrideRequest(Request):
     """A field of a queue that has another value for a time. ``starts_at`` null: at once. ``partition``: of a limit."""
 
     queue: str = Field(min_length=1, max_length=255, pattern=r"^[^\x00]+$")
-    field: Literal[FIELDS]  # type: ignore[valid-type]
+    field: OverrideField
     partition: str = Field(default="", max_length=63, pattern=r"^[^\x00]*$")
     change: To | Percent
     starts_at: AwareDatetime | None = Field(default=None, strict=False)
@@ -118,11 +165,11 @@ class OverrideRequest(Request):
     message: str = MESSAGE
 
 
-class OverrideInfo(Shape):
+class PolicyOverride(Answer):
     """``text``: ``root.ads guaranteed +20 %``. ``refused``: it should hold, and ``problem`` says why it does not."""
 
     id: int
-    state: Literal["planned", "in_force", "refused", "over", "cancelled"]
+    state: Annotated[str, one_of("planned", "in_force", "refused", "over", "cancelled")]
     queue: str
     field: str
     partition: str
@@ -138,5 +185,5 @@ class OverrideInfo(Shape):
     problem: str
 
 
-class OverridePage(PageOf):
-    results: list[OverrideInfo]
+class OverridePage(Page):
+    results: list[PolicyOverride]

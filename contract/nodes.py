@@ -1,18 +1,87 @@
-"""Requests and answers about the life of nodes: duties, drains, maintenance windows."""
+"""Nodes and their lives: duties, drains, maintenance windows, and what runs on one."""
 
 import datetime as dt
-from typing import Literal
+from typing import Annotated
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from controlplane.router.jobspec import Whole
-from controlplane.router.shapes import Amounts, PageOf, Shape
+from contract import words
+from contract.base import Amounts, Answer, Measured, Page, Request, one_of
+from contract.fields import Whole
+
+
+class NodeMaintenance(Answer):
+    """The present or next window. ``active``: the node is kept from new work for it."""
+
+    id: int
+    starts_at: dt.datetime
+    ends_at: dt.datetime
+    message: str
+    active: bool
+
+
+class Node(Answer):
+    """``duty``: what operators want of it. ``drained``: it, or its sub-cluster, was to be emptied, and it is."""
+
+    id: int
+    name: str
+    sub_cluster: str
+    sub_cluster_state: words.SubClusterState  # draining: it is emptied with its sub-cluster
+    rack: str
+    state: words.NodeState
+    health: list[str]  # faults; empty when well
+    health_text: str  # what its health script complains of
+    labels: dict[str, str]
+    capacity: Amounts
+    allocated: Amounts
+    used: Measured
+    containers: int
+    last_seen_s: float | None  # seconds since its last report
+    enforces: list[str]
+    host: str
+    version: str
+    duty: words.Duty  # what operators want of it: or cordoned, draining, decommissioned
+    message: str  # theirs
+    deadline: dt.datetime | None  # of a drain
+    duty_at: dt.datetime | None
+    duty_by: str | None
+    drained: bool  # it was to be emptied, and is
+    maintenance: NodeMaintenance | None  # the present or next window
+
+
+class NodePage(Page):
+    results: list[Node]
+
+
+class NodeContainer(Answer):
+    id: str
+    job: int
+    job_name: str
+    queue: str
+    owner: str
+    group: str
+    index: int
+    attempt: int
+    state: str
+    allocated_at: dt.datetime
+    started_at: dt.datetime | None
+    memory_mib: int
+    vcores_milli: int
+    gpus: list[int]
+    used_memory_mib: int | None = Field(description="As last sampled")
+
+
+class NodeContainerPage(Page):
+    results: list[NodeContainer]
+
 
 MONTH_S = 31 * 86400
+
+
 DEADLINE_S = 3600
 
 
-class ServiceMove(Shape):
+class ServiceMove(Answer):
     """A service's tasks on the node. ``fit``: how many of them have room elsewhere now, also in other
     sub-clusters where the policy of the queue allows it."""
 
@@ -27,7 +96,7 @@ class ServiceMove(Shape):
     fit: int
 
 
-class BatchEnd(Shape):
+class BatchEnd(Answer):
     """``outcome``: ``ends`` before the deadline, is ``stopped`` then, or ``unknown`` without an estimate."""
 
     job: int
@@ -38,10 +107,10 @@ class BatchEnd(Shape):
     container: str
     started_at: dt.datetime | None
     ends_at: dt.datetime | None
-    outcome: Literal["ends", "stopped", "unknown"]
+    outcome: Annotated[str, one_of("ends", "stopped", "unknown")]
 
 
-class DrainPreview(Shape):
+class DrainPreview(Answer):
     node: int
     name: str
     at: dt.datetime
@@ -54,7 +123,7 @@ class DrainPreview(Shape):
     unknown: int
 
 
-class MaintenanceInfo(Shape):
+class Maintenance(Answer):
     """``state``: planned, active (from the lead time on), over or cancelled. ``nodes``: how many it is about."""
 
     id: int
@@ -66,19 +135,17 @@ class MaintenanceInfo(Shape):
     ends_at: dt.datetime
     lead_s: int
     message: str
-    state: Literal["planned", "active", "over", "cancelled"]
+    state: Annotated[str, one_of("planned", "active", "over", "cancelled")]
     nodes: int
     created_at: dt.datetime
     created_by: str | None
 
 
-class MaintenanceList(PageOf):
-    results: list[MaintenanceInfo]
+class MaintenanceList(Page):
+    results: list[Maintenance]
 
 
-class DutyRequest(Shape):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class DutyRequest(Request):
     message: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
 
 
@@ -94,7 +161,7 @@ class DecommissionRequest(DrainRequest):
     now: bool = False
 
 
-class MaintenanceRequest(Shape):
+class MaintenanceRequest(Answer):
     """One of ``node``, ``rack`` and ``labels`` says which nodes of the sub-cluster. Times with their zone."""
 
     model_config = ConfigDict(extra="forbid")

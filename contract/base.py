@@ -1,0 +1,58 @@
+"""What answers and requests have in common, and amounts of resources, which many of them hold."""
+
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
+
+
+def one_of(*words: str) -> WithJsonSchema:
+    """For a text of an answer: the words there are. A newer server may say another, which its readers take as it is."""
+    return WithJsonSchema({"type": "string", "enum": list(words)})
+
+
+class Answer(BaseModel):
+    """Something the API answers. Times are UTC, ISO 8601; units stand last in names.
+
+    The API answers every field, and no other. Readers pass over what a newer server adds; a field that was added after
+    a release takes a default, for answers of older servers.
+    """
+
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+        defer_build=True,
+        json_schema_extra={"additionalProperties": False},
+    )
+
+
+class Request(BaseModel):
+    """Something the API is asked. Unknown fields are refused, and no value is converted from another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True, defer_build=True)
+
+
+class Page(Answer):
+    """Part of a list. ``next``, ``previous``: addresses of its neighbours."""
+
+    next: str | None
+    previous: str | None
+
+
+class Amounts(Answer):
+    """1000 ``vcores_milli`` are one core."""
+
+    memory_mib: int
+    vcores_milli: int
+    gpus: int
+
+
+class Measured(Answer):
+    """What runs really takes, as nodes measured it."""
+
+    memory_mib: int
+    cpu_milli: int
+
+
+class Containers(Amounts):
+    """Containers, and what they take together."""
+
+    containers: int

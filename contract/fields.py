@@ -1,0 +1,73 @@
+"""Texts and numbers that requests are made of, with their bounds."""
+
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from wire import labels
+
+DNS = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+NO_NUL = r"^[^\x00]*$"
+DAYS_30_S = 30 * 86400
+
+
+def _relative(path: str) -> str:
+    """A path below the work folder, nothing else: no root, no step upwards, no control characters."""
+    parts = path.split("/")
+    if path.startswith("/"):
+        raise PydanticCustomError("path", "is absolute")
+    if any(part in {"", ".", ".."} for part in parts):
+        raise PydanticCustomError("path", "has an empty, '.' or '..' part")
+    if any(ord(c) < 32 or ord(c) == 127 for c in path):
+        raise PydanticCustomError("path", "holds a control character")
+    if len(path.encode()) > 255:
+        raise PydanticCustomError("path", "is longer than 255 bytes")
+    return path
+
+
+def _label_expression(text: str) -> str:
+    try:
+        labels.parse(text)
+    except (ValueError, RecursionError) as error:
+        why = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise PydanticCustomError("labels", "{why}", {"why": why}) from None
+    return text
+
+
+def _script_as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _whole(value: Any) -> Any:
+    """JSON makes no difference between 5 and 5.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+
+
+GroupName = Annotated[str, StringConstraints(pattern=DNS, max_length=63)]
+JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", max_length=128)]
+QueuePath = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=255)]
+Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.:/=]*$", max_length=63)]
+Text = Annotated[str, StringConstraints(pattern=NO_NUL)]
+EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
+OutputName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]*$", max_length=63)]
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+PlaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
+PartitionName = Annotated[str, StringConstraints(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", max_length=63)]
+PortName = Annotated[str, StringConstraints(pattern=DNS, max_length=32)]
+HttpPath = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=255)]
+RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
+Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
+_TEXT = {"type": "string", "pattern": NO_NUL}
+_ARGV = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 4096}
+Command = Annotated[Argv, BeforeValidator(_script_as_list), WithJsonSchema({"anyOf": [_ARGV, _TEXT]})]
+LabelExpression = Annotated[str, StringConstraints(max_length=1024), AfterValidator(_label_expression)]

@@ -1,0 +1,231 @@
+"""Jobs: what is answered about them, their tasks, containers, files and endpoints, and what is done with them."""
+
+import datetime as dt
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from contract import words
+from contract.base import Amounts, Answer, Page, Request
+from contract.fields import QueuePath, Whole
+from contract.waiting import WaitReason
+
+
+class Group(Answer):
+    no: int
+    name: str
+    count: int
+    state: words.GroupState
+    pending: int
+    running: int
+    succeeded: int
+    failed: int
+    killed: int
+    retried: int
+    resources: Amounts
+    after: list[str]
+    reason: WaitReason | None  # why it waits, with numbers
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+
+
+class Job(Answer):
+    id: int
+    name: str
+    kind: words.JobKind
+    queue: str
+    owner: str
+    priority: int
+    tags: list[str]
+    state: words.JobState
+    message: str  # why it ended as it did
+    home: str  # the sub-cluster whose RM holds it
+    submitted_at: dt.datetime
+    admitted_at: dt.datetime | None
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+    retry_of: int | None  # the ended job this one repeats
+    groups: list[Group]
+    waiting: str | None  # why it waits, in one line
+
+
+class JobDetail(Job):
+    spec: dict[str, Any]
+
+
+class JobPage(Page):
+    results: list[Job]
+
+
+class Task(Answer):
+    group: str
+    index: int
+    state: words.TaskState
+    attempts: int
+    container: str | None  # its current or last attempt
+    node: str | None
+    exit_code: int | None
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+
+
+class TaskPage(Page):
+    results: list[Task]
+
+
+class Container(Answer):
+    id: str
+    job: int
+    group: str
+    index: int
+    attempt: int
+    node: str
+    sub_cluster: str
+    state: words.ContainerState
+    reason: str | None  # a name of ``wire.states.ContainerReason``
+    exit_code: int | None
+    allocated_at: dt.datetime
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+    memory_mib: int
+    vcores_milli: int
+    gpus: list[int]
+    peak_memory_mib: int | None
+    cpu_ms: int | None
+
+
+class ContainerPage(Page):
+    results: list[Container]
+
+
+class Event(Answer):
+    id: int
+    at: dt.datetime
+    kind: str
+    message: str
+
+
+class EventPage(Page):
+    results: list[Event]
+
+
+class Output(Answer):
+    group: str
+    index: int
+    name: str
+    path: str  # relative to the task's work folder
+    digest: str
+    size: int
+    container: str
+
+
+class OutputPage(Page):
+    results: list[Output]
+
+
+class LogPiece(Answer):
+    data: str
+    offset: int
+    next_offset: int  # where to go on
+    skipped: int
+    complete: bool  # the stream has ended
+
+
+class Artifact(Answer):
+    digest: str  # SHA-256, hex
+    size: int  # bytes
+
+
+class BulkIds(Answer):
+    ids: list[int]
+
+
+class Endpoint(Answer):
+    """``healthy``: null before the first verdict and without a health check. ``proxy``: its path on this server."""
+
+    name: str
+    group: str
+    index: int
+    container: str
+    node: str
+    host: str
+    port: int
+    healthy: bool | None
+    checked_at: dt.datetime
+    proxy: str  # path on the server, under which it passes requests on
+
+
+class EndpointPage(Page):
+    results: list[Endpoint]
+
+
+class KillRequest(Request):
+    message: str = Field(default="", max_length=1000, pattern=r"^[^\x00]*$")
+
+
+class PriorityRequest(Request):
+    priority: Whole = Field(ge=-500, le=499)
+
+
+MOST_AT_ONCE = 1000
+
+
+Message = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]
+
+
+class MoveRequest(Request):
+    queue: QueuePath
+
+
+class ActionsRequest(Request):
+    """``priority`` and ``queue`` belong to the actions of that name; ``message`` to a kill."""
+
+    action: Literal["kill", "priority", "queue"]
+    jobs: list[Annotated[Whole, Field(ge=1, lt=2**63)]] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    message: Message = ""
+    priority: Annotated[Whole, Field(ge=-500, le=499)] | None = None
+    queue: QueuePath | None = None
+
+
+class ActionResult(Answer):
+    """``refused``: why nothing was asked for this job, empty where it was."""
+
+    job: int
+    accepted: bool
+    refused: str
+
+
+class ActionsAnswer(Answer):
+    accepted: int
+    results: list[ActionResult]
+
+
+class JobChecked(Answer):
+    """``spec``: the job with every default filled in. Amounts: of all its tasks together."""
+
+    queue: str
+    priority: int
+    groups: int
+    tasks: int
+    memory_mib: int
+    vcores_milli: int
+    gpus: int
+    spec: dict[str, Any]
+
+
+class SavedViewRequest(Request):
+    name: str = Field(min_length=1, max_length=63, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")
+    query: str = Field(default="", max_length=2000, pattern=r"^[^\x00-\x20\x7f#]*$")
+
+
+class SavedView(Answer):
+    """``query``: a query string, as the address of the job list has it."""
+
+    id: int
+    name: str
+    query: str
+    created_at: dt.datetime
+
+
+class SavedViewList(Page):
+    results: list[SavedView]
