@@ -7,13 +7,14 @@ with Client("http://127.0.0.1:8470", token) as hydra:
 """
 
 from client.api import Client
-from client.errors import FieldError, HydraError, InvalidJob, Problem, Unreachable
+from client.errors import HydraError, InvalidJob, Unreachable
 from client.policycalls import Pushed
 from contract.accounts import Me
 from contract.jobs import Artifact, Container, Event, Group, Job, LogPiece, Output, Task
 from contract.nodes import DrainPreview, Maintenance, Node
 from contract.plans import PolicyPlan
 from contract.policies import Policy, PolicyChange, PolicyDiff, PolicyOverride, Proposal
+from contract.problems import FieldError, Problem
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
 from contract.waiting import GroupExplanation, JobExplanation

@@ -32,13 +32,14 @@ from client.simulations import SimulationCalls
 from client.subclusters import SubClusterCalls
 from client.transport import Transport
 from contract.accounts import Login, Me
-from contract.jobs import Artifact, Container, Endpoint, Event, Job, LogPiece, Output, Task
+from contract.base import Answer
+from contract.jobs import Artifact, Container, Endpoint, Event, Job, JobDetail, LogPiece, Output, Task
 from contract.nodes import DrainPreview, Maintenance, Node
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
 from contract.waiting import JobExplanation
 
-T = TypeVar("T")
+A = TypeVar("A", bound=Answer)
 Spec = dict[str, Any]
 OnUpload = Callable[[jobfile.LocalFile, int], None]  # the file, bytes sent so far; its size at once when it is there
 PREFIX = "/api/v1"
@@ -115,8 +116,8 @@ class Client(
         answer = self._transport.request("POST", f"{PREFIX}/jobs/bulk", json=body, headers=headers, repeatable=True)
         return [int(each) for each in answer.json()["ids"]]
 
-    def job(self, job_id: int, *, patience_s: float | None = None) -> Job:
-        return answers.read(Job, self._get(f"/jobs/{job_id}", patience_s=patience_s))
+    def job(self, job_id: int, *, patience_s: float | None = None) -> JobDetail:
+        return answers.read(JobDetail, self._get(f"/jobs/{job_id}", patience_s=patience_s))
 
     def explain(self, job_id: int) -> JobExplanation:
         """Why each group of the job waits, with numbers, an estimate and the smallest change that would start it."""
@@ -133,7 +134,7 @@ class Client(
         *,
         timeout_s: float | None = None,
         patience_s: float = PATIENCE_S,
-    ) -> Job:
+    ) -> JobDetail:
         """Until the job has ended; ``on_change`` gets the job at first and whenever it differs.
 
         ``TimeoutError`` after ``timeout_s``. A server that is away is waited for, ``patience_s`` at a time.
@@ -236,7 +237,7 @@ class Client(
         """Put a file there, unless it is there already."""
         local = jobfile.read_file(Path(source))
         self._put(local, on_upload)
-        return Artifact(local.digest, local.size)
+        return Artifact(digest=local.digest, size=local.size)
 
     def upload_all(self, files: Sequence[jobfile.LocalFile], on_upload: OnUpload | None = None) -> None:
         """Put several files there, a few at a time; ``on_upload`` is called from several threads."""
@@ -381,7 +382,7 @@ class Client(
     def _post(self, path: str, body: Spec, *, repeatable: bool) -> None:
         self._transport.request("POST", PREFIX + path, json=body, repeatable=repeatable)
 
-    def _pages(self, path: str, kind: type[T], params: dict[str, Any]) -> Iterator[T]:
+    def _pages(self, path: str, kind: type[A], params: dict[str, Any]) -> Iterator[A]:
         """Every element of a list, page by page, fetched as it is needed."""
         while True:
             page = self._get(path, params)

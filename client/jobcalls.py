@@ -3,48 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from client import answers
 from client.transport import Transport
+from contract.jobs import ActionResult, JobChecked, SavedView
 
 _JOBS = "/api/v1/jobs"
 _VIEWS = "/api/v1/saved-views"
-
-
-@dataclass(frozen=True, slots=True)
-class ActionResult:
-    """``refused``: why nothing was asked for this job, empty where it was."""
-
-    job: int
-    accepted: bool = False
-    refused: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What a submit would take: ``spec`` with defaults filled in, amounts of all its tasks together."""
-
-    queue: str
-    priority: int = 0
-    groups: int = 0
-    tasks: int = 0
-    memory_mib: int = 0
-    vcores_milli: int = 0
-    gpus: int = 0
-    spec: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SavedView:
-    """Filters of the job list under a name of your own; ``query`` as the list's address has it."""
-
-    id: int
-    name: str
-    query: str = ""
-    created_at: datetime | None = None
 
 
 class JobCalls:
@@ -60,9 +26,9 @@ class JobCalls:
         answer = self._transport.request("POST", f"{_JOBS}/actions", json=body, repeatable=True).json()
         return [answers.read(ActionResult, each) for each in answer["results"]]
 
-    def check(self, spec: dict[str, Any]) -> Checked:
+    def check(self, spec: dict[str, Any]) -> JobChecked:
         """What the server would say to a submit of this; files need not be there yet."""
-        return answers.read(Checked, self._transport.request("POST", f"{_JOBS}/validate", json=spec).json())
+        return answers.read(JobChecked, self._transport.request("POST", f"{_JOBS}/validate", json=spec).json())
 
     def saved_views(self) -> list[SavedView]:
         found = self._transport.request("GET", _VIEWS).json()["results"]

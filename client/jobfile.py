@@ -20,7 +20,8 @@ import yaml
 import hydra
 from client import spec as spec_rules
 from client import yamltext
-from client.errors import FieldError, InvalidJob
+from client.errors import InvalidJob
+from contract.problems import FieldError
 
 _READ_BYTES = 1024 * 1024
 

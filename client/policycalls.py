@@ -12,10 +12,9 @@ import httpx
 
 from client import answers
 from client.errors import client_error
-from client.policycalls import Pushed
 from client.transport import Transport
 from contract.plans import PolicyPlan
-from contract.policies import Policy, PolicyDiff, PolicyOverride, Proposal
+from contract.policies import Policy, PolicyDetail, PolicyDiff, PolicyOverride, Proposal, ProposalDetail
 
 _POLICY = "/api/v1/policy"
 CREATED, ACCEPTED = 201, 202
@@ -26,7 +25,7 @@ Document = dict[str, Any]
 class Pushed:
     """What came of a change: a version (``changed``: a new one), or a proposal that waits for another operator."""
 
-    policy: Policy | None = None
+    policy: PolicyDetail | None = None
     changed: bool = False
     proposal: Proposal | None = None
 
@@ -34,9 +33,9 @@ class Pushed:
 class PolicyCalls:
     _transport: Transport
 
-    def policy(self, version: int | None = None) -> Policy:
+    def policy(self, version: int | None = None) -> PolicyDetail:
         """The policy in force, or that version of it, with its document."""
-        return answers.read(Policy, self._transport.request("GET", _POLICY, params={"version": version}).json())
+        return answers.read(PolicyDetail, self._transport.request("GET", _POLICY, params={"version": version}).json())
 
     def policy_versions(self) -> Iterator[Policy]:
         """Newest first, without their documents."""
@@ -73,7 +72,7 @@ class PolicyCalls:
 
     def apply_policy(
         self, document: Document, message: str, *, parent: int | None = None, force: bool = False
-    ) -> Policy:
+    ) -> PolicyDetail:
         """As ``push_policy``; the version in force, and ``HydraError`` when a proposal came of it."""
         found = self.push_policy(document, message, parent=parent, force=force)
         if found.policy is None:
@@ -95,8 +94,8 @@ class PolicyCalls:
         for row in self._policy_pages("/proposals", {"all": "yes" if everything else None}):
             yield answers.read(Proposal, row)
 
-    def proposal(self, number: int) -> Proposal:
-        return answers.read(Proposal, self._transport.request("GET", f"{_POLICY}/proposals/{number}").json())
+    def proposal(self, number: int) -> ProposalDetail:
+        return answers.read(ProposalDetail, self._transport.request("GET", f"{_POLICY}/proposals/{number}").json())
 
     def approve_proposal(self, number: int, message: str) -> Proposal:
         """Carry it out; one's own is refused."""
@@ -156,4 +155,4 @@ class PolicyCalls:
 def _pushed(answer: httpx.Response) -> Pushed:
     if answer.status_code == ACCEPTED:
         return Pushed(proposal=answers.read(Proposal, answer.json()))
-    return Pushed(answers.read(Policy, answer.json()), answer.status_code == CREATED)
+    return Pushed(answers.read(PolicyDetail, answer.json()), answer.status_code == CREATED)

@@ -95,8 +95,8 @@ def group_line(group: Group) -> str:
 
 
 def _note(group: Group) -> str:
-    if group.reason_text:
-        return f" ({group.reason_text})"
+    if group.reason and group.reason.text:
+        return f" ({group.reason.text})"
     return f" (after {', '.join(group.after)})" if group.state == "WAITING" and group.after else ""
 
 

@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
 from client import answers
 from client.transport import Transport
+from contract.base import Amounts, Answer
+from contract.queues import UsedHour
 
 AXES = ("memory_mib", "vcores_milli", "gpus")
-Amounts = dict[str, int]
 _QUEUES = "/api/v1/queues"
+NOTHING = Amounts(memory_mib=0, vcores_milli=0, gpus=0)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueStanding:
+class QueueStanding(Answer):
     """A queue as one row of the tree; amounts by resource, of the queue with all below it.
 
     ``share``: what it was given, ``owed`` of it guaranteed. ``sees``: 1 its
@@ -29,41 +29,28 @@ class QueueStanding:
     path: str
     depth: int
     sees: int
-    guaranteed: Amounts = field(default_factory=dict)
-    maximum: Amounts = field(default_factory=dict)
-    used: Amounts = field(default_factory=dict)
-    demand: Amounts = field(default_factory=dict)
-    share: Amounts = field(default_factory=dict)
-    owed: Amounts = field(default_factory=dict)
+    guaranteed: Amounts = NOTHING
+    maximum: Amounts = NOTHING
+    used: Amounts = NOTHING
+    demand: Amounts = NOTHING
+    share: Amounts = NOTHING
+    owed: Amounts = NOTHING
     live_jobs: int = 0
     running_jobs: int = 0
     starves_since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QueueCell:
+class QueueCell(Answer):
     """A queue in a sub-cluster. ``rule``: what binds there."""
 
     queue: str
     sub_cluster: str
     resource: str
     rule: str
-    share: Amounts = field(default_factory=dict)
-    owed: Amounts = field(default_factory=dict)
-    used: Amounts = field(default_factory=dict)
-    demand: Amounts = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class UsedHour:
-    """``*_s``: units times seconds, of containers that ended in this time."""
-
-    at: datetime
-    queue: str
-    containers: int = 0
-    memory_mib_s: int = 0
-    vcores_milli_s: int = 0
-    gpu_s: int = 0
+    share: Amounts = NOTHING
+    owed: Amounts = NOTHING
+    used: Amounts = NOTHING
+    demand: Amounts = NOTHING
 
 
 class QueueCalls:
@@ -143,10 +130,14 @@ def _rows(q: dict[str, Any], use: dict[str, Any]) -> list[QueueStanding]:
 
 
 def _amounts(columns: list[list[int]], at: int | None) -> Amounts:
-    return {axis: 0 if at is None else column[at] for axis, column in zip(AXES, columns, strict=True)}
+    return _of([0 if at is None else column[at] for column in columns])
+
+
+def _of(amounts: list[int]) -> Amounts:
+    return Amounts(**dict(zip(AXES, amounts, strict=True)))
 
 
 def _cells(row: dict[str, Any], names: list[str]) -> Iterator[QueueCell]:
     for i, name in enumerate(names):
-        amounts = {w: dict(zip(AXES, row[w][i], strict=True)) for w in ("share", "owed", "used", "demand")}
-        yield QueueCell(row["path"], name, row["resource"], row["rules"][i], **amounts)
+        amounts = {what: _of(row[what][i]) for what in ("share", "owed", "used", "demand")}
+        yield QueueCell(queue=row["path"], sub_cluster=name, resource=row["resource"], rule=row["rules"][i], **amounts)

@@ -34,7 +34,7 @@ class RolloutCalls:
         body = {"document": document, "message": message, "stages": stages} | more
         answer = self._transport.request("POST", f"{_POLICY}/rollouts", json=body)
         if answer.status_code == ACCEPTED:
-            return Proposal(answer.json()["id"])
+            return answers.read(Proposal, answer.json())
         return answers.read(Rollout, answer.json())
 
     def rollouts(self, limit: int = 20) -> Iterator[Rollout]:

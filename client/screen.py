@@ -16,6 +16,7 @@ from rich.text import Text
 
 from client.answers import to_json
 from client.errors import HydraError
+from contract.base import Answer
 
 T = TypeVar("T")
 WIDE = 400  # columns where nobody looks: a table in a pipe is not cut
@@ -111,6 +112,8 @@ def plain(value: Any) -> str:
         return value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, Answer):
+        value = value.model_dump()
     if isinstance(value, dict):
         return ", ".join(f"{key}={plain(each)}" for key, each in value.items()) or "-"
     if isinstance(value, (list, tuple)):

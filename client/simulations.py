@@ -10,11 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from client import answers
 from client.transport import Transport
-from contract.simulations import Simulation
+from contract.simulations import Simulation, SimulationDetail
 
 _PATH = "/api/v1/simulations"
 _POLL_S = 0.5
-ENDED = ("done", "failed", "cancelled")
 
 
 class SimulationCalls:
@@ -29,39 +28,39 @@ class SimulationCalls:
         begin: datetime | None = None,
         end: datetime | None = None,
         seeds: int = 3,
-    ) -> Simulation:
+    ) -> SimulationDetail:
         """What would this policy have done to the last ``window`` (hour, day, week), or from ``begin`` to ``end``?
 
         Times with their zone. The answer is there when ``wait_simulation`` returns.
         """
         times = {name: None if at is None else at.isoformat() for name, at in (("from", begin), ("to", end))}
         body = {"window": window, "document": document, "version": version, "seeds": seeds} | times
-        return _read(self._transport.request("POST", _PATH, json=body).json())
+        return answers.read(SimulationDetail, self._transport.request("POST", _PATH, json=body).json())
 
     def request_drain_simulation(
         self, sub_cluster: str, *, horizon_s: int | None = None, forecast: bool = True, seeds: int = 3
-    ) -> Simulation:
+    ) -> SimulationDetail:
         """What would wait if this sub-cluster were drained now? ``horizon_s`` ahead: an hour, a week at most.
 
         ``forecast``: jobs are taken to come as in the last hour. The answer is there when ``wait_simulation`` returns.
         """
         body = {"drain": sub_cluster, "horizon_s": horizon_s, "forecast": forecast, "seeds": seeds}
-        return _read(self._transport.request("POST", _PATH, json=body).json())
+        return answers.read(SimulationDetail, self._transport.request("POST", _PATH, json=body).json())
 
-    def simulation(self, number: int) -> Simulation:
-        return _read(self._transport.request("GET", f"{_PATH}/{number}").json())
+    def simulation(self, number: int) -> SimulationDetail:
+        return answers.read(SimulationDetail, self._transport.request("GET", f"{_PATH}/{number}").json())
 
     def simulations(self, *, version: int | None = None) -> Iterator[Simulation]:
         """Newest first, without results. ``version``: only of that one, or of a document that says the same."""
         params: dict[str, Any] = {"version": version}
         while True:
             page = self._transport.request("GET", _PATH, params=params).json()
-            yield from map(_read, page["results"])
+            yield from (answers.read(Simulation, row) for row in page["results"])
             if not page.get("next"):
                 return
             params = {key: values[-1] for key, values in parse_qs(urlsplit(page["next"]).query).items()}
 
-    def wait_simulation(self, number: int, told: Callable[[Simulation], None] | None = None) -> Simulation:
+    def wait_simulation(self, number: int, told: Callable[[Simulation], None] | None = None) -> SimulationDetail:
         """Until it has ended. ``told`` hears of every look at it."""
         while True:
             found = self.simulation(number)
@@ -71,13 +70,12 @@ class SimulationCalls:
                 return found
             time.sleep(_POLL_S)
 
-    def cancel_simulation(self, number: int) -> Simulation:
-        return _read(self._transport.request("POST", f"{_PATH}/{number}/cancel", json={}, repeatable=True).json())
+    def cancel_simulation(self, number: int) -> SimulationDetail:
+        return answers.read(
+            SimulationDetail,
+            self._transport.request("POST", f"{_PATH}/{number}/cancel", json={}, repeatable=True).json(),
+        )
 
     def simulation_report(self, number: int) -> str:
         """The answer as a page of HTML."""
         return self._transport.request("GET", f"{_PATH}/{number}/report").text
-
-
-def _read(raw: dict[str, Any]) -> Simulation:
-    return answers.read(Simulation, raw | {"begin": raw.get("from"), "end": raw.get("to"), "raw": raw})

@@ -7,7 +7,13 @@ from urllib.parse import quote
 
 from client import answers
 from client.transport import Transport
-from contract.subclusters import JoinToken, SubCluster, SubClusterDrainPreview, SubClusterRegistered, SubClusterToken
+from contract.subclusters import (
+    JoinToken,
+    SubClusterDetail,
+    SubClusterDrainPreview,
+    SubClusterRegistered,
+    SubClusterToken,
+)
 
 _ALL = "/api/v1/sub-clusters"
 
@@ -19,8 +25,8 @@ def _of(name: str) -> str:
 class SubClusterCalls:
     _transport: Transport
 
-    def sub_cluster(self, name: str) -> SubCluster:
-        return answers.read(SubCluster, self._transport.request("GET", _of(name)).json())
+    def sub_cluster(self, name: str) -> SubClusterDetail:
+        return answers.read(SubClusterDetail, self._transport.request("GET", _of(name)).json())
 
     def sub_cluster_token(self, name: str = "", note: str = "", valid_s: int = 3600) -> SubClusterToken:
         """Leave to register one new sub-cluster; of this name, where one is given."""
@@ -44,17 +50,17 @@ class SubClusterCalls:
         answer = self._transport.request("GET", f"{_of(name)}/drain-preview", params=params)
         return answers.read(SubClusterDrainPreview, answer.json())
 
-    def drain_sub_cluster(self, name: str, *, deadline_s: int | None = None, message: str = "") -> SubCluster:
+    def drain_sub_cluster(self, name: str, *, deadline_s: int | None = None, message: str = "") -> SubClusterDetail:
         """Nothing new is sent there; services leave at once, the rest is stopped at the deadline (None: never)."""
         return self._step(name, "drain", deadline_s=deadline_s, message=message)
 
-    def resume_sub_cluster(self, name: str, message: str = "") -> SubCluster:
+    def resume_sub_cluster(self, name: str, message: str = "") -> SubClusterDetail:
         """End the drain."""
         return self._step(name, "resume", message=message)
 
-    def decommission_sub_cluster(self, name: str, message: str = "") -> SubCluster:
+    def decommission_sub_cluster(self, name: str, message: str = "") -> SubClusterDetail:
         """It leaves for good; refused (409) while something is left there."""
         return self._step(name, "decommission", message=message)
 
-    def _step(self, name: str, what: str, **body: Any) -> SubCluster:
-        return answers.read(SubCluster, self._transport.request("POST", f"{_of(name)}/{what}", json=body).json())
+    def _step(self, name: str, what: str, **body: Any) -> SubClusterDetail:
+        return answers.read(SubClusterDetail, self._transport.request("POST", f"{_of(name)}/{what}", json=body).json())

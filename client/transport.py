@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 
-from client.errors import HydraError, Problem, Unreachable, client_error, problem_from
+from client.errors import HydraError, Unreachable, client_error, problem_from
+from contract.problems import Problem
 
 Body = Callable[[], Iterable[bytes]]  # called anew for every try
 _TRANSIENT = frozenset({429, 502, 503, 504})

@@ -8,6 +8,10 @@ def one_of(*words: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": list(words)})
 
 
+# The API says every field, also those that have a default for whoever makes such an answer.
+ALL_SAID = ConfigDict(json_schema_serialization_defaults_required=True)
+
+
 class Answer(BaseModel):
     """Something the API answers. Times are UTC, ISO 8601; units stand last in names.
 
@@ -43,6 +47,10 @@ class Amounts(Answer):
     memory_mib: int
     vcores_milli: int
     gpus: int
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.memory_mib or self.vcores_milli or self.gpus)
 
 
 class Measured(Answer):

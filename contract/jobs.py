@@ -9,6 +9,7 @@ from contract import words
 from contract.base import Amounts, Answer, Page, Request
 from contract.fields import QueuePath, Whole
 from contract.waiting import WaitReason
+from wire import states
 
 
 class Group(Answer):
@@ -46,7 +47,16 @@ class Job(Answer):
     finished_at: dt.datetime | None
     retry_of: int | None  # the ended job this one repeats
     groups: list[Group]
-    waiting: str | None  # why it waits, in one line
+    waiting: str | None  # in one line
+
+    @property
+    def ended(self) -> bool:
+        """Whether the job can never change again."""
+        return self.state in states.JobState.__members__ and states.terminal(states.JobState[self.state])
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == states.JobState.SUCCEEDED.name
 
 
 class JobDetail(Job):

@@ -1,13 +1,18 @@
 """What goes wrong, as the API says it: problem documents (RFC 9457) with what is wrong field by field."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from contract.base import Answer
+from pydantic import ConfigDict
+
+from contract.base import ALL_SAID, Answer
 
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
     """One thing wrong with a request. ``field``: dotted path in the body, or a parameter's name."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ALL_SAID | {"json_schema_extra": {"additionalProperties": False}}
 
     field: str
     message: str
@@ -22,6 +27,8 @@ class FieldError:
 
 class Problem(Answer):
     """A problem document. ``status`` is the HTTP status; of a client's own, 0: no answer came."""
+
+    model_config = ALL_SAID
 
     title: str
     status: int = 0

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from contract.base import Answer, Page, Request, one_of
+from contract.base import ALL_SAID, Answer, Page, Request, one_of
 from contract.fields import Whole
 from contract.policies import MESSAGE, PolicyCheckRequest
 
@@ -64,6 +64,8 @@ class SideMeasures(Answer):
     containers that ended, of those looked at; failed: of them. utilization: of
     the scarcest resource, 0 to 1. waits: somebody asks for more than there is.
     """
+
+    model_config = ALL_SAID
 
     window_s: float = 0.0
     jobs: int = 0

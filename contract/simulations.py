@@ -8,7 +8,8 @@ from pydantic import AwareDatetime, ConfigDict, Field
 from contract.base import Answer, Page, Request, one_of
 from contract.fields import Whole
 
-State = Literal["queued", "running", "done", "failed", "cancelled"]
+ENDED = ("done", "failed", "cancelled")
+State = Annotated[str, one_of("queued", "running", *ENDED)]
 
 
 class SimulationRequest(Request):
@@ -49,8 +50,8 @@ class Simulation(Answer):
     simulated_s: float
     requested_by: str | None
     requested_at: dt.datetime
-    first: dt.datetime = Field(alias="from")
-    last: dt.datetime = Field(alias="to")
+    begin: dt.datetime = Field(alias="from")
+    end: dt.datetime = Field(alias="to")
     base: int
     version: int | None
     digest: str
@@ -61,6 +62,10 @@ class Simulation(Answer):
     sample: float
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
 
 
 class SimulationPage(Page):

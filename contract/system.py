@@ -6,22 +6,6 @@ from typing import Annotated, Any
 from contract.base import Answer, Page, one_of
 
 
-class FieldProblem(Answer):
-    field: str
-    message: str
-    remedy: str
-
-
-class Problem(Answer):
-    """RFC 9457."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    errors: list[FieldProblem]
-
-
 class Health(Answer):
     status: str
     stores: dict[str, str]

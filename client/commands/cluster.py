@@ -9,6 +9,8 @@ import typer
 
 from client.commands.common import connected
 from client.screen import Column, Format, OutputOption, plain, show, show_one, size
+from contract.base import Amounts, Answer
+from contract.nodes import Node
 from contract.subclusters import Overview, SubCluster
 
 
@@ -21,10 +23,10 @@ def nodes(
     """The nodes, their state and how full they are."""
     columns = [
         ("NODE", lambda n: n.id), ("NAME", lambda n: n.name), ("SUB-CLUSTER", lambda n: n.sub_cluster),
-        ("RACK", lambda n: n.rack), ("STATE", lambda n: n.shown_state), ("FAULTS", lambda n: n.health or " "),
-        ("MEMORY MIB", lambda n: of(n.allocated, n.capacity, "memory_mib")),
-        ("CORES", lambda n: of(n.allocated, n.capacity, "vcores_milli", 1000)),
-        ("GPUS", lambda n: of(n.allocated, n.capacity, "gpus")),
+        ("RACK", lambda n: n.rack), ("STATE", shown_state), ("FAULTS", lambda n: n.health or " "),
+        ("MEMORY MIB", lambda n: of(n.allocated.memory_mib, n.capacity.memory_mib)),
+        ("CORES", lambda n: of(n.allocated.vcores_milli, n.capacity.vcores_milli, 1000)),
+        ("GPUS", lambda n: of(n.allocated.gpus, n.capacity.gpus)),
         ("CONTAINERS", lambda n: n.containers), ("SEEN", lambda n: ago(n.last_seen_s)),
     ]  # fmt: skip
     with connected(ctx) as client:
@@ -45,8 +47,9 @@ def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     pairs = [
         ("in service", in_service(o)), ("nodes", amounts(o.nodes)), ("jobs", amounts(o.jobs)),
         ("containers", o.live_containers),
-        ("memory MiB", of(o.allocated, o.capacity, "memory_mib")),
-        ("cores", of(o.allocated, o.capacity, "vcores_milli", 1000)), ("GPUs", of(o.allocated, o.capacity, "gpus")),
+        ("memory MiB", of(o.allocated.memory_mib, o.capacity.memory_mib)),
+        ("cores", of(o.allocated.vcores_milli, o.capacity.vcores_milli, 1000)),
+        ("GPUs", of(o.allocated.gpus, o.capacity.gpus)),
         ("pending", amounts(o.pending)), ("policy version", o.policy_version),
     ]  # fmt: skip
     show_one(o, pairs, output)
@@ -55,24 +58,41 @@ def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
         show(o.sub_clusters, SUB_CLUSTER_COLUMNS, output, nothing="There are no sub-clusters.")
 
 
-def resources(value: dict[str, float]) -> str:
+def resources(value: Amounts | None) -> str:
     """Memory, cores and GPUs as people say them; a dash where there is nothing."""
+    if value is None:
+        return "-"
     said = [
-        size(value.get("memory_mib", 0) * 2**20) if value.get("memory_mib") else "",
-        f"{value['vcores_milli'] / 1000:g} cores" if value.get("vcores_milli") else "",
-        f"{value['gpus']:g} GPUs" if value.get("gpus") else "",
+        size(value.memory_mib * 2**20) if value.memory_mib else "",
+        f"{value.vcores_milli / 1000:g} cores" if value.vcores_milli else "",
+        f"{value.gpus:g} GPUs" if value.gpus else "",
     ]
     return ", ".join(part for part in said if part) or "-"
 
 
-def of(used: dict[str, float], whole: dict[str, float], name: str, unit: int = 1) -> str:
+def of(used: float, whole: float, unit: int = 1) -> str:
     """``512 / 4096``; a dash where there is nothing to share out."""
-    return f"{used.get(name, 0) / unit:g} / {whole[name] / unit:g}" if whole.get(name) else "-"
+    return f"{used / unit:g} / {whole / unit:g}" if whole else "-"
 
 
 def amounts(value: Any) -> str:
-    """Resources without those that are zero."""
-    return plain({k: v for k, v in value.items() if v}) if isinstance(value, dict) else plain(value)
+    """Amounts by name, without those that are zero."""
+    named = value.model_dump() if isinstance(value, Answer) else value
+    return plain({k: v for k, v in named.items() if v}) if isinstance(named, dict) else plain(named)
+
+
+def shown_state(n: Node) -> str:
+    """Its state; of a node that is up, what operators have made of that."""
+    leaves = n.sub_cluster_state == "draining"
+    kept = leaves or bool(n.maintenance and n.maintenance.active)
+    if n.state != "UP" or (n.duty == "in_service" and not kept):
+        return n.state
+    if n.drained:
+        return "DRAINED"
+    if leaves and n.duty in ("in_service", "cordoned"):
+        return "DRAINING"
+    words = {"cordoned": "CORDONED", "draining": "DRAINING", "decommissioned": "LEAVING"}
+    return words.get(n.duty, "MAINTENANCE")
 
 
 def in_service(of_: SubCluster | Overview) -> str:
@@ -90,10 +110,10 @@ SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
     ("LEADER", lambda s: s.leader), ("EPOCH", lambda s: s.epoch),
     ("LEASE", lambda s: {None: "-", True: "held", False: "lapsed"}[s.lease_ok]),
     ("IN SERVICE", in_service), ("NODES", lambda s: amounts(s.nodes)),
-    ("MEMORY MIB", lambda s: of(s.allocated, s.capacity, "memory_mib")),
-    ("CORES", lambda s: of(s.allocated, s.capacity, "vcores_milli", 1000)),
-    ("GPUS", lambda s: of(s.allocated, s.capacity, "gpus")),
-    ("RUNNING", lambda s: s.live_containers), ("PENDING", lambda s: s.pending.get("containers")),
+    ("MEMORY MIB", lambda s: of(s.allocated.memory_mib, s.capacity.memory_mib)),
+    ("CORES", lambda s: of(s.allocated.vcores_milli, s.capacity.vcores_milli, 1000)),
+    ("GPUS", lambda s: of(s.allocated.gpus, s.capacity.gpus)),
+    ("RUNNING", lambda s: s.live_containers), ("PENDING", lambda s: s.pending.containers),
 ]  # fmt: skip
 
 

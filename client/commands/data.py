@@ -216,7 +216,7 @@ def artifacts_get(
     with connected(ctx) as client:
         path = client.download(digest, target)
     if output is Format.json:
-        print_json(Artifact(digest, path.stat().st_size))
+        print_json(Artifact(digest=digest, size=path.stat().st_size))
     else:
         print(path)
 

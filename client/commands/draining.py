@@ -33,6 +33,6 @@ def simulate_drain(
         asked = client.request_drain_simulation(name, horizon_s=horizon_s, forecast=forecast, seeds=seeds)
         found = waited(client, asked)
         keep(client, found, to_json, to_html)
-    print_json(found.raw) if output is Format.json else show_answer(found, limit)
+    print_json(found) if output is Format.json else show_answer(found, limit)
     if found.state != "done":
         raise typer.Exit(1)

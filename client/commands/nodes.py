@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from client.api import Client
-from client.commands.cluster import ago, resources
+from client.commands.cluster import ago, resources, shown_state
 from client.commands.common import connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
@@ -88,7 +88,7 @@ def node_show(ctx: typer.Context, node: NodeArgument, output: OutputOption = For
     with connected(ctx) as client:
         n = find(client, node)
     pairs = [
-        ("node", n.id), ("name", n.name), ("sub-cluster", n.sub_cluster), ("rack", n.rack), ("state", n.shown_state),
+        ("node", n.id), ("name", n.name), ("sub-cluster", n.sub_cluster), ("rack", n.rack), ("state", shown_state(n)),
         ("duty", n.duty.replace("_", " ")), ("message", n.message), ("by", n.duty_by), ("since", n.duty_at),
         ("deadline", n.deadline), ("maintenance", _window_line(n)), ("faults", n.health),
         ("health script", n.health_text), ("labels", n.labels), ("capacity", n.capacity), ("allocated", n.allocated),
@@ -102,8 +102,8 @@ def _window_line(n: Node) -> str:
     w = n.maintenance
     if not w:
         return ""
-    starts, ends = (plain(datetime.fromisoformat(w[name])) for name in ("starts_at", "ends_at"))
-    return f"{'now, until' if w['active'] else f'{starts} to'} {ends}" + (f": {w['message']}" if w["message"] else "")
+    starts, ends = plain(w.starts_at), plain(w.ends_at)
+    return f"{'now, until' if w.active else f'{starts} to'} {ends}" + (f": {w.message}" if w.message else "")
 
 
 @node.command("cordon")
@@ -124,9 +124,9 @@ def node_uncordon(
         n = client.uncordon(find(client, node).id, message)
     if n.state == "DECOMMISSIONED":
         what = "may register again: start its node manager"
-    elif (n.maintenance or {}).get("active"):
-        number = (n.maintenance or {}).get("id")
-        what = f"has maintenance; it works again when that ends, or with: hydractl maintenance cancel {number}"
+    elif n.maintenance and n.maintenance.active:
+        cancel = f"hydractl maintenance cancel {n.maintenance.id}"
+        what = f"has maintenance; it works again when that ends, or with: {cancel}"
     else:
         what = "takes containers again"
     _told(n, what, output)

@@ -16,7 +16,7 @@ from client.commands.policyedit import text_of
 from client.commands.policypush import need_message
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, printable, show, show_one
-from contract.policies import PolicyOverride, Proposal
+from contract.policies import PolicyOverride, Proposal, ProposalDetail
 
 overrides = typer.Typer(help="Fields of queues that have another value for a time.", no_args_is_help=True)
 policy.add_typer(overrides, name="overrides")
@@ -57,8 +57,8 @@ def proposals(
     show_one(p, pairs, output)
 
 
-def _document(p: Proposal) -> dict[str, Any]:
-    found = (p.payload or {}).get("document")
+def _document(p: ProposalDetail) -> dict[str, Any]:
+    found = p.payload.get("document")
     if not isinstance(found, dict):
         raise client_error(f"proposal {p.id} has no document", remedy=f"It is of the kind {p.kind}.")
     return found

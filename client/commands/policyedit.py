@@ -20,7 +20,7 @@ from client.commands.policypush import ForceOption, MessageOption, show_diff, to
 from client.errors import HydraError, client_error
 from client.policycalls import Pushed
 from client.screen import Format, OutputOption, fail, say
-from contract.policies import Policy
+from contract.policies import PolicyDetail
 
 NOTES = 50  # changes of others that are told in the text
 
@@ -58,7 +58,7 @@ def text_of(version: int, document: dict[str, Any] | None) -> str:
     return f"# version {version}\n" + yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
 
-def _begin(client: Client, now: Policy, file: Path | None) -> tuple[Path, str]:
+def _begin(client: Client, now: PolicyDetail, file: Path | None) -> tuple[Path, str]:
     """The file to edit, made from the version in force; and the text that would change nothing."""
     if file is None:
         handle, name = tempfile.mkstemp(prefix="hydra-policy-", suffix=".yaml")
@@ -75,7 +75,7 @@ def _begin(client: Client, now: Policy, file: Path | None) -> tuple[Path, str]:
     return file, ""
 
 
-def _edited(client: Client, path: Path, before: str, now: Policy, given: tuple[str, bool]) -> Pushed | None:
+def _edited(client: Client, path: Path, before: str, now: PolicyDetail, given: tuple[str, bool]) -> Pushed | None:
     """What came of it; ``None`` when the text changes nothing."""
     message, force = given
     while True:

@@ -26,7 +26,7 @@ def _says(queue: PlanQueue) -> str:
         found.append("new")
     if after is None:
         return "goes"
-    if any(after.gives_back.values()):
+    if not after.gives_back.nothing:
         found.append(f"gives back {amounts(after.gives_back)}")
     if after.starves:
         found.append("starves" if queue.before is None or not queue.before.starves else "still starves")
@@ -64,7 +64,7 @@ def _show(found: PolicyPlan, limit: int) -> None:
         return
     moved = [q for q in found.queues if q.before is None or q.after is None or q.before != q.after]
     show(moved[:limit], columns, Format.table, nothing="No queue gets more or less by it now.")
-    if any(found.gives_back.values()):
+    if not found.gives_back.nothing:
         print(f"{amounts(found.gives_back)} would be taken back, because others lack it.")
     if found.starving:
         print(f"{found.starving} queue(s) would want something and get less than they are guaranteed, or nothing.")

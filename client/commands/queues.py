@@ -9,9 +9,9 @@ import typer
 
 from client.commands.cluster import resources
 from client.commands.common import connected
-from client.queuecalls import QueueCell, QueueStanding, UsedHour
+from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, OutputOption, duration, print_json, printable, show
-from contract.queues import Queue
+from contract.queues import Queue, UsedHour
 
 RESOURCES = {"memory": "memory_mib", "cores": "vcores_milli", "gpus": "gpus"}
 ResourceOption = Annotated[
@@ -81,15 +81,15 @@ def _starves(q: QueueStanding) -> str:
 
 TREE: list[Column[QueueStanding]] = [
     ("QUEUE", lambda q: "  " * q.depth + q.path.rpartition(".")[2]),
-    ("GUARANTEED", lambda q: resources(dict(q.guaranteed))), ("MAXIMUM", lambda q: resources(dict(q.maximum))),
-    ("USED", lambda q: resources(dict(q.used))), ("WAITING", lambda q: resources(dict(q.demand))),
-    ("GIVEN", lambda q: resources(dict(q.share))), ("JOBS", lambda q: f"{q.running_jobs} of {q.live_jobs}"),
+    ("GUARANTEED", lambda q: resources(q.guaranteed)), ("MAXIMUM", lambda q: resources(q.maximum)),
+    ("USED", lambda q: resources(q.used)), ("WAITING", lambda q: resources(q.demand)),
+    ("GIVEN", lambda q: resources(q.share)), ("JOBS", lambda q: f"{q.running_jobs} of {q.live_jobs}"),
     ("STARVED", _starves),
 ]  # fmt: skip
 MATRIX: list[Column[QueueCell]] = [
     ("QUEUE", lambda c: c.queue), ("SUB-CLUSTER", lambda c: c.sub_cluster),
-    ("GIVEN", lambda c: resources(dict(c.share))), ("GUARANTEED OF IT", lambda c: resources(dict(c.owed))),
-    ("USED", lambda c: resources(dict(c.used))), ("WAITING", lambda c: resources(dict(c.demand))),
+    ("GIVEN", lambda c: resources(c.share)), ("GUARANTEED OF IT", lambda c: resources(c.owed)),
+    ("USED", lambda c: resources(c.used)), ("WAITING", lambda c: resources(c.demand)),
     ("RULE", lambda c: c.rule),
 ]  # fmt: skip
 USED: list[Column[UsedHour]] = [

@@ -13,7 +13,7 @@ from client.commands.common import connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one
 from contract.policies import Proposal
-from contract.rollouts import Rollout
+from contract.rollouts import Rollout, SideMeasures
 
 rollout = typer.Typer(help="A policy version that is put in force in stages.", no_args_is_help=True)
 
@@ -162,20 +162,19 @@ def _shown(r: Rollout, output: Format) -> None:
 
 def _measured(r: Rollout) -> list[tuple[str, str, str]]:
     """(before or now, side, measures) of the stage it is in."""
-    now = (r.metrics.get("stages") or [])[r.stage : r.stage + 1]
+    now = r.metrics.stages[r.stage : r.stage + 1]
     found = []
     for when, measures in (("before", r.baseline.get(str(r.stage))), ("now", now[0] if now else None)):
-        for side in ("staged", "others"):
-            if measures:
-                found.append((when, side, _words(measures[side])))
+        if measures:
+            found += [(when, "staged", _words(measures.staged)), (when, "others", _words(measures.others))]
     return found
 
 
-def _words(m: dict[str, Any]) -> str:
-    share = f"{100 * m['failed'] / m['ended']:.1f} % failed" if m["ended"] else "none ended"
-    used = "-" if m["utilization"] is None else f"{100 * m['utilization']:.0f} %"
-    waits = "-" if m["pending_p99_s"] is None else f"{m['pending_p99_s']:.1f} s"
-    return f"waits p99 {waits}, {share}, {m['allocations_per_s']:.1f} allocations/s, used {used}"
+def _words(m: SideMeasures) -> str:
+    share = f"{100 * m.failed / m.ended:.1f} % failed" if m.ended else "none ended"
+    used = "-" if m.utilization is None else f"{100 * m.utilization:.0f} %"
+    waits = "-" if m.pending_p99_s is None else f"{m.pending_p99_s:.1f} s"
+    return f"waits p99 {waits}, {share}, {m.allocations_per_s:.1f} allocations/s, used {used}"
 
 
 def _steer(ctx: typer.Context, number: int | None, what: str, message: str, output: Format) -> None:

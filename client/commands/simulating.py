@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from client import answers
 from client.api import Client
 from client.commands.common import connected
 from client.commands.drained import show_drained
@@ -22,7 +23,13 @@ from client.commands.figures import change, value
 from client.commands.policy import policy, read
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, console, print_json, say, show
-from contract.simulations import SimulatedComparedFigure, SimulatedFigure, SimulatedQueueFigures, Simulation
+from contract.simulations import (
+    SimulatedComparedFigure,
+    SimulatedFigure,
+    SimulatedQueueFigures,
+    Simulation,
+    SimulationDetail,
+)
 
 MAIN = ("wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores",
         "utilization_gpus", "fairness_error", "preemptions", "wasted_part", "jobs_unfinished")  # fmt: skip
@@ -65,7 +72,7 @@ def simulate(
         )
         found = waited(client, asked)
         keep(client, found, to_json, to_html)
-    print_json(found.raw) if output is Format.json else show_answer(found, limit)
+    print_json(found) if output is Format.json else show_answer(found, limit)
     if found.state != "done":
         raise typer.Exit(1)
 
@@ -88,10 +95,10 @@ def simulations(
     with connected(ctx) as client:
         if number is None:
             rows = islice(client.simulations(version=version), limit)
-            show([_bare(row) for row in rows] if output is Format.json else rows, columns, output, nothing="None yet.")
+            show(rows, columns, output, nothing="None yet.")
             return
         found = client.simulation(number)
-    print_json(found.raw) if output is Format.json else show_answer(found, limit)
+    print_json(found) if output is Format.json else show_answer(found, limit)
 
 
 def _what(s: Simulation) -> str:
@@ -100,14 +107,10 @@ def _what(s: Simulation) -> str:
     return f"version {s.version}: {s.change}" if s.version else s.change
 
 
-def _bare(row: Simulation) -> Any:
-    return row.raw
-
-
 # --- waiting
 
 
-def waited(client: Client, asked: Simulation) -> Simulation:
+def waited(client: Client, asked: Simulation) -> SimulationDetail:
     """Until it has ended; Ctrl-C calls it off, after a question where somebody can answer."""
     while True:
         try:
@@ -146,7 +149,7 @@ def keep(client: Client, found: Simulation, to_json: Path | None, to_html: Path 
     if found.state != "done":
         return
     if to_json is not None:
-        _write(to_json, json.dumps(found.raw, indent=1) + "\n")
+        _write(to_json, json.dumps(answers.to_json(found), indent=1) + "\n")
     if to_html is not None:
         _write(to_html, client.simulation_report(found.id))
 
@@ -166,7 +169,7 @@ def _utc(at: datetime | None) -> datetime | None:
 # --- the answer
 
 
-def show_answer(found: Simulation, limit: int) -> None:
+def show_answer(found: SimulationDetail, limit: int) -> None:
     """As tables. limit: of rows in each."""
     result = found.result
     if result is None:
@@ -181,10 +184,10 @@ def show_answer(found: Simulation, limit: int) -> None:
         show_drained(result.drained, limit)
     print(f"Before: {first.policy}. After: {then.policy}. {len(then.seeds)} seed(s) each.\n")
     main: list[Column[str]] = [
-        ("FIGURE", lambda name: about["overall"][name].title),
-        ("BEFORE", lambda name: value(first.figures[name].value.value, about["overall"][name].unit)),
-        ("AFTER", lambda name: value(then.figures[name].value.value, about["overall"][name].unit)),
-        ("CHANGE", lambda name: _changed(then.figures[name], about["overall"][name])),
+        ("FIGURE", lambda name: about.overall[name].title),
+        ("BEFORE", lambda name: value(first.figures[name].value.value, about.overall[name].unit)),
+        ("AFTER", lambda name: value(then.figures[name].value.value, about.overall[name].unit)),
+        ("CHANGE", lambda name: _changed(then.figures[name], about.overall[name])),
     ]
     names = [name for name in MAIN if first.figures[name].value.value is not None or _known(then.figures[name])]
     show(names, main, Format.table, nothing="Nothing can be said.")
@@ -192,7 +195,7 @@ def show_answer(found: Simulation, limit: int) -> None:
     before = {queue.queue: queue for queue in first.queues}
     columns: list[Column[SimulatedQueueFigures]] = [("QUEUE", lambda q: q.queue)]
     for title, name in BY_QUEUE:
-        columns += _of_queue(title, name, before, about["by_queue"][name])
+        columns += _of_queue(title, name, before, about.by_queue[name])
     show(then.queues[:limit], columns, Format.table, nothing="There are no queues.")
     for note in result.comparison.notes:
         print(f"* {note}")

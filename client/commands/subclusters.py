@@ -15,7 +15,7 @@ from client.commands.common import connected
 from client.commands.nodes import NEVER, deadline_s, seconds
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
-from contract.subclusters import SubCluster, SubClusterDrainPreview
+from contract.subclusters import Left, SubCluster, SubClusterDetail, SubClusterDrainPreview
 
 TOKEN_ENV = "HYDRA_SUB_CLUSTER_TOKEN"  # noqa: S105  the name of a variable
 LOOK_EVERY_S = 1.0
@@ -40,19 +40,20 @@ def show_sub_cluster(ctx: typer.Context, name: NameArgument, output: OutputOptio
     """One sub-cluster. The word show may be left out: hydractl sub-cluster east."""
     with connected(ctx) as client:
         s = client.sub_cluster(name)
-    load, shares = s.load or {}, s.shares or {}
+    load, shares = s.load, s.shares
     pairs = [
         ("sub-cluster", s.name), ("state", "frozen" if s.frozen else s.state), ("since", s.state_at),
         ("message", s.message), ("by", s.state_by), ("deadline", s.deadline), ("waits for", s.waits_for),
         ("left there", _left(s.left)), ("leader", s.leader), ("epoch", s.epoch),
         ("lease renewed", ago(s.lease_age_s)), ("nodes in service", in_service(s)), ("nodes", amounts(s.nodes)),
-        ("memory MiB", of(s.allocated, s.capacity, "memory_mib")),
-        ("cores", of(s.allocated, s.capacity, "vcores_milli", 1000)), ("GPUs", of(s.allocated, s.capacity, "gpus")),
-        ("free", resources(load.get("free") or {})), ("containers", s.live_containers),
-        ("pending", s.pending.get("containers")), ("load told", ago(load.get("age_s"))),
-        ("policy version", s.policy_version), ("shares", shares.get("version")),
-        ("shares in force", load.get("shares_version")),
-        ("shares made", ago(shares.get("age_s"))),
+        ("memory MiB", of(s.allocated.memory_mib, s.capacity.memory_mib)),
+        ("cores", of(s.allocated.vcores_milli, s.capacity.vcores_milli, 1000)),
+        ("GPUs", of(s.allocated.gpus, s.capacity.gpus)),
+        ("free", resources(load.free if load else None)), ("containers", s.live_containers),
+        ("pending", s.pending.containers), ("load told", ago(load.age_s if load else None)),
+        ("policy version", s.policy_version), ("shares", shares and shares.version),
+        ("shares in force", load and load.shares_version),
+        ("shares made", ago(shares.age_s if shares else None)),
     ]  # fmt: skip
     show_one(s, pairs, output)
 
@@ -165,9 +166,11 @@ def _counted(n: int, word: str) -> str:
     return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
 
 
-def _left(left: dict[str, int] | None) -> str:
+def _left(left: Left | None) -> str:
     """``2 jobs, 1 container``; empty when nothing is left."""
-    return ", ".join(_counted(n, what.removesuffix("s")) for what, n in (left or {}).items() if n)
+    if left is None:
+        return ""
+    return ", ".join(_counted(n, what) for n, what in ((left.jobs, "job"), (left.containers, "container")) if n)
 
 
 def _told(s: SubCluster, what: str, output: Format) -> None:
@@ -177,13 +180,13 @@ def _told(s: SubCluster, what: str, output: Format) -> None:
         print(f"sub-cluster {s.name} {what}")
 
 
-def _wait(client: Client, s: SubCluster) -> SubCluster:
+def _wait(client: Client, s: SubClusterDetail) -> SubClusterDetail:
     """Look until nothing is left there; tells what is, whenever that changes."""
-    said: dict[str, int] | None = None
-    while any((s.left or {}).values()):
-        if s.left != said:
-            said = s.left
-            say(f"{s.name}: left there: {_left(s.left)}")
+    said = ""
+    while left := _left(s.left):
+        if left != said:
+            said = left
+            say(f"{s.name}: left there: {left}")
         time.sleep(LOOK_EVERY_S)
         s = client.sub_cluster(s.name)
         if s.state != "draining":
@@ -197,25 +200,25 @@ def _show_preview(p: SubClusterDrainPreview, output: Format) -> None:
         return
     guests = f", {p.guests} of them of jobs at home elsewhere" if p.guests else ""
     print(f"{p.sub_cluster}: {_counted(p.jobs, 'job')} at home, {_counted(p.containers, 'container')}{guests}")
-    columns: list[Column[dict[str, Any]]] = [
-        ("QUEUE", lambda q: q["queue"]), ("JOBS", lambda q: q["jobs"]), ("CONTAINERS", lambda q: q["containers"]),
-        ("OF SERVICES", lambda q: q["services"]), ("END", lambda q: q["ends"]), ("STOPPED", lambda q: q["stopped"]),
-        ("NO ESTIMATE", lambda q: q["unknown"]), ("IN ALL", lambda q: resources(q["amounts"])),
+    columns: list[Column[Any]] = [
+        ("QUEUE", lambda q: q.queue), ("JOBS", lambda q: q.jobs), ("CONTAINERS", lambda q: q.containers),
+        ("OF SERVICES", lambda q: q.services), ("END", lambda q: q.ends), ("STOPPED", lambda q: q.stopped),
+        ("NO ESTIMATE", lambda q: q.unknown), ("IN ALL", lambda q: resources(q.amounts)),
     ]  # fmt: skip
     if p.queues:
         print()
         show(p.queues, columns, output, nothing="")
     if p.others:
         columns = [
-            ("ELSEWHERE", lambda s: s["sub_cluster"]), ("OPEN NODES", lambda s: s["nodes"]),
-            ("FULL NOW", lambda s: f"{s['percent']:g} %"), ("AFTERWARDS", lambda s: f"{s['percent_after']:g} %"),
+            ("ELSEWHERE", lambda s: s.sub_cluster), ("OPEN NODES", lambda s: s.nodes),
+            ("FULL NOW", lambda s: f"{s.percent:g} %"), ("AFTERWARDS", lambda s: f"{s.percent_after:g} %"),
         ]  # fmt: skip
         print()
         show(p.others, columns, output, nothing="")
     if p.tied:
         columns = [
-            ("RUNS NOWHERE ELSE", lambda t: f"{t['job']} {t['job_name']}"), ("GROUP", lambda t: t["group"]),
-            ("CONTAINERS", lambda t: t["containers"]), ("BECAUSE", lambda t: t["why"]),
+            ("RUNS NOWHERE ELSE", lambda t: f"{t.job} {t.job_name}"), ("GROUP", lambda t: t.group),
+            ("CONTAINERS", lambda t: t.containers), ("BECAUSE", lambda t: t.why),
         ]  # fmt: skip
         print()
         show(p.tied, columns, output, nothing="")
@@ -231,7 +234,7 @@ def _verdict(p: SubClusterDrainPreview) -> str:
             f"By {plain(p.deadline)}: {_counted(p.ends, 'batch task')} would end by themselves, {p.stopped} be stopped "
             f"and tried again, of {p.unknown} nobody knows."
         )
-    if any(p.moves.values()):
+    if not p.moves.nothing:
         room = "has room elsewhere now" if p.fits else "has no room elsewhere now, and would wait"
         said.append(f"What leaves ({resources(p.moves)}) {room}.")
     if p.tied_groups:

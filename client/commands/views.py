@@ -10,8 +10,8 @@ import typer
 from client.api import Client
 from client.commands.common import connected
 from client.errors import InvalidJob, client_error
-from client.jobcalls import SavedView
 from client.screen import Format, OutputOption, print_json, show
+from contract.jobs import SavedView
 
 app = typer.Typer(no_args_is_help=True)
 

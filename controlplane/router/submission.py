@@ -12,11 +12,12 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
+from contract import jobspec
 from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster, jobspec, places
+from controlplane.router import cluster, places
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.errors import Conflict, Invalid

@@ -5,13 +5,13 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /** @description ``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now. */
-        AccountInfo: {
+        Account: {
             active: boolean;
             /** Format: date-time */
             created_at: string;
             id: number;
             last_login_at: string | null;
-            queues: components["schemas"]["QueueRight"][];
+            queues: components["schemas"]["QueueGrant"][];
             /** @enum {string} */
             role: "operator" | "tenant" | "viewer";
             token_used_at: string | null;
@@ -21,7 +21,7 @@ export interface components {
         AccountPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["AccountInfo"][];
+            results: components["schemas"]["Account"][];
         };
         AccountRequest: {
             password: string;
@@ -63,12 +63,13 @@ export interface components {
             /** @default [] */
             release?: string[];
         };
+        /** @description 1000 ``vcores_milli`` are one core. */
         Amounts: {
             gpus: number;
             memory_mib: number;
             vcores_milli: number;
         };
-        ArtifactInfo: {
+        Artifact: {
             digest: string;
             size: number;
         };
@@ -126,7 +127,7 @@ export interface components {
             /** @default 0 */
             timeout_s?: number;
         };
-        AuditInfo: {
+        AuditEntry: {
             action: string;
             actor: string | null;
             address: string | null;
@@ -140,7 +141,7 @@ export interface components {
         AuditPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["AuditInfo"][];
+            results: components["schemas"]["AuditEntry"][];
         };
         /** @description ``outcome``: ``ends`` before the deadline, is ``stopped`` then, or ``unknown`` without an estimate. */
         BatchEnd: {
@@ -161,21 +162,6 @@ export interface components {
         /** @description Up to 1000 jobs, stored all or none. */
         BulkSpec: {
             jobs: components["schemas"]["JobSpec"][];
-        };
-        /**
-         * @description One value that becomes another, as ``text`` says. ``queues``: how many get it; ``kept``: the highest below
-         *     ``path`` that keep the old one.
-         */
-        ChangeInfo: {
-            after: unknown;
-            before: unknown;
-            field: string;
-            kept: string[];
-            path: string;
-            queues: number;
-            /** @enum {string} */
-            severity: "high" | "medium" | "low";
-            text: string;
         };
         /** @description One sub-cluster in the window. ``*_count``, ``jobs``, ``ended``: of how many the figures beside them are. */
         Compared: {
@@ -216,7 +202,7 @@ export interface components {
             window_s: number;
         };
         /** @description ``remedy``: what to do, empty where all is good. ``facts``: numbers by name, units last; they differ by kind. */
-        ComponentInfo: {
+        Component: {
             facts: {
                 [key: string]: unknown;
             };
@@ -231,9 +217,9 @@ export interface components {
         ComponentList: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["ComponentInfo"][];
+            results: components["schemas"]["Component"][];
         };
-        ContainerInfo: {
+        Container: {
             /** Format: date-time */
             allocated_at: string;
             attempt: number;
@@ -258,7 +244,7 @@ export interface components {
         ContainerPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["ContainerInfo"][];
+            results: components["schemas"]["Container"][];
         };
         /** @description Containers, and what they take together. */
         Containers: {
@@ -275,7 +261,7 @@ export interface components {
             pushed_at: string | null;
             version: number;
         };
-        CsrfAnswer: {
+        Csrf: {
             csrf_token: string;
         };
         DecisionRequest: {
@@ -290,19 +276,6 @@ export interface components {
             message?: string;
             /** @default false */
             now?: boolean;
-        };
-        /**
-         * @description ``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
-         *     1,000. ``overridden``: what temporary overrides make of the second.
-         */
-        DiffInfo: {
-            changes: components["schemas"]["ChangeInfo"][];
-            from: number | null;
-            identical: boolean;
-            overridden: components["schemas"]["ChangeInfo"][];
-            severity: ("high" | "medium" | "low") | null;
-            to: number | null;
-            total: number;
         };
         /** @description From a version (by default the one in force) to another one, or to a document. */
         DiffRequest: {
@@ -370,7 +343,7 @@ export interface components {
             message?: string;
         };
         /** @description ``healthy``: null before the first verdict and without a health check. ``proxy``: its path on this server. */
-        EndpointInfo: {
+        Endpoint: {
             /** Format: date-time */
             checked_at: string;
             container: string;
@@ -386,9 +359,9 @@ export interface components {
         EndpointPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["EndpointInfo"][];
+            results: components["schemas"]["Endpoint"][];
         };
-        EventInfo: {
+        Event: {
             /** Format: date-time */
             at: string;
             id: number;
@@ -398,11 +371,13 @@ export interface components {
         EventPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["EventInfo"][];
+            results: components["schemas"]["Event"][];
         };
-        FieldProblem: {
+        /** @description One thing wrong with a request. ``field``: dotted path in the body, or a parameter's name. */
+        FieldError: {
             field: string;
             message: string;
+            /** @default  */
             remedy: string;
         };
         /** @description An uploaded artifact to place at ``path`` in the work folder; ``mode`` as for chmod, in decimal. */
@@ -468,17 +443,7 @@ export interface components {
             racks: (string | number)[];
             state: string;
         };
-        /** @description reason: null where nothing of the group waits, or its resource manager has not answered yet. */
-        GroupExplanation: {
-            as_of: string | null;
-            elsewhere: components["schemas"]["WaitElsewhere"][];
-            name: string;
-            no: number;
-            pending: number;
-            reason: components["schemas"]["WaitReason"] | null;
-            state: string;
-        };
-        GroupInfo: {
+        Group: {
             after: string[];
             count: number;
             failed: number;
@@ -495,6 +460,16 @@ export interface components {
             /** @enum {string} */
             state: "WAITING" | "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "KILLED";
             succeeded: number;
+        };
+        /** @description reason: null where nothing of the group waits, or its resource manager has not answered yet. */
+        GroupExplanation: {
+            as_of: string | null;
+            elsewhere: components["schemas"]["WaitElsewhere"][];
+            name: string;
+            no: number;
+            pending: number;
+            reason: components["schemas"]["WaitReason"] | null;
+            state: string;
         };
         /**
          * @description Tasks of one command and shape.
@@ -623,6 +598,28 @@ export interface components {
             name: string;
             path: string;
         };
+        Job: {
+            admitted_at: string | null;
+            finished_at: string | null;
+            groups: components["schemas"]["Group"][];
+            home: string;
+            id: number;
+            /** @enum {string} */
+            kind: "batch" | "service" | "application";
+            message: string;
+            name: string;
+            owner: string;
+            priority: number;
+            queue: string;
+            retry_of: number | null;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "SUBMITTED" | "ADMITTED" | "RUNNING" | "KILLING" | "SUCCEEDED" | "FAILED" | "KILLED";
+            /** Format: date-time */
+            submitted_at: string;
+            tags: string[];
+            waiting: string | null;
+        };
         /** @description ``spec``: the job with every default filled in. Amounts: of all its tasks together. */
         JobChecked: {
             gpus: number;
@@ -639,7 +636,7 @@ export interface components {
         JobDetail: {
             admitted_at: string | null;
             finished_at: string | null;
-            groups: components["schemas"]["GroupInfo"][];
+            groups: components["schemas"]["Group"][];
             home: string;
             id: number;
             /** @enum {string} */
@@ -667,32 +664,10 @@ export interface components {
             state: string;
             waiting: string | null;
         };
-        JobInfo: {
-            admitted_at: string | null;
-            finished_at: string | null;
-            groups: components["schemas"]["GroupInfo"][];
-            home: string;
-            id: number;
-            /** @enum {string} */
-            kind: "batch" | "service" | "application";
-            message: string;
-            name: string;
-            owner: string;
-            priority: number;
-            queue: string;
-            retry_of: number | null;
-            started_at: string | null;
-            /** @enum {string} */
-            state: "SUBMITTED" | "ADMITTED" | "RUNNING" | "KILLING" | "SUCCEEDED" | "FAILED" | "KILLED";
-            /** Format: date-time */
-            submitted_at: string;
-            tags: string[];
-            waiting: string | null;
-        };
         JobPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["JobInfo"][];
+            results: components["schemas"]["Job"][];
         };
         /**
          * @description A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one.
@@ -721,7 +696,7 @@ export interface components {
             tags?: string[];
         };
         /** @description ``token`` is shown this once. */
-        JoinTokenInfo: {
+        JoinToken: {
             expires_at: string | null;
             id: number;
             sub_cluster: string;
@@ -819,20 +794,6 @@ export interface components {
             containers: number;
             jobs: number;
         };
-        /**
-         * @description What its leader last said: of nodes that are up and open; ``pending``: what waits there.
-         *
-         *     ``shares_version``: of the assignment it works by.
-         */
-        LoadInfo: {
-            age_s: number;
-            capacity: components["schemas"]["Amounts"];
-            epoch: number;
-            free: components["schemas"]["Amounts"];
-            nodes_up: number;
-            pending: components["schemas"]["Amounts"];
-            shares_version: number;
-        };
         /** @description Where tasks would rather run; without ``relax`` nowhere else. */
         Locality: {
             /** @default [] */
@@ -842,7 +803,7 @@ export interface components {
             /** @default true */
             relax?: boolean;
         };
-        LoginAnswer: {
+        Login: {
             expiry: string | null;
             token: string;
             user: components["schemas"]["Me"];
@@ -851,7 +812,7 @@ export interface components {
             password: string;
             username: string;
         };
-        LogPart: {
+        LogPiece: {
             complete: boolean;
             data: string;
             next_offset: number;
@@ -859,7 +820,7 @@ export interface components {
             skipped: number;
         };
         /** @description ``state``: planned, active (from the lead time on), over or cancelled. ``nodes``: how many it is about. */
-        MaintenanceInfo: {
+        Maintenance: {
             /** Format: date-time */
             created_at: string;
             created_by: string | null;
@@ -881,7 +842,7 @@ export interface components {
         MaintenanceList: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["MaintenanceInfo"][];
+            results: components["schemas"]["Maintenance"][];
         };
         /** @description One of ``node``, ``rack`` and ``labels`` says which nodes of the sub-cluster. Times with their zone. */
         MaintenanceRequest: {
@@ -902,7 +863,7 @@ export interface components {
             sub_cluster: string;
         };
         /** @description ``held``: granted first, launched later. ``granted``: containers so far, ended ones too. */
-        MasterAskInfo: {
+        MasterAsk: {
             granted: number;
             held: boolean;
             id: string;
@@ -927,7 +888,7 @@ export interface components {
          *
          *     ``granted``: so many containers of the ask were granted up to this one. Grants come in no order of ``index``.
          */
-        MasterEventInfo: {
+        MasterEvent: {
             ask: string;
             /** Format: date-time */
             at: string;
@@ -963,7 +924,7 @@ export interface components {
         /** @description ``missed``: events after yours are gone, for there were very many; register again. */
         MasterEvents: {
             cursor: number;
-            events: components["schemas"]["MasterEventInfo"][];
+            events: components["schemas"]["MasterEvent"][];
             missed: boolean;
         };
         MasterFile: {
@@ -1056,7 +1017,7 @@ export interface components {
         };
         Me: {
             id: number;
-            queues: components["schemas"]["QueueRight"][];
+            queues: components["schemas"]["QueueGrant"][];
             /** @enum {string} */
             role: "operator" | "tenant" | "viewer";
             username: string;
@@ -1069,32 +1030,15 @@ export interface components {
         MoveRequest: {
             queue: string;
         };
-        NodeContainer: {
-            /** Format: date-time */
-            allocated_at: string;
-            attempt: number;
-            gpus: number[];
-            group: string;
-            id: string;
-            index: number;
-            job: number;
-            job_name: string;
-            memory_mib: number;
-            owner: string;
-            queue: string;
-            started_at: string | null;
-            state: string;
-            /** @description As last sampled */
-            used_memory_mib: number | null;
-            vcores_milli: number;
-        };
-        NodeContainerPage: {
-            next: string | null;
-            previous: string | null;
-            results: components["schemas"]["NodeContainer"][];
+        /** @description ``token`` is shown this once. */
+        NewToken: {
+            expires_at: string | null;
+            key: string;
+            name: string;
+            token: string;
         };
         /** @description ``duty``: what operators want of it. ``drained``: it, or its sub-cluster, was to be emptied, and it is. */
-        NodeInfo: {
+        Node: {
             allocated: components["schemas"]["Amounts"];
             capacity: components["schemas"]["Amounts"];
             containers: number;
@@ -1125,6 +1069,30 @@ export interface components {
             used: components["schemas"]["Measured"];
             version: string;
         };
+        NodeContainer: {
+            /** Format: date-time */
+            allocated_at: string;
+            attempt: number;
+            gpus: number[];
+            group: string;
+            id: string;
+            index: number;
+            job: number;
+            job_name: string;
+            memory_mib: number;
+            owner: string;
+            queue: string;
+            started_at: string | null;
+            state: string;
+            /** @description As last sampled */
+            used_memory_mib: number | null;
+            vcores_milli: number;
+        };
+        NodeContainerPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["NodeContainer"][];
+        };
         /** @description What nodes of a sub-cluster have in common. */
         NodeKind: {
             capacity: components["schemas"]["Amounts"];
@@ -1145,7 +1113,7 @@ export interface components {
         NodePage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["NodeInfo"][];
+            results: components["schemas"]["Node"][];
         };
         /** @description ``percent``: of its fullest resource, now and once it has taken its part of what leaves. */
         OtherSubCluster: {
@@ -1161,7 +1129,7 @@ export interface components {
             step: number;
             used: number[];
         };
-        OutputInfo: {
+        Output: {
             container: string;
             digest: string;
             group: string;
@@ -1173,7 +1141,7 @@ export interface components {
         OutputPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["OutputInfo"][];
+            results: components["schemas"]["Output"][];
         };
         /** @description The file ``path`` a task leaves behind, kept as ``name``. */
         OutputSpec: {
@@ -1182,34 +1150,10 @@ export interface components {
             optional?: boolean;
             path: string;
         };
-        /** @description ``text``: ``root.ads guaranteed +20 %``. ``refused``: it should hold, and ``problem`` says why it does not. */
-        OverrideInfo: {
-            author: string | null;
-            cancelled_at: string | null;
-            cancelled_by: string | null;
-            change: {
-                [key: string]: unknown;
-            };
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            ends_at: string;
-            field: string;
-            id: number;
-            message: string;
-            partition: string;
-            problem: string;
-            queue: string;
-            /** Format: date-time */
-            starts_at: string;
-            /** @enum {string} */
-            state: "planned" | "in_force" | "refused" | "over" | "cancelled";
-            text: string;
-        };
         OverridePage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["OverrideInfo"][];
+            results: components["schemas"]["PolicyOverride"][];
         };
         /** @description A field of a queue that has another value for a time. ``starts_at`` null: at once. ``partition``: of a limit. */
         OverrideRequest: {
@@ -1243,10 +1187,10 @@ export interface components {
             };
             pending: components["schemas"]["Containers"];
             policy_version: number | null;
-            queues: components["schemas"]["QueueInfo"][];
+            queues: components["schemas"]["Queue"][];
             /** @enum {string} */
             scope: "all" | "own";
-            sub_clusters: components["schemas"]["SubClusterInfo"][];
+            sub_clusters: components["schemas"]["SubCluster"][];
             used: components["schemas"]["Measured"];
         };
         PartitionLimits: {
@@ -1264,22 +1208,6 @@ export interface components {
         /** @description More (or, below 0, less) than the document says by so many hundredths of that. */
         Percent: {
             percent: number;
-        };
-        /**
-         * @description ``from``: the version in force. ``queues``: the largest change first, 500 of ``total`` at most; ``changed``: how
-         *     many get another share or guarantee. ``gives_back``: of all queues under the new policy. ``loads_missing``: no
-         *     sub-cluster has said anything yet, so there are no shares to work out.
-         */
-        PlanInfo: {
-            capacity: components["schemas"]["Amounts"];
-            changed: number;
-            from: number | null;
-            gives_back: components["schemas"]["Amounts"];
-            loads_missing: boolean;
-            queues: components["schemas"]["PlanQueue"][];
-            starving: number;
-            sub_clusters: components["schemas"]["PlanSubCluster"][];
-            total: number;
         };
         /**
          * @description ``moved``: the change of its dominant share, of all there is. ``before``: null where the queue is new; ``after``:
@@ -1319,6 +1247,39 @@ export interface components {
             led: boolean;
             name: string;
         };
+        /**
+         * @description A version of the policy document. ``author`` is null where the system wrote it.
+         *
+         *     ``base``: the version in which operators wrote what this one is made of, itself where no override made it.
+         *     ``overrides``: the temporary overrides in it. ``approved_by``: the second operator, where one was needed.
+         */
+        Policy: {
+            active: boolean;
+            approved_by: string | null;
+            /** Format: date-time */
+            at: string;
+            author: string | null;
+            base: number;
+            message: string;
+            overrides: number[];
+            parent: number | null;
+            version: number;
+        };
+        /**
+         * @description One value that becomes another, as ``text`` says. ``queues``: how many get it; ``kept``: the highest below
+         *     ``path`` that keep the old one.
+         */
+        PolicyChange: {
+            after: unknown;
+            before: unknown;
+            field: string;
+            kept: string[];
+            path: string;
+            queues: number;
+            /** @enum {string} */
+            severity: "high" | "medium" | "low";
+            text: string;
+        };
         /** @description ``document``: with its components complete. */
         PolicyChecked: {
             document: {
@@ -1352,27 +1313,62 @@ export interface components {
             version: number;
         };
         /**
-         * @description A version of the policy document. ``author`` is null where the system wrote it.
-         *
-         *     ``base``: the version in which operators wrote what this one is made of, itself where no override made it.
-         *     ``overrides``: the temporary overrides in it. ``approved_by``: the second operator, where one was needed.
+         * @description ``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
+         *     1,000. ``overridden``: what temporary overrides make of the second.
          */
-        PolicyInfo: {
-            active: boolean;
-            approved_by: string | null;
-            /** Format: date-time */
-            at: string;
+        PolicyDiff: {
+            changes: components["schemas"]["PolicyChange"][];
+            from: number | null;
+            identical: boolean;
+            overridden: components["schemas"]["PolicyChange"][];
+            severity: ("high" | "medium" | "low") | null;
+            to: number | null;
+            total: number;
+        };
+        /** @description ``text``: ``root.ads guaranteed +20 %``. ``refused``: it should hold, and ``problem`` says why it does not. */
+        PolicyOverride: {
             author: string | null;
-            base: number;
+            cancelled_at: string | null;
+            cancelled_by: string | null;
+            change: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ends_at: string;
+            field: string;
+            id: number;
             message: string;
-            overrides: number[];
-            parent: number | null;
-            version: number;
+            partition: string;
+            problem: string;
+            queue: string;
+            /** Format: date-time */
+            starts_at: string;
+            /** @enum {string} */
+            state: "planned" | "in_force" | "refused" | "over" | "cancelled";
+            text: string;
         };
         PolicyPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["PolicyInfo"][];
+            results: components["schemas"]["Policy"][];
+        };
+        /**
+         * @description ``from``: the version in force. ``queues``: the largest change first, 500 of ``total`` at most; ``changed``: how
+         *     many get another share or guarantee. ``gives_back``: of all queues under the new policy. ``loads_missing``: no
+         *     sub-cluster has said anything yet, so there are no shares to work out.
+         */
+        PolicyPlan: {
+            capacity: components["schemas"]["Amounts"];
+            changed: number;
+            from: number | null;
+            gives_back: components["schemas"]["Amounts"];
+            loads_missing: boolean;
+            queues: components["schemas"]["PlanQueue"][];
+            starving: number;
+            sub_clusters: components["schemas"]["PlanSubCluster"][];
+            total: number;
         };
         /** @description ``parent``: the version it was made from. ``force``: remove queues although jobs live in them. */
         PolicyRequest: {
@@ -1393,19 +1389,44 @@ export interface components {
         PriorityRequest: {
             priority: number;
         };
-        /** @description RFC 9457. */
+        /** @description A problem document. ``status`` is the HTTP status; of a client's own, 0: no answer came. */
         Problem: {
+            /** @default  */
             detail: string;
-            errors: components["schemas"]["FieldProblem"][];
+            /** @default [] */
+            errors: components["schemas"]["FieldError"][];
+            /** @default 0 */
             status: number;
             title: string;
+            /** @default about:blank */
             type: string;
+        };
+        /** @description A change that waits for another operator, or did. ``result``: what came of it, as {"version": 9}. */
+        Proposal: {
+            author: string;
+            base: number;
+            changes: components["schemas"]["PolicyChange"][];
+            /** Format: date-time */
+            created_at: string;
+            decided_at: string | null;
+            decided_by: string | null;
+            decision: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: number;
+            kind: string;
+            message: string;
+            result: {
+                [key: string]: number;
+            } | null;
+            /** @enum {string} */
+            state: "pending" | "expired" | "stale" | "approved" | "rejected" | "withdrawn";
         };
         /** @description ``payload``: all it would do; of the kind ``document`` the document as ``payload.document``. */
         ProposalDetail: {
             author: string;
             base: number;
-            changes: components["schemas"]["ChangeInfo"][];
+            changes: components["schemas"]["PolicyChange"][];
             /** Format: date-time */
             created_at: string;
             decided_at: string | null;
@@ -1425,31 +1446,48 @@ export interface components {
             /** @enum {string} */
             state: "pending" | "expired" | "stale" | "approved" | "rejected" | "withdrawn";
         };
-        /** @description A change that waits for another operator, or did. ``result``: what came of it, as {"version": 9}. */
-        ProposalInfo: {
-            author: string;
-            base: number;
-            changes: components["schemas"]["ChangeInfo"][];
-            /** Format: date-time */
-            created_at: string;
-            decided_at: string | null;
-            decided_by: string | null;
-            decision: string;
-            /** Format: date-time */
-            expires_at: string;
-            id: number;
-            kind: string;
-            message: string;
-            result: {
-                [key: string]: number;
-            } | null;
-            /** @enum {string} */
-            state: "pending" | "expired" | "stale" | "approved" | "rejected" | "withdrawn";
-        };
         ProposalPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["ProposalInfo"][];
+            results: components["schemas"]["Proposal"][];
+        };
+        /**
+         * @description A queue of the policy in force. Limits are in units of the whole federation, over all partitions.
+         *
+         *     ``state``: ``stopped`` takes no new jobs, and is ``draining`` while jobs still live in it. ``user_limit``:
+         *     what one user may hold. ``max_running_jobs`` counts the queue and all below it.
+         */
+        Queue: {
+            default_partition: string;
+            default_priority: number;
+            guaranteed: components["schemas"]["Amounts"];
+            leaf: boolean;
+            live_jobs: number;
+            max_am_share: number;
+            max_priority: number;
+            max_running_jobs: number | null;
+            max_running_jobs_per_user: number | null;
+            maximum: components["schemas"]["Amounts"];
+            may_submit: boolean;
+            open_to_all: boolean;
+            /** @enum {string} */
+            ordering: "fifo" | "fair" | "priority";
+            parent: string | null;
+            partitions: {
+                [key: string]: components["schemas"]["PartitionLimits"];
+            };
+            path: string;
+            pending: number;
+            policy_version: number;
+            preemptable: boolean;
+            running_jobs: number;
+            /** @enum {string} */
+            state: "running" | "draining" | "stopped";
+            stopped: boolean;
+            used: components["schemas"]["Containers"];
+            user_limit: components["schemas"]["Amounts"];
+            user_maximum: number;
+            weight: number | null;
         };
         /** @description ``sees``: ``own`` counts the reader's own jobs only. ``pointer``: where it stands in the policy document. */
         QueueDetail: {
@@ -1483,64 +1521,17 @@ export interface components {
             users: components["schemas"]["QueueUser"][];
             weight: number | null;
         };
+        QueueGrant: {
+            /** @enum {string} */
+            level: "submit" | "admin";
+            path: string;
+        };
         QueueGranted: {
             level: string;
             queue: string;
             /** @enum {string} */
             source: "policy" | "grant";
             who: string;
-        };
-        QueueGrantList: {
-            next: string | null;
-            previous: string | null;
-            results: components["schemas"]["QueueGrants"][];
-        };
-        /** @description ``source``: ``grant`` can be changed here, ``policy`` is an access list of the document in force. */
-        QueueGrants: {
-            /** @enum {string} */
-            level: "submit" | "admin";
-            queue: string;
-            /** @enum {string} */
-            source: "grant" | "policy";
-            user: string;
-        };
-        /**
-         * @description A queue of the policy in force. Limits are in units of the whole federation, over all partitions.
-         *
-         *     ``state``: ``draining`` is stopped while jobs still live in it. ``user_limit``:
-         *     what one user may hold. ``max_running_jobs`` counts the queue and all below it.
-         */
-        QueueInfo: {
-            default_partition: string;
-            default_priority: number;
-            guaranteed: components["schemas"]["Amounts"];
-            leaf: boolean;
-            live_jobs: number;
-            max_am_share: number;
-            max_priority: number;
-            max_running_jobs: number | null;
-            max_running_jobs_per_user: number | null;
-            maximum: components["schemas"]["Amounts"];
-            may_submit: boolean;
-            open_to_all: boolean;
-            /** @enum {string} */
-            ordering: "fifo" | "fair" | "priority";
-            parent: string | null;
-            partitions: {
-                [key: string]: components["schemas"]["PartitionLimits"];
-            };
-            path: string;
-            pending: number;
-            policy_version: number;
-            preemptable: boolean;
-            running_jobs: number;
-            /** @enum {string} */
-            state: "running" | "draining" | "stopped";
-            stopped: boolean;
-            used: components["schemas"]["Containers"];
-            user_limit: components["schemas"]["Amounts"];
-            user_maximum: number;
-            weight: number | null;
         };
         /** @description Limits are in units of the whole federation, over all partitions. ``layout`` names these positions. */
         QueueLayout: {
@@ -1552,7 +1543,7 @@ export interface components {
         QueueList: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["QueueInfo"][];
+            results: components["schemas"]["Queue"][];
         };
         /** @description A queue, its children, and every sub-cluster. ``more``: rows after these. */
         QueueMatrix: {
@@ -1581,10 +1572,19 @@ export interface components {
             used: components["schemas"]["Amounts"];
             why: string;
         };
+        /** @description ``source``: ``grant`` can be changed here, ``policy`` is an access list of the document in force. */
         QueueRight: {
             /** @enum {string} */
             level: "submit" | "admin";
-            path: string;
+            queue: string;
+            /** @enum {string} */
+            source: "grant" | "policy";
+            user: string;
+        };
+        QueueRightList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["QueueRight"][];
         };
         QueueRightRequest: {
             /**
@@ -1636,7 +1636,7 @@ export interface components {
         };
         /** @description ``containers``: live ones, of former attempts too. ``cursor``: events after it are news to this answer. */
         Registered: {
-            asks: components["schemas"]["MasterAskInfo"][];
+            asks: components["schemas"]["MasterAsk"][];
             attempt: number;
             container: string;
             containers: components["schemas"]["MasterContainer"][];
@@ -1678,7 +1678,7 @@ export interface components {
          *
          *     ``baseline``: by stage, what was before its sub-clusters were told.
          */
-        RolloutInfo: {
+        Rollout: {
             author: string | null;
             baseline: {
                 [key: string]: components["schemas"]["StageMeasures"];
@@ -1700,7 +1700,7 @@ export interface components {
             soak_at: string | null;
             stage: number;
             stage_at: string | null;
-            stages: components["schemas"]["StageInfo"][];
+            stages: components["schemas"]["Stage"][];
             /** @enum {string} */
             state: "pending" | "running" | "soaking" | "paused" | "rolling_back" | "completed" | "rolled_back" | "failed";
             version: number;
@@ -1719,7 +1719,7 @@ export interface components {
         RolloutPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["RolloutInfo"][];
+            results: components["schemas"]["Rollout"][];
         };
         /** @description ``parent``: the version the document was made from. After the last stage the version is in force everywhere. */
         RolloutRequest: {
@@ -1749,7 +1749,7 @@ export interface components {
             stages: components["schemas"]["StageRequest"][];
         };
         /** @description ``query``: a query string, as the address of the job list has it. */
-        SavedViewInfo: {
+        SavedView: {
             /** Format: date-time */
             created_at: string;
             id: number;
@@ -1759,7 +1759,7 @@ export interface components {
         SavedViewList: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["SavedViewInfo"][];
+            results: components["schemas"]["SavedView"][];
         };
         SavedViewRequest: {
             name: string;
@@ -1825,21 +1825,31 @@ export interface components {
             policy: string;
             stale_s: number;
         };
-        /** @description What the GPG last assigned to its queues. */
-        SharesInfo: {
-            age_s: number;
-            version: number;
-        };
-        /** @description What some sub-clusters did in ``window_s``; as ``controlplane.policy.guards.Measures``. */
+        /**
+         * @description What some sub-clusters did in a window of ``window_s``.
+         *
+         *     jobs: that came in it; pending_p99_s: how long they waited or wait. ended:
+         *     containers that ended, of those looked at; failed: of them. utilization: of
+         *     the scarcest resource, 0 to 1. waits: somebody asks for more than there is.
+         */
         SideMeasures: {
+            /** @default 0 */
             allocations_per_s: number;
+            /** @default 0 */
             ended: number;
+            /** @default 0 */
             ended_per_min: number;
+            /** @default 0 */
             failed: number;
+            /** @default 0 */
             jobs: number;
+            /** @default null */
             pending_p99_s: number | null;
+            /** @default null */
             utilization: number | null;
+            /** @default false */
             waits: boolean;
+            /** @default 0 */
             window_s: number;
         };
         /** @description ``change``: from the first policy; null of the first one itself. */
@@ -1904,7 +1914,7 @@ export interface components {
             value: number | null;
         };
         /** @description ``unit``: s, part (of 1), count, core hours, or "" (a ratio). ``better``: "" where neither is. */
-        SimulatedFigureInfo: {
+        SimulatedFigure: {
             /** @enum {string} */
             better: "lower" | "higher" | "";
             title: string;
@@ -1912,10 +1922,10 @@ export interface components {
         };
         SimulatedFigures: {
             by_queue: {
-                [key: string]: components["schemas"]["SimulatedFigureInfo"];
+                [key: string]: components["schemas"]["SimulatedFigure"];
             };
             overall: {
-                [key: string]: components["schemas"]["SimulatedFigureInfo"];
+                [key: string]: components["schemas"]["SimulatedFigure"];
             };
         };
         /** @description Over time, a value for every ``period_s``: part in use of each resource, and the part in wrong hands. */
@@ -1940,7 +1950,7 @@ export interface components {
             };
             queue: string;
         };
-        SimulatedRunInfo: {
+        SimulatedRun: {
             ended_s: number;
             jobs_by_state: {
                 [key: string]: number;
@@ -1952,6 +1962,41 @@ export interface components {
             rounds: number;
             seed: number;
             took_s: number;
+        };
+        /**
+         * @description ``base``: the version in force then, to which is compared. ``version``: null where a document was given;
+         *     ``digest``: of what it says, the same as of a version that says it. ``change``: the change against ``base`` that
+         *     matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
+         *     with ``base`` in force, and whether there is a ``forecast``, both null of a policy; its ``version`` is null, and
+         *     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
+         *     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs.
+         */
+        Simulation: {
+            base: number;
+            change: string;
+            digest: string;
+            ended_at: string | null;
+            forecast: boolean | null;
+            /** Format: date-time */
+            from: string;
+            id: number;
+            /** @enum {string} */
+            kind: "policy" | "drain";
+            message: string;
+            progress: number;
+            /** Format: date-time */
+            requested_at: string;
+            requested_by: string | null;
+            sample: number;
+            seeds: number;
+            simulated_s: number;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "queued" | "running" | "done" | "failed" | "cancelled";
+            sub_cluster: string | null;
+            /** Format: date-time */
+            to: string;
+            version: number | null;
         };
         SimulationDetail: {
             base: number;
@@ -1984,45 +2029,10 @@ export interface components {
             to: string;
             version: number | null;
         };
-        /**
-         * @description ``base``: the version in force then, to which is compared. ``version``: null where a document was given;
-         *     ``digest``: of what it says, the same as of a version that says it. ``change``: the change against ``base`` that
-         *     matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
-         *     with ``base`` in force, and whether there is a ``forecast``, both null of a policy; its ``version`` is null, and
-         *     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
-         *     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs.
-         */
-        SimulationInfo: {
-            base: number;
-            change: string;
-            digest: string;
-            ended_at: string | null;
-            forecast: boolean | null;
-            /** Format: date-time */
-            from: string;
-            id: number;
-            /** @enum {string} */
-            kind: "policy" | "drain";
-            message: string;
-            progress: number;
-            /** Format: date-time */
-            requested_at: string;
-            requested_by: string | null;
-            sample: number;
-            seeds: number;
-            simulated_s: number;
-            started_at: string | null;
-            /** @enum {string} */
-            state: "queued" | "running" | "done" | "failed" | "cancelled";
-            sub_cluster: string | null;
-            /** Format: date-time */
-            to: string;
-            version: number | null;
-        };
         SimulationPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["SimulationInfo"][];
+            results: components["schemas"]["Simulation"][];
         };
         /**
          * @description What a policy would have done to what happened in a window: the last ``hour`` unless ``window``, or ``from`` and
@@ -2076,10 +2086,10 @@ export interface components {
             format: string;
             jobs: number;
             nodes: number;
-            runs: components["schemas"]["SimulatedRunInfo"][];
+            runs: components["schemas"]["SimulatedRun"][];
             version: number;
         };
-        StageInfo: {
+        Stage: {
             soak_s: number;
             sub_clusters: string[];
         };
@@ -2117,6 +2127,50 @@ export interface components {
             /** @description Seconds since 1970 */
             since: number;
         };
+        /**
+         * @description ``lease_age_s``: since its leader last renewed. ``left``: what still keeps a draining one; ``waits_for``: what a
+         *     joining one lacks.
+         */
+        SubCluster: {
+            allocated: components["schemas"]["Amounts"];
+            capacity: components["schemas"]["Amounts"];
+            deadline: string | null;
+            duties: {
+                [key: string]: number;
+            };
+            ended: number;
+            ended_per_s: number | null;
+            epoch: number;
+            frozen: boolean;
+            id: number;
+            leader: string | null;
+            lease_age_s: number | null;
+            lease_ok: boolean;
+            left: components["schemas"]["Left"] | null;
+            live_containers: number;
+            load: components["schemas"]["SubClusterLoad"] | null;
+            message: string;
+            name: string;
+            nodes: {
+                [key: string]: number;
+            };
+            pending: components["schemas"]["Containers"];
+            placed: number;
+            /** @description Allocations of the last ten seconds; with `ended_per_s`: decisions */
+            placed_per_s: number | null;
+            policy_version: number | null;
+            round_ms: number | null;
+            rounds: number;
+            rounds_per_s: number | null;
+            shares: components["schemas"]["SubClusterShares"] | null;
+            /** @enum {string} */
+            state: "joining" | "running" | "draining" | "lost" | "decommissioned";
+            /** Format: date-time */
+            state_at: string;
+            summary_age_s: number | null;
+            used: components["schemas"]["Measured"];
+            waits_for: string[];
+        };
         SubClusterDetail: {
             allocated: components["schemas"]["Amounts"];
             capacity: components["schemas"]["Amounts"];
@@ -2134,7 +2188,7 @@ export interface components {
             lease_ok: boolean;
             left: components["schemas"]["Left"] | null;
             live_containers: number;
-            load: components["schemas"]["LoadInfo"] | null;
+            load: components["schemas"]["SubClusterLoad"] | null;
             message: string;
             name: string;
             nodes: {
@@ -2148,7 +2202,7 @@ export interface components {
             round_ms: number | null;
             rounds: number;
             rounds_per_s: number | null;
-            shares: components["schemas"]["SharesInfo"] | null;
+            shares: components["schemas"]["SubClusterShares"] | null;
             /** @enum {string} */
             state: "joining" | "running" | "draining" | "lost" | "decommissioned";
             /** Format: date-time */
@@ -2190,54 +2244,24 @@ export interface components {
             /** @default  */
             message?: string;
         };
-        /**
-         * @description ``lease_age_s``: since its leader last renewed. ``left``: what still keeps a draining one; ``waits_for``: what a
-         *     joining one lacks.
-         */
-        SubClusterInfo: {
-            allocated: components["schemas"]["Amounts"];
-            capacity: components["schemas"]["Amounts"];
-            deadline: string | null;
-            duties: {
-                [key: string]: number;
-            };
-            ended: number;
-            ended_per_s: number | null;
-            epoch: number;
-            frozen: boolean;
-            id: number;
-            leader: string | null;
-            lease_age_s: number | null;
-            lease_ok: boolean;
-            left: components["schemas"]["Left"] | null;
-            live_containers: number;
-            load: components["schemas"]["LoadInfo"] | null;
-            message: string;
-            name: string;
-            nodes: {
-                [key: string]: number;
-            };
-            pending: components["schemas"]["Containers"];
-            placed: number;
-            /** @description Allocations of the last ten seconds; with `ended_per_s`: decisions */
-            placed_per_s: number | null;
-            policy_version: number | null;
-            round_ms: number | null;
-            rounds: number;
-            rounds_per_s: number | null;
-            shares: components["schemas"]["SharesInfo"] | null;
-            /** @enum {string} */
-            state: "joining" | "running" | "draining" | "lost" | "decommissioned";
-            /** Format: date-time */
-            state_at: string;
-            summary_age_s: number | null;
-            used: components["schemas"]["Measured"];
-            waits_for: string[];
-        };
         SubClusterList: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["SubClusterInfo"][];
+            results: components["schemas"]["SubCluster"][];
+        };
+        /**
+         * @description What its leader last said: of nodes that are up and open; ``pending``: what waits there.
+         *
+         *     ``shares_version``: of the assignment it works by.
+         */
+        SubClusterLoad: {
+            age_s: number;
+            capacity: components["schemas"]["Amounts"];
+            epoch: number;
+            free: components["schemas"]["Amounts"];
+            nodes_up: number;
+            pending: components["schemas"]["Amounts"];
+            shares_version: number;
         };
         /** @description ``queue``: what its workers serve. ``join_token``: with which its nodes register, shown this once. */
         SubClusterRegistered: {
@@ -2253,8 +2277,13 @@ export interface components {
             name: string;
             token: string;
         };
+        /** @description What the GPG last assigned to its queues. */
+        SubClusterShares: {
+            age_s: number;
+            version: number;
+        };
         /** @description ``token`` is shown this once and registers one sub-cluster. */
-        SubClusterTokenInfo: {
+        SubClusterToken: {
             /** Format: date-time */
             expires_at: string;
             id: number;
@@ -2270,7 +2299,7 @@ export interface components {
             /** @default 3600 */
             valid_s?: number;
         };
-        TaskInfo: {
+        Task: {
             attempts: number;
             container: string | null;
             exit_code: number | null;
@@ -2285,7 +2314,7 @@ export interface components {
         TaskPage: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["TaskInfo"][];
+            results: components["schemas"]["Task"][];
         };
         /** @description Tasks that no other sub-cluster could ever run. */
         TiedGroup: {
@@ -2304,7 +2333,7 @@ export interface components {
             } | null;
         };
         /** @description ``key``: how its text begins. ``name``: empty for one that a log-in made. ``current``: this request's. */
-        TokenInfo: {
+        Token: {
             /** Format: date-time */
             created_at: string;
             current: boolean;
@@ -2316,14 +2345,7 @@ export interface components {
         TokenList: {
             next: string | null;
             previous: string | null;
-            results: components["schemas"]["TokenInfo"][];
-        };
-        /** @description ``token`` is shown this once. */
-        TokenMade: {
-            expires_at: string | null;
-            key: string;
-            name: string;
-            token: string;
+            results: components["schemas"]["Token"][];
         };
         /** @description ``name``: what it is for. */
         TokenRequest: {

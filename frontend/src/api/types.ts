@@ -6,36 +6,36 @@ type Shapes = components["schemas"];
 export type Resources = Shapes["Amounts"];
 export type Me = Shapes["Me"];
 export type Role = Me["role"];
-export type QueueGrant = Shapes["QueueRight"];
-export type FieldError = Shapes["FieldProblem"];
+export type QueueGrant = Shapes["QueueGrant"];
+export type FieldError = Shapes["FieldError"];
 
-export type Job = Shapes["JobInfo"] & Partial<Pick<Shapes["JobDetail"], "spec">>;
-export type Group = Shapes["GroupInfo"];
-export type Task = Shapes["TaskInfo"];
-export type Container = Shapes["ContainerInfo"];
-export type JobEvent = Shapes["EventInfo"];
-export type Output = Shapes["OutputInfo"];
-export type Endpoint = Shapes["EndpointInfo"];
-export type LogPiece = Shapes["LogPart"];
+export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec">>;
+export type Group = Shapes["Group"];
+export type Task = Shapes["Task"];
+export type Container = Shapes["Container"];
+export type JobEvent = Shapes["Event"];
+export type Output = Shapes["Output"];
+export type Endpoint = Shapes["Endpoint"];
+export type LogPiece = Shapes["LogPiece"];
 
 /** Why a group waits. `text` is the first limit's; limits stand in the order in which they bind. */
 export type WaitReason = Shapes["WaitReason"];
 export type WaitLimit = Shapes["WaitLimit"];
 
 export type Overview = Shapes["Overview"];
-export type SubCluster = Shapes["SubClusterInfo"];
+export type SubCluster = Shapes["SubCluster"];
 export type SubClusterDrainPreview = Shapes["SubClusterDrainPreview"];
-export type Queue = Shapes["QueueInfo"];
-export type Node = Shapes["NodeInfo"];
+export type Queue = Shapes["Queue"];
+export type Node = Shapes["Node"];
 export type NodeContainer = Shapes["NodeContainer"];
 export type DrainPreview = Shapes["DrainPreview"];
-export type MaintenanceWindow = Shapes["MaintenanceInfo"];
+export type MaintenanceWindow = Shapes["Maintenance"];
 
-export type Account = Shapes["AccountInfo"];
-export type Token = Shapes["TokenInfo"];
-export type TokenMade = Shapes["TokenMade"];
+export type Account = Shapes["Account"];
+export type Token = Shapes["Token"];
+export type TokenMade = Shapes["NewToken"];
 export type JoinTokenLine = Shapes["JoinTokenLine"];
-export type Component = Shapes["ComponentInfo"];
+export type Component = Shapes["Component"];
 
 /** One page of any list. */
 export interface Page<T> {

@@ -8,18 +8,18 @@ export type Json = Record<string, unknown>;
 export type Path = (string | number)[];
 
 export type Policy = Shapes["PolicyDetail"];
-export type PolicyRow = Shapes["PolicyInfo"];
-export type Change = Shapes["ChangeInfo"];
-export type Diff = Shapes["DiffInfo"];
+export type PolicyRow = Shapes["Policy"];
+export type Change = Shapes["PolicyChange"];
+export type Diff = Shapes["PolicyDiff"];
 
-export type Plan = Shapes["PlanInfo"];
+export type Plan = Shapes["PolicyPlan"];
 export type PlanQueue = Shapes["PlanQueue"];
 export type PlanSide = Shapes["PlanSide"];
 
 export type Convergence = Shapes["Convergence"];
 export type KindConvergence = Shapes["KindConvergence"];
-export type Rollout = Shapes["RolloutInfo"];
-export type Stage = Shapes["StageInfo"];
+export type Rollout = Shapes["Rollout"];
+export type Stage = Shapes["Stage"];
 export type Measures = Shapes["SideMeasures"];
 
 /** The `policy` topic. */
@@ -28,13 +28,13 @@ export interface Spread {
   rollout: Rollout | null;
 }
 
-export type Override = Shapes["OverrideInfo"];
+export type Override = Shapes["PolicyOverride"];
 export type OverrideRequest = Required<Shapes["OverrideRequest"]>;
-export type ProposalRow = Shapes["ProposalInfo"];
+export type ProposalRow = Shapes["Proposal"];
 export type Proposal = Shapes["ProposalDetail"];
-export type AuditEntry = Shapes["AuditInfo"];
+export type AuditEntry = Shapes["AuditEntry"];
 
-export type Simulation = Shapes["SimulationInfo"];
+export type Simulation = Shapes["Simulation"];
 export type SimulationDetail = Shapes["SimulationDetail"];
 export type SimulatedDrain = Shapes["SimulatedDrain"];
 export type SimulationRequest = Shapes["SimulationRequest"];
@@ -42,4 +42,4 @@ export type SimulationResult = Shapes["SimulationResult"];
 export type SimulatedQueue = Shapes["SimulatedQueueFigures"];
 export type Compared = Shapes["SimulatedComparedFigure"];
 export type Estimate = Shapes["SimulatedEstimate"];
-export type FigureAbout = Shapes["SimulatedFigureInfo"];
+export type FigureAbout = Shapes["SimulatedFigure"];
