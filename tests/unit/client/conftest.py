@@ -18,6 +18,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from contract.accounts import Me
+from contract.jobs import Container, Group, JobDetail, Output, Task
+from contract.queues import Queue
+from contract.waiting import GroupExplanation
+from tests.answers import said_by_the_api
+
 TOKEN = "secret-token"
 
 
@@ -56,15 +62,20 @@ class Cluster:
 
     def add_job(self, spec: dict[str, Any], state: str = "SUBMITTED") -> dict[str, Any]:
         groups = [
-            {"no": no, "name": g["name"], "count": g.get("count", 1), "state": "PENDING", "after": g.get("after", [])}
+            said_by_the_api(Group, no=no, state="PENDING", **{"count": 1, **only(g, "name", "count", "after")})
             for no, g in enumerate(spec.get("groups", []))
         ]
-        job = {
-            "id": len(self.jobs) + 1, "name": spec["name"], "state": state, "queue": spec.get("queue", "root.default"),
-            "groups": groups, "spec": spec, "submitted_at": "2026-01-02T03:04:05Z", "a_field_of_tomorrow": 1,
-        }  # fmt: skip
+        queue = spec.get("queue", "root.default")
+        job = said_by_the_api(
+            JobDetail, id=len(self.jobs) + 1, name=spec["name"], state=state, queue=queue, groups=groups, spec=spec,
+            a_field_of_tomorrow=1,
+        )  # fmt: skip
         self.jobs.append(job)
         return job
+
+
+def only(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if name in values}
 
 
 def problem(status: int, detail: str, errors: list[dict[str, str]] | None = None) -> tuple[int, dict[str, str], Any]:
@@ -126,7 +137,7 @@ def route(cluster: Cluster, request: Request) -> Answer:
 def login(body: dict[str, str]) -> Answer:
     if body != {"username": "ada", "password": "right"}:
         return problem(401, "", [{"field": "password", "message": "wrong name or password", "remedy": "try again"}])
-    return 200, {}, {"token": TOKEN, "expiry": "2030-01-01T00:00:00Z", "user": {"username": "ada"}}
+    return 200, {}, {"token": TOKEN, "expiry": "2030-01-01T00:00:00Z", "user": said_by_the_api(Me, username="ada")}
 
 
 def submit(cluster: Cluster, request: Request) -> Answer:
@@ -155,8 +166,8 @@ def explain(cluster: Cluster, request: Request, number: str) -> Answer:
     groups = []
     for g in found["groups"]:
         reason = g.get("reason")
-        known = {name: g[name] for name in ("no", "name", "state")}
-        groups.append(known | {"pending": 4, "as_of": (reason or {}).get("at"), "reason": reason})
+        known = only(g, "no", "name", "state") | {"pending": 4, "as_of": (reason or {}).get("at"), "reason": reason}
+        groups.append(said_by_the_api(GroupExplanation, **known))
     return 200, {}, {"job": found["id"], "state": found["state"], "waiting": None, "groups": groups}
 
 
@@ -169,12 +180,14 @@ def page(rows: list[dict[str, Any]], request: Request) -> Answer:
 
 
 def tasks(cluster: Cluster, request: Request, _job: str) -> Answer:
-    return page([t for t in cluster.tasks if request.query.get("group", t["group"]) == t["group"]], request)
+    found = [said_by_the_api(Task, **t) for t in cluster.tasks]
+    return page([t for t in found if request.query.get("group", t["group"]) == t["group"]], request)
 
 
 def containers(cluster: Cluster, request: Request, _job: str) -> Answer:
     wanted = request.query.get("task")
-    return page([c for c in cluster.containers if wanted in (None, f"{c['group']}/{c['index']}")], request)
+    found = [said_by_the_api(Container, **c) for c in cluster.containers]
+    return page([c for c in found if wanted in (None, f"{c['group']}/{c['index']}")], request)
 
 
 def logs(cluster: Cluster, request: Request, container: str) -> Answer:
@@ -221,13 +234,16 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"GET /jobs/(\d+)/tasks", tasks),
     (r"GET /jobs/(\d+)/containers", containers),
     (r"GET /jobs/(\d+)/endpoints", lambda cluster, request, _job: page(cluster.endpoints, request)),
-    (r"GET /jobs/(\d+)/outputs", lambda cluster, request, _job: page(cluster.outputs, request)),
+    (
+        r"GET /jobs/(\d+)/outputs",
+        lambda cluster, request, _job: page([said_by_the_api(Output, **o) for o in cluster.outputs], request),
+    ),
     (r"GET /containers/([^/]+)/logs", logs),
     (r"PUT /artifacts/([0-9a-f]{64})", put_artifact),
     (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
-    (r"GET /me", lambda cluster, request: (200, {}, {"id": 1, "username": "ada", "role": "tenant", "queues": []})),
-    (r"GET /queues", lambda cluster, request: (200, {}, [{"path": "root", "guaranteed": {"gpus": 1}, "pending": 3}])),
+    (r"GET /me", lambda cluster, request: (200, {}, said_by_the_api(Me, username="ada", role="tenant"))),
+    (r"GET /queues", lambda cluster, request: (200, {}, [said_by_the_api(Queue, path="root", pending=3)])),
 ]
 
 

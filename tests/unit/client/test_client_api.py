@@ -36,7 +36,7 @@ def test_pages_are_fetched_as_needed(cluster: Any, client: Client) -> None:
 
 
 def test_a_list_may_come_without_pages(client: Client) -> None:
-    assert [(q.path, q.guaranteed) for q in client.queues()] == [("root", {"gpus": 1})]
+    assert [(q.path, q.pending) for q in client.queues()] == [("root", 3)]
 
 
 def test_an_answer_is_typed_and_ignores_what_it_does_not_know(cluster: Any, client: Client) -> None:

@@ -1,6 +1,7 @@
 """Every refusal becomes plain lines that name field and remedy."""
 
-from client.errors import FieldError, HydraError, InvalidJob, Problem, problem_from
+from client.errors import HydraError, InvalidJob, problem_from
+from contract.problems import FieldError, Problem
 
 
 def test_a_problem_document_becomes_one_line_per_field() -> None:
@@ -23,14 +24,14 @@ def test_a_problem_document_becomes_one_line_per_field() -> None:
 
 
 def test_without_fields_the_detail_is_the_line_and_without_detail_the_title() -> None:
-    assert str(HydraError(Problem("Not found", 404, "there is no job 7"))) == "there is no job 7."
-    assert HydraError(Problem("Not found", 404)).lines() == ["Not found."]
+    assert str(HydraError(Problem(title="Not found", status=404, detail="there is no job 7"))) == "there is no job 7."
+    assert HydraError(Problem(title="Not found", status=404)).lines() == ["Not found."]
 
 
 def test_what_is_no_problem_document_still_says_something() -> None:
     assert problem_from(502, None, "The server answered 502 Bad Gateway").title == "The server answered 502 Bad Gateway"
     assert problem_from(400, {"detail": "no"}, "x").detail == "no"
-    assert problem_from(400, {"errors": "not a list", "title": None}, "x") == Problem("x", 400)
+    assert problem_from(400, {"errors": "not a list", "title": None}, "x") == Problem(title="x", status=400)
 
 
 def test_an_invalid_job_names_its_field() -> None:

@@ -7,6 +7,7 @@ import pytest
 from client import Client, HydraError
 from client.follow import Printer, Target, follow_task, follow_tasks, parse_target, tasks_of
 from contract.jobs import LogPiece, Task
+from tests.answers import answer
 
 SPEC = {"name": "a", "groups": [{"name": "map", "count": 2, "command": ["true"]}]}
 
@@ -52,7 +53,7 @@ def test_following_goes_on_with_the_next_attempt(cluster: Any) -> None:
     cluster.on_get_job = next_attempt
     notes: list[str] = []
     with Client(cluster.url, "secret-token") as client:
-        pieces = list(follow_task(client, 1, Task("map", 0, "PENDING"), "stdout", notes.append))
+        pieces = list(follow_task(client, 1, answer(Task, group="map", index=0), "stdout", notes.append))
     assert "".join(p.data for p in pieces) == "oh no\nfine\n"
     assert notes == ["map/0: again, in c-1-1-2"]
     assert job["state"] == "RUNNING", "the task has ended, not the job"
@@ -61,18 +62,23 @@ def test_following_goes_on_with_the_next_attempt(cluster: Any) -> None:
 def test_following_ends_with_the_job_when_a_task_never_started(cluster: Any) -> None:
     cluster.add_job(SPEC, "KILLED")
     with Client(cluster.url, "secret-token") as client:
-        assert list(follow_task(client, 1, Task("map", 1, "PENDING"), "stdout", print)) == []
+        assert list(follow_task(client, 1, answer(Task, group="map", index=1), "stdout", print)) == []
 
 
 def test_too_many_tasks_are_refused(cluster: Any) -> None:
     with Client(cluster.url, "secret-token") as client, pytest.raises(HydraError, match="40 tasks are too many"):
         follow_tasks(
-            client, 1, [Task("g", n, "RUNNING") for n in range(40)], stream="stdout", printer=Printer(True), note=print
+            client,
+            1,
+            [answer(Task, group="g", index=n) for n in range(40)],
+            stream="stdout",
+            printer=Printer(True),
+            note=print,
         )
 
 
 def piece(data: str, skipped: int = 0) -> LogPiece:
-    return LogPiece(data, 0, len(data), skipped)
+    return answer(LogPiece, data=data, next_offset=len(data), skipped=skipped)
 
 
 def test_lines_of_several_tasks_stay_whole(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from client.commands.cluster import shown_state
 from client.commands.nodes import deadline_s, moment, seconds
 from client.commands.policy import read
 from client.errors import HydraError
 from client.hydractl import app
-from contract.nodes import Node
+from contract.nodes import Node, NodeMaintenance
+from tests.answers import answer, said_by_the_api
 
 
 @pytest.mark.parametrize(
@@ -37,21 +39,22 @@ def test_never_and_moments() -> None:
 
 
 def test_states_as_people_see_them() -> None:
-    active = {"id": 1, "active": True}
-    for node, shown in (
-        (Node(1, "n", "UP"), "UP"),
-        (Node(1, "n", "UP", duty="cordoned"), "CORDONED"),
-        (Node(1, "n", "UP", duty="draining"), "DRAINING"),
-        (Node(1, "n", "UP", duty="draining", drained=True), "DRAINED"),
-        (Node(1, "n", "UP", duty="decommissioned"), "LEAVING"),
-        (Node(1, "n", "UP", maintenance=active), "MAINTENANCE"),
-        (Node(1, "n", "UP", maintenance=active | {"active": False}), "UP"),
-        (Node(1, "n", "LOST", duty="draining"), "LOST"),
-        (Node(1, "n", "UP", sub_cluster_state="draining"), "DRAINING"),
-        (Node(1, "n", "UP", sub_cluster_state="draining", duty="cordoned", drained=True), "DRAINED"),
-        (Node(1, "n", "UP", sub_cluster_state="draining", duty="decommissioned"), "LEAVING"),
+    active = said_by_the_api(NodeMaintenance, active=True)
+    for said, shown in (
+        ({}, "UP"),
+        ({"duty": "cordoned"}, "CORDONED"),
+        ({"duty": "draining"}, "DRAINING"),
+        ({"duty": "draining", "drained": True}, "DRAINED"),
+        ({"duty": "decommissioned"}, "LEAVING"),
+        ({"maintenance": active}, "MAINTENANCE"),
+        ({"maintenance": active | {"active": False}}, "UP"),
+        ({"state": "LOST", "duty": "draining"}, "LOST"),
+        ({"sub_cluster_state": "draining"}, "DRAINING"),
+        ({"sub_cluster_state": "draining", "duty": "cordoned", "drained": True}, "DRAINED"),
+        ({"sub_cluster_state": "draining", "duty": "decommissioned"}, "LEAVING"),
     ):
-        assert node.shown_state == shown
+        usual = {"state": "UP", "duty": "in_service", "sub_cluster_state": "running"}
+        assert shown_state(answer(Node, **usual | said)) == shown
 
 
 def test_show_may_be_left_out_and_the_words_are_explained() -> None:

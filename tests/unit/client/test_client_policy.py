@@ -12,6 +12,7 @@ from client.commands.policypush import show_diff
 from client.errors import HydraError
 from client.hydractl import app
 from contract.policies import PolicyChange, PolicyDiff
+from tests.answers import answer, said_by_the_api
 
 
 @pytest.mark.parametrize(
@@ -54,10 +55,10 @@ def test_other_times_are_those_of_maintenance() -> None:
 
 
 def test_a_diff_as_people_read_it(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [PolicyChange("root.a", "queue", text="queue root.a removed", severity="high")]
-    rows += [PolicyChange("root.b", "weight", text="root.b weight 1 -> 2 [\x1b[31m]")] * 300
-    held = [PolicyChange("root.c", "weight", text="root.c weight 1 -> 3")]
-    show_diff(PolicyDiff(False, 301, "high", rows, held))
+    rows = [said_by_the_api(PolicyChange, text="queue root.a removed", severity="high")]
+    rows += [said_by_the_api(PolicyChange, text="root.b weight 1 -> 2 [\x1b[31m]")] * 300
+    held = [said_by_the_api(PolicyChange, text="root.c weight 1 -> 3")]
+    show_diff(answer(PolicyDiff, total=301, severity="high", changes=rows, overridden=held))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "!! queue root.a removed" and "\x1b" not in lines[1] and "[" in lines[1]
     assert lines[200:] == [
@@ -65,7 +66,7 @@ def test_a_diff_as_people_read_it(capsys: pytest.CaptureFixture[str]) -> None:
         "With the temporary overrides of now:",
         "   root.c weight 1 -> 3",
     ]
-    show_diff(PolicyDiff(True))
+    show_diff(answer(PolicyDiff, identical=True))
     assert capsys.readouterr().out == "Nothing changes.\n"
 
 

@@ -16,6 +16,7 @@ from client.commands.data import place
 from client.errors import HydraError
 from contract.jobs import Output
 from tests import hydractl
+from tests.answers import answer
 
 ROOT = Path(__file__).parents[3]
 
@@ -140,7 +141,7 @@ def test_why_a_job_waits_is_told_for_people_and_programs(cluster: Any, env: dict
         "text": "The queue root.a is at its maximum: 512 MiB of memory left, asked 1,024.",
     }
     job["groups"][0]["reason"] = {
-        "code": "queue_maximum", "text": limit["text"], "waiting": 4, "at": "2026-01-02T03:04:05+00:00",
+        "code": "queue_maximum", "text": limit["text"], "waiting": 4, "asked": {"memory_mib": 1024}, "at": "2026-01-02T03:04:05+00:00",
         "limits": [limit | {"asked": {"memory_mib": 1024}, "available": {"memory_mib": 512}, "queue": "root.a"}],
         "position": {"jobs_ahead": 1, "containers_ahead": 9},
         "estimate": {"earliest_s": 40.0, "latest_s": None, "text": "In 40 s at the earliest."},
@@ -224,9 +225,8 @@ def test_fetch_stores_outputs_by_group_and_prints_one(cluster: Any, env: dict[st
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "a\\..\\x", "nul\x00", "."])
 def test_no_output_leaves_the_folder(path: str) -> None:
     with pytest.raises(HydraError, match=r"outside|artifacts get"):
-        place(Path("job-1"), Output("g", 0, "o", path, "0" * 64, 1), several=False) if path != "." else place(
-            Path("job-1"), Output("..", 0, "o", path, "0" * 64, 1), several=False
-        )
+        group = ".." if path == "." else "g"
+        place(Path("job-1"), answer(Output, group=group, path=path, digest="0" * 64), several=False)
 
 
 def test_validate_needs_no_server(env: dict[str, str], tmp_path: Path) -> None:
