@@ -8,7 +8,7 @@ COPY controlplane/embedded controlplane/embedded
 RUN python3 manage.py install
 COPY . .
 # Roles may write nothing here, and would compile two thousand files at each start.
-RUN "$HYDRA_VENV/bin/python" -m compileall -q client controlplane hydra nodemanager scheduler simulator wire
+RUN "$HYDRA_VENV/bin/python" -m compileall -q client contract controlplane hydra nodemanager scheduler simulator wire
 RUN useradd --system --uid 10001 --home-dir /var/lib/hydra --create-home hydra
 USER hydra
 ENTRYPOINT ["python3", "manage.py"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.recordedhour import add_nodes, record
 from benchmarks.stack import BenchStack, stack
-from contract.simulations import Simulation
+from contract.simulations import SimulationDetail
 from simulator.workload import Submission
 from simulator.workloads import open_workload
 
@@ -77,7 +77,7 @@ def heavier(found: Json) -> Json:
 
 def _ask(
     running: BenchStack, jobs: list[Submission], change: Callable[[Json], Json], seeds: int
-) -> tuple[Simulation, float]:
+) -> tuple[SimulationDetail, float]:
     """The answer, and seconds from its request. change: what is asked about the queues in force."""
     end = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=SECOND_S)
     begin = end - dt.timedelta(seconds=HOUR_S)
@@ -95,15 +95,15 @@ def _ask(
     return answer, took_s
 
 
-def _told(name: str, answer: Simulation, took_s: float) -> dict[str, Any]:
+def _told(name: str, answer: SimulationDetail, took_s: float) -> dict[str, Any]:
     assert answer.result is not None
-    runs = answer.raw["result"]["runs"]
+    runs = answer.result.runs
     return {
         f"{name}_s": round(took_s, 1),
         f"{name}_containers": answer.result.containers,
-        f"{name}_lifecycles": sum(run["lifecycles"] for run in runs),
+        f"{name}_lifecycles": sum(run.lifecycles for run in runs),
         f"{name}_sample": round(answer.sample, 3),
         f"{name}_nodes": answer.result.nodes,
-        f"{name}_runs_s": [round(run["took_s"], 1) for run in runs],
-        f"{name}_peak_rss_mib": round(max(run["peak_rss_mib"] for run in runs)),
+        f"{name}_runs_s": [round(run.took_s, 1) for run in runs],
+        f"{name}_peak_rss_mib": round(max(run.peak_rss_mib for run in runs)),
     }

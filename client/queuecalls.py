@@ -11,7 +11,7 @@ from urllib.parse import quote
 from client import answers
 from client.transport import Transport
 from contract.base import Amounts, Answer
-from contract.queues import UsedHour
+from contract.queues import QueueDetail, UsedHour
 
 AXES = ("memory_mib", "vcores_milli", "gpus")
 _QUEUES = "/api/v1/queues"
@@ -76,13 +76,12 @@ class QueueCalls:
                 return found
             params["skip"] += 100
 
-    def queue_detail(self, path: str, resource: str | None = None) -> dict[str, Any]:
+    def queue_detail(self, path: str, resource: str | None = None) -> QueueDetail:
         """One queue: limits, users, and per sub-cluster the share it was given with the reason in words."""
         answer = self._transport.request(
             "GET", f"{_QUEUES}/{quote(path, safe='')}/detail", params={"resource": resource}
         )
-        found: dict[str, Any] = answer.json()
-        return found
+        return answers.read(QueueDetail, answer.json())
 
     def usage(self, days: int = 7, owner: str | None = None, step: str = "day") -> list[UsedHour]:
         """What an account used, per hour or day and queue; your own without ``owner``."""

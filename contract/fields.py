@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from wire import labels
 
+JOB_NAME = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"
 DNS = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NO_NUL = r"^[^\x00]*$"
 DAYS_30_S = 30 * 86400
@@ -54,7 +55,7 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 GroupName = Annotated[str, StringConstraints(pattern=DNS, max_length=63)]
-JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", max_length=128)]
+JobName = Annotated[str, StringConstraints(pattern=JOB_NAME, max_length=128)]
 QueuePath = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=255)]
 Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.:/=]*$", max_length=63)]
 Text = Annotated[str, StringConstraints(pattern=NO_NUL)]
@@ -70,4 +71,4 @@ Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
 _TEXT = {"type": "string", "pattern": NO_NUL}
 _ARGV = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 4096}
 Command = Annotated[Argv, BeforeValidator(_script_as_list), WithJsonSchema({"anyOf": [_ARGV, _TEXT]})]
-LabelExpression = Annotated[str, StringConstraints(max_length=1024), AfterValidator(_label_expression)]
+LabelExpression = Annotated[str, StringConstraints(max_length=labels.MAX_LENGTH), AfterValidator(_label_expression)]

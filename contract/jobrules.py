@@ -70,7 +70,11 @@ def _dependencies(spec: "JobSpec", names: dict[str, "GroupSpec"]) -> list[FieldE
         for i, name in enumerate(group.after):
             field = f"groups.{no}.after.{i}"
             if name not in names:
-                found.append(FieldError(field, f"there is no group {name!r}", "name a group of this job"))
+                found.append(
+                    FieldError(
+                        field, f"there is no group {name!r}", f"name a group of this job: {', '.join(names)}"[:300]
+                    )
+                )
             elif spec.kind == "service":
                 found.append(FieldError(field, "a service's groups never end", "remove `after`, or use kind: batch"))
         if len(set(group.after)) < len(group.after):
@@ -183,7 +187,11 @@ def _inputs(at: str, group: "GroupSpec", names: dict[str, "GroupSpec"]) -> Itera
             continue
         source = names[item.group]
         if item.name not in {o.name for o in source.outputs}:
-            yield FieldError(field + ".name", f"{item.group!r} has no output {item.name!r}", "name one of its outputs")
+            yield FieldError(
+                field + ".name",
+                f"{item.group!r} has no output {item.name!r}",
+                f"name one of its outputs: {', '.join(o.name for o in source.outputs) or 'there is none'}"[:300],
+            )
         if source.count > 1 and INDEX not in item.path:
             yield FieldError(
                 field + ".path",

@@ -13,8 +13,6 @@ from contract import jobrules
 from contract.base import Request
 from contract.fields import (
     DAYS_30_S,
-    DNS,
-    NO_NUL,
     Command,
     Digest,
     EnvName,
@@ -32,6 +30,7 @@ from contract.fields import (
     Text,
     Whole,
 )
+from contract.findings import explain
 from contract.problems import FieldError
 
 
@@ -164,85 +163,30 @@ class JobSpec(Request):
     master: MasterSpec | None = None
 
 
-# What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
-REMEDIES = {
-    "missing": "add the field",
-    "extra_forbidden": "remove the field, or check its spelling",
-    "string_type": "give a text",
-    "string_unicode": "give valid Unicode text",
-    "int_type": "give a whole number without quotes",
-    "float_type": "give a number without quotes",
-    "finite_number": "give a finite number",
-    "bool_type": "give true or false",
-    "list_type": "give a list",
-    "dict_type": "give a mapping of names to values",
-    "model_type": "give a mapping of fields",
-    "greater_than_equal": "use {ge} or more",
-    "less_than_equal": "use {le} or less",
-    "greater_than": "use more than {gt}",
-    "less_than": "use less than {lt}",
-    "too_short": "give at least {min_length}",
-    "too_long": "give at most {max_length}",
-    "string_too_short": "give at least {min_length} character(s)",
-    "string_too_long": "use at most {max_length} characters",
-    "literal_error": "use {expected}",
-    "path": "use a path relative to the work folder, such as data/in.csv",
-    "labels": "write an expression such as gpu && !spot",
-    "int_from_float": "give a whole number",
-}
-PATTERN_REMEDIES = {
-    DNS: "use lower-case letters, digits and '-', beginning and ending with a letter or digit",
-    NO_NUL: "remove the NUL character",
-}
-FIELD_REMEDIES = {
-    "digest": "give the SHA-256 of the uploaded file, 64 lower-case hexadecimal digits",
-    "queue": "give a queue's path, such as root.default",
-    "partition": "give a partition's name, in lower-case letters, digits and '-'",
-    "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
-    "http": "give a path on the container's server, such as /healthz",
-    "env": "use letters, digits and '_' in environment names, not beginning with a digit",
-}
-
-
-def _field(loc: tuple[int | str, ...]) -> str:
-    """``("groups", 0, "command")`` as ``groups.0.command``; keys of mappings are cut to a readable length."""
-    return ".".join(str(part)[:64] for part in loc if part != "[key]")
-
-
-def _remedy(error: Any) -> str:
-    name = str(error["loc"][-1]) if error["loc"] else ""
-    if error["loc"] and name == "[key]":
-        return FIELD_REMEDIES["env"]
-    if name in FIELD_REMEDIES and error["type"] in {"string_pattern_mismatch", "extra_forbidden"}:
-        return FIELD_REMEDIES[name]
-    context = error.get("ctx") or {}
-    if error["type"] == "string_pattern_mismatch":
-        return PATTERN_REMEDIES.get(
-            context.get("pattern", ""), "use letters, digits and the punctuation the tenants' guide names for it"
-        )
-    return REMEDIES.get(error["type"], "see the tenants' guide for what this field takes").format_map(context)
-
-
-def explain(error: ValidationError, prefix: str = "") -> list[FieldError]:
-    """pydantic's findings as field, message and remedy; at most 50 of them."""
-    found = error.errors(include_url=False, include_input=False)[:50]
-    return [FieldError(prefix + (_field(e["loc"]) or "job"), e["msg"], _remedy(e)) for e in found]
-
-
 def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobSpec | None, list[FieldError]]:
     """A valid spec and no errors, or no spec and what is wrong. ``prefix`` stands before each field's name."""
     try:
         spec = JobSpec.model_validate(data)
     except ValidationError as error:
-        return None, explain(error, prefix)
+        return None, explain(error, JobSpec, prefix)
     found = jobrules.parts(spec)
     if spec.master is not None and not found:
         _expand(spec, spec.master)
-    found = found or jobrules.check(spec, max_tasks)
+    found = found or _scripts(data, spec) or jobrules.check(spec, max_tasks)
     if found:
         at = "master." if spec.master else "groups.0."
         return None, [FieldError(prefix + e.field.replace("groups.0.", at, 1), e.message, e.remedy) for e in found[:50]]
     return spec, []
+
+
+def _scripts(data: dict[str, Any], spec: JobSpec) -> list[FieldError]:
+    """Commands that are one text of several words, which is no program's name, without a shell to read them."""
+    remedy = "write a list of words, or add shell: true"
+    return [
+        FieldError(f"groups.{i}.command", "one text of several words is a script for a shell", remedy)
+        for i, group in enumerate([data["master"]] if spec.master else data["groups"])
+        if isinstance(group["command"], str) and not group.get("shell") and len(group["command"].split()) > 1
+    ]
 
 
 def _expand(spec: JobSpec, master: MasterSpec) -> None:

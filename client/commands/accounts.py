@@ -11,8 +11,9 @@ import typer
 from client.commands.common import connected
 from client.commands.nodes import seconds
 from client.errors import client_error
-from client.screen import Format, OutputOption, plain, print_json, say, show, show_one
-from contract.accounts import Account
+from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
+from contract.accounts import Account, Token
+from contract.system import Component
 
 account = typer.Typer(no_args_is_help=True, help="Accounts: who may log in, and as what.")
 token = typer.Typer(no_args_is_help=True, help="Your tokens, for programs that act with your rights.")
@@ -36,7 +37,7 @@ def list_accounts(
     """Every account, its role and what it was granted."""
     with connected(ctx) as client:
         rows = list(client.accounts(name, role.value if role else None))
-    columns = [
+    columns: list[Column[Account]] = [
         ("ACCOUNT", lambda a: a.username), ("ROLE", lambda a: a.role), ("STATE", _state),
         ("LAST LOG-IN", lambda a: a.last_login_at), ("TOKENS", lambda a: a.tokens),
         ("QUEUES", _queues),
@@ -151,7 +152,7 @@ def list_tokens(ctx: typer.Context, output: OutputOption = Format.table) -> None
     """Your tokens that are valid; the one you use now is marked."""
     with connected(ctx) as client:
         rows = client.tokens()
-    columns = [
+    columns: list[Column[Token]] = [
         ("", lambda t: "*" if t.current else " "), ("KEY", lambda t: t.key),
         ("NAME", lambda t: t.name or "(log-in)"), ("MADE", lambda t: t.created_at),
         ("UNTIL", lambda t: t.expires_at), ("LAST USED", lambda t: t.last_used_at),
@@ -177,7 +178,7 @@ def health(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     """Every part of the system, whether it does its duty, and what to do where not."""
     with connected(ctx) as client:
         rows = client.components()
-    columns = [
+    columns: list[Column[Component]] = [
         ("PART", lambda c: c.kind), ("NAME", lambda c: c.name), ("VERDICT", lambda c: c.verdict),
         ("FOUND", lambda c: c.text), ("WHAT TO DO", lambda c: c.remedy),
     ]  # fmt: skip

@@ -21,7 +21,7 @@ def nodes(
     output: OutputOption = Format.table,
 ) -> None:
     """The nodes, their state and how full they are."""
-    columns = [
+    columns: list[Column[Node]] = [
         ("NODE", lambda n: n.id), ("NAME", lambda n: n.name), ("SUB-CLUSTER", lambda n: n.sub_cluster),
         ("RACK", lambda n: n.rack), ("STATE", shown_state), ("FAULTS", lambda n: n.health or " "),
         ("MEMORY MIB", lambda n: of(n.allocated.memory_mib, n.capacity.memory_mib)),

@@ -16,7 +16,7 @@ from client.commands.common import JobArgument, connected
 from client.errors import client_error
 from client.follow import Printer, Target, follow_tasks, parse_target, tasks_of
 from client.progress import uploading
-from client.screen import Format, OutputOption, console, print_json, printable, say, show, size
+from client.screen import Column, Format, OutputOption, console, print_json, printable, say, show, size
 from contract.jobs import Artifact, LogPiece, Output
 
 artifacts = typer.Typer(no_args_is_help=True, help="Files by their SHA-256: what jobs bring and leave behind.")
@@ -100,7 +100,7 @@ def outputs(
     output: OutputOption = Format.table,
 ) -> None:
     """The files a job's tasks have left behind."""
-    columns = [
+    columns: list[Column[Output]] = [
         ("OUTPUT", lambda o: o.name), ("TASK", lambda o: f"{o.group}/{o.index}"), ("PATH", lambda o: o.path),
         ("SIZE", lambda o: size(o.size)), ("SHA-256", lambda o: o.digest),
     ]  # fmt: skip

@@ -5,14 +5,14 @@ from __future__ import annotations
 import typer
 
 from client.commands.common import JobArgument, connected
-from client.screen import Format, OutputOption, show
+from client.screen import Column, Format, OutputOption, show
 from contract.jobs import Endpoint
 
 
 def endpoints(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
     """The ports of a job's containers, their health, and where to open them."""
     with connected(ctx) as client:
-        columns = [
+        columns: list[Column[Endpoint]] = [
             ("PORT", lambda e: e.name), ("TASK", lambda e: f"{e.group}/{e.index}"), ("HEALTH", _health),
             ("ADDRESS", lambda e: f"{e.host}:{e.port}"), ("OPEN IT", lambda e: client.url + e.proxy),
             ("NODE", lambda e: e.node), ("CONTAINER", lambda e: e.container),

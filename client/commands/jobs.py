@@ -19,8 +19,8 @@ from client.errors import HydraError, InvalidJob, client_error
 from client.follow import MAX_FOLLOWED, Printer, follow_tasks, tasks_of
 from client.follow import Target as LogTarget
 from client.progress import headline, uploading, watching
-from client.screen import Format, OutputOption, duration, print_json, say, show, show_one
-from contract.jobs import Container, Event, Job, Task
+from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one
+from contract.jobs import Container, Event, Group, Job, Task
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON.", exists=False)]
 WaitOption = Annotated[
@@ -144,7 +144,7 @@ def jobs(
     """List jobs, newest first unless --order says otherwise."""
     filters = {"queue": queue, "owner": owner, "tag": tag, "name": name, "kind": kind}
     filters |= {"since": since, "until": until, "order": order, "state": state_word(state)}
-    columns = [
+    columns: list[Column[Job]] = [
         ("JOB", lambda j: j.id), ("NAME", lambda j: j.name), ("STATE", lambda j: j.state),
         ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
         ("SUBMITTED", lambda j: j.submitted_at), ("TOOK", lambda j: duration(j.started_at, j.finished_at)),
@@ -182,11 +182,11 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         ("took", duration(answer.started_at, answer.finished_at)),
     ]  # fmt: skip
     show_one(answer, pairs, output)
-    columns = [
+    columns: list[Column[Group]] = [
         ("GROUP", lambda g: g.name), ("STATE", lambda g: g.state), ("TASKS", lambda g: g.count),
         ("PENDING", lambda g: g.pending), ("RUNNING", lambda g: g.running), ("SUCCEEDED", lambda g: g.succeeded),
         ("FAILED", lambda g: g.failed), ("KILLED", lambda g: g.killed), ("RETRIED", lambda g: g.retried),
-        ("AFTER", lambda g: g.after), ("WAITS BECAUSE", lambda g: g.reason_text or " "),
+        ("AFTER", lambda g: g.after), ("WAITS BECAUSE", lambda g: g.reason.text if g.reason else " "),
     ]  # fmt: skip
     print()
     show(answer.groups, columns, output, nothing="It has no groups.")
@@ -202,7 +202,7 @@ def tasks(
     output: OutputOption = Format.table,
 ) -> None:
     """A job's tasks."""
-    columns = [
+    columns: list[Column[Task]] = [
         ("TASK", _task_name), ("STATE", lambda t: t.state), ("ATTEMPTS", lambda t: t.attempts),
         ("CONTAINER", lambda t: t.container), ("NODE", lambda t: t.node), ("EXIT", lambda t: t.exit_code),
         ("STARTED", lambda t: t.started_at), ("TOOK", lambda t: duration(t.started_at, t.finished_at)),
@@ -224,7 +224,7 @@ def containers(
     output: OutputOption = Format.table,
 ) -> None:
     """A job's containers: every attempt of its tasks, where it ran and how it ended."""
-    columns = [
+    columns: list[Column[Container]] = [
         ("CONTAINER", lambda c: c.id), ("TASK", lambda c: f"{c.group}/{c.index}"), ("ATTEMPT", lambda c: c.attempt),
         ("STATE", lambda c: c.state), ("REASON", _reason), ("EXIT", lambda c: c.exit_code),
         ("NODE", lambda c: c.node), ("SUB-CLUSTER", lambda c: c.sub_cluster),
@@ -241,13 +241,13 @@ def _reason(container: Container) -> str:
 
 def events(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
     """What happened to a job that its tasks do not tell."""
-    columns = [("AT", _at), ("WHAT", lambda e: e.kind), ("MESSAGE", lambda e: e.message)]
+    columns: list[Column[Event]] = [
+        ("AT", lambda e: e.at),
+        ("WHAT", lambda e: e.kind),
+        ("MESSAGE", lambda e: e.message),
+    ]
     with connected(ctx) as client:
         show(client.events(job), columns, output, nothing="Nothing to tell.")
-
-
-def _at(event: Event) -> Any:
-    return event.at
 
 
 def kill(

@@ -15,7 +15,7 @@ from client.commands.cluster import ago, resources, shown_state
 from client.commands.common import connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
-from contract.nodes import DrainPreview, Maintenance, Node
+from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, ServiceMove
 
 NEVER = "never"
 LOOK_EVERY_S = 1.0
@@ -206,21 +206,21 @@ def _show_preview(p: DrainPreview, output: Format) -> None:
         print(f"Nothing runs on {p.name}: it would be drained at once.")
         return
     if p.services:
-        columns: list[Column[Any]] = [
+        services: list[Column[ServiceMove]] = [
             ("SERVICE", lambda s: f"{s.job} {s.job_name}"), ("GROUP", lambda s: s.group),
             ("TASKS HERE", lambda s: s.tasks), ("OF", lambda s: s.count), ("AT ONCE", lambda s: s.at_once),
             ("EACH", lambda s: resources(s.resources)), ("FIT ELSEWHERE", lambda s: f"{s.fit} of {len(s.tasks)}"),
         ]  # fmt: skip
-        show(p.services, columns, output, nothing="")
+        show(p.services, services, output, nothing="")
         print()
     if p.batch:
         words = {"ends": "ends by itself", "stopped": "stopped at the deadline", "unknown": "no estimate"}
-        columns = [
+        batch: list[Column[BatchEnd]] = [
             ("JOB", lambda b: f"{b.job} {b.job_name}"), ("TASK", lambda b: f"{b.group}/{b.index}"),
             ("STARTED", lambda b: b.started_at), ("EXPECTED END", lambda b: b.ends_at),
             ("OUTCOME", lambda b: words.get(b.outcome, b.outcome)),
         ]  # fmt: skip
-        show(p.batch, columns, output, nothing="")
+        show(p.batch, batch, output, nothing="")
         print()
     print(_verdict(p))
 

@@ -18,6 +18,7 @@ from client.commands.common import connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, print_json, say, show
 from contract.policies import Policy
+from contract.queues import QueueRight
 
 policy = typer.Typer(help="The policy document: queues, partitions, components.", no_args_is_help=True)
 queue = typer.Typer(help="One queue.", no_args_is_help=True)
@@ -108,7 +109,7 @@ def list_rights(ctx: typer.Context, path: PathArgument, output: OutputOption = F
     """Who has rights in a queue, through it or one above it."""
     with connected(ctx) as client:
         found = client.queue_rights(path)
-    columns: list[Column[Any]] = [
+    columns: list[Column[QueueRight]] = [
         ("USER", lambda r: r.user), ("LEVEL", lambda r: r.level), ("THROUGH", lambda r: r.queue),
         ("FROM", lambda r: r.source),
     ]  # fmt: skip

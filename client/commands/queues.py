@@ -11,7 +11,7 @@ from client.commands.cluster import resources
 from client.commands.common import connected
 from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, OutputOption, duration, print_json, printable, show
-from contract.queues import Queue, UsedHour
+from contract.queues import Queue, QueueDetail, UsedHour
 
 RESOURCES = {"memory": "memory_mib", "cores": "vcores_milli", "gpus": "gpus"}
 ResourceOption = Annotated[
@@ -43,18 +43,16 @@ def queues(
             show(client.queues(), LIST + (MORE if long else []), output, nothing="There are no queues.")
 
 
-def _why(found: dict[str, object], output: Format) -> None:
+def _why(found: QueueDetail, output: Format) -> None:
     """The reasons of one queue as sentences, a line per sub-cluster."""
     if output is Format.json:
         print_json(found)
         return
-    places = found["places"]
-    assert isinstance(places, list)
-    if isinstance(found["starving"], dict):
-        print(printable(f"starved: {found['starving']['text']}"))
-    for place in places:
-        print(printable(f"{place['sub_cluster']}: {place['why']}"))
-    if not places:
+    if found.starving:
+        print(printable(f"starved: {found.starving.text}"))
+    for place in found.places:
+        print(printable(f"{place.sub_cluster}: {place.why}"))
+    if not found.places:
         print("This queue is open to everybody; where its share lies is told to those who were granted it.")
 
 

@@ -32,7 +32,7 @@ def _columns() -> Sequence[Column[KindConvergence]]:
         ("RUN IT", lambda k: k.on_version), ("BEHIND", lambda k: k.behind), ("SINCE", lambda k: k.since),
         ("P50 S", lambda k: _seconds(k.p50_s)), ("P99 S", lambda k: _seconds(k.p99_s)),
         ("MAX S", lambda k: _seconds(k.max_s)),
-        ("VERSIONS", lambda k: ", ".join(f"{v['count']} on {v['version']}" for v in k.versions)),
+        ("VERSIONS", lambda k: ", ".join(f"{v.count} on {v.version}" for v in k.versions)),
     ]  # fmt: skip
 
 

@@ -15,7 +15,15 @@ from client.commands.common import connected
 from client.commands.nodes import NEVER, deadline_s, seconds
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
-from contract.subclusters import Left, SubCluster, SubClusterDetail, SubClusterDrainPreview
+from contract.subclusters import (
+    Left,
+    OtherSubCluster,
+    QueueThere,
+    SubCluster,
+    SubClusterDetail,
+    SubClusterDrainPreview,
+    TiedGroup,
+)
 
 TOKEN_ENV = "HYDRA_SUB_CLUSTER_TOKEN"  # noqa: S105  the name of a variable
 LOOK_EVERY_S = 1.0
@@ -200,28 +208,28 @@ def _show_preview(p: SubClusterDrainPreview, output: Format) -> None:
         return
     guests = f", {p.guests} of them of jobs at home elsewhere" if p.guests else ""
     print(f"{p.sub_cluster}: {_counted(p.jobs, 'job')} at home, {_counted(p.containers, 'container')}{guests}")
-    columns: list[Column[Any]] = [
+    queues: list[Column[QueueThere]] = [
         ("QUEUE", lambda q: q.queue), ("JOBS", lambda q: q.jobs), ("CONTAINERS", lambda q: q.containers),
         ("OF SERVICES", lambda q: q.services), ("END", lambda q: q.ends), ("STOPPED", lambda q: q.stopped),
         ("NO ESTIMATE", lambda q: q.unknown), ("IN ALL", lambda q: resources(q.amounts)),
     ]  # fmt: skip
     if p.queues:
         print()
-        show(p.queues, columns, output, nothing="")
+        show(p.queues, queues, output, nothing="")
     if p.others:
-        columns = [
+        others: list[Column[OtherSubCluster]] = [
             ("ELSEWHERE", lambda s: s.sub_cluster), ("OPEN NODES", lambda s: s.nodes),
             ("FULL NOW", lambda s: f"{s.percent:g} %"), ("AFTERWARDS", lambda s: f"{s.percent_after:g} %"),
         ]  # fmt: skip
         print()
-        show(p.others, columns, output, nothing="")
+        show(p.others, others, output, nothing="")
     if p.tied:
-        columns = [
+        tied: list[Column[TiedGroup]] = [
             ("RUNS NOWHERE ELSE", lambda t: f"{t.job} {t.job_name}"), ("GROUP", lambda t: t.group),
             ("CONTAINERS", lambda t: t.containers), ("BECAUSE", lambda t: t.why),
         ]  # fmt: skip
         print()
-        show(p.tied, columns, output, nothing="")
+        show(p.tied, tied, output, nothing="")
     print(f"\n{_verdict(p)}")
 
 

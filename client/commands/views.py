@@ -10,7 +10,7 @@ import typer
 from client.api import Client
 from client.commands.common import connected
 from client.errors import InvalidJob, client_error
-from client.screen import Format, OutputOption, print_json, show
+from client.screen import Column, Format, OutputOption, print_json, show
 from contract.jobs import SavedView
 
 app = typer.Typer(no_args_is_help=True)
@@ -29,7 +29,7 @@ def view_named(client: Client, name: str) -> SavedView:
 @app.command("list")
 def list_views(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     """Your saved views."""
-    columns = [("VIEW", lambda v: v.name), ("FILTERS", lambda v: v.query or " ")]
+    columns: list[Column[SavedView]] = [("VIEW", lambda v: v.name), ("FILTERS", lambda v: v.query or " ")]
     with connected(ctx) as client:
         show(client.saved_views(), columns, output, nothing="You have no saved views.")
 

@@ -50,7 +50,7 @@ def test_a_cut_off_node_is_lost_once_and_its_work_placed_again(cluster: Cluster)
 
 def test_the_capacity_of_a_lost_node_is_gone_and_returns(cluster: Cluster):
     def capacity() -> float:
-        return sum(s.capacity["vcores_milli"] for s in cluster.tenant.sub_clusters())
+        return sum(s.capacity.vcores_milli for s in cluster.tenant.sub_clusters())
 
     whole = capacity()
     with cluster.cut_off("east-3"):
@@ -64,7 +64,7 @@ def test_a_node_that_returns_with_replaced_containers_publishes_nothing(cluster:
     wait = cluster.gate("attempts-1") + '[ "$HYDRA_TASK_INDEX" != 1 ] || sleep 300; '
     script = 'echo "$HYDRA_ATTEMPT" > out; [ "$HYDRA_ATTEMPT" != 1 ] || { ' + wait + "}"
     spec = cluster.spec("twice", script, count=2, outputs=[{"name": "out", "path": "out"}])
-    whole = int(next(cluster.tenant.nodes()).capacity["vcores_milli"])
+    whole = int(next(cluster.tenant.nodes()).capacity.vcores_milli)
     fill = cluster.task_job(
         "fill", cluster.gate("refill"), count=2, resources={"memory_mib": 64, "vcores_milli": whole}
     )

@@ -153,7 +153,7 @@ def played(stack: Stack, machines: list[Machine], beat_s: int) -> tuple[Ran, Ran
 def test_a_script_runs_in_simulation_as_on_real_nodes(stack: Stack) -> None:
     nodes = sorted(stack.client("operator").nodes(), key=lambda node: node.id)
     machines = [
-        Machine(n.name, int(n.capacity["memory_mib"]), int(n.capacity["vcores_milli"]), rack=n.rack, labels=n.labels)
+        Machine(n.name, int(n.capacity.memory_mib), int(n.capacity.vcores_milli), rack=n.rack, labels=n.labels)
         for n in nodes
     ]
     for again in range(TRIES):

@@ -135,7 +135,7 @@ def test_logs_are_followed_while_a_task_runs_and_kept_after_it(cluster: Cluster)
 def test_higher_priority_goes_first_on_a_full_cluster(cluster: Cluster):
     """Jobs of a whole node each: those that wait start by priority, then in order of arrival."""
     node = next(cluster.tenant.nodes())
-    whole = {"memory_mib": 64, "vcores_milli": int(node.capacity["vcores_milli"])}
+    whole = {"memory_mib": 64, "vcores_milli": int(node.capacity.vcores_milli)}
     only = "sub_cluster == east"
     fill = cluster.task_job("fill", cluster.gate("fill"), count=3, resources=whole, node_labels=only)
     cluster.started(fill, 3)
@@ -146,7 +146,7 @@ def test_higher_priority_goes_first_on_a_full_cluster(cluster: Cluster):
     reason = wait_until(
         lambda: cluster.tenant.job(waiting["low"].id).groups[0].reason, 10, "the last one says why it waits"
     )
-    asked, there = reason["asked"]["vcores_milli"], reason["limits"][-1]["available"]["vcores_milli"]
+    asked, there = reason.asked["vcores_milli"], reason.limits[-1].available["vcores_milli"]
     assert asked == whole["vcores_milli"] > there
     cluster.open_gate("fill")
     for job in waiting.values():
@@ -165,11 +165,11 @@ def test_the_reason_of_waiting_has_the_numbers(cluster: Cluster):
         return found.waiting if found.groups[0].reason else None
 
     text = wait_until(lambda: reason(huge.id), 10, "it says why it waits")
-    largest = max(int(n.capacity["memory_mib"]) for n in cluster.tenant.nodes())
+    largest = max(int(n.capacity.memory_mib) for n in cluster.tenant.nodes())
     assert "4,000,000" in text and f"{largest:,}" in text
     assert "gpu && !sub_cluster" in wait_until(lambda: reason(where.id), 10, "it says why it waits")
     found = cluster.tenant.job(huge.id).groups[0].reason
-    assert found["waiting"] == 1 and found["asked"]["memory_mib"] == 4_000_000
+    assert found is not None and found.waiting == 1 and found.asked["memory_mib"] == 4_000_000
 
 
 def test_an_idempotent_submit_returns_the_first_answer(cluster: Cluster):

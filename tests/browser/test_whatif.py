@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from client import Client
+from client.answers import to_json
 from client.errors import HydraError
 from tests.browser.barriers import barriers, barriers_on_a_phone
 from tests.browser.chromium import sign_in
@@ -214,7 +215,7 @@ HIDE = """hidden => {
 
 
 def test_it_is_looked_at_every_second_while_it_lives_and_is_seen(tab: Page, operator: Client, answered: int) -> None:
-    over = operator.simulation(answered).raw
+    over = to_json(operator.simulation(answered))
     now = over | {"state": "running", "progress": 0.3, "simulated_s": 900.0, "result": None, "ended_at": None}
     looks: list[str] = []
 

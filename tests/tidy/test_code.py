@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
-    "wire", "scheduler", "simulator", "controlplane", "nodemanager", "client", "hydra", "examples", "benchmarks",
-    "tests",
+    "wire", "contract", "scheduler", "simulator", "controlplane", "nodemanager", "client", "hydra", "examples",
+    "benchmarks", "tests",
 )  # fmt: skip
 FUNCTION_LINES_MAX = 50
 FILE_LINES_MAX = 500

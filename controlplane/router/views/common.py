@@ -140,7 +140,7 @@ def body(request: Request, shape: type[B]) -> B:
     try:
         return shape.model_validate(request.data if request.data != "" else {})
     except ValidationError as error:
-        raise Invalid("the request has errors", explain(error)) from None
+        raise Invalid("the request has errors", explain(error, shape, whole="body")) from None
 
 
 def paged(request: Request, parts: int, read: Callable[[Cursor, int], Page]) -> Response:

@@ -31,10 +31,10 @@ def test_an_operator_keeps_accounts(world: World) -> None:
     operator = world["operator"]
     made = operator.post("accounts", {"username": "ada", "password": PASSWORD, "role": "viewer"})
     assert made.status_code == 201
-    Account.model_validate(made.json())
+    Account.model_validate(made.json(), extra="forbid")
     assert operator.post("accounts/ada/role", {"role": "tenant"}).json()["role"] == "tenant"
     listed = operator.get("accounts?name=AD&role=tenant").json()
-    AccountPage.model_validate(listed)
+    AccountPage.model_validate(listed, extra="forbid")
     assert [a["username"] for a in listed["results"]] == ["admin", "ada"]
     assert listed["results"][0]["queues"] == [{"path": "root.prod", "level": "admin"}]
     first = operator.get("accounts?page_size=2").json()
@@ -104,11 +104,11 @@ def test_a_token_is_shown_once_works_until_it_is_revoked_and_says_when_it_was_us
     tenant = world["tenant"]
     made = tenant.post("me/tokens", {"name": "ci", "valid_s": 3600})
     assert made.status_code == 201
-    NewToken.model_validate(made.json())
+    NewToken.model_validate(made.json(), extra="forbid")
     program = Api(made.json()["token"])
     assert program.get("me").json()["username"] == "tenant"
     listed = program.get("me/tokens").json()
-    TokenList.model_validate(listed)
+    TokenList.model_validate(listed, extra="forbid")
     mine = next(t for t in listed["results"] if t["name"] == "ci")
     assert mine["last_used_at"] and mine["current"] and made.json()["token"] not in json.dumps(listed)
     assert tenant.post("me/tokens", {"name": "ci"}).status_code == 409
@@ -140,7 +140,7 @@ def test_join_tokens_are_listed_and_revoked(world: World) -> None:
     _, secret = nodes.new_join_token(SYSTEM, world.west, "rack 3")
     joining.new_token(SYSTEM, "north", "", 60)
     listed = operator.get("join-tokens").json()
-    JoinTokenList.model_validate(listed)
+    JoinTokenList.model_validate(listed, extra="forbid")
     assert [(t["kind"], t["sub_cluster"]) for t in listed["results"]] == [("node", "west"), ("sub_cluster", "north")]
     assert secret not in json.dumps(listed)
     for kind, token in zip(("nodes", "sub-clusters"), listed["results"], strict=True):
@@ -151,7 +151,7 @@ def test_join_tokens_are_listed_and_revoked(world: World) -> None:
 
 def test_components_say_what_is_wrong_and_what_helps(world: World) -> None:
     answer = world["viewer"].get("components")
-    ComponentList.model_validate(answer.json())
+    ComponentList.model_validate(answer.json(), extra="forbid")
     found = {(c["kind"], c["name"]): c for c in answer.json()["results"]}
     assert found["store", "postgres"]["verdict"] in ("good", "warn"), "it answers, if slowly on a busy host"
     assert (

@@ -45,7 +45,7 @@ def ran(home: Job, sub: SubCluster, index: int, waited_s: float, **ended: Any) -
 def compared(world: World, query: str = "") -> dict[str, Any]:
     answer = world["viewer"].get(f"sub-clusters/compare?{query}")
     assert answer.status_code == 200, answer.content
-    Comparison.model_validate(answer.json())
+    Comparison.model_validate(answer.json(), extra="forbid")
     found: dict[str, Any] = answer.json()
     return found
 

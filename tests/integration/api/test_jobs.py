@@ -26,7 +26,7 @@ def submitted(world: World, who: str = "tenant", **fields: object) -> Job:
 def test_a_submit_stores_the_job_its_groups_an_intent_and_who_did_it(world: World) -> None:
     answer = world["tenant"].post("jobs", job(tags=["x"], priority=7))
     assert answer.status_code == 201
-    JobAnswer.model_validate(answer.json())
+    JobAnswer.model_validate(answer.json(), extra="forbid")
     row = Job.objects.get(pk=answer.json()["id"])
     assert (row.owner, row.priority, row.tags, row.state) == (world.users["tenant"], 7, ["x"], JobState.SUBMITTED)
     assert row.spec["groups"][0]["resources"] == {"memory_mib": 256, "vcores_milli": 1000, "gpus": 0}
@@ -42,7 +42,7 @@ def test_the_answer_to_a_submit_is_what_the_list_shows(world: World) -> None:
     answer = world["tenant"].post("jobs", job()).json()
     assert world["tenant"].get("jobs").json()["results"] == [answer]
     detail = world["tenant"].get(f"jobs/{answer['id']}").json()
-    JobDetail.model_validate(detail)
+    JobDetail.model_validate(detail, extra="forbid")
     assert {k: v for k, v in detail.items() if k != "spec"} == answer
     assert "taken it in yet" in answer["waiting"]
 
@@ -104,7 +104,7 @@ def test_what_a_tenant_may_not_say(world: World, fields: dict, field: str) -> No
     answer = world["tenant"].post("jobs", job(**fields))
     assert answer.status_code == 422
     assert answer["Content-Type"] == "application/problem+json"
-    problem = Problem.model_validate(answer.json())
+    problem = Problem.model_validate(answer.json(), extra="forbid")
     assert problem.errors[0].field.startswith(field) and problem.errors[0].remedy
     assert not Job.objects.exists()
 
@@ -192,7 +192,7 @@ def test_tasks_without_rows_are_pending_and_pages_cross_groups(world: World) -> 
 
     def tasks(query: str = "") -> list[tuple[str, int, str]]:
         found = world["tenant"].get(f"jobs/{row.pk}/tasks?{query}").json()["results"]
-        TaskPage.model_validate({"results": found, "next": None, "previous": None})
+        TaskPage.model_validate({"results": found, "next": None, "previous": None}, extra="forbid")
         return [(t["group"], t["index"], t["state"]) for t in found]
 
     everything = [
@@ -234,7 +234,7 @@ def test_containers_of_both_tables_in_one_order(world: World) -> None:
     rows.container(row, node, 0, 0, attempt=2)
     rows.container(row, node, 0, 1, gpus=5)
     found = world["tenant"].get(f"jobs/{row.pk}/containers").json()
-    ContainerPage.model_validate(found)
+    ContainerPage.model_validate(found, extra="forbid")
     assert [(c["index"], c["attempt"], c["state"]) for c in found["results"]] == [
         (0, 1, "FAILED"), (0, 2, "RUNNING"), (1, 1, "RUNNING"),
     ]  # fmt: skip
@@ -248,7 +248,7 @@ def test_events_oldest_first(world: World) -> None:
     rows.tell(row.pk, "retry", "one")
     rows.tell(row.pk, "retry", "two")
     found = world["tenant"].get(f"jobs/{row.pk}/events").json()
-    EventPage.model_validate(found)
+    EventPage.model_validate(found, extra="forbid")
     assert [e["kind"] for e in found["results"]] == ["routed", "retry", "retry"]
     assert [e["message"] for e in found["results"]][1:] == ["one", "two"]
 
@@ -281,7 +281,7 @@ def test_why_each_group_waits_comes_from_its_row_or_from_the_groups_before_it(wo
     Job.objects.filter(pk=row.pk).update(state=JobState.ADMITTED)
     TaskGroup.objects.filter(job=row, name="map").update(reason=told, state=GroupState.PENDING)
     answer = world["tenant"].get(f"jobs/{row.pk}/explain").json()
-    JobExplanation.model_validate(answer)
+    JobExplanation.model_validate(answer, extra="forbid")
     first, second = answer["groups"]
     assert (first["reason"]["code"], first["as_of"], answer["waiting"]) == (
         "no_room",
@@ -290,5 +290,5 @@ def test_why_each_group_waits_comes_from_its_row_or_from_the_groups_before_it(wo
     )
     assert second["reason"]["text"] == "It starts after map (3 tasks left)."
     detail = world["tenant"].get(f"jobs/{row.pk}").json()
-    JobDetail.model_validate(detail)
+    JobDetail.model_validate(detail, extra="forbid")
     assert [g["reason"]["code"] for g in detail["groups"]] == ["no_room", "dependencies"]

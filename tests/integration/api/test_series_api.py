@@ -36,7 +36,7 @@ def ask(world: World, role: str, query: str, status: int = 200) -> dict[str, Any
     assert answer.status_code == status, answer.content
     found: dict[str, Any] = answer.json()
     if status == 200:
-        SeriesAnswer.model_validate(found)
+        SeriesAnswer.model_validate(found, extra="forbid")
     return found
 
 
@@ -101,7 +101,7 @@ def test_changes_are_marked(world: World) -> None:
 def test_a_moment_of_the_past(world: World) -> None:
     at = (timezone.now() - dt.timedelta(seconds=40)).timestamp()
     found = world["viewer"].get(f"series/instant?at={at}").json()
-    SeriesInstant.model_validate(found)
+    SeriesInstant.model_validate(found, extra="forbid")
     assert [q["name"] for q in found["queues"]] == ["root", "root.default", "root.prod", "root.prod.etl"]
     assert found["cluster"]["allocated"]["memory_mib"] == 400 and found["step_s"] == 10
     assert {s["name"]: s["allocated"] and s["allocated"]["memory_mib"] for s in found["sub_clusters"]} == {

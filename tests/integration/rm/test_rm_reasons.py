@@ -12,7 +12,7 @@ ONE_GIB = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}}
 
 def reason(cluster: Cluster, job_id: int) -> dict[str, Any]:
     told: dict[str, Any] = TaskGroup.objects.get(job_id=job_id, no=0).reason
-    WaitReason.model_validate(told)
+    WaitReason.model_validate(told, extra="forbid")
     return told
 
 

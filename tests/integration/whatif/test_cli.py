@@ -64,7 +64,7 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     assert "Wait, mean" in out and "root.prod.etl" in out and "PREEMPTIONS" in out and "simulation 1" not in out
     assert ": done" in said and "Traceback" not in said
     answer = json.loads(kept.read_text())
-    SimulationDetail.model_validate(answer)
+    SimulationDetail.model_validate(answer, extra="forbid")
     assert answer["result"]["jobs"] == 40 and page.read_text().startswith("<!DOCTYPE html>")
     listed = hydractl("policy", "simulations")
     assert "done" in listed.communicate(timeout=200)[0] and listed.returncode == 0
@@ -102,7 +102,7 @@ def test_an_operator_asks_what_a_drain_would_do(
     assert "Before: as it is. After: east drained." in out and "No further job is taken to come." in out
     assert ": done" in said and "Traceback" not in said
     answer = json.loads(kept.read_text())
-    SimulationDetail.model_validate(answer)
+    SimulationDetail.model_validate(answer, extra="forbid")
     assert answer["kind"] == "drain" and answer["result"]["drained"]["running"] == 2
     assert "What draining east would do" in page.read_text()
     listed = hydractl("policy", "simulations")

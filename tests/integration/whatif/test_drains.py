@@ -50,7 +50,7 @@ def answered(asked: Simulation) -> Simulation:
 def drained(asked: Simulation) -> dict[str, Any]:
     row = answered(asked)
     assert (row.state, row.message) == (State.DONE, ""), row.message
-    SimulationResult.model_validate(row.result)
+    SimulationResult.model_validate(row.result, extra="forbid")
     assert row.result is not None
     return row.result["drained"]
 

@@ -83,7 +83,7 @@ def test_an_uploaded_file_passes_as_it_is(tmp_path: Path) -> None:
 def test_missing_and_doubtful_sources_are_named(tmp_path: Path) -> None:
     spec = {
         "name": "a",
-        "files": [{"path": "x"}],
+        "files": [{"path": "w"}],
         "groups": [group(files=[{"path": "x", "source": "no.py"}, {"path": "y", "source": "z", "digest": "0" * 64}])],
     }
     assert [e.field for e in check(spec, tmp_path)] == ["files.0", "groups.0.files.0.source", "groups.0.files.1"]

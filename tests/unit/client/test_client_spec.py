@@ -1,11 +1,13 @@
 """What a job file may say, and what people read when it says something else."""
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from client.spec import problems
+from client.jobfile import check
+from contract.problems import FieldError
 
 GOOD: dict[str, Any] = {
     "name": "two-steps",
@@ -20,6 +22,10 @@ GOOD: dict[str, Any] = {
         },
     ],
 }
+
+
+def problems(spec: dict[str, Any], *, unknown: bool = True) -> list[FieldError]:
+    return check(spec, Path(), unknown=unknown)
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
@@ -51,14 +57,19 @@ def test_a_good_job_has_no_problems() -> None:
         ("groups.0.comand", ["x"], "groups.0.comand", "Did you mean command?"),
         ("groups.0.command", None, "groups.0.command", "required"),
         ("groups.0.command", "python3 work.py", "groups.0.command", "add shell: true"),
-        ("groups.0.command", [1], "groups.0.command", "list of words"),
+        ("groups.0.command", [1], "groups.0.command.0", "quotes"),
         ("groups.0.resources", {"memory": 5}, "groups.0.resources.memory", "Did you mean memory_mib?"),
         ("groups.0.env", {"N": 5}, "groups.0.env.N", "quotes"),
-        ("groups.1.after", ["mop"], "groups.1.after", "there is no group 'mop'. The groups are: map, reduce."),
-        ("groups.1.after", [], "groups.1.inputs.0.group", "Add map to after."),
+        (
+            "groups.1.after",
+            ["mop"],
+            "groups.1.after.0",
+            "there is no group 'mop'. Name a group of this job: map, reduce.",
+        ),
+        ("groups.1.after", [], "groups.1.inputs.0.group", "Add map to `after`"),
         ("groups.0.after", ["reduce"], "groups.0.after", "circle"),
-        ("groups.1.name", "map", "groups.1.name", "names two groups"),
-        ("groups.1.inputs.0.name", "port", "groups.1.inputs.0.name", "Its outputs: part."),
+        ("groups.1.name", "map", "groups.1.name", "another group is called 'map' too"),
+        ("groups.1.inputs.0.name", "port", "groups.1.inputs.0.name", "Name one of its outputs: part."),
         ("groups.1.inputs.0.path", "part", "groups.1.inputs.0.path", "{index}"),
     ],
 )

@@ -141,7 +141,8 @@ def test_why_a_job_waits_is_told_for_people_and_programs(cluster: Any, env: dict
         "text": "The queue root.a is at its maximum: 512 MiB of memory left, asked 1,024.",
     }
     job["groups"][0]["reason"] = {
-        "code": "queue_maximum", "text": limit["text"], "waiting": 4, "asked": {"memory_mib": 1024}, "at": "2026-01-02T03:04:05+00:00",
+        "code": "queue_maximum", "text": limit["text"], "waiting": 4, "asked": {"memory_mib": 1024},
+        "at": "2026-01-02T03:04:05+00:00",
         "limits": [limit | {"asked": {"memory_mib": 1024}, "available": {"memory_mib": 512}, "queue": "root.a"}],
         "position": {"jobs_ahead": 1, "containers_ahead": 9},
         "estimate": {"earliest_s": 40.0, "latest_s": None, "text": "In 40 s at the earliest."},

@@ -1,0 +1,102 @@
+"""What is wrong with a request, in plain words: field, message and remedy for each of pydantic's findings."""
+
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from contract.fields import DNS, JOB_NAME, NO_NUL
+from contract.problems import FieldError
+
+MOST = 50
+NO_SUCH_FIELD = "there is no such field"
+MESSAGES = {"extra_forbidden": NO_SUCH_FIELD, "missing": "this field is required"}
+# What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
+REMEDIES = {
+    "missing": "add the field",
+    "string_type": "give a text; in YAML, put it in quotes",
+    "string_unicode": "give valid Unicode text",
+    "int_type": "give a whole number without quotes",
+    "float_type": "give a number without quotes",
+    "finite_number": "give a finite number",
+    "bool_type": "give true or false",
+    "list_type": "give a list",
+    "dict_type": "give a mapping of names to values",
+    "model_type": "give a mapping of fields",
+    "greater_than_equal": "use {ge} or more",
+    "less_than_equal": "use {le} or less",
+    "greater_than": "use more than {gt}",
+    "less_than": "use less than {lt}",
+    "too_short": "give at least {min_length}",
+    "too_long": "give at most {max_length}",
+    "string_too_short": "give at least {min_length} character(s)",
+    "string_too_long": "use at most {max_length} characters",
+    "literal_error": "use {expected}",
+    "path": "use a path relative to the work folder, such as data/in.csv",
+    "labels": "write an expression such as gpu && !spot",
+    "int_from_float": "give a whole number",
+}
+PATTERN_REMEDIES = {
+    DNS: "use lower-case letters, digits and '-', beginning and ending with a letter or digit",
+    JOB_NAME: "use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
+    NO_NUL: "remove the NUL character",
+}
+FIELD_REMEDIES = {
+    "digest": "give the SHA-256 of the uploaded file, 64 lower-case hexadecimal digits",
+    "queue": "give a queue's path, such as root.default",
+    "partition": "give a partition's name, in lower-case letters, digits and '-'",
+    "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
+    "http": "give a path on the container's server, such as /healthz",
+    "env": "use letters, digits and '_' in environment names, not beginning with a digit",
+}
+
+
+def _field(loc: tuple[int | str, ...]) -> str:
+    """``("groups", 0, "command")`` as ``groups.0.command``; keys of mappings are cut to a readable length."""
+    return ".".join(str(part)[:64] for part in loc if part != "[key]")
+
+
+def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
+    name = str(error["loc"][-1]) if error["loc"] else ""
+    if error["loc"] and name == "[key]":
+        return FIELD_REMEDIES["env"]
+    if name in FIELD_REMEDIES and error["type"] in {"string_pattern_mismatch", "extra_forbidden"}:
+        return FIELD_REMEDIES[name]
+    if error["type"] == "extra_forbidden":
+        return _spelling(name, list(_at(kind, error["loc"][:-1]).model_fields))
+    context = error.get("ctx") or {}
+    if error["type"] == "string_pattern_mismatch":
+        return PATTERN_REMEDIES.get(
+            context.get("pattern", ""), "use letters, digits and the punctuation the tenants' guide names for it"
+        )
+    return REMEDIES.get(error["type"], "see the tenants' guide for what this field takes").format_map(context)
+
+
+def _spelling(name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}? Else remove it" if close else f"remove it; known here: {', '.join(known)}"
+
+
+def _at(kind: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel]:
+    """The model at this place of a ``kind``; the nearest one above where a union leaves it open."""
+    for part in loc:
+        field = kind.model_fields.get(str(part))
+        inner = _model(field.annotation) if field else None
+        kind = inner or kind
+    return kind
+
+
+def _model(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model(part))), None)
+
+
+def explain(error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job") -> list[FieldError]:
+    """What is wrong with a ``kind``, at most 50. ``prefix`` stands before each field, ``whole`` is its name."""
+    found = error.errors(include_url=False, include_input=False)[:MOST]
+    return [
+        FieldError(prefix + (_field(e["loc"]) or whole), MESSAGES.get(e["type"], e["msg"]), _remedy(e, kind))
+        for e in found
+    ]
