@@ -30,7 +30,7 @@ def read(kind: type[A], raw: Any) -> A:
 def to_json(answer: Any) -> Any:
     """An answer, or an iterable of them, as plain JSON values, as the API said them."""
     if isinstance(answer, Answer):
-        return answer.model_dump(mode="json", by_alias=True)
+        return answer.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(answer, FieldError):
         return asdict(answer)
     if isinstance(answer, Iterable) and not isinstance(answer, (str, bytes, dict)):

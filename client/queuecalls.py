@@ -29,15 +29,15 @@ class QueueStanding(Answer):
     path: str
     depth: int
     sees: int
-    guaranteed: Amounts = NOTHING
-    maximum: Amounts = NOTHING
-    used: Amounts = NOTHING
-    demand: Amounts = NOTHING
-    share: Amounts = NOTHING
-    owed: Amounts = NOTHING
-    live_jobs: int = 0
-    running_jobs: int = 0
-    starves_since: datetime | None = None
+    guaranteed: Amounts
+    maximum: Amounts
+    used: Amounts
+    demand: Amounts
+    share: Amounts
+    owed: Amounts
+    live_jobs: int
+    running_jobs: int
+    starves_since: datetime | None
 
 
 class QueueCell(Answer):
@@ -47,10 +47,10 @@ class QueueCell(Answer):
     sub_cluster: str
     resource: str
     rule: str
-    share: Amounts = NOTHING
-    owed: Amounts = NOTHING
-    used: Amounts = NOTHING
-    demand: Amounts = NOTHING
+    share: Amounts
+    owed: Amounts
+    used: Amounts
+    demand: Amounts
 
 
 class QueueCalls:
@@ -108,9 +108,10 @@ def _rows(q: dict[str, Any], use: dict[str, Any]) -> list[QueueStanding]:
         up = q["parent"][at]
         paths.append(f"{paths[up]}.{name}" if up >= 0 else name)
         i = moving.get(at)
-        amounts = (
-            {what: _amounts(use["queues"][what], i) for what in ("used", "demand", "share", "owed")} if moving else {}
-        )
+        moved = {
+            what: _amounts(use["queues"][what], i) if moving else NOTHING
+            for what in ("used", "demand", "share", "owed")
+        }
         jobs = (0, 0) if i is None else (use["queues"]["live"][i], use["queues"]["running"][i])
         limits = {what: _amounts(q[what], at) for what in ("guaranteed", "maximum")}
         found.append(
@@ -119,7 +120,7 @@ def _rows(q: dict[str, Any], use: dict[str, Any]) -> list[QueueStanding]:
                 depth=paths[at].count("."),
                 sees=q["see"][at],
                 **limits,
-                **amounts,
+                **moved,
                 live_jobs=jobs[0],
                 running_jobs=jobs[1],
                 starves_since=since.get(at),

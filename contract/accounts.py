@@ -7,7 +7,7 @@ from pydantic import Field
 
 from contract import words
 from contract.base import Answer, Page, Request, one_of
-from contract.fields import Whole
+from contract.fields import SOME, Whole
 
 
 class QueueGrant(Answer):
@@ -23,8 +23,8 @@ class Me(Answer):
 
 
 class LoginRequest(Request):
-    username: str = Field(max_length=150, pattern=r"^[^\x00]+$")
-    password: str = Field(max_length=1024, pattern=r"^[^\x00]+$")
+    username: str = Field(max_length=150, pattern=SOME)
+    password: str = Field(max_length=1024, pattern=SOME)
 
 
 class Login(Answer):
@@ -41,9 +41,6 @@ YEAR_S = 366 * 86400
 
 
 TOKEN_VALID_S = 90 * 86400
-
-
-PLAIN = r"^[^\x00]+$"
 
 
 class Account(Answer):
@@ -65,8 +62,8 @@ class AccountPage(Page):
 
 
 class AccountRequest(Request):
-    username: str = Field(min_length=1, max_length=150, pattern=PLAIN)
-    password: str = Field(min_length=1, max_length=1024, pattern=PLAIN)
+    username: str = Field(min_length=1, max_length=150, pattern=SOME)
+    password: str = Field(min_length=1, max_length=1024, pattern=SOME)
     role: words.Role = "tenant"
 
 
@@ -75,13 +72,13 @@ class RoleRequest(Request):
 
 
 class PasswordReset(Request):
-    password: str = Field(min_length=1, max_length=1024, pattern=PLAIN)
+    password: str = Field(min_length=1, max_length=1024, pattern=SOME)
 
 
 class PasswordChange(PasswordReset):
     """``current``: as it is now."""
 
-    current: str = Field(max_length=1024, pattern=PLAIN)
+    current: str = Field(max_length=1024, pattern=SOME)
 
 
 class Token(Answer):
@@ -102,7 +99,7 @@ class TokenList(Page):
 class TokenRequest(Request):
     """``name``: what it is for."""
 
-    name: str = Field(min_length=1, max_length=64, pattern=PLAIN)
+    name: str = Field(min_length=1, max_length=64, pattern=SOME)
     valid_s: Whole = Field(default=TOKEN_VALID_S, ge=60, le=YEAR_S)
 
 

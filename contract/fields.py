@@ -2,13 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from wire import labels
@@ -16,6 +10,7 @@ from wire import labels
 JOB_NAME = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"
 DNS = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 NO_NUL = r"^[^\x00]*$"
+SOME = r"^[^\x00]+$"  # not empty, and the same
 DAYS_30_S = 30 * 86400
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from contract import words
 from contract.base import Amounts, Answer, Page, Request
-from contract.fields import QueuePath, Whole
+from contract.fields import NO_NUL, QueuePath, Whole
 from contract.waiting import WaitReason
 from wire import states
 
@@ -170,7 +170,7 @@ class EndpointPage(Page):
 
 
 class KillRequest(Request):
-    message: str = Field(default="", max_length=1000, pattern=r"^[^\x00]*$")
+    message: str = Field(default="", max_length=1000, pattern=NO_NUL)
 
 
 class PriorityRequest(Request):
@@ -180,7 +180,7 @@ class PriorityRequest(Request):
 MOST_AT_ONCE = 1000
 
 
-Message = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]
+Message = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]
 
 
 class MoveRequest(Request):

@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 
 from contract import words
 from contract.base import Amounts, Answer, Measured, Page, Request, one_of
-from contract.fields import Whole
+from contract.fields import NO_NUL, SOME, Whole
 
 
 class NodeMaintenance(Answer):
@@ -146,7 +146,7 @@ class MaintenanceList(Page):
 
 
 class DutyRequest(Request):
-    message: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
+    message: str = Field(default="", max_length=255, pattern=NO_NUL)
 
 
 class DrainRequest(DutyRequest):
@@ -166,11 +166,11 @@ class MaintenanceRequest(Answer):
 
     model_config = ConfigDict(extra="forbid")
 
-    sub_cluster: str = Field(max_length=63, pattern=r"^[^\x00]+$")
-    node: str = Field(default="", max_length=63, pattern=r"^[^\x00]*$")
-    rack: str = Field(default="", max_length=63, pattern=r"^[^\x00]*$")
-    labels: str = Field(default="", max_length=500, pattern=r"^[^\x00]*$")
+    sub_cluster: str = Field(max_length=63, pattern=SOME)
+    node: str = Field(default="", max_length=63, pattern=NO_NUL)
+    rack: str = Field(default="", max_length=63, pattern=NO_NUL)
+    labels: str = Field(default="", max_length=500, pattern=NO_NUL)
     starts_at: AwareDatetime
     ends_at: AwareDatetime
     lead_s: Whole = Field(default=600, ge=0, le=86400)
-    message: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
+    message: str = Field(default="", max_length=255, pattern=NO_NUL)

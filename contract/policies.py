@@ -3,10 +3,10 @@
 import datetime as dt
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from contract.base import Answer, Page, Request, one_of
-from contract.fields import Whole
+from contract.fields import NO_NUL, SOME, Whole
 
 
 class Policy(Answer):
@@ -52,7 +52,7 @@ class PolicyCheckRequest(Request):
 class PolicyRequest(PolicyCheckRequest):
     """``parent``: the version it was made from. ``force``: remove queues although jobs live in them."""
 
-    message: str = Field(max_length=1000, pattern=r"^[^\x00]*$")
+    message: str = Field(max_length=1000, pattern=NO_NUL)
     parent: Whole | None = Field(default=None, ge=0, lt=2**63)
     force: bool = False
 
@@ -60,7 +60,7 @@ class PolicyRequest(PolicyCheckRequest):
 OverrideField = Literal[
     "guaranteed", "maximum", "weight", "user_maximum", "max_running_jobs", "max_running_jobs_per_user"
 ]
-MESSAGE = Field(max_length=1000, pattern=r"^[^\x00]*$", description="What changes, and why; not blank")
+MESSAGE = Field(max_length=1000, pattern=NO_NUL, description="What changes, and why; not blank")
 
 
 class PolicyChange(Answer):
@@ -88,8 +88,6 @@ class DiffRequest(Request):
 class PolicyDiff(Answer):
     """``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
     1,000. ``overridden``: what temporary overrides make of the second."""
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     first: int | None = Field(alias="from")
     second: int | None = Field(alias="to")
@@ -156,9 +154,9 @@ class Percent(Request):
 class OverrideRequest(Request):
     """A field of a queue that has another value for a time. ``starts_at`` null: at once. ``partition``: of a limit."""
 
-    queue: str = Field(min_length=1, max_length=255, pattern=r"^[^\x00]+$")
+    queue: str = Field(min_length=1, max_length=255, pattern=SOME)
     field: OverrideField
-    partition: str = Field(default="", max_length=63, pattern=r"^[^\x00]*$")
+    partition: str = Field(default="", max_length=63, pattern=NO_NUL)
     change: To | Percent
     starts_at: AwareDatetime | None = Field(default=None, strict=False)
     ends_at: AwareDatetime = Field(strict=False)

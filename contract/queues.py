@@ -7,6 +7,7 @@ from pydantic import Field
 
 from contract import words
 from contract.base import Amounts, Answer, Containers, Page, Request, one_of
+from contract.fields import SOME
 
 RULES = ("demand", "idle", "maximum", "guarantee", "capacity", "weight", "size", "none")
 Rule = Annotated[str, one_of(*RULES)]  # by which a share was given
@@ -70,7 +71,7 @@ class QueueRightList(Page):
 
 
 class QueueRightRequest(Request):
-    user: str = Field(min_length=1, max_length=150, pattern=r"^[^\x00]+$")
+    user: str = Field(min_length=1, max_length=150, pattern=SOME)
     level: words.Level = "submit"
 
 

@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from contract.base import ALL_SAID, Answer, Page, Request, one_of
-from contract.fields import Whole
+from contract.fields import NO_NUL, SOME, Whole
 from contract.policies import MESSAGE, PolicyCheckRequest
 
 State = Annotated[
     str, one_of("pending", "running", "soaking", "paused", "rolling_back", "completed", "rolled_back", "failed")
 ]
 Share = Annotated[float, Field(gt=0, le=1)]
-Name = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[^\x00]+$")]
+Name = Annotated[str, Field(min_length=1, max_length=63, pattern=SOME)]
 
 
 class VersionCount(Answer):
@@ -159,4 +159,4 @@ class RolloutRequest(PolicyCheckRequest):
 
 
 class RolloutOrder(Request):
-    message: str = Field(default="", max_length=1000, pattern=r"^[^\x00]*$")
+    message: str = Field(default="", max_length=1000, pattern=NO_NUL)

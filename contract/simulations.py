@@ -3,7 +3,7 @@
 import datetime as dt
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from contract.base import Answer, Page, Request, one_of
 from contract.fields import Whole
@@ -20,8 +20,6 @@ class SimulationRequest(Request):
     says otherwise, with jobs coming as in the last hour unless ``forecast`` is false.
 
     More ``seeds`` say more surely what is chance."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
 
     window: Literal["hour", "day", "week"] | None = None
     first: AwareDatetime | None = Field(default=None, alias="from", strict=False)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from contract import words
 from contract.base import Amounts, Answer, Containers, Measured, Page, Request, one_of
-from contract.fields import Whole
+from contract.fields import NO_NUL, Whole
 from contract.nodes import MONTH_S, DutyRequest
 from contract.queues import Queue
 
@@ -112,15 +112,15 @@ class JoinToken(Answer):
 
 
 class JoinTokenRequest(Request):
-    note: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
+    note: str = Field(default="", max_length=255, pattern=NO_NUL)
     valid_s: Whole | None = Field(default=None, ge=1, le=10 * 365 * 86400)
 
 
 class SubClusterTokenRequest(Request):
     """``name``: the only name it may register; empty for any."""
 
-    name: str = Field(default="", max_length=63, pattern=r"^[^\x00]*$")
-    note: str = Field(default="", max_length=255, pattern=r"^[^\x00]*$")
+    name: str = Field(default="", max_length=63, pattern=NO_NUL)
+    note: str = Field(default="", max_length=255, pattern=NO_NUL)
     valid_s: Whole = Field(default=HOUR_S, ge=1, le=MONTH_S)
 
 
@@ -134,8 +134,8 @@ class SubClusterToken(Answer):
 
 
 class SubClusterRegistration(Request):
-    token: str = Field(max_length=255, pattern=r"^[^\x00]*$")
-    name: str = Field(max_length=63, pattern=r"^[^\x00]*$")
+    token: str = Field(max_length=255, pattern=NO_NUL)
+    name: str = Field(max_length=63, pattern=NO_NUL)
 
 
 class SubClusterRegistered(Answer):

@@ -3,7 +3,7 @@
 import datetime as dt
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from contract.base import Answer
 
@@ -49,8 +49,6 @@ class WaitChange(Answer):
     what: wait, locality, gang (``at_once``), nodes, container
     (``per_container_at_most``), maximum (``raise``), or several (``changes``).
     """
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     what: str
     text: str
