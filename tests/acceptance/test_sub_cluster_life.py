@@ -47,7 +47,7 @@ def test_a_third_sub_cluster_joins_works_is_drained_and_leaves(tmp_path: Path) -
             assert (seen.jobs, seen.containers, seen.unknown) == (1, 3, 3) and seen.fits, seen
             assert {s.sub_cluster for s in seen.others} == {"east", "west"} and not seen.tied
             drained = operator.drain_sub_cluster("third", deadline_s=3, message="the hall is sold")
-            assert drained.state == "draining" and drained.left == {"jobs": 1, "containers": 3}
+            assert drained.state == "draining" and drained.left == Left(jobs=1, containers=3)
             with pytest.raises(HydraError, match="still has 1 job and 3 containers"):
                 operator.decommission_sub_cluster("third")
             wait_until(lambda: not operator.sub_cluster("third").live_containers, 30, "nothing runs there any more")
