@@ -89,7 +89,7 @@ class SubCluster:
         events.job_changed({})
 
     def _shown(self, allocated: np.ndarray) -> tuple[dict[str, Any], bytes]:
-        from controlplane.rm.summary import queue_use
+        from controlplane.rm.driver.summary import queue_use
         from controlplane.statestore import nodeloads
 
         at, n = time.time(), len(self.ids)
@@ -142,7 +142,7 @@ def read() -> list[SubCluster]:
     from django.conf import settings
     from django.db import connection
 
-    from controlplane.rm.bus import RedisBus
+    from controlplane.rm.adapters.bus import RedisBus
     from controlplane.statestore.models import Lease, Node
     from controlplane.statestore.queries.queuetree import in_force
 

@@ -24,7 +24,7 @@ from redis.exceptions import RedisError
 from controlplane import duties, heap, liveness, shutdown
 from controlplane.celery import app
 from controlplane.embedded import notify
-from controlplane.rm import balance
+from controlplane.rm.driver import balance
 from controlplane.statestore import bus, posts
 
 log = structlog.get_logger(__name__)

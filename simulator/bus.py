@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.records import DOCUMENT, SIGNED_LEASE, WANTED
+from controlplane.rm.codec.records import DOCUMENT, SIGNED_LEASE, WANTED
 from simulator.played import Documents
 from wire import desired
 

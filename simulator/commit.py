@@ -1,4 +1,4 @@
-"""What a round's transaction does to the rows: the statements of ``controlplane.rm.store``, one after the other."""
+"""What a round's transaction does to the rows: statement by statement, as ``rm.adapters.store``."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Counts
-from controlplane.rm.jobs import GroupEntry
+from controlplane.rm.memory.jobs import GroupEntry
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, Handed, pack
 from simulator.rows import Ask, Federation, SubCluster
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from controlplane.rm.records import REPORT
+from controlplane.rm.codec.records import REPORT
 from wire.states import ContainerReason, ContainerState, Want
 
 _WIDTH = 8  # places per node at first

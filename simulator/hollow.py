@@ -14,7 +14,7 @@ from threading import Event
 import numpy as np
 import redis
 
-from controlplane.rm.records import SIGNED_LEASE, WANTED
+from controlplane.rm.codec.records import SIGNED_LEASE, WANTED
 from simulator.played import Documents, Played
 from wire import desired, keys, policy, template
 from wire.desired import DesiredError, Verified

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from controlplane.rm.records import STATUS
+from controlplane.rm.codec.records import STATUS
 from simulator.held import Held, Told, padded
 from wire import status
 

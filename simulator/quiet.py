@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from controlplane.rm.jobs import GroupEntry
-from controlplane.rm.memory import Memory
-from controlplane.rm.telling import Patience, Teller
-from controlplane.rm.view import View
+from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.view import View
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.reasons.telling import Patience, Teller
 from scheduler.core.plan import After
 from scheduler.core.snapshot import Memo
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from controlplane.policy import documents
 from controlplane.rm.claims import Key, Wish
-from controlplane.rm.load import ANYWAY_S
+from controlplane.rm.driver.load import ANYWAY_S
 from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.load import LoadTeller
-from controlplane.rm.rebuild import rebuild
-from controlplane.rm.round import Duties, Report, Round, RoundSettings
+from controlplane.rm.driver.load import LoadTeller
+from controlplane.rm.driver.rebuild import rebuild
+from controlplane.rm.driver.round import Duties, Report, Round, RoundSettings
 from simulator.bus import NoSigner, SimulatedBus, read
 from simulator.clock import VirtualClock
 from simulator.played import Played, Runs

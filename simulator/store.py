@@ -6,8 +6,7 @@ from typing import Any
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Key, Wish
-from controlplane.rm.masterrows import Wanted
-from controlplane.rm.ports import Fenced, StoreDown
+from controlplane.rm.ports import Fenced, StoreDown, Wanted
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment

@@ -7,7 +7,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from controlplane.rm.claims import Counts
-    from controlplane.rm.jobs import GroupEntry, JobEntry
+    from controlplane.rm.memory.jobs import GroupEntry, JobEntry
     from scheduler.lifecycle.guest import Handed
 
 # (id, sub_cluster, node, job, group, task, attempt, state, epoch, memory_mib, vcores_milli, gpus, allocated_us)

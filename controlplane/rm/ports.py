@@ -1,14 +1,23 @@
 """What a round's driver sees of the world: Store, Bus and Clock."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Key, Wish
-from controlplane.rm.masterrows import Wanted
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Rows of web's. asks: by job and number. sessions: only where all was read, or a verdict may be new."""
+
+    asks: list[dict[str, Any]] = field(default_factory=list)
+    launches: list[dict[str, Any]] = field(default_factory=list)
+    sessions: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Fenced(Exception):

@@ -12,18 +12,18 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from controlplane import events, kernels, shutdown
-from controlplane.rm import balance, undertaker
-from controlplane.rm.acknowledge import Acknowledger
-from controlplane.rm.bus import RedisBus
-from controlplane.rm.clock import DatabaseClock
-from controlplane.rm.keeper import Keeper
-from controlplane.rm.leader import Leader, Pace
-from controlplane.rm.liveness import AnsweredClock
+from controlplane.rm.adapters.bus import RedisBus
+from controlplane.rm.adapters.clock import DatabaseClock
+from controlplane.rm.adapters.store import PostgresStore
+from controlplane.rm.driver import balance, undertaker
+from controlplane.rm.driver.acknowledge import Acknowledger
+from controlplane.rm.driver.keeper import Keeper
+from controlplane.rm.driver.leader import Leader, Pace
+from controlplane.rm.driver.liveness import AnsweredClock
+from controlplane.rm.driver.rebuild import rebuild
+from controlplane.rm.driver.round import Round, RoundSettings
 from controlplane.rm.ports import BusDown, Fenced, Outdated, StoreDown
-from controlplane.rm.publish import Signer
-from controlplane.rm.rebuild import rebuild
-from controlplane.rm.round import Round, RoundSettings
-from controlplane.rm.store import PostgresStore
+from controlplane.rm.steps.publish import Signer
 from controlplane.statestore import bus as hints
 from controlplane.statestore.actions import rehoming, subclusters
 from controlplane.statestore.actions.nodes import lease_master, restore_acl
@@ -121,7 +121,7 @@ def _end_all(leadership: Leadership, store: PostgresStore) -> None:
     chosen = RoundSettings(log_max_bytes, conf["container_lease_s"], conf["check_invariants"])
     with closing(RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))) as bus:
         signer = Signer(lease_master(), conf["lease_key_id"])
-        ended = undertaker.end_all(sub, memory, store, bus, signer, chosen)
+        ended = undertaker.end_all(sub, memory, store, bus, DatabaseClock(store.now_us()), signer, chosen)
     undertaker.declare_lost(sub, ended)
 
 

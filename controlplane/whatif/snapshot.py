@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from controlplane.rm.nodes import lowest
+from controlplane.rm.memory.nodes import lowest
 from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import ASSUMED_S, LEAST_S, Reader, lasting, made, over
 from controlplane.whatif.recorded import Columns, Tasks, copied, unix_us

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm import away, guests, outcome, planning, session
+from controlplane.rm.steps import away, guests, outcome, planning, session
 from nodemanager import core, events, lifecycle
 from scheduler.lifecycle import group, job
 from scheduler.lifecycle.guest import UNLOWERED

@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm import collect, inbox, leader, liveness, nodes, outcome
-from controlplane.rm import round as rounds
+from controlplane.rm.codec import inbox
+from controlplane.rm.driver import leader, liveness
+from controlplane.rm.driver import round as rounds
+from controlplane.rm.memory import nodes
 from controlplane.rm.ports import StoreDown
+from controlplane.rm.steps import collect, outcome
 from simulator import commit, rows, store
 from simulator.faults.planting import Real, nothing, plant
 from simulator.faults.session import Post

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from controlplane.rm import intake, moving, view
-from controlplane.rm.memory import Memory
-from controlplane.rm.nodes import NodeTable
+from controlplane.rm.memory import view
+from controlplane.rm.memory.nodes import NodeTable
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.steps import intake, moving
 from simulator.faults.planting import Real, nothing, plant
 
 

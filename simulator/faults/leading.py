@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-from controlplane.rm import leader
 from controlplane.rm.changes import Changes
-from controlplane.rm.liveness import AnsweredClock
-from controlplane.rm.publish import Signer
-from controlplane.rm.rebuild import rebuild
-from controlplane.rm.round import Round, RoundSettings
+from controlplane.rm.driver import leader
+from controlplane.rm.driver.liveness import AnsweredClock
+from controlplane.rm.driver.rebuild import rebuild
+from controlplane.rm.driver.round import Round, RoundSettings
+from controlplane.rm.steps.publish import Signer
 from simulator.faults.book import Book, require
 from simulator.faults.remembered import LOG_BYTES
 from simulator.faults.session import FaultySession, Post

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.jobs import GroupEntry, JobEntry
-from controlplane.rm.memory import Memory
-from controlplane.rm.rebuild import rebuild
+from controlplane.rm.driver.rebuild import rebuild
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.whole import Memory
 from simulator.faults.book import require
 from simulator.store import SimulatedStore
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.ports import Fenced, Outdated, StoreDown
-from controlplane.rm.publish import Signer
+from controlplane.rm.steps.publish import Signer
 from simulator.clock import VirtualClock
 from simulator.faults import remembered, setting
 from simulator.faults.agent import Agent

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from client import Client
-from controlplane.rm.balance import UNEVEN
+from controlplane.rm.driver.balance import UNEVEN
 from tests.homes import ready_made
 from tests.patience import wait_until
 from tests.stack import Stack

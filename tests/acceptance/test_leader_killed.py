@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from client import HydraError
-from controlplane.rm.bus import RedisBus
+from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.ports import Fenced
 from tests.acceptance import afterwards
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster

@@ -149,7 +149,7 @@ class Ask(models.Model):
 class Report(models.Model):
     """What became of tasks that a job's home had handed to another sub-cluster.
 
-    Either ``events`` (``controlplane.rm.reports.EVENT`` records) and what the
+    Either ``events`` (``controlplane.rm.steps.reports.EVENT`` records) and what the
     job's application master is to be ``told`` (``masterevents.Told``), or the
     target to which an ask was lowered. Writer: the sub-cluster's RM in the
     round that did it; the home deletes it in the round that takes it in.

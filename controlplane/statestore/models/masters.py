@@ -50,7 +50,7 @@ class MasterEvent(models.Model):
     """What the master is told: grants, starts, ends, warnings. Writer: the job's home RM, in its round.
 
     ``seq`` has no gaps within a job. The oldest go when there are very many
-    (``controlplane.rm.masterrows.KEPT``).
+    (``controlplane.rm.adapters.masterrows.KEPT``).
     """
 
     pk = models.CompositePrimaryKey("job_id", "seq")

@@ -10,14 +10,14 @@ from django.db import connection
 from contract import jobspec
 from controlplane.accounts.models import User
 from controlplane.policy import versions
-from controlplane.rm import summary
-from controlplane.rm.bus import RedisBus
-from controlplane.rm.clock import DatabaseClock
-from controlplane.rm.memory import Memory
-from controlplane.rm.publish import Signer
-from controlplane.rm.rebuild import rebuild
-from controlplane.rm.round import Duties, Report, Round, RoundSettings
-from controlplane.rm.store import PostgresStore
+from controlplane.rm.adapters.bus import RedisBus
+from controlplane.rm.adapters.clock import DatabaseClock
+from controlplane.rm.adapters.store import PostgresStore
+from controlplane.rm.driver import summary
+from controlplane.rm.driver.rebuild import rebuild
+from controlplane.rm.driver.round import Duties, Report, Round, RoundSettings
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.steps.publish import Signer
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.actions import nodes as node_actions
 from controlplane.statestore.actions import subclusters

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from controlplane.accounts.models import User
-from controlplane.rm.load import own_load
+from controlplane.rm.driver.load import own_load
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.models import AdmissionCount

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controlplane.rm.collect import STARTS_AT_ONCE, YOUNG_MS
-from controlplane.rm.outcome import ACKNOWLEDGE_US, ENDS_AT_ONCE
+from controlplane.rm.steps.collect import STARTS_AT_ONCE, YOUNG_MS
+from controlplane.rm.steps.outcome import ACKNOWLEDGE_US, ENDS_AT_ONCE
 from tests.integration.rm.cluster import Cluster
 from wire.states import ContainerState
 

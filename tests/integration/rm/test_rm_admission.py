@@ -9,8 +9,8 @@ import pytest
 
 from controlplane.accounts.models import User
 from controlplane.rm.claims import Wish
+from controlplane.rm.memory.quota import demand
 from controlplane.rm.ports import Fenced, StoreDown
-from controlplane.rm.quota import demand
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM

@@ -1,6 +1,6 @@
 """What a leader does while nothing happens: hardly anything, however many wait."""
 
-from controlplane.rm.round import Duties
+from controlplane.rm.driver.round import Duties
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.playing import ONE_GIB, OPEN, ready, running, sized, turn
 from tests.integration.rm.test_rm_preemption import give_up

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from controlplane.rm.keeper import PATIENCE, Keeper
+from controlplane.rm.driver.keeper import PATIENCE, Keeper
 from controlplane.statestore.membership import Leadership, take
 from controlplane.statestore.models import Lease
 from tests.integration.rm.cluster import Cluster

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import connections
 
 from controlplane import shutdown
-from controlplane.rm.clock import DatabaseClock
-from controlplane.rm.leader import Leader, Pace
-from controlplane.rm.liveness import AnsweredClock
+from controlplane.rm.adapters.clock import DatabaseClock
+from controlplane.rm.driver.leader import Leader, Pace
+from controlplane.rm.driver.liveness import AnsweredClock
 from controlplane.rm.tasks import lead
 from controlplane.statestore import bus
 from controlplane.statestore.models import Lease, Node
@@ -97,7 +97,7 @@ def test_a_leader_with_nothing_to_do_extends_its_lease(cluster: Cluster) -> None
 def test_a_silent_node_is_lost_its_work_goes_on_elsewhere_and_it_returns(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, slice_: int
 ) -> None:
-    monkeypatch.setattr("controlplane.rm.leader.SWEEP_NODES", slice_)  # however many nodes a round looks at
+    monkeypatch.setattr("controlplane.rm.driver.leader.SWEEP_NODES", slice_)  # however many nodes a round looks at
     cluster.add_node("n2")
     with serving(cluster, run_s=3.0) as played:
         wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "three nodes up")

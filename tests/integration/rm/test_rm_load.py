@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from controlplane.rm.load import ANYWAY_S, EVERY_S, LoadTeller, own_load
+from controlplane.rm.driver.load import ANYWAY_S, EVERY_S, LoadTeller, own_load
+from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Fenced
-from controlplane.rm.queues import QueueTree
 from controlplane.statestore.loads import Load
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import OPEN, another, leading

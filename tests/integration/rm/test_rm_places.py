@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controlplane.rm.round import Duties
+from controlplane.rm.driver.round import Duties
 from controlplane.statestore.models import Container, TaskGroup
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.playing import ONE_GIB, finish, held, ready, running, sized, turn, where

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import connection
 
 from controlplane.policy.following import Follower
-from controlplane.rm.acknowledge import Acknowledger, rounded_up
+from controlplane.rm.driver.acknowledge import Acknowledger, rounded_up
 from controlplane.rm.ports import Fenced
 from controlplane.statestore import acknowledgements
 from controlplane.statestore.models import Acknowledgement, PolicyVersion

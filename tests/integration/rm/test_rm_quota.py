@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.rm.quota import demand
+from controlplane.rm.memory.quota import demand
 from controlplane.statestore.models import TaskGroup
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import OPEN, SECOND, another, begun, leading, written

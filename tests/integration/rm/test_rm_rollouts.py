@@ -11,7 +11,7 @@ from controlplane.policy import overrides, rolloutorders, rollouts, versions
 from controlplane.policy.guards import Guards
 from controlplane.policy.rolloutorders import Plan
 from controlplane.policy.staging import Action
-from controlplane.rm.acknowledge import Acknowledger
+from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.actions.errors import Conflict, Invalid, Stale
 from controlplane.statestore.models import AuditEntry, PolicyVersion, Rollout, SubCluster

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from contract import jobspec
-from controlplane.rm import copybin
-from controlplane.rm.intake import BATCH
+from controlplane.rm.adapters import copy as copybin
+from controlplane.rm.steps.intake import BATCH
 from controlplane.statestore.models import Intent, JobEvent, Node, TaskGroup
 from tests import invariants
 from tests.integration.rm.cluster import Cluster, story

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from controlplane.gpg.shares import ShareDuty
-from controlplane.rm.load import LoadTeller
+from controlplane.rm.driver.load import LoadTeller
 from controlplane.statestore.membership import FENCED, Post, take_post
 from controlplane.statestore.posts import GPG, gpg_is_free
 from tests.integration.rm.cluster import Cluster, Leading

@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from controlplane.rm import away
 from controlplane.rm.changes import Changes
-from controlplane.rm.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.steps import away
 from tests.integration.rm.cluster import Cluster, Leading, story
 from tests.integration.rm.federation import another
 from wire.states import ContainerState, JobState

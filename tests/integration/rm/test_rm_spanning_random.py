@@ -9,7 +9,7 @@ import pytest
 from django.conf import LazySettings
 
 from controlplane.rm import tasks
-from controlplane.rm.jobs import JobEntry
+from controlplane.rm.memory.jobs import JobEntry
 from controlplane.rm.ports import Fenced, Outdated, StoreDown
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from controlplane.rm.bus import RedisBus
+from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.ports import BusDown, Fenced, StoreDown
 from controlplane.statestore.membership import conninfo, take
 from controlplane.statestore.models import JobEvent, Lease, Node, TaskGroup

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from controlplane.gpg.ceilings import ceilings
 from controlplane.gpg.shares import guaranteed_part
-from controlplane.rm.queues import QueueTree
-from controlplane.rm.shares import Shares
+from controlplane.rm.memory.queues import QueueTree
+from controlplane.rm.memory.shares import Shares
 from controlplane.statestore.capacities import R
 from controlplane.statestore.shares import UNLIMITED, Assignment
 

@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.rm import outcome
 from controlplane.rm.changes import Changes
-from controlplane.rm.jobs import GroupEntry, JobEntry
-from controlplane.rm.memory import Memory
-from controlplane.rm.nodes import NodeTable, R
-from controlplane.rm.queues import QueueTree
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.nodes import NodeTable, R
+from controlplane.rm.memory.queues import QueueTree
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.steps import outcome
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import GroupRun
 from scheduler.lifecycle.job import JobRun

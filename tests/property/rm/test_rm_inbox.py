@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from controlplane.rm import inbox
+from controlplane.rm.codec import inbox
 from tests.examples import examples
 from wire import status
 from wire.states import ContainerReason, ContainerState

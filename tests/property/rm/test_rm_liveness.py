@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.rm.liveness import AnsweredClock, judge
+from controlplane.rm.driver.liveness import AnsweredClock, judge
 from tests.examples import examples
 from wire.states import NodeState
 

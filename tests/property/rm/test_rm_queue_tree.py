@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.policy.documents import validate
-from controlplane.rm.queues import QueueTree
+from controlplane.rm.memory.queues import QueueTree
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.core.snapshot import Queues
 from tests.examples import examples

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.rm.balance import SETTLED_S, UNEVEN, Terms, Worker, handover
+from controlplane.rm.driver.balance import SETTLED_S, UNEVEN, Terms, Worker, handover
 
 NOW = 1000.0
 

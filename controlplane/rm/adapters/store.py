@@ -1,0 +1,387 @@
+"""The Store port over Postgres: one fenced transaction per round, rows by binary COPY."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from controlplane.policy.components import staged
+from controlplane.rm.adapters import claims, masterrows, queries
+from controlplane.rm.adapters import copy as copybin
+from controlplane.rm.changes import Changes
+from controlplane.rm.ports import Fenced, StoreDown
+from controlplane.statestore import acknowledgements, loads, shares
+from controlplane.statestore.membership import FENCED, Leadership
+from scheduler.lifecycle.guest import UNLOWERED, pack
+from wire.states import ContainerState
+
+_TRANSACTION_GONE = "25"  # class of SQLSTATEs; one of them ends a session that was stopped inside a transaction
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Postgres's errors as the two that a leader tells apart."""
+    try:
+        yield
+    except psycopg.Error as error:
+        if error.sqlstate == FENCED:
+            raise Fenced(str(error)) from error
+        gone = (error.sqlstate or "").startswith(_TRANSACTION_GONE)
+        if gone or isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+            raise StoreDown(str(error)) from error
+        raise
+
+
+class PostgresStore:
+    """Reads and writes one sub-cluster's rows on the leader's own session."""
+
+    def __init__(self, leadership: Leadership, lease_s: float):
+        self.leadership = leadership
+        self.lease_s = lease_s
+        self.sub_cluster_id = leadership.sub_cluster_id
+        self.epoch = leadership.epoch
+        self.connection = leadership.connection
+        self.last_commit_us = 0
+        with _translated():
+            self.connection.execute(queries.SESSION)
+            self.connection.prepare_threshold = 2
+            self.connection.adapters.register_dumper(np.ndarray, copybin.Ids)
+
+    def _rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
+        with _translated(), self.connection.cursor(row_factory=dict_row) as cursor:
+            return cursor.execute(sql, values).fetchall()
+
+    def now_us(self) -> int:
+        """The database's clock: microseconds since the Unix epoch."""
+        return int(self._rows("SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint AS t")[0]["t"])
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return self._rows(queries.NODES, self.sub_cluster_id)
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Maintenance windows that have not ended."""
+        return self._rows(queries.WINDOWS, self.sub_cluster_id)
+
+    def queues(self) -> tuple[int, list[dict[str, Any]]]:
+        """(policy version, queue rows by path)."""
+        rows = self._rows(queries.QUEUES)
+        return (rows[0]["version"] if rows else 0), rows
+
+    def policy(self, version: int) -> dict[str, Any]:
+        """``partitions`` of a version's document, this sub-cluster's ``components``, and whose they are: ``target``.
+
+        ``pushed_us``: when that became so. Empty when there is no such version.
+        """
+        with _translated():
+            row = self.connection.execute(queries.POLICY, (self.sub_cluster_id, version)).fetchone()
+        if row is None:
+            return {}
+        partitions, in_force, own, *rest = row
+        found = [partitions, in_force if own is None else staged(in_force, own), *rest]
+        return dict(zip(("partitions", "components", "target", "pushed_us", "queues"), found, strict=True))
+
+    def acknowledge(self, version: int, pushed_us: int, nodes: acknowledgements.NodesRun) -> None:
+        """Say which policy version this leader and its nodes run; a statement of its own."""
+        with _translated(), self.connection.cursor() as cursor:
+            known = self.sub_cluster_id, self.epoch
+            if not acknowledgements.put_rm(cursor, *known, version, pushed_us, nodes):
+                raise Fenced(f"a leader after epoch {self.epoch} has acknowledged a policy version")
+
+    def elsewhere(self, singly: bool) -> list[tuple[Any, ...]]:
+        """Nodes of other sub-clusters, ``singly`` or summed up, as ``QueueTree.share_out`` takes them."""
+        with _translated():
+            sql = queries.OTHER_NODES if singly else queries.OTHER_SUMS
+            return self.connection.execute(sql, {"own": self.sub_cluster_id}).fetchall()
+
+    def live_jobs(self) -> list[dict[str, Any]]:
+        return self._rows(queries.LIVE_JOBS, self.sub_cluster_id)
+
+    def jobs(self, ids: Sequence[int]) -> list[dict[str, Any]]:
+        return self._rows(queries.JOBS, list(ids)) if ids else []
+
+    def tasks(self, jobs: Mapping[int, Any]) -> Iterable[tuple[int, int, int, int, int, int]]:
+        """Task rows of these jobs: (job, group, index, state, attempts, failures)."""
+        if not jobs:
+            return []
+        days = sorted({job.submitted_on for job in jobs.values()})
+        with _translated():
+            return self.connection.execute(queries.TASKS, (list(jobs), days)).fetchall()  # type: ignore[return-value]
+
+    def groups(self, jobs: Mapping[int, Any]) -> list[tuple[Any, ...]]:
+        """Group rows of these jobs: (job, group, state, running, succeeded, failed, killed, retried, has a reason)."""
+        if not jobs:
+            return []
+        with _translated():
+            return self.connection.execute(queries.GROUPS, (list(jobs),)).fetchall()
+
+    def containers(self) -> list[tuple[Any, ...]]:
+        with _translated():
+            return self.connection.execute(queries.CONTAINERS, (self.sub_cluster_id,)).fetchall()
+
+    def places_elsewhere(self) -> list[tuple[int, str, str, dict[str, str]]]:
+        """Name, rack and labels of the nodes of other sub-clusters, each with its sub-cluster."""
+        with _translated():
+            return self.connection.execute(queries.PLACES_ELSEWHERE, (self.sub_cluster_id,)).fetchall()  # type: ignore[return-value]
+
+    def unread_asks(self, limit: int) -> list[dict[str, Any]]:
+        """Demand handed to this sub-cluster, or asked back, that it has not answered."""
+        return self._rows(queries.UNREAD_ASKS, self.sub_cluster_id, limit)
+
+    def asks_here(self) -> list[dict[str, Any]]:
+        """All demand ever handed to this sub-cluster of jobs that live."""
+        return self._rows(queries.ASKS_HERE, self.sub_cluster_id)
+
+    def asks_away(self, jobs: Sequence[int]) -> list[dict[str, Any]]:
+        """What these jobs have handed to other sub-clusters."""
+        return self._rows(queries.ASKS_AWAY, list(jobs)) if jobs else []
+
+    def containers_away(self, jobs: Sequence[int]) -> list[tuple[int, int, int, int]]:
+        """Live containers of these jobs elsewhere: (job, group, task, attempt)."""
+        if not jobs:
+            return []
+        with _translated():
+            return self.connection.execute(queries.CONTAINERS_AWAY, (list(jobs), self.sub_cluster_id)).fetchall()  # type: ignore[return-value]
+
+    def serving_elsewhere(self, jobs: Sequence[int]) -> dict[tuple[int, int], int]:
+        """How many containers of each group of these jobs serve in other sub-clusters while this one empties nodes."""
+        if not jobs:
+            return {}
+        values = {"jobs": list(jobs), "own": self.sub_cluster_id, "running": int(ContainerState.RUNNING)}
+        with _translated():
+            found = self.connection.execute(queries.SERVING_ELSEWHERE, values).fetchall()
+        return {(job, no): count for job, no, count in found}
+
+    def reports(self, limit: int) -> list[dict[str, Any]]:
+        """What other sub-clusters say of jobs that are at home here, oldest first."""
+        return self._rows(queries.REPORTS, self.sub_cluster_id, limit)
+
+    def forward_reports(self, ids: Sequence[int]) -> None:
+        """Give these reports to the homes their jobs have by now; of those that have ended nobody needs any."""
+        with _translated():
+            self.connection.execute(queries.FORWARD_REPORTS, (list(ids),))
+            self.connection.execute(queries.DROP_REPORTS, (list(ids),))
+
+    def take_back(self, asks: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int, int]]:
+        """Lower the targets of these asks (job, group, sub-cluster) at once where nobody leads; their new targets."""
+        if not asks:
+            return []
+        jobs, groups, subs = (list(column) for column in zip(*asks, strict=True))
+        values = {"jobs": jobs, "groups": groups, "subs": subs, "unlowered": UNLOWERED}
+        with _translated(), self.connection.transaction():
+            found = self.connection.execute(queries.TAKE_BACK, values).fetchall()
+            self.renew()
+        return found  # type: ignore[return-value]
+
+    def intents(self, limit: int) -> list[dict[str, Any]]:
+        return self._rows(queries.INTENTS, self.sub_cluster_id, limit)
+
+    def admitted_elsewhere(self, version: int, keys: list[claims.Key]) -> dict[claims.Key, int]:
+        """Admitted jobs of all other sub-clusters, where their number is limited. version: of the policy here."""
+        with _translated():
+            return claims.elsewhere(self.connection, self.sub_cluster_id, version, keys)
+
+    def claim(self, version: int, wishes: Mapping[claims.Key, claims.Wish]) -> dict[claims.Key, tuple[int, int]]:
+        """Raise own counts as far as there is room; per key what others run, and what stands now. A transaction."""
+        with _translated():
+            session = self.connection
+            return claims.claim(session, self.sub_cluster_id, self.epoch, self.lease_s, version, wishes)
+
+    def put_load(self, load: loads.Load) -> None:
+        """Write this sub-cluster's load row; a statement of its own."""
+        with _translated():
+            if not loads.put(self.connection, load):
+                raise Fenced(f"a leader after epoch {self.epoch} has written its load")
+
+    def loads(self, queues: bool = True) -> list[loads.Load]:
+        """The load rows of every sub-cluster, this one's among them; without ``queues`` only their sums."""
+        with _translated():
+            return loads.read(self.connection, queues)
+
+    def masters(self, jobs: Sequence[int]) -> masterrows.Wanted:
+        """All that the application masters of these jobs have asked for."""
+        with _translated():
+            return masterrows.read_all(self.connection, jobs)
+
+    def some_masters(
+        self,
+        known: Mapping[int, int],
+        asks: Sequence[tuple[int, int]],
+        launches: Sequence[int],
+        ending: Sequence[int],
+    ) -> masterrows.Wanted:
+        """Some of it, as ``masterrows.read_some``."""
+        with _translated():
+            return masterrows.read_some(self.connection, dict(known), asks, launches, ending)
+
+    def shares(self, known: int) -> shares.Assignment | None:
+        """This sub-cluster's share assignment; its tables are left out where ``known`` is its version."""
+        with _translated():
+            return shares.read(self.connection, self.sub_cluster_id, known)
+
+    def renew(self) -> None:
+        """Extend the lease of a leader that has nothing to commit, or is about to do something long."""
+        with _translated():
+            self.connection.execute(
+                "SELECT statestore_fence(%s::smallint, %s, %s)", (self.sub_cluster_id, self.epoch, self.lease_s)
+            )
+        self.leadership.renewed_at = time.monotonic()
+
+    def commit(self, changes: Changes) -> None:
+        """Write the round. Raises ``Fenced`` or ``StoreDown``; after either nothing may be believed."""
+        began = time.perf_counter()
+        with _translated():
+            self.connection.execute("BEGIN")
+            self._containers(changes)
+            masterrows.write(self.connection, changes)
+            self._spanning(changes)
+            self._jobs(changes)  # last, for the asks of a job go with its end
+            self._rest(changes)
+            count = sum(map(len, changes.transitions))
+            self._log(changes, count)
+            # The fence and COMMIT travel as one message: no lease lock waits for this client.
+            self.connection.execute(
+                f"SELECT statestore_fence({self.sub_cluster_id}::smallint, {self.epoch}, {self.lease_s}, {count});"
+                "COMMIT".encode()
+            )
+        self.leadership.renewed_at = time.monotonic()
+        self.last_commit_us = int((time.perf_counter() - began) * 1e6)
+
+    def _copy(self, sql: str, table: np.ndarray) -> None:
+        with self.connection.cursor() as cursor, cursor.copy(sql) as copy:
+            copy.write(copybin.rows(table))
+
+    def _containers(self, c: Changes) -> None:
+        if c.new:
+            self._copy(queries.COPY_NEW, np.concatenate(c.new))
+        if c.moved:
+            moved = np.concatenate(c.moved)
+            columns = [moved[name] for name in ("id", "state", "started_us")]
+            self.connection.execute(queries.MOVE, (self.epoch, *columns))
+        if c.ended:
+            self._end(np.concatenate(c.ended))
+        if c.tasks_first:
+            self._copy(queries.COPY_TASKS, np.concatenate(c.tasks_first))
+        if c.tasks_again:
+            self._copy(queries.COPY_RETOLD, np.concatenate(c.tasks_again))
+            self.connection.execute(queries.RETELL)
+
+    def _end(self, ended: np.ndarray) -> None:
+        """From the live table into the history. The rows must be those the memory knows, or it is rebuilt."""
+        gone = self.connection.execute(queries.FORGET, (ended["id"],)).rowcount
+        if gone != len(ended):
+            raise StoreDown(f"{len(ended)} containers ended, of which {gone} have a row")
+        ran = ended["started_us"] > 0
+        if ran.any():
+            self._copy(queries.COPY_ENDED, ended[ran])
+        if not ran.all():
+            self._copy(queries.COPY_NEVER_RAN, ended[~ran][[n for n in ended.dtype.names or () if n != "started_us"]])
+
+    def _jobs(self, c: Changes) -> None:
+        if c.jobs:
+            jobs = list(c.jobs.values())
+            columns = [
+                [j.id for j in jobs],
+                [int(j.run.state) for j in jobs],
+                [j.run.message for j in jobs],
+                [j.priority for j in jobs],
+                [j.queue for j in jobs],
+                [j.admitted_us for j in jobs],
+                [j.started_us for j in jobs],
+                [j.finished_us for j in jobs],
+            ]
+            self.connection.execute(queries.UPDATE_JOBS, (self.epoch, *columns, self.epoch))
+            done = [j.id for j in jobs if j.finished_us and any(g.away for g in j.groups)]
+            if done:
+                self.connection.execute(queries.DROP_ASKS, (done,))
+        if c.groups:
+            keys, groups = list(c.groups), list(c.groups.values())
+            counters = list(zip(*(g.counters()[:-1] for g in groups), strict=True))
+            self.connection.execute(
+                queries.UPDATE_GROUPS,
+                (
+                    [k[0] for k in keys],
+                    [k[1] for k in keys],
+                    *(list(column) for column in counters),
+                    [Jsonb(g.reason) if g.reason else None for g in groups],
+                    [g.started_us for g in groups],
+                    [g.finished_us for g in groups],
+                ),
+            )
+
+    def _spanning(self, c: Changes) -> None:
+        """What was handed to other sub-clusters, and what became of what they have handed to us.
+
+        Rows that two RMs write are locked in the order of their keys by both.
+        """
+        if c.asks:
+            asks = dict(sorted(c.asks.items(), key=lambda item: item[0]))
+            jobs, groups, subs = (list(column) for column in zip(*asks, strict=True))
+            handed = [h for h, _ in asks.values()]
+            columns = [[getattr(h, name) for h in handed] for name in ("base", "target", "wish")]
+            work = [pack(h.index, h.attempt) for h in handed]
+            self.connection.execute(
+                queries.PUT_ASKS, (jobs, groups, subs, *columns, work, [halt for _, halt in asks.values()])
+            )
+        if c.guests:
+            self._answer(c)
+        if c.reports or c.lowered or c.told:
+            packed = {job: np.concatenate(events).tobytes() for job, events in c.reports.items()}
+            told = {job: Jsonb(some) for job, some in c.told.items()}
+            rows = [(job, None, None, packed.get(job), told.get(job)) for job in packed | told]
+            rows += [(*lowered, None, None) for lowered in c.lowered]
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            self.connection.execute(queries.ADD_REPORTS, (self.sub_cluster_id, *columns))
+        if c.reports_read:
+            self.connection.execute(queries.REPORTS_READ, (c.reports_read,))
+
+    def _answer(self, c: Changes) -> None:
+        keys = sorted(c.guests)
+        jobs, groups = (list(column) for column in zip(*keys, strict=True))
+        entries = [c.guests[key] for key in keys]
+        lowered = {(job, group) for job, group, _ in c.lowered}
+        handed = [g.run.handed for g in entries]
+        columns = [
+            [h.taken for h in handed],
+            [h.target if key in lowered else UNLOWERED for key, h in zip(keys, handed, strict=True)],
+            [g.ask_version for g in entries],
+            [Jsonb(g.reason) if g.reason else None for g in entries],
+        ]
+        values = (UNLOWERED, jobs, groups, *columns, self.sub_cluster_id)
+        stand = set(self.connection.execute(queries.ANSWER_ASKS, values).fetchall())
+        # One that has ended meanwhile, or was lowered, matters only where it was believed to stand.
+        if void := c.taken - stand:
+            raise StoreDown(f"tasks were started of {len(void)} asks that do not stand any more")
+
+    def _rest(self, c: Changes) -> None:
+        if c.events:
+            self.connection.execute(queries.ADD_EVENTS, [list(column) for column in zip(*c.events, strict=True)])
+        if c.nodes:
+            states = list(zip(*c.nodes.values(), strict=True))
+            self.connection.execute(queries.UPDATE_NODES, (list(c.nodes), list(states[0]), list(states[1])))
+        if c.admissions is not None:
+            claims.write(self.connection, self.sub_cluster_id, self.epoch, c.admissions)
+        if c.intents:
+            self.connection.execute(queries.DONE_INTENTS, (c.intents,))
+        if c.usage:
+            keys = list(zip(*c.usage, strict=True))
+            counts = [sums[0] for sums in c.usage.values()]
+            seconds = [[round(sums[i] / 1e6) for sums in c.usage.values()] for i in (1, 2, 3)]
+            columns = [*(list(column) for column in keys), counts, *seconds]
+            self.connection.execute(queries.ADD_USAGE, (self.sub_cluster_id, *columns))
+
+    def _log(self, c: Changes, count: int) -> None:
+        if not count:
+            return
+        packed = np.concatenate(c.transitions).tobytes()
+        self.connection.execute(
+            queries.ADD_ROUND,
+            (
+                count, c.at_us, self.epoch, c.number, c.placed, c.ended_count, c.plan_us, self.last_commit_us, packed,
+                self.sub_cluster_id,
+            ),
+        )  # fmt: skip

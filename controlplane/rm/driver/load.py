@@ -1,0 +1,91 @@
+"""A leader's own load row, worked out of its memory in whole columns."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from controlplane.rm.memory.nodes import R
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Clock, Store
+from controlplane.statestore.loads import Load, PartitionLoad
+from scheduler.core.snapshot import Nodes
+from wire.states import NodeState
+
+__all__ = ["Load", "LoadTeller", "PartitionLoad", "own_load"]
+
+EVERY_S = 1.0
+ANYWAY_S = 5.0  # also when nothing has changed, so that its age says the leader is there
+MOST_OF_TIME = 0.02  # of a leader's time at most
+
+
+@dataclass(slots=True)
+class LoadTeller:
+    """Writes the row where that is due. at, took_s: when it last looked, and for how long; monotonic seconds."""
+
+    at: float = -1e9
+    took_s: float = 0.0
+    written: float = -1e9
+    _told: bytes = b""
+
+    def tell(self, m: Memory, sub: int, store: Store, clock: Clock) -> None:
+        """Look at most once a second; write what has changed, and anything after ``ANYWAY_S``."""
+        began = clock.monotonic()
+        if began - self.at < max(EVERY_S, self.took_s / MOST_OF_TIME):
+            return
+        self.at = began
+        m.refresh((), clock.now_us() / 1e6)
+        load = own_load(m, sub)
+        told = _fingerprint(load)
+        if told != self._told or began - self.written >= ANYWAY_S:
+            store.put_load(load)
+            self._told, self.written = told, began
+        self.took_s = clock.monotonic() - began
+
+
+def _fingerprint(load: Load) -> bytes:
+    """Alike for two loads that say the same."""
+    digest = hashlib.blake2b(digest_size=16)
+    numbers = [load.policy_version, load.shares_version, load.nodes_up, *load.capacity.tolist(), *load.free.tolist()]
+    digest.update(repr(numbers).encode())
+    for name, p in load.queues.items():
+        digest.update(repr((name, p.paths)).encode())
+        for column in (p.capacity, p.free, p.used, p.demand):
+            digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.digest()
+
+
+def own_load(m: Memory, sub: int) -> Load:
+    """The load of the sub-cluster whose memory that is, name, state and age are the reader's to know."""
+    n, size = m.nodes.view(), len(m.nodes)
+    free = np.maximum(n.free, 0)
+    rows = np.flatnonzero(m.asks.count > 0)
+    shapes, shape = m.asks.shapes_of(rows)
+    wanted = shapes[shape] * m.asks.count[rows, None] if len(rows) else np.zeros((0, R), np.int64)
+    queue = m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]
+    of = m.asks.partition[rows]
+    queues = {
+        name: _partition(m, number, n, queue[of == number], wanted[of == number])
+        for number, name in enumerate(m.partitions)
+    }
+    up = n.open[:size]
+    version = m.shares.assigned.version if m.shares.assigned else 0
+    return Load(
+        sub, "", "", True, 0.0, m.epoch, m.queues.version, version, int(up.sum()), up @ n.capacity,
+        up @ free, wanted.sum(axis=0), queues,
+    )  # fmt: skip
+
+
+def _partition(m: Memory, number: int, n: Nodes, queue: np.ndarray, wanted: np.ndarray) -> PartitionLoad:
+    """One partition. queue: (a,) of each ask; wanted: (a, R)."""
+    nodes, own = m.nodes_of(number)
+    nodes = nodes[own]
+    used = m.ledger.queues[number]
+    demand = np.stack([np.bincount(queue, wanted[:, r], len(used)) for r in range(R)], axis=1).astype(np.int64)
+    at = np.flatnonzero((used > 0).any(axis=1) | (demand > 0).any(axis=1))
+    paths = m.queues.paths
+    takes = n.open[nodes]
+    free = takes @ np.maximum(n.free.take(nodes, axis=0), 0)
+    closed = nodes[~takes & (m.nodes.state[nodes] <= NodeState.UNHEALTHY)]
+    capacity = takes @ n.capacity.take(nodes, axis=0) + m.nodes.used[closed].sum(axis=0)
+    return PartitionLoad(capacity, free, [paths[i] for i in at.tolist()], used[at], demand[at])

@@ -1,0 +1,133 @@
+"""A new leader's memory, from the StateStore alone."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.memory import windows
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, entry
+from controlplane.rm.memory.queues import QueueTree
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Store, Wanted
+from controlplane.rm.steps import away, guests, masters
+from scheduler.lifecycle import job as master
+from wire.states import GroupState, JobState, Want
+
+
+def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
+    """Nodes, queues, live jobs and their containers as the rows say.
+
+    ``answered``: the liveness clock; every node gets the benefit of the doubt
+    for one full silence from here on.
+    """
+    version, queues = store.queues()
+    m = Memory(store.epoch, QueueTree(version, queues, store.policy(version)), store.nodes())
+    m.nodes.seen[:] = answered
+    windows.take(m.nodes, store.windows())
+    jobs = {}
+    live = store.live_jobs()
+    wanted = masters.complete(live, store)
+    for row in live:
+        job = entry(row, log_max_bytes)
+        job.run.state, job.run.message = JobState(row["state"]), row["message"]
+        job.admitted_us, job.started_us = _us(row["admitted_at"]), _us(row["started_at"])
+        jobs[job.id] = job
+    store.renew()  # each part takes its time when there is much
+    _restore_tasks(jobs, store.tasks(jobs))
+    store.renew()
+    away.restore(jobs, store)
+    visitors, theirs = _guests(store, jobs, log_max_bytes)
+    for job in (*jobs.values(), *visitors.values()):
+        m.watch(job, known=True)
+    _adopt(m, jobs | visitors, store.containers())
+    store.renew()
+    for job in visitors.values():
+        guests.adopted(m, job)
+    for job in jobs.values():
+        _restore_states(m, job)
+    masters.restore(m, wanted, theirs)
+    m.spanning = {(job.id, g.run.no) for job in jobs.values() for g in job.groups if g.away}
+    m.behind = _behind(jobs, store.groups(jobs))
+    m.dirty_nodes = set(range(len(m.nodes)))
+    return m
+
+
+def _guests(store: Store, jobs: dict[int, JobEntry], log_max_bytes: int) -> tuple[dict[int, JobEntry], Wanted]:
+    """Jobs at home elsewhere that have handed tasks to us, and what their application masters want.
+
+    Those that have moved here are no guests any more.
+    """
+    asks = [row for row in store.asks_here() if row["job_id"] not in jobs]
+    rows = {row["id"]: row for row in store.jobs(sorted({row["job_id"] for row in asks}))}
+    theirs = masters.complete(list(rows.values()), store)
+    return guests.restored(asks, rows, log_max_bytes), theirs
+
+
+def _us(at: Any) -> int:
+    return round(at.timestamp() * 1e6) if at else 0
+
+
+def _restore_tasks(jobs: dict[int, JobEntry], rows: Iterable[tuple[int, int, int, int, int, int]]) -> None:
+    for job_id, group_no, index, state, attempts, failures in rows:
+        group = jobs[job_id].groups[group_no]
+        group.run.restore(index, state, failures, attempts)
+        group.rowed[index] = True
+
+
+def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[tuple[Any, ...]]) -> None:
+    """Take live containers over. One whose job is not ours any more is stopped by being left out."""
+    by_group: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        if row[2] in jobs and row[1] in m.nodes.index:
+            by_group[row[2], row[3]].append(row)
+    t = m.containers
+    for (job_id, group_no), members in by_group.items():
+        job = jobs[job_id]
+        group = job.groups[group_no]
+        slots = t.add(job, group, np.array([r[0] for r in members], np.int64))
+        for slot, (_, node, _, _, task, attempt, state, gpus, allocated, started) in zip(
+            slots.tolist(), members, strict=True
+        ):
+            at = m.nodes.index[node]
+            t.node[slot], t.task[slot], t.attempt[slot], t.state[slot] = at, task, attempt, state
+            t.gpus[slot], t.want[slot] = gpus, Want.RUN
+            t.allocated_us[slot], t.started_us[slot] = _us(allocated), _us(started)
+            t.echoed[slot] = state > 0
+            group.run.adopt(task, attempt)
+            m.nodes.used[at] += group.shape
+            m.nodes.containers[at] += 1
+            m.nodes.gpu_held[at] |= gpus
+        job.run.live += len(members)
+        m.ledger.charge(job, group.partition, group.shape * len(members))
+
+
+def _behind(jobs: dict[int, JobEntry], rows: Iterable[tuple[Any, ...]]) -> dict[tuple[int, int], GroupEntry]:
+    """Groups whose counters were not written yet, or that are told why they wait and do not wait any more."""
+    found = {}
+    for job_id, no, *counters, told in rows:
+        job, group = jobs[job_id], jobs[job_id].groups[no]
+        waits = group.run.wanted or job.line_row >= 0
+        if tuple(counters) != group.counters()[:-1] or (told and not waits):
+            found[job_id, no] = group
+    return found
+
+
+def _restore_states(m: Memory, job: JobEntry) -> None:
+    run = job.run
+    for group in job.groups:
+        g = group.run
+        g.restored()
+        if g.over:
+            g.state = g.outcome
+        elif g.next_fresh:
+            g.state = GroupState.RUNNING if g.running else GroupState.PENDING
+    run.open_groups = sum(g.state < GroupState.SUCCEEDED for g in run.groups)
+    if run.state != JobState.SUBMITTED:
+        master.open_groups(run)
+    if run.state == JobState.KILLING:
+        master.resume_stop(run)
+        m.resumed.append(job)
+        for group in job.groups:
+            m.containers.want[list(group.slots)] = Want.STOP

@@ -1,0 +1,197 @@
+"""The RM's asks: one row per live task group, kept warm, so that a round gathers arrays and builds none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from controlplane.rm.columns import longer
+from scheduler.core.snapshot import AXIS, Asks
+
+if TYPE_CHECKING:
+    from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+
+Owner = tuple["JobEntry", "GroupEntry"]
+Mask = tuple[str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]  # labels, strict nodes, strict racks, avoided
+T = TypeVar("T")
+_NONE = np.empty(0, np.int32)
+
+
+class AskTable:
+    """Parallel arrays over groups; a row is free when its ``key`` is -1.
+
+    count: containers wanted now. job: row of the ledger. shape, mask: numbers
+    of ``shapes`` and ``masks``, mask -1 before ``where``. near, racks: positions a group prefers.
+    picky: not all nodes are alike to it, here or in other sub-clusters.
+    master: it is the application master of its job.
+    """
+
+    _COLUMNS = {
+        "key": np.int64, "count": np.int64, "job": np.int32, "shape": np.int32, "mask": np.int32,
+        "since": np.float64, "gang": np.bool_, "fill": np.int8, "duration": np.float64, "partition": np.int16,
+        "choosy": np.bool_, "picky": np.bool_, "master": np.bool_,
+    }  # fmt: skip
+    key: np.ndarray
+    count: np.ndarray
+    job: np.ndarray
+    shape: np.ndarray
+    mask: np.ndarray
+    since: np.ndarray
+    gang: np.ndarray
+    fill: np.ndarray
+    duration: np.ndarray
+    partition: np.ndarray
+    choosy: np.ndarray
+    picky: np.ndarray
+    master: np.ndarray
+
+    def __init__(self) -> None:
+        for name, kind in self._COLUMNS.items():
+            setattr(self, name, np.zeros(0, kind))
+        self.owner: list[Owner | None] = []
+        self.near: list[np.ndarray] = []
+        self.racks: list[np.ndarray] = []
+        self.shapes: Numbered[tuple[int, ...]] = Numbered()
+        self.masks: Numbered[Mask] = Numbered()
+        self._free: list[int] = []
+
+    def enter(self, job: JobEntry, group: GroupEntry) -> None:
+        """Give the group a row."""
+        if not self._free:
+            self._grow()
+        at = group.row = self._free.pop()
+        self.owner[at] = (job, group)
+        self.key[at] = (job.id << 16) + group.run.no
+        self.count[at], self.since[at] = 0, 0.0
+        wishes = group.wishes
+        self.gang[at], self.fill[at], self.duration[at] = wishes.gang, wishes.fill, wishes.duration_s
+        self.picky[at] = bool(wishes.node_labels or wishes.near or wishes.racks)
+        self.master[at] = job.run.master and not group.run.no
+        self.shape[at], self.mask[at] = self.shapes.take(tuple(group.shape.tolist())), -1
+        self.near[at] = self.racks[at] = _NONE
+
+    def leave(self, group: GroupEntry) -> None:
+        """The group will never ask again."""
+        at = group.row
+        self.shapes.drop(int(self.shape[at]))
+        self.masks.drop(int(self.mask[at]))
+        self.key[at], self.count[at], self.owner[at], self.choosy[at] = -1, 0, None, False
+        self.near[at] = self.racks[at] = _NONE
+        self._free.append(at)
+
+    def where(self, group: GroupEntry, mask: Mask, near: np.ndarray, racks: np.ndarray) -> None:
+        """Which nodes the group may use, and which it prefers: (k,) int32 positions, (l,) int32 racks."""
+        at = group.row
+        before, self.mask[at] = int(self.mask[at]), self.masks.take(mask)
+        self.masks.drop(before)
+        self.near[at], self.racks[at] = near, racks
+        self.choosy[at] = bool(len(near) or len(racks))
+
+    def refresh(self, job: JobEntry, group: GroupEntry, now: float) -> None:
+        """Take in what the group wants now."""
+        at, wanted = group.row, group.run.wanted
+        if wanted and not self.count[at]:
+            self.since[at] = now
+        self.count[at], self.job[at], self.partition[at] = wanted, job.row, group.partition
+
+    def _grow(self) -> None:
+        old = len(self.owner)
+        size = max(256, 2 * old)
+        for name in self._COLUMNS:
+            setattr(self, name, longer(getattr(self, name), size))
+        self.key[old:] = -1
+        self.owner += [None] * (size - old)
+        self.near += [_NONE] * (size - old)
+        self.racks += [_NONE] * (size - old)
+        self._free += range(size - 1, old - 1, -1)
+
+    def wanting(self, partition: int) -> np.ndarray:
+        """Rows that want containers of this partition, by key: (a,) int64."""
+        rows = np.flatnonzero((self.count > 0) & (self.partition == partition))
+        return rows[np.argsort(self.key[rows], kind="stable")]
+
+    def shapes_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct shapes of these rows, (s, R) int64, and each one's position among them, (k,) int32."""
+        numbers, at = compact(self.shape[rows])
+        table = [self.shapes[i] for i in numbers.tolist()]
+        return np.array(table, np.int64).reshape(len(table), len(AXIS)), at
+
+    def gather(self, rows: np.ndarray, job: np.ndarray, masks: np.ndarray, mask: np.ndarray) -> Asks:
+        """The arrays of a plan. job: (a,) int32 position of each ask's job; masks (m, n) and each ask's (a,) int32."""
+        shapes, shape = self.shapes_of(rows)
+        near_from, near = _ragged(self.near, rows, self.choosy[rows])
+        rack_from, racks = _ragged(self.racks, rows, self.choosy[rows])
+        return Asks(
+            key=self.key[rows],
+            count=self.count[rows],
+            job=job,
+            shape=shape,
+            mask=mask,
+            since=self.since[rows],
+            gang=self.gang[rows],
+            fill=self.fill[rows],
+            near_from=near_from,
+            near=near,
+            near_rack_from=rack_from,
+            near_rack=racks,
+            duration=self.duration[rows],
+            shapes=shapes,
+            masks=masks,
+        )
+
+
+class Numbered(Generic[T]):
+    """Small numbers for values that rows share; one that no row has any more is given to another value."""
+
+    def __init__(self) -> None:
+        self.values: list[T | None] = []
+        self._number: dict[T, int] = {}
+        self._rows: list[int] = []
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def __getitem__(self, number: int) -> T:
+        found = self.values[number]
+        assert found is not None
+        return found
+
+    def take(self, value: T) -> int:
+        """The number of ``value``, which one row more has from now on."""
+        number = self._number.get(value)
+        if number is None:
+            if not self._free:
+                self._free.append(len(self.values))
+                self.values.append(None)
+                self._rows.append(0)
+            number = self._number[value] = self._free.pop()
+            self.values[number] = value
+        self._rows[number] += 1
+        return number
+
+    def drop(self, number: int) -> None:
+        """One row less has it; -1 is nothing."""
+        if number < 0:
+            return
+        self._rows[number] -= 1
+        if not self._rows[number]:
+            del self._number[self[number]]
+            self.values[number] = None
+            self._free.append(number)
+
+
+def compact(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of small non-negative ``numbers``, ascending, and each one's position among them (int32)."""
+    used = np.bincount(numbers) > 0
+    position = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(used), position[numbers] if len(numbers) else numbers.astype(np.int32)
+
+
+def _ragged(lists: list[np.ndarray], rows: np.ndarray, choosy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(a + 1,) int32 offsets and the values of ``lists[row]`` end to end; only ``choosy`` rows have any."""
+    lengths = np.zeros(len(rows) + 1, np.int32)
+    found = [lists[row] for row in rows[choosy].tolist()]
+    lengths[1:][choosy] = [len(x) for x in found]
+    return np.cumsum(lengths, dtype=np.int32), np.concatenate(found) if found else _NONE

@@ -1,0 +1,245 @@
+"""Jobs as the RM holds them: the pure job master beside what the rows say."""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.memory.application import Application
+from scheduler.core.snapshot import AXIS, Fill
+from scheduler.lifecycle.group import GroupRun, resized
+from scheduler.lifecycle.guest import GuestRun, Handed
+from scheduler.lifecycle.job import JobRun
+from wire import desired, labels, template
+from wire.states import JobState
+
+_FIRST_DAY = dt.date(1970, 1, 1).toordinal()
+_TASKS_NAMED = 10  # in one event
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Where and how a group's containers want to run, as submitted.
+
+    partition: a name, or None for the queue's. fill: ``Fill`` or -1 for the
+    policy's. near, racks: names of preferred nodes and racks; with ``strict``
+    nowhere else. duration_s: expected run time, 0 unknown. parallelism: for so
+    many containers at once there must be quota before the job begins; 0: none.
+    """
+
+    node_labels: str = ""
+    partition: str | None = None
+    fill: int = -1
+    gang: bool = False
+    near: tuple[str, ...] = ()
+    racks: tuple[str, ...] = ()
+    strict: bool = False
+    duration_s: float = 0.0
+    parallelism: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class GroupEntry:
+    """A task group and what its containers need. ``shape``: (R,) int64 over ``AXIS``.
+
+    row: its row of the ask table. partition: its position among the memory's.
+    Of a job at home elsewhere, ``run`` is a ``GuestRun``.
+    """
+
+    run: GroupRun
+    shape: np.ndarray
+    template: bytes
+    digest: bytes
+    timeout_s: int
+    wishes: Wishes = field(default_factory=Wishes)
+    held: bool = False  # granted first: its application master says later what each container runs
+    row: int = -1
+    partition: int = 0
+    ask_version: int = 0  # of a guest: the version of its ask that this RM works from
+    away: dict[int, Handed] = field(default_factory=dict)  # sub-cluster -> tasks handed there
+    slots: set[int] = field(default_factory=set)
+    reason: dict[str, Any] | None = None
+    granted: int = 0  # of a master's ask: containers that its master was told of
+    started_us: int = 0
+    finished_us: int = 0
+    published_at: float = -1e9  # monotonic time the template was last put into Redis
+    written: tuple[Any, ...] = ()  # counters and state as last written to the row
+    written_at: float = -1e9
+
+    amounts: tuple[int, int, int] = (0, 0, 0)  # the shape's first three, as Python integers
+    rowed: np.ndarray = field(init=False)  # (count,) bool: tasks that have a row already
+
+    def __post_init__(self) -> None:
+        self.rowed = np.zeros(self.run.count, np.bool_)
+        memory, vcores, gpus = self.shape[:3].tolist()
+        self.amounts = (memory, vcores, gpus)
+
+    def reach(self, count: int) -> None:
+        """Have room for ``count`` tasks, even if fewer are wanted by now (a new leader's rebuild)."""
+        if count > self.run.count:
+            self.run.reach(count)
+            self.rowed = resized(self.rowed, count)
+
+    @property
+    def node_labels(self) -> str:
+        return self.wishes.node_labels
+
+    def counters(self) -> tuple[Any, ...]:
+        r = self.run
+        return (int(r.state), r.running, r.succeeded, r.failed, r.killed, r.retried, self.reason)
+
+
+@dataclass(slots=True, eq=False)
+class JobEntry:
+    """A live job. row, user_row, queue_row: its rows of the ledger. line_row: of the line, -1 unless it waits there.
+
+    home: the sub-cluster whose RM is its job master; 0: this one. kept: number
+    of the group that runs on while all others are stopped, or -1.
+    """
+
+    run: JobRun
+    groups: list[GroupEntry]
+    owner: int
+    queue: str
+    priority: int
+    submitted_on: dt.date
+    submitted_us: int = 0
+    admitted_us: int = 0
+    started_us: int = 0
+    finished_us: int = 0
+    events: int = 0  # told so far; bounded
+    home: int = 0
+    kept: int = -1
+    row: int = -1
+    user_row: int = -1
+    queue_row: int = 0
+    line_row: int = -1
+    application: Application | None = None  # of a job that brings its own master
+    failures: dict[int, int] = field(default_factory=dict)  # node position -> attempts of this job that failed there
+    avoided: tuple[int, ...] = ()  # positions of nodes on which too many failed
+
+    id: int = field(init=False)
+    day: int = field(init=False)  # of its submission, counted from 1970-01-01
+    gang: bool = field(init=False)  # some of its groups start all at once or not at all
+    declares: bool = field(init=False)  # some of them declare a parallelism
+
+    def __post_init__(self) -> None:
+        self.id = self.run.id
+        self.day = self.submitted_on.toordinal() - _FIRST_DAY
+        self.gang = any(group.wishes.gang for group in self.groups)
+        self.declares = any(group.wishes.parallelism for group in self.groups)
+
+
+def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
+    """A job entry from its rows (``Store.jobs``); ``labels.LabelError`` when an expression cannot be read."""
+    spec = row["spec"]
+    numbers = {g["name"]: no for no, g in enumerate(spec["groups"])}
+    groups = [group_entry(row, no, g, numbers, log_max_bytes) for no, g in enumerate(spec["groups"])]
+    application = None
+    if row["kind"] == "application":
+        said = {name: row[name] for name in ("name", "username", "kind")} | {"queue": _submitted_to(row)}
+        application = Application(said, list(spec["groups"]), log_max_bytes)
+    return JobEntry(
+        JobRun(row["id"], [g.run for g in groups], master=application is not None),
+        groups,
+        row["owner_id"],
+        row["queue"],
+        row["priority"],
+        row["submitted_at"].date(),
+        round(row["submitted_at"].timestamp() * 1e6),
+        application=application,
+    )
+
+
+def guest_entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
+    """A job at home elsewhere, of which nothing was handed to us yet."""
+    job = entry(row, log_max_bytes)
+    job.home = row["home_id"]
+    job.run.state, job.started_us = JobState.RUNNING, job.submitted_us
+    for group in job.groups:
+        be_guest(group)
+    job.run.groups = [group.run for group in job.groups]
+    return job
+
+
+def be_guest(group: GroupEntry) -> None:
+    """Of the group, as it was made for a home, only what is handed to us concerns us."""
+    run = group.run
+    group.run = GuestRun(run.no, run.name, run.count, run.retries, run.after, run.service)
+
+
+def group_entry(row: dict[str, Any], no: int, g: dict[str, Any], numbers: dict[str, int], log_max: int) -> GroupEntry:
+    """Group ``no`` as its specification ``g`` says. row: of its job. numbers: of the job's groups by name."""
+    labels.parse(g["node_labels"])
+    body = template.encode(
+        template.Template(
+            job_name=row["name"],
+            group=g["name"],
+            count=g["count"],
+            queue=_submitted_to(row),
+            user=row["username"],
+            command=g["command"] if isinstance(g["command"], list) else [g["command"]],
+            shell=g["shell"],
+            env=g["env"],
+            files=[template.File(f["path"], f["digest"], f["size"], f.get("mode", 0o644)) for f in g["files"]],
+            inputs=[template.Input(i["group"], i["name"], i["path"]) for i in g["inputs"]],
+            outputs=[template.Output(o["name"], o["path"], o["optional"]) for o in g["outputs"]],
+            grace_s=g["grace_s"],
+            log_max_bytes=log_max,
+            simulated_s=g["estimated_duration_s"] or 0.0,
+            master=row["kind"] == "application" and no == 0,
+            ports=[template.Port(p["name"]) for p in g.get("ports") or ()],
+            health_check=_health_check(g.get("health_check")),
+        )
+    )
+    run = GroupRun(
+        no=no,
+        name=g["name"],
+        count=g["count"],
+        retries=g["retries"],
+        after=tuple(numbers[name] for name in g["after"]),
+        service=row["kind"] == "service",
+        open_ended=row["kind"] == "application" and no > 0,
+        target=g.get("target", g["count"]),
+    )
+    shape = np.array([g["resources"].get(name, 0) for name in AXIS], np.int64)
+    wishes, held = _wishes(row["kind"], g), bool(g.get("held"))
+    return GroupEntry(run, shape, body, desired.digest(body), int(g["timeout_s"]), wishes, held)
+
+
+def _submitted_to(row: dict[str, Any]) -> str:
+    """The queue in the specification: a job may move, and its containers' templates must not change with it."""
+    queue: str = row.get("spec", {}).get("queue") or row["queue"]
+    return queue
+
+
+def _health_check(raw: dict[str, Any] | None) -> template.HealthCheck | None:
+    if not raw:
+        return None
+    timing = raw["interval_s"], raw["timeout_s"], raw["start_s"], raw["failures"]
+    return template.HealthCheck(raw["port"], raw["http"] or "", *timing)
+
+
+def _wishes(kind: str, g: dict[str, Any]) -> Wishes:
+    """What a stored group says; jobs stored by an older version lack the newer fields."""
+    locality = g.get("locality") or {}
+    placement = g.get("placement") or ("spread" if kind == "service" else None)
+    return Wishes(
+        node_labels=g["node_labels"],
+        partition=g.get("partition"),
+        fill=-1 if placement is None else int(Fill[placement.upper()]),
+        gang=bool(g.get("gang")),
+        near=tuple(locality.get("nodes", ())),
+        racks=tuple(locality.get("racks", ())),
+        strict=not locality.get("relax", True),
+        duration_s=float(g.get("estimated_duration_s") or 0.0),
+        parallelism=int(g.get("parallelism") or 0),
+    )
+
+
+def named_tasks(group: str, tasks: list[int]) -> str:
+    """``web[0, 2]``, or with many of them their number."""
+    if len(tasks) > _TASKS_NAMED:
+        return f"{len(tasks)} tasks of {group}"
+    return f"{group}[{', '.join(map(str, sorted(tasks)))}]"

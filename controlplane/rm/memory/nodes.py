@@ -1,0 +1,162 @@
+"""The RM's nodes: what they have, what is allocated on them, and what they last said."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from controlplane.rm.columns import longer
+from scheduler.core.snapshot import AXIS, Nodes
+from wire import labels
+from wire.states import NodeState
+
+if TYPE_CHECKING:
+    from controlplane.rm.memory.windows import Window
+
+R = len(AXIS)
+GPUS = AXIS.index("gpus")
+IN_SERVICE = "in_service"
+NEVER_US = 2**62  # later than any moment
+_UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
+
+
+def matching(expression: str, rows: list[dict[str, Any]]) -> np.ndarray:
+    """Which of these nodes satisfy a label expression: (n,) bool."""
+    test = labels.parse(expression)
+    found = (test(labels.of_node(row["labels"], row["name"], row["rack"])) for row in rows)
+    return np.fromiter(found, np.bool_, len(rows))
+
+
+class NodeTable:
+    """Parallel arrays over nodes; a node keeps its position while the leader leads.
+
+    capacity, used: (n, R) int64. gpu_held: bit mask of device ids that containers
+    have, those that the node no longer declares among them.
+    acknowledge_us: when it should have heard that ends it reported are known, ``NEVER_US`` once it was told.
+    seen: answered time (see ``liveness``) of the last status that moved.
+    generation: of the last desired document; echo_*: the one the node obeys.
+    policy_version: what it says it runs; policy_us: when it first said so, if
+    it had said another before, else 0. policy_moved: one of them said something new.
+
+    What operators want of it, as ``windows.settle`` works it out from ``duty``
+    and the maintenance windows, until ``settle_us``: closed: takes nothing new.
+    leaving: is being emptied, of everything at ``leave_us``. quiet_us: when its
+    next window begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]]):
+        self.index: dict[int, int] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.labels_version = 0
+        self.racks: dict[str, int] = {}  # name -> number, without gaps
+        self.windows: list[Window] = []
+        self.settle_us = 0
+        self.drained_us = 0  # when it was last looked at what has to leave
+        self.policy_moved = False
+        self._arrays(0)
+        for row in rows:
+            self.put(row)
+
+    def _arrays(self, n: int) -> None:
+        self.id = np.zeros(n, np.int64)
+        self.capacity = np.zeros((n, R), np.int64)
+        self.used = np.zeros((n, R), np.int64)
+        self.gpu_held = np.zeros(n, np.int64)
+        self.rack = np.zeros(n, np.int32)
+        self.state = np.zeros(n, np.int8)
+        self.health = np.zeros(n, np.int16)
+        self.seq = np.zeros(n, np.uint64)
+        self.seen = np.zeros(n)
+        self.generation = np.zeros(n, np.int64)
+        self.echo_epoch = np.zeros(n, np.int64)
+        self.echo_generation = np.zeros(n, np.int64)
+        self.policy_version = np.zeros(n, np.int64)
+        self.policy_us = np.zeros(n, np.int64)
+        self.published = np.zeros(n)  # monotonic time of the last publication
+        self.acknowledge_us = np.full(n, NEVER_US)  # until then it should hear which of its ends are known
+        self.containers = np.zeros(n, np.int32)
+        self.load = np.zeros((n, 3), np.int64)  # disk_free_mib, cpu_milli, memory_mib as last reported
+        self.closed = np.zeros(n, np.bool_)
+        self.leaving = np.zeros(n, np.bool_)
+        self.leave_us = np.zeros(n, np.int64)
+        self.quiet_us = np.zeros(n, np.int64)
+
+    _COLUMNS = (
+        "id", "capacity", "used", "gpu_held", "rack", "state", "health", "seq", "seen", "generation",
+        "echo_epoch", "echo_generation", "policy_version", "policy_us", "published", "acknowledge_us", "containers",
+        "load", "closed", "leaving", "leave_us", "quiet_us",
+    )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def heard_policy(self, at: np.ndarray, versions: np.ndarray, now_us: int) -> None:
+        """These nodes run these policy versions now."""
+        moved = self.policy_version[at] != versions
+        if moved.any():
+            at, versions = at[moved], versions[moved]
+            self.policy_us[at] = np.where(self.policy_version[at] > 0, now_us, 0)
+            self.policy_version[at] = versions
+            self.policy_moved = True
+
+    def _grow(self) -> None:
+        size = max(64, 2 * len(self.id))
+        for name in self._COLUMNS:
+            setattr(self, name, longer(getattr(self, name), size))
+
+    def put(self, row: dict[str, Any], seen: float = 0.0) -> int:
+        """Add a node, or take in what changed about one; its position."""
+        at = self.index.get(row["id"])
+        if at is None:
+            at = len(self.rows)
+            if at >= len(self.id):
+                self._grow()
+            self.index[row["id"]] = at
+            self.rows.append(row)
+            self.id[at] = row["id"]
+            self.seen[at], self.acknowledge_us[at] = seen, NEVER_US
+            self.state[at] = row["state"]
+            self.health[at] = row["health"]
+        if row["revoked"]:
+            self.state[at] = NodeState.DECOMMISSIONED
+        elif self.state[at] == NodeState.DECOMMISSIONED:
+            self.state[at] = NodeState.REGISTERED
+        self.rows[at] = row
+        self.capacity[at] = [row[name] for name in AXIS]
+        self.rack[at] = self.racks.setdefault(row["rack"], len(self.racks))
+        self.labels_version += 1
+        self.settle_us = 0
+        return at
+
+    @property
+    def gpu_free(self) -> np.ndarray:
+        """Bit masks of the free device ids: (n,) int64."""
+        return self._gpus(slice(None))
+
+    def _gpus(self, at: int | slice) -> Any:
+        """Of declared device ids those that are free."""
+        return ~(np.int64(-1) << self.capacity[at, GPUS]) & ~self.gpu_held[at]
+
+    def take_gpus(self, at: int, count: int) -> int:
+        """Mask of the ``count`` lowest free devices, marked as held."""
+        mask = lowest(int(self._gpus(at)), count)
+        self.gpu_held[at] |= mask
+        return mask
+
+    def free_gpus(self, at: int, mask: int) -> None:
+        """Give devices back."""
+        self.gpu_held[at] &= ~mask
+
+    def view(self) -> Nodes:
+        """The arrays a plan sees."""
+        n = len(self)
+        up = (self.state[:n] == _UP) & (self.health[:n] == 0) & ~self.closed[:n]
+        return Nodes(self.capacity[:n], self.capacity[:n] - self.used[:n], up, self.rack[:n])
+
+
+def lowest(devices: int, count: int) -> int:
+    """Mask of the ``count`` lowest of these devices, of which there are as many."""
+    mask = 0
+    for _ in range(count):
+        low = devices & -devices
+        mask, devices = mask | low, devices ^ low
+    return mask

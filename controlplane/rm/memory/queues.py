@@ -1,0 +1,152 @@
+"""The queue tree of the policy in force, as arrays."""
+
+from typing import Any
+
+import numpy as np
+
+from controlplane.policy.components import Components, stored
+from controlplane.policy.federation import proxy_policies
+from controlplane.policy.queuerules import backfill_rules
+from controlplane.rm.memory.shares import Shares
+from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part, weights
+from controlplane.statestore.nodesets import capacity_of, ordered
+from scheduler.core.snapshot import Ordering, Queues
+from scheduler.registry import BACKFILL
+
+UNLIMITED = np.iinfo(np.int64).max
+_ROOT: dict[str, Any] = {"path": "root", "parent_path": ""}
+_DEFAULTS: dict[str, Any] = {
+    "capacities": {}, "weight": None, "ordering": "priority", "preemptable": True, "user_maximum": 1.0,
+    "max_running_jobs": None, "max_running_jobs_per_user": None, "max_am_share": 1.0, "state": "running",
+    "default_partition": DEFAULT, "leaf": True,
+}  # fmt: skip
+
+
+class QueueTree:
+    """The queues of one policy version, by position: parents before children.
+
+    user_maximum: (q,) float64, the share of the queue's maximum that one user
+    may hold. max_am_share: (q,) float64. max_running_jobs (of the subtree),
+    max_running_jobs_per_user (of a leaf): (q,) int64, ``UNLIMITED`` without a
+    limit. stopped: (q,) bool. backfill: (q,) int8, None where no queue does.
+    default_partition: names. partitions: in the order in which nodes are
+    matched. elsewhere: per partition, the capacity (R,) of the sub-clusters
+    before and after this one, of which limits are a part; without it this one
+    is the whole federation. components: the document's, complete, or those of
+    another version that is being rolled out here. target: the version they are of; pushed_us: since when they are.
+    proxy: the AM-RM proxy's policy by path. wander: (q,) bool, whose asks go
+    elsewhere although there is room at home.
+    """
+
+    def __init__(self, version: int, rows: list[dict[str, Any]], settings: dict[str, Any] | None = None):
+        self.version = version
+        rows = [_DEFAULTS | row for row in sorted(rows or [_ROOT], key=lambda row: row["path"].split("."))]
+        self.paths = [row["path"] for row in rows]
+        self.index = {path: at for at, path in enumerate(self.paths)}
+        self.shape = Shape.of(self.paths, [row["parent_path"] for row in rows])
+        self.parent = self.shape.parent
+        self.leaf = _column(rows, "leaf", np.bool_)
+        self.stopped = np.array([row["state"] == "stopped" for row in rows], np.bool_)
+        self.ordering = np.array([Ordering[row["ordering"].upper()] for row in rows], np.int8)
+        self.preemptable = self.shape.lowered(_column(rows, "preemptable", np.bool_), np.logical_and)
+        self.user_maximum = _column(rows, "user_maximum", np.float64)
+        self.max_am_share = _column(rows, "max_am_share", np.float64)
+        self.max_running_jobs = _counts(rows, "max_running_jobs")
+        self.max_running_jobs_per_user = _counts(rows, "max_running_jobs_per_user")
+        self.default_partition = [row["default_partition"] for row in rows]
+        self.weight = np.array([np.nan if row["weight"] is None else row["weight"] for row in rows])
+        self.elsewhere: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.shares = Shares()  # what the GPG assigned; the memory's own one, which outlives a policy version
+        self.shared_out_us = 0  # when ``elsewhere`` was taken in
+        self._capacities = [row["capacities"] for row in rows]
+        self._limits: dict[str, Limits] = {}
+        self._denied: dict[str, np.ndarray] = {}
+        self._views: dict[str, tuple[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
+        self.partitions = ordered((settings or {}).get("partitions"))
+        self.components: Components = stored((settings or {}).get("components"))
+        self.target: int = (settings or {}).get("target", version)
+        self._settings = settings or {}
+        self._sub_clusters: dict[str, int] | None = None
+        self.resolve_proxies({})
+        self.pushed_us: int = (settings or {}).get("pushed_us") or 0
+        rule = backfill_rules(self._settings.get("queues"), self.components.placement.parameters.backfill)
+        backfill = np.array([BACKFILL[rule(path)] for path in self.paths], np.int8)
+        self.backfill = backfill if backfill.any() else None
+
+    def resolve_proxies(self, sub_clusters: dict[str, int]) -> None:
+        """Work out each queue's proxy policy. sub_clusters: numbers by name, of all there are."""
+        if sub_clusters != self._sub_clusters:
+            self._sub_clusters = sub_clusters
+            document = {"queues": self._settings.get("queues")}
+            self.proxy = proxy_policies(document, sub_clusters, self._settings.get("components") or {})
+            self.wander = np.array([not self.proxy(path).prefer_home for path in self.paths], np.bool_)
+
+    def at(self, path: str) -> int:
+        """Position of ``path``, or of its nearest ancestor when the queue is gone."""
+        while path not in self.index and "." in path:
+            path = path.rpartition(".")[0]
+        return self.index.get(path, 0)
+
+    def share_out(self, others: list[tuple[Any, ...]]) -> None:
+        """Take note of what the federation's other sub-clusters have.
+
+        others: (whether it comes before this sub-cluster, name, rack, labels,
+        amounts...) of their nodes, or sums of them when there are no partitions.
+        """
+        sides = [capacity_of(self.partitions, [row[1:] for row in others if row[0] is side]) for side in (True, False)]
+        self.elsewhere = {name: (sides[0][name], sides[1][name]) for name in sides[0]}
+
+    def view(self, partition: str, capacity: np.ndarray, used: np.ndarray) -> Queues:
+        """The arrays a plan sees of a partition whose nodes in this sub-cluster have ``capacity`` (R,).
+
+        used: (q, R) int64, what each queue itself holds of the partition here.
+        """
+        guaranteed, maximum, weight = self._resolved(partition, capacity)
+        assigned = self.shares.of(self, partition, guaranteed, maximum)
+        owed = None
+        if assigned is not None:
+            guaranteed, owed, maximum = assigned
+        return Queues(
+            self.paths, self.parent, guaranteed, maximum, self.shape.summed(used), weight, self.ordering,
+            self.preemptable, owed=owed, settled=self.shares.settled(self), backfill=self.backfill,
+        )  # fmt: skip
+
+    def whole(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(guaranteed, maximum) of each queue in all sub-clusters, of which this one has ``capacity`` (R,)."""
+        before, after = self.elsewhere.get(partition, (np.zeros(R, np.int64),) * 2)
+        return resolve(self.shape, self._limits_of(partition), before + capacity + after)
+
+    def denied(self, partition: str) -> np.ndarray:
+        """What each queue may hold nothing of, however much the partition has: (q, R) bool."""
+        if partition not in self._denied:
+            limits = self._limits_of(partition)
+            nothing = (limits.maximum_share <= 0) & (limits.maximum_units <= 0)
+            self._denied[partition] = self.shape.lowered(nothing, np.logical_or)
+        return self._denied[partition]
+
+    def _resolved(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(guaranteed, maximum, weight), kept until a capacity changes; callers must not write to them."""
+        before, after = self.elsewhere.get(partition, (np.zeros(R, np.int64),) * 2)
+        key = np.concatenate((capacity, before, after)).tobytes()
+        known = self._views.get(partition)
+        if known is None or known[0] != key:
+            limits = self._limits_of(partition)
+            if (before + after).any():
+                sides = resolve_part(self.shape, limits, capacity, before, before + capacity + after)
+            else:
+                sides = resolve(self.shape, limits, capacity)
+            known = self._views[partition] = (key, (*sides, weights(self.shape, limits, self.weight, sides[0])))
+        return known[1]
+
+    def _limits_of(self, partition: str) -> Limits:
+        if partition not in self._limits:
+            self._limits[partition] = Limits.of(self._capacities, partition)
+        return self._limits[partition]
+
+
+def _column(rows: list[dict[str, Any]], name: str, kind: Any) -> np.ndarray:
+    return np.array([row[name] for row in rows], kind)
+
+
+def _counts(rows: list[dict[str, Any]], name: str) -> np.ndarray:
+    return np.array([UNLIMITED if row[name] is None else row[name] for row in rows], np.int64)

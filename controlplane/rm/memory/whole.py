@@ -1,0 +1,303 @@
+"""The warm snapshot a leader keeps between rounds. Rebuilt from the StateStore at take-over."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.memory.application import Masters
+from controlplane.rm.memory.asks import AskTable, Mask
+from controlplane.rm.memory.containers import ContainerTable
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.ledger import Ledger
+from controlplane.rm.memory.line import Line
+from controlplane.rm.memory.nodes import NodeTable, matching
+from controlplane.rm.memory.queues import QueueTree
+from controlplane.rm.memory.shares import Shares
+from controlplane.statestore.capacities import DEFAULT
+from scheduler.core.snapshot import Memo
+from wire.states import NodeState
+
+
+@dataclass(slots=True)
+class _Places:
+    """What follows from the nodes' names, racks and labels, until one of them changes."""
+
+    version: tuple[int, int] = (-1, -1)
+    masks: dict[Mask, np.ndarray] = field(default_factory=dict)
+    node: dict[str, int] = field(default_factory=dict)  # name -> position
+    partition: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))  # of each node
+    nodes: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # by partition, as ``nodes_of`` says
+
+
+class Memory:
+    """What the leader knows. ``asking``: groups that may want containers, in order of arrival.
+
+    partitions: names, the default one last; what is idle in shared ones is
+    offered to it after their own asks were served.
+    """
+
+    def __init__(self, epoch: int, queues: QueueTree, nodes: list[dict[str, Any]]):
+        self.epoch = epoch
+        self.nodes = NodeTable(nodes)
+        self.containers = ContainerTable()
+        self.jobs: dict[int, JobEntry] = {}
+        self.asking: dict[tuple[int, int], tuple[JobEntry, GroupEntry]] = {}
+        self.delayed: dict[tuple[int, int], GroupEntry] = {}  # groups with starts that wait for a back-off
+        self.asks = AskTable()
+        self.behind: dict[tuple[int, int], GroupEntry] = {}  # groups whose rows a former leader did not finish
+        self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
+        self.memos: dict[str, Memo] = {}  # by partition
+        self.guests: set[int] = set()  # jobs at home elsewhere
+        self.spanning: set[tuple[int, int]] = set()  # groups of which tasks may wait in other sub-clusters
+        self.warned: dict[int, str] = {}  # container id -> why it will be stopped
+        self.room_due: dict[str, float] = {}  # queue -> when room is made for it, s
+        self.preempted: set[int] = set()  # containers told to stop for others' sake
+        self.masters = Masters()
+        self.counter = 0  # of container ids within this epoch
+        self.round_number = 0
+        self.dirty_nodes: set[int] = set()  # positions whose document must be published
+        self.republish: set[int] = set()  # positions whose current document must be put again
+        self.resumed: list[JobEntry] = []  # jobs that a former leader was stopping
+        self.outdated = False  # jobs have moved here from elsewhere: the memory is to be rebuilt
+        self.placeable = True  # something changed since the last plan that may let an ask be placed
+        self._places = _Places()
+        self.shares = Shares()
+        self.line = Line(queues, 1, {})
+        self.take_queues(queues)
+
+    def take_queues(self, queues: QueueTree) -> None:
+        """A policy is in force: count everything anew under its queues and partitions."""
+        self.queues, queues.shares = queues, self.shares
+        self.room_due = {}
+        self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
+        self.ledger = Ledger(len(self.partitions), len(queues.paths))
+        self.line = Line(queues, len(self.partitions), self.line.patience())
+        self._unhold({name: memo for name, memo in self.memos.items() if name in self.partitions})
+        for job in self.jobs.values():
+            self.ledger.enter(job, queues.at(job.queue))
+            for group in job.groups:
+                group.partition = self._partition_of(job, group)
+                self.ledger.charge(job, group.partition, group.shape * len(group.slots))
+                self.stale.add((job.id, group.run.no))
+            if not job.home:
+                self.line.enter(job, known=True)
+
+    def _partition_of(self, job: JobEntry, group: GroupEntry) -> int:
+        name = group.wishes.partition
+        if name is None:
+            name = self.queues.default_partition[job.queue_row]
+        return self.partitions.index(name) if name in self.partitions else len(self.partitions) - 1
+
+    def places(self) -> _Places:
+        """Worked out again when a node or the partitions changed."""
+        p, version = self._places, (self.nodes.labels_version, self.queues.version)
+        if p.version != version:
+            rows, before = self.nodes.rows, p.partition
+            p = self._places = _Places(version, node={row["name"]: at for at, row in enumerate(rows)})
+            p.partition = np.full(len(rows), len(self.partitions) - 1, np.int16)
+            for number in range(len(self.partitions) - 2, -1, -1):  # the first that matches stands
+                p.partition[matching(self.queues.partitions[number].nodes, rows)] = number
+            if not np.array_equal(p.partition[: len(before)], before):
+                self._unhold(self.memos)
+            for job, group in self.asking.values():
+                self._wish(job, group)
+        return p
+
+    def _unhold(self, memos: dict[str, Memo]) -> None:
+        """Keep these memos without the nodes held in them: those may be in other partitions now."""
+        self.memos = {name: _holding_nothing(memo) for name, memo in memos.items()}
+
+    def let_go(self, partition: str) -> None:
+        """Nobody asks for anything in the partition: no node is held there."""
+        memo = self.memos.get(partition)
+        if memo is not None and len(memo.reserved):
+            self.memos[partition] = _holding_nothing(memo)
+
+    def mask(self, mask: Mask) -> np.ndarray:
+        """Nodes an ask may use at all: (n,) bool, kept until a node changes."""
+        known = self.places().masks
+        found = known.get(mask)
+        if found is None:
+            if len(known) > 2 * len(self.asks.masks) + 64:
+                known.clear()
+            expression, nodes, racks, avoided = mask
+            found = matching(expression, self.nodes.rows) if expression else np.ones(len(self.nodes), np.bool_)
+            if nodes or racks:
+                rows = self.nodes.rows
+                found &= np.fromiter((r["name"] in nodes or r["rack"] in racks for r in rows), np.bool_, len(rows))
+            found[[at for at in avoided if at < len(found)]] = False
+            known[mask] = found
+        return found
+
+    def _wish(self, job: JobEntry, group: GroupEntry) -> None:
+        """Where the group may and would rather run, as positions."""
+        w, p = group.wishes, self._places
+        near = np.array([p.node[name] for name in w.near if name in p.node], np.int32)
+        racks = np.array([self.nodes.racks[name] for name in w.racks if name in self.nodes.racks], np.int32)
+        strict = (w.near, w.racks) if w.strict else ((), ())
+        self.asks.where(group, (w.node_labels, *strict, job.avoided), near, racks)
+
+    def unmark(self, ids: np.ndarray) -> None:
+        """These containers have ended: nobody need be told any more that they make way."""
+        if self.warned or self.preempted:
+            for cid in ids.tolist():
+                self.warned.pop(cid, None)
+                self.preempted.discard(cid)
+
+    def avoid(self, job: JobEntry, nodes: list[int]) -> None:
+        """Attempts of the job failed at these positions; where too many did it asks no more."""
+        limits = self.queues.components.failing_nodes.parameters
+        alive = self.nodes.state[: len(self.nodes)] <= NodeState.UNHEALTHY
+        before, all_of_them = job.avoided, int(alive.sum())
+        most = max(1, int(limits.max_node_share * all_of_them + 1e-6))
+        for node in nodes:
+            job.failures[node] = job.failures.get(node, 0) + 1
+            bad = job.failures[node] >= limits.job_failures and node not in job.avoided
+            shunned = int(alive[list(job.avoided)].sum())
+            if bad and shunned < most and shunned + 1 < all_of_them:
+                job.avoided = tuple(sorted({*job.avoided, node}))
+        if job.avoided != before:
+            self.places()
+            for group in job.groups:
+                self._wish(job, group)
+
+    def nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
+        """(positions a plan of the partition may use, which of them are its own).
+
+        The default partition may also use what is idle in shared ones. Kept until a node changes: not to be written.
+        """
+        known = self.places().nodes
+        if partition not in known:
+            known[partition] = self._nodes_of(partition)
+        return known[partition]
+
+    def _nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
+        of = self.places().partition
+        usable = of == partition
+        if partition == len(self.partitions) - 1:
+            for number, p in enumerate(self.queues.partitions):
+                if not p.exclusive:
+                    usable |= of == number
+        positions = np.flatnonzero(usable)
+        return positions, of[positions] == partition
+
+    def holders(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
+        """Slots of live containers: (those of the partition's own asks, those of others' on its own nodes)."""
+        t = self.containers
+        live = np.flatnonzero(t.live)
+        if len(self.partitions) == 1:
+            return live, live[:0]
+        own = self.asks.partition[t.ask[live]] == partition
+        there = self.places().partition[t.node[live]] == partition
+        return live[own], live[there & ~own]
+
+    def containers_hold(self, slots: np.ndarray) -> np.ndarray:
+        """What each of these containers was given: (k, R) int64."""
+        table, at = self.asks.shapes_of(self.containers.ask[slots])
+        found: np.ndarray = table[at]
+        return found
+
+    def spoken_for(self) -> np.ndarray:
+        """Nodes of partitions with a name on which room is being made for their own asks: (n,) bool."""
+        found = np.zeros(len(self.nodes), np.bool_)
+        going = [np.fromiter(self.preempted, np.int64, len(self.preempted))]
+        for number, partition in enumerate(self.queues.partitions):
+            memo = self.memos.get(partition.name)
+            if memo is not None:
+                found[self.nodes_of(number)[0][memo.reserved_node]] = True
+                going.append(memo.warned)
+        slots = self.containers.slots_of(np.concatenate(going))
+        found[self.containers.node[slots[slots >= 0]]] = True
+        return found
+
+    def warned_elsewhere(self, partition: int, ids: np.ndarray) -> np.ndarray:
+        """Which of these containers are to make way for asks of another partition: (k,) bool."""
+        name = self.partitions[partition]
+        others = [memo.warned for of, memo in self.memos.items() if of != name and len(memo.warned)]
+        return np.isin(ids, np.concatenate(others)) if others else np.zeros(len(ids), np.bool_)
+
+    def capacity(self, positions: np.ndarray) -> np.ndarray:
+        """Capacity of those of these nodes that are not lost: (R,) int64."""
+        live = self.nodes.state[positions] <= NodeState.UNHEALTHY
+        total: np.ndarray = live @ self.nodes.capacity.take(positions, axis=0)
+        return total
+
+    def refresh(self, touched: Iterable[tuple[int, int]], now: float) -> None:
+        """Take in what these groups, and those known to be stale, want now."""
+        self.stale.update(touched)
+        for key in self.stale:
+            found = self.asking.get(key)
+            if found is not None:
+                self.asks.refresh(*found, now)
+        self.stale.clear()
+
+    def reprioritise(self, job: JobEntry, priority: int) -> None:
+        """The job has another priority from now on."""
+        job.priority = self.ledger.job_priority[job.row] = priority
+        self.line.reorder(job)
+
+    def move(self, job: JobEntry, queue: str) -> None:
+        """The job is in another queue from now on, with all it holds; what of it is admitted stays so."""
+        if not job.home:
+            self.line.leave(job)
+        self._charge_all(job, -1)
+        self.ledger.leave(job)
+        job.queue = queue
+        self.ledger.enter(job, self.queues.at(queue))
+        for group in job.groups:
+            group.partition = self._partition_of(job, group)
+            self.stale.add((job.id, group.run.no))
+        self._charge_all(job, 1)
+        if not job.home:
+            self.line.enter(job, known=True)
+        self.placeable = True
+
+    def _charge_all(self, job: JobEntry, sign: int) -> None:
+        for group in job.groups:
+            self.ledger.charge(job, group.partition, sign * group.shape * len(group.slots))
+
+    def watch(self, job: JobEntry, known: bool = False) -> None:
+        """Keep the job, and its groups as possible askers. known: a former leader had it already."""
+        self.jobs[job.id] = job
+        self.ledger.enter(job, self.queues.at(job.queue))
+        self.places()
+        for group in job.groups:
+            self.enlist(job, group)
+        self.masters.enter(job)
+        if job.home:
+            self.guests.add(job.id)
+        else:
+            self.line.enter(job, known)
+
+    def enlist(self, job: JobEntry, group: GroupEntry) -> None:
+        """Keep a group of a job that is watched as a possible asker."""
+        key = job.id, group.run.no
+        self.asking[key] = (job, group)
+        group.partition = self._partition_of(job, group)
+        self.asks.enter(job, group)
+        self._wish(job, group)
+        self.stale.add(key)
+
+    def forget(self, job: JobEntry) -> None:
+        """The job has ended."""
+        if self.jobs.pop(job.id, None) is None:
+            return
+        self.ledger.leave(job)
+        self.masters.leave(job)
+        self.guests.discard(job.id)
+        if not job.home:
+            self.line.leave(job)
+        for group in job.groups:
+            key = job.id, group.run.no
+            self.asks.leave(group)
+            self.asking.pop(key, None)
+            self.delayed.pop(key, None)
+
+
+def _holding_nothing(memo: Memo) -> Memo:
+    none = Memo()
+    return replace(
+        memo, cursor=0, reserved=none.reserved, reserved_node=none.reserved_node, reserved_at=none.reserved_at
+    )

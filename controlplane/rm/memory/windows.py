@@ -1,0 +1,102 @@
+"""Which nodes operators keep from new work, and since and until when: their duty and the maintenance windows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.memory.nodes import IN_SERVICE, NEVER_US, NodeTable, matching
+
+CORDONED = "cordoned"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A maintenance window: of one node, a rack, what a label expression matches, or all of a drained sub-cluster.
+
+    Times in microseconds.
+
+    From ``lead_us`` on services leave these nodes and nothing new comes;
+    at ``starts_us`` they are to be empty; at ``ends_us`` they work again.
+    """
+
+    node: str
+    rack: str
+    labels: str
+    message: str
+    lead_us: int
+    starts_us: int
+    ends_us: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the drain of the sub-cluster."""
+        return not (self.node or self.rack or self.labels)
+
+    def matches(self, rows: list[dict[str, Any]]) -> np.ndarray:
+        """Which of these nodes it is about: (n,) bool."""
+        if self.whole:
+            return np.ones(len(rows), np.bool_)
+        if self.node or self.rack:
+            name, wanted = ("name", self.node) if self.node else ("rack", self.rack)
+            return np.array([row[name] == wanted for row in rows], np.bool_)
+        return matching(self.labels, rows)
+
+
+def take(nodes: NodeTable, rows: list[dict[str, Any]]) -> None:
+    """Put these windows (``Store.windows``) in force."""
+    nodes.windows = [
+        Window(
+            r["node"], r["rack"], r["labels"], r["message"], r["starts_us"] - r["lead_s"] * 1_000_000,
+            r["starts_us"], r["ends_us"],
+        )
+        for r in rows
+    ]  # fmt: skip
+    nodes.settle_us = 0
+
+
+def settle(nodes: NodeTable, now_us: int) -> bool:
+    """Work out who is closed and leaving now, where that may have changed; whether it has."""
+    if now_us < nodes.settle_us:
+        return False
+    n = len(nodes)
+    before = nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes()
+    for at, row in enumerate(nodes.rows):
+        _duty(nodes, at, row)
+    nodes.quiet_us[:n] = NEVER_US
+    due = NEVER_US
+    for window in nodes.windows:
+        due = min([due, *(t for t in (window.lead_us, window.starts_us, window.ends_us) if t > now_us)])
+        if window.ends_us > now_us:
+            _window(nodes, window, now_us)
+    nodes.settle_us = due
+    return nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes() != before
+
+
+def _duty(nodes: NodeTable, at: int, row: dict[str, Any]) -> None:
+    duty = row.get("duty", IN_SERVICE)
+    deadline = row.get("duty_deadline_us")
+    nodes.closed[at] = duty != IN_SERVICE
+    nodes.leaving[at] = duty not in (IN_SERVICE, CORDONED)
+    nodes.leave_us[at] = deadline if nodes.leaving[at] and deadline is not None else NEVER_US
+
+
+def _window(nodes: NodeTable, window: Window, now_us: int) -> None:
+    at = np.flatnonzero(window.matches(nodes.rows))
+    if window.lead_us > now_us:
+        nodes.quiet_us[at] = np.minimum(nodes.quiet_us[at], window.starts_us)
+        return
+    nodes.closed[at] = nodes.leaving[at] = True
+    nodes.leave_us[at] = np.minimum(nodes.leave_us[at], window.starts_us)
+
+
+def why(nodes: NodeTable, at: int, now_us: int) -> str:
+    """Why the node is being emptied, as part of a sentence."""
+    row = nodes.rows[at]
+    if row.get("duty", IN_SERVICE) not in (IN_SERVICE, CORDONED):
+        reason, message = f"node {row['name']} is being drained", row["duty_message"]
+    else:
+        now = [w for w in nodes.windows if w.lead_us <= now_us < w.ends_us and w.matches([row])[0]]
+        cause = "with its sub-cluster" if now and now[0].whole else "for maintenance"
+        reason, message = f"node {row['name']} is being emptied {cause}", now[0].message if now else ""
+    return f"{reason}: {message}" if message else reason

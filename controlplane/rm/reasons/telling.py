@@ -1,0 +1,179 @@
+"""Keeping the reasons of waiting groups true: which to work out now, and which to write.
+
+A plan explains every ask in columns; sentences are made a few at a time, those
+that would say something else first, within a bounded time per round. A reason
+is written when it says something else than before; new numbers alone replace
+old ones only every few seconds.
+"""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.view import View
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.reasons.waiting import about, alike, back_off, hopeful, moment
+from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.explain.columns import After, Explanation, Patience, explain_all
+from scheduler.explain.outlook import Outlook
+from scheduler.explain.sentence import describe
+
+REFRESH_S = 5.0  # the numbers of a reason may be this old
+MAX_S = 0.004  # spent on sentences in one round, but for the first few
+FIRST_FEW = 8
+MAX_GROUPS = 200  # reasons written by one round
+_BACKOFF = -1  # in place of limits: it waits before it tries again
+
+Key = tuple[int, int]  # job, group
+
+
+@dataclass(slots=True)
+class _Plan:
+    """One partition's last explanation, and what runs there."""
+
+    view: View
+    explanation: Explanation
+    rows: np.ndarray  # (w,) of the ask table
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What ran in a partition at ``at``. place: versions of what it refers to by position."""
+
+    place: tuple[int, int, int]
+    snapshot: Snapshot
+    free: np.ndarray
+    at: float
+    outlook: Outlook | None = None
+
+
+@dataclass(slots=True)
+class Teller:
+    """more: sentences are still owed. told_*: by row of the ask table, what its group was told and when."""
+
+    more: bool = False
+    told_key: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    told_limits: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
+    told_at: np.ndarray = field(default_factory=lambda: np.empty(0))
+    waiting: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
+    _somebody: bool = False  # waited when all was last planned
+    _plans: dict[str, _Plan] = field(default_factory=dict)
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+
+    def begin(self, m: Memory) -> None:
+        """All partitions are about to be planned."""
+        rows = len(m.asks.key)
+        if len(self.told_key) < rows:
+            more = rows - len(self.told_key)
+            self.told_key = np.append(self.told_key, np.full(more, -1, np.int64))
+            self.told_limits = np.append(self.told_limits, np.zeros(more, np.int16))
+            self.told_at = np.append(self.told_at, np.zeros(more))
+        self._somebody = bool(self.waiting.any())
+        self.waiting = np.zeros(rows, np.bool_)
+        self._plans.clear()
+
+    def looks(self, name: str, now: float) -> bool:
+        """Whether it is time to see again what runs, for estimates."""
+        known = self._seen.get(name)
+        return self._somebody and (known is None or now - known.at >= REFRESH_S)
+
+    def again(self, rows: np.ndarray) -> None:
+        """Something has come up for these rows of the ask table that their groups should be told soon."""
+        self.told_at[rows] = 0.0
+
+    def take(self, m: Memory, name: str, view: View, after: After, memo: Memo, patience: Patience, now: float) -> None:
+        """A partition was planned."""
+        s = view.snapshot
+        if s.running is not None and self.looks(name, now):
+            place = (m.nodes.labels_version, m.queues.version, len(view.nodes))
+            self._seen[name] = _Seen(place, s, after.free, now)
+        if not (after.left > 0).any():
+            return
+        e = explain_all(s, after, memo, patience, now)
+        rows = view.asks[e.columns.ask]
+        self.waiting[rows] = True
+        self._plans[name] = _Plan(view, e, rows)
+
+    def tell(self, m: Memory, now: float) -> dict[Key, GroupEntry]:
+        """Groups whose reason has changed. now: s, as ``take``."""
+        changed = self._forget(m)
+        self._back_off(m, now, changed)
+        until, self.more = time.perf_counter() + MAX_S, False
+        for name, plan in self._plans.items():
+            self._sentences(m, name, plan, until, changed)
+        return changed
+
+    def _sentences(self, m: Memory, name: str, plan: _Plan, until: float, changed: dict[Key, GroupEntry]) -> None:
+        e, rows = plan.explanation, plan.rows
+        keys = plan.view.snapshot.asks.key[e.columns.ask]
+        theirs = m.asks.key[rows] == keys
+        fresh = (self.told_key[rows] != keys) | (self.told_limits[rows] != e.columns.limits)
+        old = ~fresh & (e.now - self.told_at[rows] >= REFRESH_S)
+        first = np.flatnonzero(fresh & theirs)
+        due = np.concatenate((first, np.flatnonzero(old & theirs)))
+        outlook = self._outlook(m, name, plan) if len(due) else None
+        done = 0
+        for i in due.tolist():
+            if len(changed) >= MAX_GROUPS or (done >= FIRST_FEW and time.perf_counter() > until):
+                break
+            self._sentence(m, plan, i, outlook, changed)
+            done += 1
+        self.more |= done < len(first)
+
+    def _outlook(self, m: Memory, name: str, plan: _Plan) -> Outlook | None:
+        """What runs, as last seen; None when nodes or queues are others since."""
+        seen = self._seen.get(name)
+        if seen is None or seen.place != (m.nodes.labels_version, m.queues.version, len(plan.view.nodes)):
+            self._seen.pop(name, None)
+            return None
+        if seen.outlook is None:
+            seen.outlook = Outlook(seen.snapshot, seen.free, seen.at)
+        return seen.outlook
+
+    def _sentence(
+        self, m: Memory, plan: _Plan, i: int, outlook: Outlook | None, changed: dict[Key, GroupEntry]
+    ) -> None:
+        row = int(plan.rows[i])
+        owner = m.asks.owner[row]
+        assert owner is not None
+        job, group = owner
+        reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), outlook)
+        reason = hopeful(m, m.queues.paths[job.queue_row], reason, plan.explanation.now)
+        reason["at"] = moment(plan.explanation.now)
+        self.told_key[row], self.told_at[row] = m.asks.key[row], plan.explanation.now
+        self.told_limits[row] = plan.explanation.columns.limits[i]
+        if group.reason is None or not alike(group.reason, reason):
+            group.reason = reason
+            changed[job.id, group.run.no] = group
+
+    def _forget(self, m: Memory) -> dict[Key, GroupEntry]:
+        """Groups that were told and do not wait any more."""
+        changed: dict[Key, GroupEntry] = {}
+        known = self.told_key >= 0
+        for row in np.flatnonzero(known[: len(self.waiting)] & ~self.waiting).tolist():
+            owner = m.asks.owner[row]
+            same = owner is not None and m.asks.key[row] == self.told_key[row]
+            if same and owner is not None:
+                job, group = owner
+                if group.run.delayed and self.told_limits[row] == _BACKOFF:
+                    continue
+                if group.reason is not None:
+                    group.reason = None
+                    changed[job.id, group.run.no] = group
+            self.told_key[row] = -1
+        return changed
+
+    def _back_off(self, m: Memory, now: float, changed: dict[Key, GroupEntry]) -> None:
+        """Groups of which nothing waits but starts that fall due later."""
+        for key, group in m.delayed.items():
+            row = group.row
+            due = group.run.next_due
+            if due is None or row >= len(self.waiting) or self.waiting[row]:
+                continue
+            same = self.told_key[row] == m.asks.key[row] and self.told_limits[row] == _BACKOFF
+            if not (same and self.told_at[row] == due):
+                group.reason = back_off(group, due - now, len(group.run.delayed)) | {"at": moment(now)}
+                self.told_key[row], self.told_limits[row], self.told_at[row] = m.asks.key[row], _BACKOFF, due
+                changed[key] = group

@@ -1,0 +1,111 @@
+"""Why a task group waits, as people and programs read it."""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.view import View
+from controlplane.rm.memory.whole import Memory
+from scheduler.core.snapshot import AXIS
+from scheduler.explain.sentence import About
+from wire import labels
+
+RELAXED_TERMS = 6  # label terms tried one by one
+
+
+def back_off(group: GroupEntry, wait_s: float, waiting: int) -> dict[str, Any]:
+    """The reason of a group whose failed tasks pause before they start again."""
+    left = round(max(0.0, wait_s), 1)
+    tasks = "1 task" if waiting == 1 else f"{waiting:,} tasks"
+    text = f"{tasks} ended early and pause before they start again; the next one starts in {left:g} s."
+    if waiting == 1:
+        text = f"1 task ended early and pauses before it starts again, in {left:g} s."
+    return {
+        "code": "backoff",
+        "text": text,
+        "waiting": waiting,
+        "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
+        "limits": [{"limit": "backoff", "text": text, "asked": {}, "available": {}, "wait_s": left}],
+        "position": {"jobs_ahead": 0, "containers_ahead": 0},
+        "estimate": {"earliest_s": left, "latest_s": None, "text": f"In {left:g} s at the earliest."},
+        "change": {"what": "wait", "starts": False, "text": "Nothing: it starts again by itself."},
+    }
+
+
+def elsewhere(group: GroupEntry, text: str, waiting: int, now: float) -> dict[str, Any]:
+    """The reason of a group of which nothing waits at home; what keeps the rest waiting stands in its asks."""
+    return {
+        "code": "elsewhere",
+        "text": text,
+        "waiting": waiting,
+        "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
+        "limits": [{"limit": "elsewhere", "text": text, "asked": {}, "available": {}}],
+        "position": None,
+        "estimate": None,
+        "change": None,
+        "at": moment(now),
+    }
+
+
+def alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether two reasons say the same; a start expected at nearly the same moment is the same."""
+    if any(old.get(name) != value for name, value in new.items() if name not in ("at", "estimate")):
+        return False
+    if (old.get("estimate") is None) != (new["estimate"] is None):
+        return False
+    passed = (dt.datetime.fromisoformat(new["at"]) - dt.datetime.fromisoformat(old["at"])).total_seconds()
+    return all(
+        _near((old["estimate"] or {}).get(end), (new["estimate"] or {}).get(end), passed)
+        for end in ("earliest_s", "latest_s")
+    )
+
+
+def _near(before: float | None, now: float | None, passed: float) -> bool:
+    if before is None or now is None:
+        return before is now
+    return abs(max(0.0, before - passed) - now) <= 1.0 + 0.2 * now
+
+
+def moment(now: float) -> str:
+    """A time in s since 1970 as answers carry it."""
+    return dt.datetime.fromtimestamp(now, dt.UTC).isoformat(timespec="seconds")
+
+
+def about(m: Memory, view: View, group: GroupEntry, now: float) -> About:
+    """What the snapshot does not say of a group's ask. now: s, when the plan was made."""
+    clear = " and is free of maintenance until it would end" if group.wishes.duration_s else ""
+    number = int(m.asks.mask[group.row])
+    until_us = (now + group.wishes.duration_s) * 1e6 if group.wishes.duration_s else 0.0
+
+    def relaxed() -> Sequence[tuple[str, np.ndarray]]:
+        """What fewer wishes would open, each as advice and the nodes."""
+        expression, nodes, racks, avoided = m.asks.masks[number]
+        found = []
+        if nodes or racks:
+            anywhere = m.mask((expression, (), (), avoided))[view.nodes]
+            found.append(("Let it run on other nodes than those it names (relax: true).", anywhere))
+        terms = labels.conjuncts(expression) if expression else []
+        for at, term in enumerate(terms[:RELAXED_TERMS]):
+            rest = " && ".join(terms[:at] + terms[at + 1 :])
+            word = "label term" if len(terms) > 1 else "label condition"
+            found.append((f"Drop the {word} {term!r}.", m.mask((rest, nodes, racks, avoided))[view.nodes]))
+        in_time = m.nodes.quiet_us[view.nodes] >= until_us
+        return [(text, mask & in_time) for text, mask in found]
+
+    return About(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))
+
+
+def hopeful(m: Memory, queue: str, reason: dict[str, Any], now: float) -> dict[str, Any]:
+    """The reason of a group in ``queue``; where room is being made for that queue, it says so. now: s."""
+    due = m.room_due.get(queue, 0.0)
+    if due < now or reason["code"] not in ("no_room", "queue_share", "gang", "reserved"):
+        return reason
+    left = round(due - now, 1)
+    text = f"Containers of other jobs make room for its queue, in {left:g} s."
+    return reason | {
+        "estimate": {"earliest_s": left, "latest_s": None, "text": text},
+        "change": {"what": "wait", "starts": False, "text": "Nothing: room is being made."},
+    }

@@ -1,0 +1,181 @@
+"""Step 2 of a round, its second half: jobs that wait in line begin where their limits allow."""
+
+import datetime as dt
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.claims import Wish
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.line import UNTOLD, Line, R
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Store
+from controlplane.rm.steps.outcome import carry_out
+from scheduler.core.snapshot import AXIS
+from scheduler.explain.amounts import counted
+from scheduler.lifecycle import job as master
+from scheduler.lifecycle.admission import Decision, Rules, Why, decide
+
+POLL_US = 1_000_000  # between two looks at what other sub-clusters run while somebody waits
+TOLD_PER_ROUND = 200  # jobs that hear why they wait
+RULES = Rules()
+_MASTERS, _QUOTA = 1, 2  # which amounts a column is one of, as ``Line.arrays`` puts them
+
+
+def admit(m: Memory, store: Store, c: Changes) -> None:
+    """Admit who may be. Nothing is asked of the StateStore while nobody waits, nor for queues without limits."""
+    line = m.line
+    if len(line) and line.due_us(c.at_us) <= c.at_us and not line.recount:  # others must know our counts first
+        _decide(m, store, c)
+    c.admissions = line.counts()
+
+
+def _decide(m: Memory, store: Store, c: Changes) -> None:
+    line, rows = m.line, m.line.rows()
+    _listen(line, store, rows, c.at_us)
+    d = decide(*line.arrays(m, rows), RULES, c.at_us / 1e6)
+    line.passed[rows] = d.passed
+    chosen = [job for job in (line.jobs[at] for at in rows[d.admitted].tolist()) if job is not None]
+    begun = _claimed(line, store, chosen)
+    for job in begun:
+        _begin(m, c, job)
+    line.changed = len(begun) < len(chosen) or bool((d.why == Why.LATER).any())
+    line.next_us = c.at_us + POLL_US
+    _tell(line, c, rows, d)
+
+
+def _listen(line: Line, store: Store, rows: np.ndarray, at_us: int) -> None:
+    """Ask what others run, if that was long ago and matters to somebody who waits."""
+    contended = line.contended(rows)
+    if contended and at_us - line.heard_us >= POLL_US:
+        found = store.admitted_elsewhere(line.queues.version, [line.key(at) for at in contended])
+        line.elsewhere = dict(zip(contended, found.values(), strict=True))
+        line.heard_us = at_us
+
+
+def _claimed(line: Line, store: Store, jobs: list[JobEntry]) -> list[JobEntry]:
+    """Of these jobs those for which there is room in the whole federation, now claimed."""
+    wanted: Counter[tuple[int, int]] = Counter()
+    for job in jobs:
+        wanted.update(line.needs(job))
+    if not wanted:
+        return jobs
+    wishes = {line.key(at): Wish(line.own[at], line.own[at] + k, line.most(at)) for at, k in wanted.items()}
+    room = {}
+    for at, (elsewhere, granted) in zip(wanted, store.claim(line.queues.version, wishes).values(), strict=True):
+        room[at] = granted - line.own[at]
+        line.take_claimed(at, elsewhere, granted)
+    begun = []
+    for job in jobs:
+        needs = line.needs(job)
+        if all(room[at] >= need for at, need in needs.items()):
+            begun.append(job)
+            for at, need in needs.items():
+                room[at] -= need
+    return begun
+
+
+def _begin(m: Memory, c: Changes, job: JobEntry) -> None:
+    m.line.admit(job)
+    job.admitted_us = c.at_us
+    c.jobs[job.id] = job
+    for group in job.groups:
+        group.reason = None
+        c.groups[job.id, group.run.no] = group
+    carry_out(m, c, job, master.admit(job.run))
+    m.placeable = True
+
+
+def _tell(line: Line, c: Changes, rows: np.ndarray, d: Decision) -> None:
+    """Say why they wait to those who have not heard yet, and now and then to those for whom it has changed."""
+    why, queue, column = (x.astype(np.int64) for x in (d.why, d.queue, d.column))
+    now = (why << 56) | (queue << 36) | ((column + 1) << 28) | np.minimum(d.ahead, (1 << 28) - 1)
+    waits = ~np.isin(d.why, (Why.ADMITTED, Why.LATER))
+    untold = waits & (line.told[rows] == UNTOLD)
+    news = untold
+    if c.at_us >= line.retell_us:
+        news = waits & (line.told[rows] != now)
+        line.retell_us = c.at_us + POLL_US
+    found = np.flatnonzero(news)
+    found = found[np.lexsort((d.ahead[found], ~untold[found]))][:TOLD_PER_ROUND]
+    for i in found.tolist():
+        job = line.jobs[rows[i]]
+        if job is not None:
+            _explain(line, c, job, d, i)
+    line.told[rows[found]] = now[found]
+    line.changed |= int(untold.sum()) > TOLD_PER_ROUND
+
+
+def _explain(line: Line, c: Changes, job: JobEntry, d: Decision, i: int) -> None:
+    limit = _limit(line, job, d, i)
+    ahead = int(d.ahead[i])
+    text = limit["text"] + (f"; {ahead:,} job{'s are' if ahead > 1 else ' is'} ahead" if ahead else "") + "."
+    for group in job.groups:
+        if not group.run.after:
+            group.reason = _reason(group, limit, text, ahead, c.at_us)
+            c.groups[job.id, group.run.no] = group
+
+
+def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int, at_us: int) -> dict[str, Any]:
+    most = limit["most"]
+    amounts = limit["limit"] in ("gang", "max_am_share", "quota")
+    never = most == 0 or (amounts and any(need > most for need in limit["asked"].values()))
+    starts = (
+        "It does not start by waiting: the limit is lower than that." if never else "It depends on when others end."
+    )
+    return {
+        "code": "admission",
+        "text": text,
+        "waiting": group.run.count,
+        "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
+        "limits": [limit],
+        "position": {"jobs_ahead": ahead, "containers_ahead": None},
+        "estimate": {"earliest_s": None, "latest_s": None, "text": starts},
+        "change": None,
+        "at": dt.datetime.fromtimestamp(at_us / 1e6, dt.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _limit(line: Line, job: JobEntry, d: Decision, i: int) -> dict[str, Any]:
+    """The limit that binds: its name, one sentence without its end, and its numbers."""
+    path, now, most = line.queues.paths[d.queue[i]], int(d.now[i]), int(d.most[i])
+    asked: dict[str, int] = {}
+    available: dict[str, int] = {}
+    match Why(d.why[i]):
+        case Why.QUEUE_JOBS:
+            name, text = "max_running_jobs", f"{path} runs {now:,} of at most {most:,} jobs"
+        case Why.USER_JOBS:
+            name = "max_running_jobs_per_user"
+            text = f"Its owner runs {now:,} of at most {most:,} jobs in {path}"
+        case why:
+            column = int(d.column[i])
+            resource, need = AXIS[column % R], int(line.demand[job.line_row, column])
+            name, text = _amount(path, column // line.amounts, resource, need, now, most)
+            if why == Why.HELD:
+                text = f"What {path} has left is held for a job that has waited longer"
+            asked, available = {resource: need}, {resource: max(0, most - now)}
+    return {
+        "limit": name,
+        "text": text,
+        "queue": path,
+        "now": now,
+        "most": most,
+        "asked": asked,
+        "available": available,
+    }
+
+
+def _amount(path: str, kind: int, resource: str, need: int, now: int, most: int) -> tuple[str, str]:
+    if kind == _MASTERS:
+        return "max_am_share", f"Application masters of {path} hold {now:,} of at most {counted(resource, most)}"
+    if kind == _QUOTA:
+        needs = f"It needs {counted(resource, need)} of the quota of {path}"
+        if need > most:
+            return "quota", f"{needs}, which is {counted(resource, most)} in all sub-clusters"
+        return "quota", f"{needs}, of which {now:,} of {counted(resource, most)} are held in all sub-clusters"
+    if need > most:
+        return "gang", f"It needs {counted(resource, need)} at once, and {path} may hold {counted(resource, most)} here"
+    held = f"gangs of {path} hold {now:,} of at most {counted(resource, most)}"
+    return "gang", f"It needs {counted(resource, need)} at once, and {held}"

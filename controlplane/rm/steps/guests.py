@@ -1,0 +1,122 @@
+"""Jobs at home elsewhere that have handed tasks to this sub-cluster.
+
+The ask's row is where it is settled what was started: the round that starts
+tasks moves ``taken`` in its own transaction, and fails as a whole when the ask
+was lowered meanwhile. What becomes of them goes to the home as reports.
+"""
+
+from typing import Any
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, guest_entry
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Store
+from controlplane.rm.steps import masters
+from controlplane.rm.steps.reports import touched
+from scheduler.lifecycle.guest import Handed
+from wire.states import Want
+
+BATCH = 500
+
+
+def take_asks(m: Memory, store: Store, c: Changes, log_max_bytes: int) -> bool:
+    """Take in what was handed to us or asked back since; whether there is more."""
+    rows = store.unread_asks(BATCH)
+    unknown = {row["job_id"] for row in rows} - m.jobs.keys()
+    specs = {row["id"]: row for row in store.jobs(sorted(unknown))}
+    masters.complete(list(specs.values()), store)
+    masters.join_guests(m, store, rows)
+    for row in rows:
+        job = m.jobs.get(row["job_id"]) or _invite(m, specs.get(row["job_id"]), log_max_bytes)
+        # One that has moved here asks for itself.
+        if job is not None and job.home and row["group_no"] < len(job.groups):
+            _hear(m, c, job, row)
+    if rows:
+        m.placeable = True
+    return len(rows) >= BATCH
+
+
+def _invite(m: Memory, row: dict[str, Any] | None, log_max_bytes: int) -> JobEntry | None:
+    """A guest from its job's row; its home has refused what cannot be read."""
+    if row is None:
+        return None
+    job = guest_entry(row, log_max_bytes)
+    m.watch(job)
+    return job
+
+
+def _hear(m: Memory, c: Changes, job: JobEntry, row: dict[str, Any]) -> None:
+    """One ask as its row says it now."""
+    group = job.groups[row["group_no"]]
+    handed, before = _handed(row), group.run.handed
+    handed.taken = max(handed.taken, before.taken)
+    group.run.handed, group.ask_version, job.home = handed, row["version"], row["home_id"]
+    if row["priority"] != job.priority:
+        m.reprioritise(job, row["priority"])
+    if row["queue"] != job.queue:
+        m.move(job, row["queue"])
+    if row["halt"]:
+        stop(m, group)
+    if handed.lowering:
+        handed.lowered(handed.wish)
+        c.lowered.append((job.id, group.run.no, handed.target))
+    m.stale.add((job.id, group.run.no))
+    touched(c, job, group)
+
+
+def stop(m: Memory, group: GroupEntry) -> None:
+    """Stop what runs of the group here."""
+    slots = list(group.slots)
+    m.containers.want[slots] = Want.STOP
+    m.dirty_nodes.update(m.containers.node[slots].tolist())
+
+
+def adopted(m: Memory, job: JobEntry) -> None:
+    """A new leader has taken over the guest's containers."""
+    for group in job.groups:
+        if not group.run.handed.wish:
+            stop(m, group)
+    forget_idle(m, job)
+
+
+def _handed(row: dict[str, Any]) -> Handed:
+    wish = 0 if row["halt"] else row["wish"]
+    return Handed.of_row(row["base"], row["target"], row["taken"], wish, bytes(row["work"]))
+
+
+def set_apart(m: Memory, c: Changes, explained: dict[tuple[int, int], GroupEntry]) -> dict[tuple[int, int], GroupEntry]:
+    """Of guests nothing but asks and reports is written; those that have nothing left here are forgotten.
+
+    explained: groups whose reason to wait has changed; those that are no guests.
+    """
+    if not m.guests:
+        return explained
+    theirs = {key for key in (*c.groups, *explained) if (job := m.jobs.get(key[0])) is not None and job.home}
+    m.stale |= theirs
+    for key in theirs:
+        c.groups.pop(key, None)
+        if key in explained:
+            touched(c, m.jobs[key[0]], explained[key])
+    for job in {key[0]: m.jobs[key[0]] for key in c.guests}.values():
+        forget_idle(m, job)
+    return {key: group for key, group in explained.items() if key not in theirs}
+
+
+def forget_idle(m: Memory, job: JobEntry) -> None:
+    """Forget a guest that has nothing here any more; it comes back with its next ask."""
+    if not any(group.slots or group.run.wanted for group in job.groups):
+        m.forget(job)
+
+
+def restored(rows: list[dict[str, Any]], jobs: dict[int, dict[str, Any]], log_max_bytes: int) -> dict[int, JobEntry]:
+    """Guests as the rows of their asks say (a new leader's rebuild). jobs: their rows, by id."""
+    found: dict[int, JobEntry] = {}
+    for row in rows:
+        if row["job_id"] not in jobs:
+            continue
+        job = found.get(row["job_id"])
+        if job is None:
+            job = found[row["job_id"]] = guest_entry(jobs[row["job_id"]], log_max_bytes)
+        group = job.groups[row["group_no"]]
+        group.run.handed, group.ask_version = _handed(row), row["acknowledged"]
+    return found

@@ -1,0 +1,120 @@
+"""What application masters are told: each thing once, numbered without gaps by their home.
+
+Where a container runs in another sub-cluster, that one's RM says what is to be
+told in a report, in the transaction that did it, and the home numbers it in
+the one that takes the report in.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.changes import ENDED, Changes
+from controlplane.rm.memory.application import MASTER, Application
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Bus, BusDown
+from controlplane.rm.steps.outcome import STATES
+from wire.ids import format_container
+from wire.states import ContainerReason, ContainerState, Want, terminal
+
+Told = tuple[int, int, str, dict[str, Any]]  # number of the group, microseconds, kind, body
+
+
+def tell(m: Memory, c: Changes) -> None:
+    """What this round did to containers of applications becomes events for their masters."""
+    mm = m.masters
+    c.master_groups, mm.upserts = mm.upserts, {}
+    if not mm.jobs:
+        mm.launches.clear()
+        return
+    if c.transitions:
+        _steps(m, c, np.concatenate(c.transitions))
+    _warnings(m, c)
+
+
+def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
+    mm = m.masters
+    steps = steps[np.isin(steps["job"], list(mm.jobs)) & (steps["group"] != MASTER)]
+    if not len(steps):
+        return
+    ended = np.concatenate(c.ended) if c.ended else np.empty(0, ENDED)
+    reasons = dict(zip(ended["id"].tolist(), ended["reason"].tolist(), strict=True))
+    names = ("container", "job", "group", "task", "old", "new", "exit_code", "node")
+    columns = zip(*(steps[name].tolist() for name in names), strict=True)
+    for cid, job_id, no, task, old, new, exit_code, node in columns:
+        job = mm.jobs[job_id]
+        group = job.groups[no]
+        body: dict[str, Any] = {"container": format_container(cid), "ask": group.run.name, "index": task}
+        if cid in mm.launches:
+            body["tag"] = mm.launches[cid].tag
+        if old < 0:
+            place = m.nodes.rows[m.nodes.index[node]]
+            body |= {"node": place["name"], "rack": place["rack"], "launch": group.held}
+            if group.held:
+                mm.held.setdefault(cid, c.at_us / 1e6 + mm.grant_s)
+                body["expires_in_s"] = mm.grant_s
+            _event(c, job, group, "granted", body, c.at_us)
+        elif new == ContainerState.RUNNING:
+            _event(c, job, group, "started", body, c.at_us)
+        elif terminal(new):
+            reason = ContainerReason(reasons.get(cid, 0))
+            body |= {"state": STATES[new].name, "exit_code": exit_code}
+            if mm.lost:
+                body["message"] = mm.lost
+            _event(c, job, group, "ended", body | {"reason": reason.name if reason else None}, c.at_us)
+            mm.launches.pop(cid, None)
+            mm.warned.discard(cid)
+
+
+def hear(c: Changes, job: JobEntry, told: Iterable[Told]) -> None:
+    """What another sub-cluster has to tell the job's master."""
+    for no, at_us, kind, body in told:
+        _event(c, job, job.groups[no], kind, body, at_us)
+
+
+def _warnings(m: Memory, c: Changes) -> None:
+    mm = m.masters
+    if not (m.warned or mm.warned):
+        return
+    grace_s = m.queues.components.preemption.parameters.grace_s
+    for cid in m.warned.keys() ^ mm.warned:
+        slot = int(m.containers.slots_of(np.array([cid]))[0])
+        job, group = m.containers.owner_of(slot) if slot >= 0 else (None, None)
+        if job is None or group is None or job.id not in mm.jobs or group.run.no == MASTER:
+            mm.warned.discard(cid)
+            continue
+        body = {"container": format_container(cid), "ask": group.run.name, "index": int(m.containers.task[slot])}
+        if cid in m.warned:
+            mm.warned.add(cid)
+            said = body | {"message": m.warned[cid], "stops_in_s": grace_s}
+            _event(c, job, group, "warned", said, c.at_us)
+        else:
+            mm.warned.discard(cid)
+            if m.containers.want[slot] != Want.STOP:
+                _event(c, job, group, "spared", body, c.at_us)
+
+
+def _event(c: Changes, job: JobEntry, group: GroupEntry, kind: str, body: dict[str, Any], at_us: int) -> None:
+    """One event more. Its home numbers it, and counts grants: those of several sub-clusters come in any order."""
+    app: Application = job.application  # type: ignore[assignment]
+    if job.home:
+        c.told.setdefault(job.id, []).append((group.run.no, at_us, kind, body))
+        c.homes.add(job.home)
+        return
+    if kind == "granted":
+        group.granted += 1
+        body = body | {"granted": group.granted}
+        c.granted[job.id, group.run.no] = group.granted
+    app.told += 1
+    c.master_events.append((job.id, app.told, at_us, kind, body))
+
+
+def announce(bus: Bus, c: Changes) -> None:
+    """Wake those that listen for their masters. Without this hint they look again within seconds."""
+    if c.master_events:
+        try:
+            bus.tell_masters({event[0] for event in c.master_events})
+        except BusDown:
+            pass

@@ -1,0 +1,201 @@
+"""Application masters that tenants bring: what they ask for, what they launch, and what they are told.
+
+Everything they want is rows of web's; an intent only says which to read. So an
+intent that comes twice changes nothing, and a new leader reads the rows.
+"""
+
+from typing import Any
+
+import numpy as np
+import structlog
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.memory.application import MASTER, Application, Launch
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, be_guest, group_entry
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Store, Wanted
+from controlplane.rm.steps import away, verdicts
+from controlplane.rm.steps.outcome import ENDING, carry_out, end
+from scheduler.lifecycle import job as master
+from scheduler.lifecycle.group import resized
+from wire.ids import parse_container
+from wire.states import ContainerReason, ContainerState, JobState, Want, terminal
+
+log = structlog.get_logger("rm")
+
+
+def complete(rows: list[dict[str, Any]], store: Store) -> Wanted:
+    """Add to the specifications of jobs what their masters have asked for since (a new leader's rebuild)."""
+    specs = {row["id"]: row["spec"] for row in rows if row["kind"] == "application"}
+    wanted = store.masters(sorted(specs))
+    for ask in wanted.asks:
+        spec, counts = specs[ask["job_id"]], {"count": max(ask["target"], ask["started"]), "target": ask["target"]}
+        spec["groups"] = [*spec["groups"], ask["spec"] | counts]
+    return wanted
+
+
+def restore(m: Memory, wanted: Wanted, theirs: Wanted) -> None:
+    """What the memory holds of masters beside groups and containers. Jobs that were ending end with the next round.
+
+    theirs: of jobs that are at home elsewhere.
+    """
+    mm, t = m.masters, m.containers
+    for row in (*wanted.launches, *theirs.launches):
+        job = mm.jobs.get(row["job_id"])
+        slot = int(t.slots_of(np.array([row["container_id"]]))[0])
+        if job is not None and slot >= 0:
+            mm.launches[row["container_id"]] = _launch(job, t.owner_of(slot)[1], row["spec"])
+    for job in mm.jobs.values():
+        for group in job.groups[MASTER + 1 :]:
+            if not job.home:
+                mm.upserts[job.id, group.run.no] = group
+            for slot in group.slots if group.held else ():
+                cid = int(t.id[slot])
+                if cid not in mm.launches and t.want[slot] == Want.RUN:
+                    t.want[slot], mm.held[cid] = Want.HOLD, t.allocated_us[slot] / 1e6 + mm.grant_s
+    _restore_sessions(m, wanted)
+
+
+def _restore_sessions(m: Memory, wanted: Wanted) -> None:
+    """What masters of jobs that are at home here were told, and whether they were finishing."""
+    mm = m.masters
+    for row in wanted.asks:
+        if row["job_id"] in mm.jobs:
+            group = mm.jobs[row["job_id"]].groups[row["no"]]
+            begun = group.run.claimed - int(group.run.away.sum())
+            group.granted = begun if row["granted"] is None else row["granted"]
+    for row in wanted.sessions:
+        job = mm.jobs.get(row["job_id"])
+        if job is not None and job.application is not None:
+            job.application.told = row["told"]
+            if row["verdict"] is not None:
+                mm.resuming.append(row)
+            elif terminal(job.groups[MASTER].run.state):
+                mm.resuming.append(row | {"verdict": JobState.SUCCEEDED})
+
+
+def take(m: Memory, store: Store, c: Changes, intents: list[dict[str, Any]]) -> None:
+    """Carry out what masters want. intents: of any kind; others are left alone."""
+    mine = [i for i in intents if i["kind"] in ("master", "containers") and i["job_id"] in m.masters.jobs]
+    if not mine:
+        return
+    at_home = {i["job_id"]: job for i in mine if not (job := m.masters.jobs[i["job_id"]]).home}
+    known = {job.id: len(job.groups) for job in at_home.values()}
+    asks = [(i["job_id"], no) for i in mine if i["job_id"] in at_home for no in i["payload"].get("asks", ())]
+    launches = [cid for i in mine for cid in _numbers(i["payload"].get("launched", ()))]
+    ending = [i["job_id"] for i in mine if i["payload"].get("finished") and i["job_id"] in at_home]
+    wanted = store.some_masters(known, asks, launches, ending)
+    for row in wanted.asks:
+        _ask(m, c, m.masters.jobs[row["job_id"]], row)
+    for row in wanted.launches:
+        _start(m, row)
+    for intent in mine:
+        _release(m, m.masters.jobs.get(intent["job_id"]), _numbers(intent["payload"].get("release", ())))
+    verdicts.take(m, c, wanted.sessions)
+
+
+def _numbers(containers: Any) -> list[int]:
+    return [parse_container(text) for text in containers]
+
+
+def _ask(m: Memory, c: Changes, job: JobEntry, row: dict[str, Any]) -> None:
+    """One ask as its row says it now: a group more, or another count."""
+    no, app = row["no"], job.application
+    if job.run.stopping or app is None or no > len(job.groups):
+        return
+    if no == len(job.groups):
+        group = _group(app, job, row)
+        if group is None:
+            return
+        master.join(job.run, group.run)
+        m.enlist(job, group)
+    else:
+        group = job.groups[no]
+        group.run.resize(row["target"])
+        group.rowed = resized(group.rowed, group.run.count)
+        away.shrink(c, job, group)
+    m.masters.upserts[job.id, no] = group
+    m.stale.add((job.id, no))
+    c.groups[job.id, no] = group
+
+
+def _group(app: Application, job: JobEntry, row: dict[str, Any]) -> GroupEntry | None:
+    """The job's next group, as an ask's row says; None where that cannot be read."""
+    try:
+        group = group_entry(app.row, row["no"], row["spec"] | {"count": row["target"]}, {}, app.log_max_bytes)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        log.exception("an ask cannot be read", job=job.id, ask=row["no"])  # one job must not stop the sub-cluster
+        return None
+    job.groups.append(group)
+    app.specs.append(row["spec"])
+    return group
+
+
+def join_guests(m: Memory, store: Store, rows: list[dict[str, Any]]) -> None:
+    """Groups that masters of guests have asked for since the guests came. rows: of what was handed to us."""
+    known = {}
+    for row in rows:
+        job = m.masters.jobs.get(row["job_id"])
+        if job is not None and job.home and row["group_no"] >= len(job.groups):
+            known[job.id] = len(job.groups)
+    for row in store.some_masters(known, [], [], []).asks if known else ():
+        job = m.masters.jobs[row["job_id"]]
+        app: Application = job.application  # type: ignore[assignment]
+        if row["no"] == len(job.groups) and (group := _group(app, job, row)) is not None:
+            be_guest(group)
+            job.run.groups.append(group.run)
+            m.enlist(job, group)
+
+
+def _start(m: Memory, row: dict[str, Any]) -> None:
+    """A granted container learns what it is to run. Once: a second row of it cannot be."""
+    t, cid = m.containers, row["container_id"]
+    slot = int(t.slots_of(np.array([cid]))[0])
+    if slot < 0 or t.want[slot] != Want.HOLD:
+        return
+    job, group = t.owner_of(slot)
+    if job.id == row["job_id"] and not job.run.stopping:
+        m.masters.launches[cid] = _launch(job, group, row["spec"])
+        m.masters.held.pop(cid, None)
+        t.want[slot] = Want.RUN
+        m.dirty_nodes.add(int(t.node[slot]))
+
+
+def _launch(job: JobEntry, group: GroupEntry, spec: dict[str, Any]) -> Launch:
+    app: Application = job.application  # type: ignore[assignment]
+    no = group.run.no
+    full = app.specs[no] | spec | {"count": group.run.count}
+    made = group_entry(app.row, no, full, {}, app.log_max_bytes)
+    return Launch(made.template, made.digest, made.timeout_s, spec.get("tag", ""))
+
+
+def _release(m: Memory, job: JobEntry | None, containers: list[int]) -> None:
+    """Containers of the job that its master does not want any more."""
+    t = m.containers
+    for slot in t.slots_of(np.array(containers, np.int64)).tolist():
+        if slot >= 0 and t.owner_of(slot)[0] is job and t.owner_of(slot)[1].run.no != MASTER:
+            t.want[slot] = Want.STOP
+            m.dirty_nodes.add(int(t.node[slot]))
+
+
+def attend(m: Memory, c: Changes) -> None:
+    """Take back grants that nobody used or that are to stop, and stop masters that have finished but do not end."""
+    mm, t, now = m.masters, m.containers, c.at_us / 1e6
+    verdicts.take(m, c, mm.resuming)
+    mm.resuming = []
+    if mm.held:
+        ids = np.fromiter(mm.held, np.int64, len(mm.held))
+        slots, due = t.slots_of(ids), np.fromiter(mm.held.values(), np.float64, len(mm.held))
+        stopped = (slots >= 0) & (t.want[slots] == Want.STOP)
+        gone = stopped | ((slots >= 0) & (due <= now))
+        for cid in ids[gone | (slots < 0)].tolist():
+            del mm.held[cid]
+        endings = np.zeros(int(gone.sum()), ENDING)
+        endings["slot"], endings["state"] = slots[gone], ContainerState.KILLED
+        endings["reason"] = np.where(stopped[gone], ContainerReason.STOPPED, ContainerReason.UNUSED)
+        end(m, c, endings)
+    for job in list(mm.jobs.values()):
+        app = job.application
+        if app is not None and 0 < app.leave_us <= c.at_us:
+            app.leave_us = 0
+            carry_out(m, c, job, [master.StopAll()])

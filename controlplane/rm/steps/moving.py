@@ -1,0 +1,68 @@
+"""A job moves to another queue: what it holds is counted there from then on, and limits on jobs hold there, too."""
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.claims import Wish
+from controlplane.rm.memory import quota
+from controlplane.rm.memory.jobs import JobEntry
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Store
+from controlplane.rm.steps import away
+from controlplane.rm.steps.outcome import tell
+from wire.states import JobState
+
+
+def move(m: Memory, store: Store, c: Changes, job: JobEntry, queue: str) -> None:
+    """Put the job into ``queue``, or tell its owner why it stays where it is.
+
+    One that waits for admission waits in the other queue's line. One that was
+    admitted moves only if that queue may run one job more, in the whole
+    federation. Containers stay: the queues' shares decide what becomes of them.
+    """
+    if queue == job.queue:
+        return
+    if why := _refusal(m, store, job, queue):
+        tell(c, job, "not_moved", f"it stays in {job.queue}: {why}")
+        return
+    tell(c, job, "moved", f"from {job.queue} to {queue}")
+    m.move(job, queue)
+    away.tell_changed(c, job)
+    c.jobs[job.id] = job
+
+
+def _refusal(m: Memory, store: Store, job: JobEntry, queue: str) -> str:
+    row = m.queues.index.get(queue)
+    if row is None or not m.queues.leaf[row]:
+        return f"there is no queue {queue} that takes jobs"
+    if m.queues.stopped[row]:
+        return f"{queue} is stopped and takes no new jobs"
+    if job.run.state == JobState.SUBMITTED:
+        return ""
+    return _claim(m, store, job, row)
+
+
+def _claim(m: Memory, store: Store, job: JobEntry, row: int) -> str:
+    """Claim what an admitted job needs there beyond what it has already; why there is no room, or nothing."""
+    line = m.line
+    if line.gac:
+        line.quotas = quota.quotas(m)
+    before = line.needs(job)
+    more = {at: need - before.get(at, 0) for at, need in line.needs(job, row).items()}
+    more = {at: need for at, need in more.items() if need > 0}
+    if not more:
+        return ""
+    version = line.queues.version
+    if line.recount:  # the ledger does not know our counts yet, so nothing can be claimed from it
+        found = store.admitted_elsewhere(version, [line.key(at) for at in more])
+        stands = {at: (n, line.most(at) - n) for at, n in zip(more, found.values(), strict=True)}
+    else:
+        wishes = {line.key(at): Wish(line.own[at], line.own[at] + need, line.most(at)) for at, need in more.items()}
+        stands = dict(zip(more, store.claim(version, wishes).values(), strict=True))
+        for at, (elsewhere, granted) in stands.items():
+            line.take_claimed(at, elsewhere, granted)
+    for at, need in more.items():
+        elsewhere, granted = stands[at]
+        if granted - line.own[at] < need:
+            path, what = line.queues.paths[at[0]], "of its quota" if at[1] < 0 else "jobs"
+            who = " of its owner" if at[1] > 0 else ""
+            return f"{path} runs {line.own[at] + elsewhere:,} of at most {line.most(at):,} {what}{who}"
+    return ""

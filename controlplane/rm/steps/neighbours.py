@@ -1,0 +1,157 @@
+"""What a home RM knows of the other sub-clusters: their load rows, and which nodes they own."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Store
+from controlplane.statestore.capacities import DEFAULT
+from controlplane.statestore.loads import Load
+from scheduler.core.snapshot import AXIS
+from scheduler.federation.split import ProxyPolicy, Sites
+from wire import labels
+from wire.states import NodeState
+
+R = len(AXIS)
+STALE_S = 15.0  # a load row older than this says nothing
+NODES_S = 30.0  # between two readings of others' nodes, and only while somebody names any
+SENT_S = 1.5  # what was handed over counts as taken for so long; then the load row says so itself
+
+Place = tuple[int, str, str, dict[str, str]]  # sub-cluster, name, rack, labels of a node
+
+
+@dataclass(slots=True)
+class Neighbours:
+    """``loads``: of other sub-clusters that ever had a leader, by number. closed_here: operators empty this one."""
+
+    sub: int
+    loads: dict[int, Load] = field(default_factory=dict)
+    closed_here: bool = False
+    _unled: dict[int, float] = field(default_factory=dict)  # since when nobody leads it
+    _sent: list[tuple[float, int, np.ndarray]] = field(default_factory=list)
+    _places: list[Place] = field(default_factory=list)
+    _places_at: float = -1e9
+    _now: float = 0.0
+    _choices: dict[tuple[object, ...], dict[int, int]] = field(default_factory=dict)
+    _rooms: dict[int, tuple[np.ndarray, dict[int, np.ndarray]]] = field(default_factory=dict)
+    _store: Store | None = None
+
+    def hear(self, store: Store, m: Memory, now: float) -> None:
+        """Read the load rows anew."""
+        found = store.loads(queues=len(m.partitions) > 1)
+        names = {load.name: load.sub_cluster for load in found}
+        m.queues.resolve_proxies(names)
+        self.loads = {load.sub_cluster: load for load in found if load.sub_cluster != self.sub}
+        self.closed_here = any(load.sub_cluster == self.sub and load.state == "draining" for load in found)
+        for sub, load in self.loads.items():
+            if load.led:
+                self._unled.pop(sub, None)
+            else:
+                self._unled.setdefault(sub, now)
+        self._sent = [entry for entry in self._sent if now - entry[0] < SENT_S]
+        self._store, self._now = store, now
+        self._rooms.clear()
+
+    def name(self, sub: int) -> str:
+        return self.loads[sub].name if sub in self.loads else f"sub-cluster {sub}"
+
+    def gone_s(self, sub: int, now: float) -> float:
+        """For how long nobody has led the sub-cluster."""
+        return now - self._unled.get(sub, now) if sub in self.loads else np.inf
+
+    def closed(self, sub: int) -> bool:
+        """Whether operators keep new work away from it."""
+        return sub not in self.loads or self.loads[sub].state != "running"
+
+    def usable(self, sub: int) -> bool:
+        """Whether it can be asked to start anything now."""
+        load = self.loads[sub]
+        return load.led and load.state == "running" and load.age_s < STALE_S and load.nodes_up > 0
+
+    def sent(self, sub: int, amount: np.ndarray, now: float) -> None:
+        """``amount`` (R,) was handed over there."""
+        self._sent.append((now, sub, amount))
+
+    def room(self, m: Memory, partition: int) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+        """What was free for the partition's asks when the rows were read: at home, and in each usable sub-cluster."""
+        if partition not in self._rooms:
+            self._rooms[partition] = self.home_free(m, partition), self._headroom(m.partitions[partition])
+        return self._rooms[partition]
+
+    def _headroom(self, partition: str) -> dict[int, np.ndarray]:
+        """What is neither used nor asked for in each usable sub-cluster: (R,) int64."""
+        found = {}
+        for sub, load in self.loads.items():
+            if not self.usable(sub):
+                continue
+            p = load.queues.get(partition)
+            free = load.free - load.pending if p is None else p.free - p.demand.sum(axis=0)
+            if p is not None or partition == DEFAULT:
+                taken = sum((amount for _, to, amount in self._sent if to == sub), np.zeros(R, np.int64))
+                found[sub] = np.maximum(free - taken, 0)
+        return found
+
+    def home_free(self, m: Memory, partition: int) -> np.ndarray:
+        """What is free here on the partition's own nodes that take containers: (R,) int64."""
+        nodes, own = m.nodes_of(partition)
+        table = m.nodes.view()
+        free: np.ndarray = (own & table.open[nodes]) @ np.maximum(table.free.take(nodes, axis=0), 0)
+        return free
+
+    def sites(
+        self, m: Memory, group: GroupEntry, policy: ProxyPolicy, fits: int, free: dict[int, np.ndarray]
+    ) -> tuple[list[int], Sites]:
+        """Where the group's tasks may go: home first. fits: tasks that could start at home now."""
+        subs = [self.sub, *free]
+        nodes = self._matching(m, group, subs)
+        headroom = [fits, *(fitting(free[sub], group.shape) for sub in subs[1:])]
+        usable = nodes > 0
+        usable[0] &= not self.closed_here
+        weights = np.maximum(policy.vector(subs), 0.0)
+        return subs, Sites(usable & (weights > 0), weights, np.array(headroom, np.int64), 0)
+
+    def owned(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray | None:
+        """How much of the group's demand names nodes or racks of each sub-cluster; None when it names none."""
+        wishes = group.wishes
+        if not (wishes.near or wishes.racks):
+            return None
+        here = sum(r["name"] in wishes.near or r["rack"] in wishes.racks for r in m.nodes.rows)
+        there = self._counted("", True, wishes.near, wishes.racks)
+        owned = np.array([here, *(there.get(sub, 0) for sub in subs[1:])], np.int64)
+        return owned * group.run.wanted if owned.any() else None
+
+    def _matching(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray:
+        """How many nodes of each sub-cluster the group may use at all; 1 where it has no wishes: (s,) int64."""
+        wishes = group.wishes
+        if not wishes.node_labels and not (wishes.strict and (wishes.near or wishes.racks)):
+            return np.ones(len(subs), np.int64)
+        there = self._counted(wishes.node_labels, wishes.strict, wishes.near, wishes.racks)
+        live = m.nodes.state[: len(m.nodes)] <= NodeState.UNHEALTHY
+        here = int((m.mask(m.asks.masks[int(m.asks.mask[group.row])]) & live).sum())
+        return np.array([here, *(there.get(sub, 0) for sub in subs[1:])], np.int64)
+
+    def _counted(self, expression: str, strict: bool, near: tuple[str, ...], racks: tuple[str, ...]) -> dict[int, int]:
+        """How many nodes of other sub-clusters satisfy the expression, and with ``strict`` are among those named."""
+        self._read_places()
+        key = (expression, strict, near, racks)
+        if key not in self._choices:
+            test, found = labels.parse(expression), dict[int, int]()
+            for sub, name, rack, own in self._places:
+                wanted = not strict or not (near or racks) or name in near or rack in racks
+                if wanted and test(labels.of_node(own, name, rack)):
+                    found[sub] = found.get(sub, 0) + 1
+            self._choices[key] = found
+        return self._choices[key]
+
+    def _read_places(self) -> None:
+        if self._now - self._places_at >= NODES_S and self._store is not None:
+            self._places, self._places_at = self._store.places_elsewhere(), self._now
+            self._choices.clear()
+
+
+def fitting(free: np.ndarray, shape: np.ndarray) -> int:
+    """How many containers of ``shape`` (R,) fit into ``free`` (R,), as if it were one node."""
+    needs = shape > 0
+    return max(0, int((free[needs] // shape[needs]).min())) if needs.any() else 0

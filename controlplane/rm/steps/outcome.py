@@ -1,0 +1,327 @@
+"""What follows when a container is placed, moves on or ends: memory, life cycle, rows."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from controlplane.rm.changes import ENDED, MOVED, NEW, TASK, TRANSITION, Changes
+from controlplane.rm.columns import stretches, summed
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.steps.reports import report
+from scheduler.lifecycle import job as master
+from scheduler.lifecycle.group import End
+from wire import ids
+from wire.states import ContainerReason, ContainerState, GroupState, TaskState, Want
+
+EVENTS_PER_JOB = 1000
+ENDS_AT_ONCE = 64  # ends in a round that are worth a document each
+ACKNOWLEDGE_US = 1_000_000
+_HOUR_US = 3_600_000_000
+# Comparing a column with a member of an enumeration takes five times as long.
+_RUNNING, _SUCCEEDED = int(ContainerState.RUNNING), int(ContainerState.SUCCEEDED)
+_FAILED, _DONE = int(ContainerState.FAILED), int(TaskState.SUCCEEDED)
+STATES = {int(s): s for s in ContainerState}  # calling an enumeration costs more than all the rest
+REASONS = {int(r): r for r in ContainerReason}
+
+
+def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, nodes: np.ndarray) -> None:
+    """Start the group's next tasks on these node positions, one per element."""
+    k = len(nodes)
+    tasks, attempts = group.run.take(k)
+    master.allocated(job.run, k)
+    ids.container_id(sub, m.epoch, m.counter + k)  # past the last number a new epoch is needed
+    first = ids.container_id(sub, m.epoch, m.counter + 1)
+    m.counter += k
+    numbers = np.arange(first, first + k, dtype=np.int64)
+    slots = m.containers.add(job, group, numbers)
+    t = m.containers
+    t.node[slots], t.task[slots], t.attempt[slots] = nodes, tasks, attempts
+    t.want[slots], t.allocated_us[slots] = Want.HOLD if group.held else Want.RUN, c.at_us
+    if group.shape[2]:
+        t.gpus[slots] = [m.nodes.take_gpus(int(n), int(group.shape[2])) for n in nodes]
+    np.add.at(m.nodes.used, nodes, group.shape)
+    np.add.at(m.nodes.containers, nodes, 1)
+    m.ledger.charge(job, group.partition, k * group.shape)
+    m.dirty_nodes.update(nodes.tolist())
+    _record_new(m, c, slots)
+    if job.home:
+        started = np.zeros(k, ENDING)
+        started["slot"] = slots
+        report(c, t, job, group, started)
+        c.taken.add((job.id, group.run.no))
+    if not job.started_us:
+        job.started_us = c.at_us
+        c.jobs[job.id] = job
+    if not group.started_us:
+        group.started_us = c.at_us
+    c.groups[job.id, group.run.no] = group
+    c.placed += k
+
+
+def _record_new(m: Memory, c: Changes, slots: np.ndarray) -> None:
+    rows = np.zeros(len(slots), NEW)
+    _describe(m, slots, rows)
+    c.new.append(rows)
+    steps = _steps(m, slots, rows["state"])
+    steps["old"] = -1
+    c.transitions.append(steps)
+
+
+def _describe(m: Memory, slots: np.ndarray, rows: np.ndarray) -> None:
+    """Fill the columns of ``NEW`` with what the memory knows of these containers."""
+    t = m.containers
+    shared = t.shared_of(slots)
+    rows["sub_cluster"], rows["epoch"] = ids.sub_cluster(t.id[slots]), m.epoch
+    rows["node"] = m.nodes.id[t.node[slots]]
+    for name in ("job", "group", "memory_mib", "vcores_milli"):
+        rows[name] = shared[name]
+    for name in ("id", "task", "attempt", "state", "gpus", "allocated_us"):
+        rows[name] = getattr(t, name)[slots]
+
+
+def move(m: Memory, c: Changes, slots: np.ndarray, states: np.ndarray, ran_ms: np.ndarray) -> None:
+    """Containers reached another live state. Each slot once."""
+    if not len(slots):
+        return
+    t = m.containers
+    began_us = np.maximum(t.allocated_us[slots], c.at_us - ran_ms.astype(np.int64) * 1000)
+    running = states == _RUNNING
+    t.started_us[slots] = np.where(running, began_us, t.started_us[slots])
+    rows = np.zeros(len(slots), MOVED)
+    rows["id"], rows["state"], rows["started_us"] = t.id[slots], states, np.where(running, began_us, 0)
+    c.moved.append(rows)
+    c.transitions.append(_steps(m, slots, states))
+    t.state[slots] = states
+
+
+def _steps(m: Memory, slots: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The log's entries of containers that go from the state they are known in to these."""
+    t, rows = m.containers, np.zeros(len(slots), TRANSITION)
+    shared = t.shared_of(slots)
+    rows["container"], rows["task"], rows["node"] = t.id[slots], t.task[slots], m.nodes.id[t.node[slots]]
+    rows["job"], rows["group"] = shared["job"], shared["group"]
+    rows["old"], rows["new"] = t.state[slots], states
+    return rows
+
+
+# How a container ended, by its slot.
+ENDING = np.dtype(
+    [
+        ("slot", "i8"), ("state", "u1"), ("reason", "u2"), ("exit_code", "i4"), ("ran_ms", "i8"), ("memory_mib", "i8"),
+        ("cpu_ms", "i8"),
+    ]
+)  # fmt: skip
+
+
+def end_lost(m: Memory, c: Changes, slots: np.ndarray, reason: ContainerReason) -> None:
+    """These containers are gone without their node having said so."""
+    endings = np.zeros(len(slots), ENDING)
+    endings["slot"], endings["state"], endings["reason"] = slots, ContainerState.LOST, reason
+    end(m, c, endings)
+
+
+def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
+    """Containers ended: free what they held, tell the job masters, write their history.
+
+    endings: (k,) ``ENDING``, each slot once. They ended at the same moment;
+    a group's successes are told first.
+    """
+    if not len(endings):
+        return
+    t = m.containers
+    owners = t.ask[endings["slot"]]
+    order = np.lexsort((endings["state"] != _SUCCEEDED, owners))
+    endings, owners = endings.take(order), owners[order]
+    slots = endings["slot"]
+    nodes, held_us = t.node[slots], np.maximum(0, c.at_us - t.allocated_us[slots])
+    _record_end(m, c, endings)
+    rows, told = _task_rows(m, c, endings), TaskRows()
+    for at, devices in zip(nodes[t.gpus[slots] != 0].tolist(), t.gpus[slots][t.gpus[slots] != 0].tolist(), strict=True):
+        m.nodes.free_gpus(at, devices)
+    m.unmark(t.id[slots])
+    _vacate(m, nodes, owners)
+    t.drop(slots)
+    held_sum, states, tasks = summed(held_us), endings["state"].tolist(), rows["index"]
+    for start, stop in pairwise(stretches(owners).tolist()):
+        job, group = t.owner_of(slots[start])
+        part = slice(start, stop)
+        m.ledger.charge(job, group.partition, (start - stop) * group.shape)
+        held = int(held_sum[stop] - held_sum[start])
+        c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, held, group.amounts)
+        ended = endings[part]
+        if states[stop - 1] != _SUCCEEDED and (failed := ended["state"] == _FAILED).any():
+            m.avoid(job, nodes[part][failed].tolist())
+        if job.home:
+            group.run.running -= stop - start
+            job.run.live -= stop - start
+            report(c, t, job, group, ended)
+            told.skip(stop - start)
+        else:
+            carry_out(m, c, job, conclude(m, c, job, group, ended, tasks[part], told))
+    told.write(c, rows)
+    _acknowledge(m, c, nodes)
+    m.placeable = True
+
+
+def _vacate(m: Memory, nodes: np.ndarray, owners: np.ndarray) -> None:
+    """Containers of these ask rows have left these node positions: (k,) each."""
+    shapes, at = m.asks.shapes_of(owners)
+    np.subtract.at(m.nodes.used, nodes, shapes[at])
+    np.subtract.at(m.nodes.containers, nodes, 1)
+
+
+def _acknowledge(m: Memory, c: Changes, nodes: np.ndarray) -> None:
+    """Let these nodes know that the ends are known: a few at once, many with their next documents, within a second."""
+    if len(nodes) <= ENDS_AT_ONCE:
+        m.dirty_nodes.update(nodes.tolist())
+    else:
+        due = m.nodes.acknowledge_us
+        due[nodes] = np.minimum(due[nodes], c.at_us + ACKNOWLEDGE_US)
+
+
+def _record_end(m: Memory, c: Changes, endings: np.ndarray) -> None:
+    t, slots, rows = m.containers, endings["slot"], np.zeros(len(endings), ENDED)
+    ran_ms, allocated_us, started_us = endings["ran_ms"], t.allocated_us[slots], t.started_us[slots]
+    ran = (ran_ms > 0) | (endings["state"] == _SUCCEEDED)
+    unseen_us = np.where(ran, np.maximum(allocated_us, c.at_us - ran_ms * 1000), 0)  # it was never seen running
+    _describe(m, slots, rows)
+    rows["started_us"] = np.where(started_us > 0, started_us, unseen_us)
+    rows["finished_us"], rows["peak_memory_mib"] = c.at_us, endings["memory_mib"]
+    for name in ("state", "exit_code", "reason", "cpu_ms"):
+        rows[name] = endings[name]
+    c.ended.append(rows)
+    steps = _steps(m, slots, endings["state"])
+    steps["exit_code"] = endings["exit_code"]
+    c.transitions.append(steps)
+
+
+def _task_rows(m: Memory, c: Changes, endings: np.ndarray) -> np.ndarray:
+    """Rows of the tasks whose attempts ended, but for what their group makes of it."""
+    t, slots, rows = m.containers, endings["slot"], np.zeros(len(endings), TASK)
+    shared = t.shared_of(slots)
+    rows["submitted_on"], rows["job"], rows["group"] = shared["day"], shared["job"], shared["group"]
+    rows["index"], rows["container"] = t.task[slots], t.id[slots]
+    rows["exit_code"], rows["finished_us"] = endings["exit_code"], c.at_us
+    return rows
+
+
+class TaskRows:
+    """What became of tasks whose attempts ended, in the order of their rows; written for all groups at once."""
+
+    def __init__(self) -> None:
+        self._told: tuple[list[int], ...] = ([], [], [])  # state, attempts, failures
+        self._rowed: list[bool] = []
+        self._groups: list[GroupEntry | None] = []
+
+    def tell(self, group: GroupEntry, index: np.ndarray) -> None:
+        """The group's job master has decided about these tasks."""
+        run = group.run
+        columns = (*self._told, self._rowed)
+        for column, values in zip(columns, (run.task_state, run.launches, run.failures, group.rowed), strict=True):
+            if len(index) == 1:  # most often, and then ten times as fast
+                column.append(values.item(int(index[0])))
+            else:
+                column.extend(values[index].tolist())
+        self._groups += [group] * len(index)
+
+    def skip(self, k: int) -> None:
+        """The next ``k`` tasks are at home elsewhere, where their rows are written."""
+        for column in self._told:
+            column.extend([0] * k)
+        self._rowed += [False] * k
+        self._groups += [None] * k
+
+    def write(self, c: Changes, rows: np.ndarray) -> None:
+        """rows: (k,) ``TASK`` of all that was told. A task's first row is written when it has ended for good; one that
+        is tried again has a row from then on."""
+        for name, column in zip(("state", "attempts", "failures"), self._told, strict=True):
+            rows[name] = column
+        first = ~np.array(self._rowed, np.bool_) & (rows["state"] >= _DONE)
+        if first.any():
+            c.tasks_first.append(rows if first.all() else rows[first])
+        again = [at for at in np.flatnonzero(~first).tolist() if self._groups[at] is not None]
+        if again:
+            c.tasks_again.append(rows[again])
+            for at, index in zip(again, rows["index"][again].tolist(), strict=True):
+                self._groups[at].rowed[index] = True  # type: ignore[union-attr]
+
+
+def conclude(
+    m: Memory, c: Changes, job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray, told: TaskRows
+) -> list[master.Instruction]:
+    """Attempts of the group ended, successes first: tell its job master. What follows for the job.
+
+    endings: (k,) with state, reason, exit_code and ran_ms; tasks: (k,) their indices.
+    """
+    run, instructions, well = group.run, list[master.Instruction](), 0
+    if not run.service:
+        well = endings["state"].tolist().count(_SUCCEEDED)
+        instructions += master.succeeded(job.run, run, tasks[:well])
+    if well < len(endings):
+        instructions += _tell_master(job, group, endings[well:], tasks[well:], c.at_us / 1e6)
+    key = (job.id, run.no)
+    c.groups[key] = group
+    if run.delayed:
+        m.delayed[key] = group
+    if run.state >= GroupState.SUCCEEDED and not group.finished_us:
+        group.finished_us = c.at_us
+        for other in job.groups:
+            c.groups[job.id, other.run.no] = other
+    told.tell(group, tasks)
+    return instructions
+
+
+def _tell_master(
+    job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray, now: float
+) -> list[master.Instruction]:
+    """One after the other those whose end the job master has to judge."""
+    instructions: list[master.Instruction] = []
+    columns = (tasks, *(endings[name] for name in ("state", "reason", "exit_code", "ran_ms")))
+    for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
+        e = End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
+        instructions += master.ended(job.run, group.run, e, now)[1]
+    return instructions
+
+
+def carry_out(m: Memory, c: Changes, job: JobEntry, instructions: list[master.Instruction]) -> None:
+    """Turn the job master's instructions into changes."""
+    for instruction in instructions:
+        match instruction:
+            case master.StopAll(keep):
+                c.jobs[job.id] = job
+                _stop_all(m, c, job, keep)
+            case master.Tell(kind, message):
+                tell(c, job, kind, message)
+            case master.Ended():
+                _ended(m, c, job)
+
+
+def tell(c: Changes, job: JobEntry, kind: str, message: str) -> None:
+    """Add an event to the job's story; past the bound only its end is told."""
+    if job.events < EVENTS_PER_JOB:
+        job.events += 1
+        c.events.append((job.id, c.at_us, kind, message))
+
+
+def _stop_all(m: Memory, c: Changes, job: JobEntry, keep: int) -> None:
+    job.kept = keep
+    for group in job.groups:
+        if group.run.no == keep:
+            continue
+        for sub, handed in group.away.items():
+            handed.wish = 0
+            c.hand(job, group, sub)
+        slots = list(group.slots)
+        m.containers.want[slots] = Want.STOP
+        m.dirty_nodes.update(m.containers.node[slots].tolist())
+
+
+def _ended(m: Memory, c: Changes, job: JobEntry) -> None:
+    job.finished_us = c.at_us
+    c.jobs[job.id] = job
+    for group in job.groups:
+        group.finished_us = group.finished_us or c.at_us
+        group.reason = None
+        c.groups[job.id, group.run.no] = group
+    m.forget(job)

@@ -1,0 +1,126 @@
+"""Steps 3 to 5 of a round: the pure plan of each partition, applied to the memory."""
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.columns import stretches
+from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.view import View, clear_of, foresees, partition_view
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.reasons.telling import Teller
+from controlplane.rm.steps import reclaim
+from controlplane.rm.steps.outcome import allocate
+from controlplane.rm.steps.policies import round_policy
+from scheduler.core.invariants import check_plan, check_preempt, check_reserved
+from scheduler.core.plan import Plan, Why
+from scheduler.core.snapshot import Memo
+from scheduler.round import RoundPolicy, plan_round
+from wire.states import JobState
+
+HELD_BACK_S = 0.25  # until asks that wait for a near node are looked at again
+NEVER = float("inf")
+
+
+@dataclass(slots=True)
+class Planner:
+    """What planning keeps from round to round beside the memory.
+
+    again_at: when to plan again though nothing has happened, s on the
+    database's clock. teller: why groups wait. explained: those whose reasons
+    should be written. frozen: most nodes are silent, so nothing is taken from anybody.
+    """
+
+    sub: int
+    m: Memory
+    check: bool
+    rng: np.random.Generator
+    again_at: float = NEVER
+    frozen: bool = False
+    teller: Teller = field(default_factory=Teller)
+    explained: dict[tuple[int, int], GroupEntry] = field(default_factory=dict)
+    _policy: RoundPolicy = field(default_factory=RoundPolicy)
+    _version: int = -1
+    _interval_s: float = 1.0
+    _reclaimed: float = -NEVER
+
+    def policy(self) -> RoundPolicy:
+        """The policy in force."""
+        queues = self.m.queues
+        if self._version != queues.target:
+            self._version, self._policy = queues.target, round_policy(queues.components)
+            self._interval_s = queues.components.preemption.parameters.interval_s
+        return self._policy
+
+    def due(self, now: float) -> bool:
+        return self.m.placeable or now >= self.again_at
+
+    def run(self, c: Changes) -> None:
+        """Plan every partition in which somebody asks. The memory knows what every group wants, or that it does not."""
+        m, now = self.m, c.at_us / 1e6
+        m.placeable, self.again_at = False, NEVER
+        m.refresh((), now)
+        m.shares.settle(m.queues, c.at_us)
+        policy = self.policy()
+        if m.warned and not policy.preemption.enabled:
+            reclaim.forgive_all(m)
+        reclaims = policy.preemption.enabled and not self.frozen and now - self._reclaimed >= self._interval_s
+        reclaims &= bool(self.teller.waiting.any() or m.warned)
+        if reclaims:
+            self._reclaimed = now
+        self.teller.begin(m)
+        for partition, name in enumerate(m.partitions):
+            rows = m.asks.wanting(partition)
+            if len(rows) or (reclaims and m.warned):
+                looks = reclaims or self.teller.looks(name, now) or foresees(m, rows)
+                view = clear_of(m.nodes, partition_view(m, partition, rows, now, looks), c.at_us)
+                self._plan(c, name, view, policy, reclaims)
+            else:
+                m.let_go(name)
+        reclaim.spare(m, c)
+        if m.warned:
+            self.again_at = min(self.again_at, now + self._interval_s)
+
+    def tell(self, now: float) -> None:
+        """Work out some of the reasons that are owed. Also for rounds that plan nothing."""
+        self.explained |= self.teller.tell(self.m, now)
+
+    def _plan(self, c: Changes, name: str, view: View, policy: RoundPolicy, reclaims: bool) -> None:
+        m, now = self.m, c.at_us / 1e6
+        seen = view.snapshot
+        if not reclaims:
+            seen = replace(seen, running=seen.running if seen.queues.backfill is not None else None, reclaim=False)
+        memo = reclaim.standing(m, m.memos.get(name, Memo()))
+        plan, m.memos[name] = plan_round(seen, memo, (), policy, now, self.rng)
+        if self.check:
+            check_plan(seen, plan)
+            check_reserved(seen, plan, memo, m.memos[name])
+            check_preempt(seen, plan.preempt, m.memos[name].warned, policy.preemption.per_round)
+        self._place(c, plan, view)
+        reclaim.carry_out(m, c, plan.preempt, view, policy.preemption.grace_s)
+        if len(plan.preempt.warn):
+            self.teller.again(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
+        if plan.after is not None:
+            self.teller.take(m, name, view, plan.after, m.memos[name], policy.placement, now)
+        if plan.refused is not None:
+            unfinished = np.isin(plan.refused.why, (Why.ROUND_FULL, Why.QUEUE_SHARE)).any()
+            m.placeable |= bool(unfinished and len(plan.place.ask))  # go on in the next round
+            # Who was kept from a node that was held free until now may have it.
+            m.placeable |= len(np.setdiff1d(memo.reserved_node, m.memos[name].reserved_node)) > 0
+            held_back = bool((plan.refused.why == Why.LOCALITY_WAIT).any())
+            self.again_at = min(self.again_at, now + (HELD_BACK_S if held_back else self._interval_s))
+
+    def _place(self, c: Changes, plan: Plan, view: View) -> None:
+        ask, node = plan.place.ask, view.nodes[plan.place.node]
+        if not len(ask):
+            return
+        order = np.argsort(ask, kind="stable")
+        ask, node = ask[order], node[order]
+        for start, end in pairwise(stretches(ask).tolist()):
+            job, group = view.owner(self.m, ask[start])
+            if job.run.state == JobState.ADMITTED:
+                c.jobs[job.id] = job
+            allocate(self.m, c, self.sub, job, group, node[start:end])
+            self.m.asks.since[group.row] = c.at_us / 1e6

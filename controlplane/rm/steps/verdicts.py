@@ -1,0 +1,49 @@
+"""How application masters want their jobs to end."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.memory.application import LEAVE_S, MASTER
+from controlplane.rm.memory.jobs import JobEntry
+from controlplane.rm.memory.whole import Memory
+from controlplane.rm.ports import Store
+from controlplane.rm.steps.outcome import carry_out
+from scheduler.lifecycle import job as master
+from wire.states import JobState
+
+
+def hear(m: Memory, store: Store, c: Changes, slots: np.ndarray) -> None:
+    """Some of these containers (slots) may be masters whose end is about to be told: their verdicts come first.
+
+    A verdict is a row before its master ends, but the intent that tells of it may be read later than the end.
+    """
+    if not (m.masters.jobs and len(slots)):
+        return
+    shared = m.containers.shared_of(slots)
+    hear_jobs(m, store, c, np.unique(shared["job"][shared["group"] == MASTER]).tolist())
+
+
+def hear_jobs(m: Memory, store: Store, c: Changes, jobs: Iterable[int]) -> None:
+    """Read and carry out the verdicts of those of these jobs that are at home here and are not ending already."""
+    known = [job for job_id in jobs if (job := m.masters.jobs.get(job_id)) is not None]
+    undecided = [job.id for job in known if not job.home and not job.run.stopping]
+    if undecided:
+        take(m, c, store.some_masters({}, [], [], undecided).sessions)
+
+
+def take(m: Memory, c: Changes, rows: Iterable[dict[str, Any]]) -> None:
+    """Carry out the verdicts of these sessions; one without a verdict, or taken before, changes nothing."""
+    for row in rows:
+        job = m.masters.jobs.get(row["job_id"])
+        if job is not None and row["verdict"] is not None:
+            _take(m, c, job, row)
+
+
+def _take(m: Memory, c: Changes, job: JobEntry, row: dict[str, Any]) -> None:
+    instructions = master.conclude(job.run, JobState(row["verdict"]), row["message"])
+    if instructions and job.application is not None:
+        job.application.leave_us = c.at_us + int(LEAVE_S * 1e6)
+    carry_out(m, c, job, instructions)
