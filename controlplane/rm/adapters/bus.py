@@ -95,7 +95,8 @@ class RedisBus:
         if not node_ids:
             return []
         with _translated():
-            return self._redis.mget([keys.status(self.s, n) for n in node_ids])
+            found: list[bytes | None] = self._redis.mget([keys.status(self.s, n) for n in node_ids])  # type: ignore[assignment]
+            return found
 
     def publish(self, documents: Mapping[int, bytes], templates: Mapping[bytes, bytes]) -> bool:
         """Put templates, then documents by node id; False when Redis has lost its data meanwhile."""
@@ -110,7 +111,8 @@ class RedisBus:
             for at in range(0, max(1, len(items)), _BATCH):
                 part = items[at : at + _BATCH]
                 names = [keys.leader_epoch(self.s), *(keys.desired(self.s, n) for n, _ in part)]
-                values = [self.epoch, *(body for _, body in part), *(keys.wake_channel(self.s, n) for n, _ in part)]
+                channels = (keys.wake_channel(self.s, n) for n, _ in part)
+                values: list[bytes | str | int] = [self.epoch, *(body for _, body in part), *channels]
                 answer = self._publish(keys=names, args=values)
                 if answer == -1:
                     raise Fenced("a leader with a higher epoch has published")

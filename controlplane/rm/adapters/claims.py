@@ -41,7 +41,7 @@ def claim(
     w = wishes.values()
     numbers = [[x.own for x in w], [x.wish for x in w], [x.most for x in w]]
     rows = session.execute(CLAIM, (sub, epoch, lease_s, version, *_columns(list(wishes)), *numbers)).fetchall()
-    return dict(zip(wishes, rows, strict=True))  # type: ignore[arg-type]
+    return dict(zip(wishes, rows, strict=True))
 
 
 def write(session: psycopg.Connection, sub: int, epoch: int, counts: Counts) -> None:

@@ -14,10 +14,11 @@ from controlplane.policy.components import staged
 from controlplane.rm.adapters import claims, masterrows, queries
 from controlplane.rm.adapters import copy as copybin
 from controlplane.rm.changes import Changes
-from controlplane.rm.ports import Fenced, StoreDown
+from controlplane.rm.claims import Key, Wish
+from controlplane.rm.ports import Fenced, StoreDown, Wanted
 from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
-from scheduler.lifecycle.guest import UNLOWERED, pack
+from scheduler.lifecycle.guest import UNLOWERED, GuestRun, pack
 from wire.states import ContainerState
 
 _TRANSACTION_GONE = "25"  # class of SQLSTATEs; one of them ends a session that was stopped inside a transaction
@@ -110,7 +111,7 @@ class PostgresStore:
             return []
         days = sorted({job.submitted_on for job in jobs.values()})
         with _translated():
-            return self.connection.execute(queries.TASKS, (list(jobs), days)).fetchall()  # type: ignore[return-value]
+            return self.connection.execute(queries.TASKS, (list(jobs), days)).fetchall()
 
     def groups(self, jobs: Mapping[int, Any]) -> list[tuple[Any, ...]]:
         """Group rows of these jobs: (job, group, state, running, succeeded, failed, killed, retried, has a reason)."""
@@ -126,7 +127,7 @@ class PostgresStore:
     def places_elsewhere(self) -> list[tuple[int, str, str, dict[str, str]]]:
         """Name, rack and labels of the nodes of other sub-clusters, each with its sub-cluster."""
         with _translated():
-            return self.connection.execute(queries.PLACES_ELSEWHERE, (self.sub_cluster_id,)).fetchall()  # type: ignore[return-value]
+            return self.connection.execute(queries.PLACES_ELSEWHERE, (self.sub_cluster_id,)).fetchall()
 
     def unread_asks(self, limit: int) -> list[dict[str, Any]]:
         """Demand handed to this sub-cluster, or asked back, that it has not answered."""
@@ -145,7 +146,7 @@ class PostgresStore:
         if not jobs:
             return []
         with _translated():
-            return self.connection.execute(queries.CONTAINERS_AWAY, (list(jobs), self.sub_cluster_id)).fetchall()  # type: ignore[return-value]
+            return self.connection.execute(queries.CONTAINERS_AWAY, (list(jobs), self.sub_cluster_id)).fetchall()
 
     def serving_elsewhere(self, jobs: Sequence[int]) -> dict[tuple[int, int], int]:
         """How many containers of each group of these jobs serve in other sub-clusters while this one empties nodes."""
@@ -175,17 +176,17 @@ class PostgresStore:
         with _translated(), self.connection.transaction():
             found = self.connection.execute(queries.TAKE_BACK, values).fetchall()
             self.renew()
-        return found  # type: ignore[return-value]
+        return found
 
     def intents(self, limit: int) -> list[dict[str, Any]]:
         return self._rows(queries.INTENTS, self.sub_cluster_id, limit)
 
-    def admitted_elsewhere(self, version: int, keys: list[claims.Key]) -> dict[claims.Key, int]:
+    def admitted_elsewhere(self, version: int, keys: list[Key]) -> dict[Key, int]:
         """Admitted jobs of all other sub-clusters, where their number is limited. version: of the policy here."""
         with _translated():
             return claims.elsewhere(self.connection, self.sub_cluster_id, version, keys)
 
-    def claim(self, version: int, wishes: Mapping[claims.Key, claims.Wish]) -> dict[claims.Key, tuple[int, int]]:
+    def claim(self, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, tuple[int, int]]:
         """Raise own counts as far as there is room; per key what others run, and what stands now. A transaction."""
         with _translated():
             session = self.connection
@@ -202,7 +203,7 @@ class PostgresStore:
         with _translated():
             return loads.read(self.connection, queues)
 
-    def masters(self, jobs: Sequence[int]) -> masterrows.Wanted:
+    def masters(self, jobs: Sequence[int]) -> Wanted:
         """All that the application masters of these jobs have asked for."""
         with _translated():
             return masterrows.read_all(self.connection, jobs)
@@ -213,7 +214,7 @@ class PostgresStore:
         asks: Sequence[tuple[int, int]],
         launches: Sequence[int],
         ending: Sequence[int],
-    ) -> masterrows.Wanted:
+    ) -> Wanted:
         """Some of it, as ``masterrows.read_some``."""
         with _translated():
             return masterrows.read_some(self.connection, dict(known), asks, launches, ending)
@@ -332,7 +333,9 @@ class PostgresStore:
         if c.reports or c.lowered or c.told:
             packed = {job: np.concatenate(events).tobytes() for job, events in c.reports.items()}
             told = {job: Jsonb(some) for job, some in c.told.items()}
-            rows = [(job, None, None, packed.get(job), told.get(job)) for job in packed | told]
+            rows: list[tuple[object, ...]] = [
+                (job, None, None, packed.get(job), told.get(job)) for job in packed | told
+            ]
             rows += [(*lowered, None, None) for lowered in c.lowered]
             columns = [list(column) for column in zip(*rows, strict=True)]
             self.connection.execute(queries.ADD_REPORTS, (self.sub_cluster_id, *columns))
@@ -344,7 +347,7 @@ class PostgresStore:
         jobs, groups = (list(column) for column in zip(*keys, strict=True))
         entries = [c.guests[key] for key in keys]
         lowered = {(job, group) for job, group, _ in c.lowered}
-        handed = [g.run.handed for g in entries]
+        handed = [g.run.handed for g in entries if isinstance(g.run, GuestRun)]  # as they all are
         columns = [
             [h.taken for h in handed],
             [h.target if key in lowered else UNLOWERED for key, h in zip(keys, handed, strict=True)],

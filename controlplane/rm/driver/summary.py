@@ -65,7 +65,7 @@ def nodes(m: Memory, at: float, answered: float) -> bytes:
         memo = m.memos.get(name)
         if memo is not None and len(memo.reserved_node):
             held[m.nodes_of(number)[0][memo.reserved_node]] = 1
-    columns = {
+    columns: dict[str, np.ndarray] = {
         "id": n.id[:k], "state": n.state[:k], "health": n.health[:k], "held": held,
         "memory_mib": n.used[:k, 0], "vcores_milli": n.used[:k, 1], "gpus": n.used[:k, 2],
         "used_memory_mib": n.load[:k, 2], "used_cpu_milli": n.load[:k, 1], "containers": n.containers[:k],

@@ -107,13 +107,14 @@ class ContainerTable:
 
     def owner_of(self, slot: int) -> Owner:
         """The job and group of the container in ``slot``."""
-        found = self.owners[self.ask[slot]]
+        found: Owner | None = self.owners[self.ask[slot]]
         assert found is not None
         return found
 
     def shared_of(self, slots: np.ndarray) -> np.ndarray:
         """What these containers share with the others of their group: (k,) ``SHARED``."""
-        return self.shared.take(self.ask[slots])
+        found: np.ndarray = self.shared.take(self.ask[slots])
+        return found
 
     def drop(self, slots: np.ndarray) -> None:
         """Forget ended containers: each slot once, of one owner after the other."""
@@ -185,7 +186,7 @@ class _Index:
         return found
 
     def find(self, ids: np.ndarray, t: ContainerTable) -> np.ndarray:
-        slots = self._slots[self._at(ids)]
+        slots: np.ndarray = self._slots[self._at(ids)]
         missing = np.flatnonzero((t.id[slots] != ids) | ~t.live[slots])
         slots[missing] = -1
         if self._older and len(missing):

@@ -130,7 +130,8 @@ class NodeTable:
     @property
     def gpu_free(self) -> np.ndarray:
         """Bit masks of the free device ids: (n,) int64."""
-        return self._gpus(slice(None))
+        found: np.ndarray = self._gpus(slice(None))
+        return found
 
     def _gpus(self, at: int | slice) -> Any:
         """Of declared device ids those that are free."""

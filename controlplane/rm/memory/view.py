@@ -33,7 +33,7 @@ class View:
 
     def owner(self, m: "Memory", ask: int) -> Owner:
         """Whose ask that is."""
-        found = m.asks.owner[self.asks[ask]]
+        found: Owner | None = m.asks.owner[self.asks[ask]]
         assert found is not None
         return found
 
@@ -80,12 +80,12 @@ def _nodes_for(m: "Memory", number: int, rows: np.ndarray, nodes: np.ndarray) ->
 
     number: of the mask. rows: of the ask table, of which some have it.
     """
-    *wishes, avoided = m.asks.masks[number]
-    found = m.mask((*wishes, avoided))[nodes]
+    expression, near, racks, avoided = m.asks.masks[number]
+    found: np.ndarray = m.mask((expression, near, racks, avoided))[nodes]
     if avoided:
         alive = nodes[found & (m.nodes.state[nodes] <= NodeState.UNHEALTHY)]
         if not _hold(m, alive, rows[m.asks.mask[rows] == number]):
-            found = m.mask((*wishes, ()))[nodes]
+            found = m.mask((expression, near, racks, ()))[nodes]
     return found
 
 

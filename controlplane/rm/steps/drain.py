@@ -48,8 +48,8 @@ def attend(m: Memory, store: Store, c: Changes) -> None:
                 services.setdefault((job.id, group.run.no), (group, []))[1].append(slot)
     spans = {job for job, no in services if m.jobs[job].home or m.jobs[job].groups[no].away}
     elsewhere = store.serving_elsewhere(sorted(spans))
-    for key, (group, slots) in services.items():
-        stop += _movable(m, group, slots, elsewhere.get(key, 0))
+    for key, (group, serving) in services.items():
+        stop += _movable(m, group, serving, elsewhere.get(key, 0))
     _stop(m, c, stop)
 
 

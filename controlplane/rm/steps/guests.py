@@ -13,7 +13,7 @@ from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps import masters
 from controlplane.rm.steps.reports import touched
-from scheduler.lifecycle.guest import Handed
+from scheduler.lifecycle.guest import GuestRun, Handed
 from wire.states import Want
 
 BATCH = 500
@@ -74,7 +74,7 @@ def stop(m: Memory, group: GroupEntry) -> None:
 def adopted(m: Memory, job: JobEntry) -> None:
     """A new leader has taken over the guest's containers."""
     for group in job.groups:
-        if not group.run.handed.wish:
+        if isinstance(group.run, GuestRun) and not group.run.handed.wish:
             stop(m, group)
     forget_idle(m, job)
 

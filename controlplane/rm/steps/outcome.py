@@ -1,6 +1,7 @@
 """What follows when a container is placed, moves on or ends: memory, life cycle, rows."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -217,7 +218,7 @@ class TaskRows:
     def tell(self, group: GroupEntry, index: np.ndarray) -> None:
         """The group's job master has decided about these tasks."""
         run = group.run
-        columns = (*self._told, self._rowed)
+        columns: tuple[list[Any], ...] = (*self._told, self._rowed)
         for column, values in zip(columns, (run.task_state, run.launches, run.failures, group.rowed), strict=True):
             if len(index) == 1:  # most often, and then ten times as fast
                 column.append(values.item(int(index[0])))
