@@ -20,7 +20,7 @@ class Shares:
         policy, clock = self.rows.policy, self.rows.clock
         assert policy is not None
         self.next_s = clock.now + max(self.least_s, policy.whole.components.shares.parameters.interval_s)
-        seen = [policy, *(sub.load for sub in self.rows.subs.values())]
+        seen: list[object] = [policy, *(sub.load for sub in self.rows.subs.values())]
         if len(seen) == len(self._seen) and all(map(is_, seen, self._seen)):  # what is assigned gets younger
             self._renew()
             return False

@@ -186,7 +186,9 @@ class Held:
         return found
 
     def _reports_at(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
-        return self.report.ravel().take(rows * self.report.shape[1] + places)  # picking records out takes twice as long
+        flat = self.report.ravel()  # picking records out takes twice as long
+        found: np.ndarray = flat.take(rows * self.report.shape[1] + places)
+        return found
 
     def each(self, row: int) -> Iterator[tuple[int, int]]:
         """(container id, state) of what one node holds."""

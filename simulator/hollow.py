@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Event
+from typing import Any, cast
 
 import numpy as np
 import redis
@@ -135,7 +136,7 @@ class HollowNodes(Played):
             return set()
         self.ask_at[self._rows(ids)] = time.monotonic() + self.heartbeat_s
         fresh: list[tuple[HollowNode, Verified]] = []
-        told, *bodies = self._redis.mget([keys.policy(self.s), *(keys.desired(self.s, n) for n in ids)])
+        told, *bodies = self._read([keys.policy(self.s), *(keys.desired(self.s, n) for n in ids)])
         for node_id, body in zip(ids, bodies, strict=True):
             node = self.nodes[node_id]
             # The epoch and generation stand at fixed places: skip unread what is obeyed already.
@@ -190,11 +191,15 @@ class HollowNodes(Played):
         runs[early] *= self._rng.random(int(early.sum()))
         return runs, np.zeros(len(leases), np.int32)
 
+    def _read(self, names: list[str]) -> list[bytes | None]:
+        found: Any = self._redis.mget(names)  # typed as if it might be awaited
+        return list(found)
+
     def _learn(self, digests: set[bytes]) -> None:
         """Run times of templates not seen before."""
         new = list(digests - self._durations.keys())
         if new:
-            bodies = self._redis.mget([keys.template(self.s, digest.hex()) for digest in new])
+            bodies = self._read([keys.template(self.s, digest.hex()) for digest in new])
             for digest, body in zip(new, bodies, strict=True):
                 if body is not None:
                     self._durations[digest] = template.decode(body, digest).simulated_s or self.default_s
@@ -258,9 +263,9 @@ def play(played: list[HollowNodes], stop: Event, heartbeat_s: float = 1.0, tick_
 class Wakes:
     """The wake channels of all nodes of a sub-cluster, on a connection of its own. policy: the last version heard."""
 
-    def __init__(self, client: "redis.Redis[bytes]", sub_cluster_id: int):
+    def __init__(self, client: redis.Redis, sub_cluster_id: int):
         self._pool = client.connection_pool
-        self._connection = self._pool.get_connection()
+        self._connection = cast(Any, self._pool.get_connection())  # redis-py gives its methods no types
         prefix = keys.wake_channel(sub_cluster_id, 0)[:-1]
         self._prefix = len(prefix)
         self._connection.send_command("PSUBSCRIBE", prefix + "*")

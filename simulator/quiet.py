@@ -5,9 +5,9 @@ import numpy as np
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.view import View
 from controlplane.rm.memory.whole import Memory
-from controlplane.rm.reasons.telling import Patience, Teller
-from scheduler.core.plan import After
+from controlplane.rm.reasons.telling import Teller
 from scheduler.core.snapshot import Memo
+from scheduler.explain.columns import After, Patience
 
 
 class Quiet(Teller):

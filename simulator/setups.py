@@ -111,4 +111,5 @@ def wanted(rng: np.random.Generator, guaranteed: np.ndarray, capacity: np.ndarra
     where *= chosen
     where /= where.sum(axis=1, keepdims=True)
     amount *= shape.load * (capacity.sum(axis=0) / np.maximum(amount.sum(axis=0), 1.0)).mean()
-    return np.round(where[:, :, None] * amount[:, None, :]).astype(np.int64)
+    found: np.ndarray = np.round(where[:, :, None] * amount[:, None, :]).astype(np.int64)
+    return found

@@ -30,7 +30,7 @@ def ceilings(
     idle = np.maximum(maximum - due.sum(axis=0), 0)
     upto = np.floor(np.cumsum(size, axis=0)[:, None] * idle + 1e-6).astype(np.int64)
     target = due + np.diff(upto, axis=0, prepend=0)
-    found = np.minimum(target, before)
+    found: np.ndarray = np.minimum(target, before)
     if settled:
         room = np.maximum(maximum - np.maximum(before, used).sum(axis=0), 0)
         more = target - found

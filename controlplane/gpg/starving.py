@@ -1,5 +1,6 @@
 """The GPG's duty of knowing since when queues starve."""
 
+import numpy as np
 import psycopg
 
 from controlplane.gpg.shares import GONE
@@ -40,6 +41,6 @@ def starves(queues: FederationQueues, session: psycopg.Connection) -> dict[tuple
         p = problem(queues, partition, known)
         used = queues.shape.summed(p.used.sum(axis=0))
         lacks = starving.lacking(queues.shape, p.guaranteed, p.maximum, used, p.wanted.sum(axis=0))
-        for at in lacks.any(axis=1).nonzero()[0].tolist():
+        for at in np.flatnonzero(lacks.any(axis=1)).tolist():
             found[queues.paths[at], partition] = lacks[at].tolist()
     return found

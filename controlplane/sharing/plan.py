@@ -45,7 +45,8 @@ class Outlook:
 
     def lacks(self) -> np.ndarray:
         """(q, R): what it uses or wants, and would not be due."""
-        return np.maximum(self.used + self.wanted - self.due, 0)
+        found: np.ndarray = np.maximum(self.used + self.wanted - self.due, 0)
+        return found
 
     def starves(self) -> np.ndarray:
         """(q,) bool: leaves that want something and are due nothing, or less than their guarantee of it."""

@@ -102,7 +102,8 @@ def purge() -> int:
 
 
 def _purge_level(step_s: int, kept: dt.timedelta) -> int:
-    removed, after = 0, 0
+    removed: int = 0
+    after = 0
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_OLD, [step_s, kept, after, SCOPES_AT_ONCE])

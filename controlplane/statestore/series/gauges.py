@@ -59,7 +59,7 @@ def _share(allocated: np.ndarray, capacity: np.ndarray) -> int:
 
 def _queues(rows: Rows, at: dt.datetime, fresh: list[loads.Load]) -> None:
     """Every queue, leaf or not, that uses or wants something; the largest shares have the lowest ranks."""
-    capacity = {}
+    capacity: dict[str, np.ndarray] = {}
     for load in fresh:
         for name, p in load.queues.items():
             capacity[name] = capacity.get(name, np.zeros(R, np.int64)) + p.capacity

@@ -79,7 +79,7 @@ def _columns(rows: Rows, numbers: dict[str, int]) -> list[list[Any]]:
     ranked = _ranks(rows)
     items = [(numbers[scope], at, ranked.get(scope, _ALWAYS), row) for (scope, at), row in rows.items()]
     latency = ["{" + ",".join(map(str, packed(row.latency))) + "}" if row.latency else None for *_, row in items]
-    head = [[item[0] for item in items], [item[1] for item in items], [item[2] for item in items]]
+    head: list[list[Any]] = [[item[0] for item in items], [item[1] for item in items], [item[2] for item in items]]
     values = [[row.numbers.get(column, 0) for *_, row in items] for column in NUMBERS]
     return [*head, [row.queues for *_, row in items], latency, *values]
 
