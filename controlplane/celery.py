@@ -10,13 +10,9 @@ from django.db import close_old_connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
-OFFER_EVERY_S = 1.0
+LOOK_EVERY_S = 1.0
 BURY_EVERY_S = 2.0
-RETIRE_EVERY_S = 2.0
-ROLLOUTS_EVERY_S = 1.0
-OVERRIDES_EVERY_S = 1.0
 SERIES_EVERY_S = 5.0
-SIMULATIONS_EVERY_S = 1.0
 HOUSEKEEPING_EVERY_S = 3600.0
 
 
@@ -48,12 +44,8 @@ app.conf.update(
     enable_utc=True,
     imports=["controlplane.duties", "controlplane.rm.tasks", "controlplane.gpg.tasks", "controlplane.whatif.tasks"],
     beat_schedule={
-        "offer free posts": _duty("rm.offer", OFFER_EVERY_S, 2 * OFFER_EVERY_S),
+        "posts, rollouts, overrides, simulations, empty nodes": _duty("control.look", LOOK_EVERY_S, 2 * LOOK_EVERY_S),
         "bury lost sub-clusters": _duty("rm.bury", BURY_EVERY_S, 2 * BURY_EVERY_S),
-        "policy rollouts": _duty("policy.rollouts", ROLLOUTS_EVERY_S, 2 * ROLLOUTS_EVERY_S),
-        "retire empty nodes": _duty("control.retire", RETIRE_EVERY_S, 2 * RETIRE_EVERY_S),
-        "policy overrides": _duty("policy.overrides", OVERRIDES_EVERY_S, 2 * OVERRIDES_EVERY_S),
-        "offer simulations": _duty("whatif.offer", SIMULATIONS_EVERY_S, 2 * SIMULATIONS_EVERY_S),
         "history over time": _duty("control.series", SERIES_EVERY_S, SERIES_EVERY_S),
         "housekeeping": _duty("control.housekeeping", HOUSEKEEPING_EVERY_S, HOUSEKEEPING_EVERY_S / 2),
     },

@@ -1,28 +1,50 @@
 """Celery tasks that start duties. Each is harmless when doubled, late or lost."""
 
+from collections.abc import Callable
+
 import structlog
+from django.db import close_old_connections
 
 from controlplane.celery import app
 from controlplane.policy import overrides, rollouts
 from controlplane.statestore import partitions, posts, retention
 from controlplane.statestore.actions import duty, simulationruns, subclusters
 from controlplane.statestore.series import duty as series
+from controlplane.whatif import tasks as whatif
 
 log = structlog.get_logger(__name__)
 LEAD = "rm.lead"
 GPG_LEAD = "gpg.lead"
-WHAT_IF = "whatif.offer"
 OFFER_EXPIRES_S = 2.0
 
 
-@app.task(name="rm.offer")
+@app.task(name="control.look")
+def look() -> None:
+    """What is looked at every second. One message for all: most looks find nothing, and cost less than a message."""
+    for each in (offer, take_in, roll_out, override, whatif.offer, retire):
+        _attempt(each)
+
+
+def _attempt(each: Callable[[], None]) -> None:
+    """Where it fails, the others are looked at all the same, and this one again in a second."""
+    try:
+        each()
+    except Exception:
+        log.exception("a duty failed", duty=each.__name__)
+        close_old_connections()
+
+
 def offer() -> None:
-    """Offer every sub-cluster that nobody leads to the workers that listen for it; take in those that have joined."""
-    if names := subclusters.take_in():
-        log.info("sub-clusters joined", sub_clusters=names)
+    """Offer every sub-cluster that nobody leads to the workers that listen for it, and the GPG's post."""
     for sub_cluster_id, name in posts.free():
         app.send_task(LEAD, args=[sub_cluster_id], queue=f"rm.{name}", expires=OFFER_EXPIRES_S)
     offer_gpg()
+
+
+def take_in() -> None:
+    """Sub-clusters that have joined are running from now on."""
+    if names := subclusters.take_in():
+        log.info("sub-clusters joined", sub_clusters=names)
 
 
 def offer_gpg() -> None:
@@ -34,17 +56,15 @@ def offer_gpg() -> None:
 def offer_simulations() -> None:
     """Have runners started for what-if questions that wait, also where beat is away."""
     if simulationruns.waiting():
-        app.send_task(WHAT_IF, queue="control", expires=OFFER_EXPIRES_S)
+        whatif.offer.apply_async(queue="control", expires=OFFER_EXPIRES_S)
 
 
-@app.task(name="control.retire")
 def retire() -> None:
     """The last step of decommissioning nodes that are empty by now."""
     if gone := duty.retire():
         log.info("nodes decommissioned", nodes=gone)
 
 
-@app.task(name="policy.rollouts")
 def roll_out() -> None:
     """The next step of a policy version that is put in force in stages."""
     action = rollouts.step()
@@ -52,7 +72,6 @@ def roll_out() -> None:
         log.info("a policy rollout went on", action=str(action))
 
 
-@app.task(name="policy.overrides")
 def override() -> None:
     """Temporary overrides of the policy begin and end."""
     overrides.step()

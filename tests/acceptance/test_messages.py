@@ -60,7 +60,7 @@ class Disturbance:
         chance = random.Random(1)
         while not self.stop.wait(0.05):
             batch = [
-                ("rm.offer", [], "control"),
+                ("control.look", [], "control"),
                 ("rm.lead", [SUB_CLUSTER], "rm.east"),
                 ("rm.lead", [SUB_CLUSTER], "control"),
             ]

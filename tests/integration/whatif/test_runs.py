@@ -12,9 +12,7 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from controlplane import duties
 from controlplane.accounts.models import User
-from controlplane.celery import app
 from controlplane.policy import documents, versions
 from controlplane.policy.digest import digest
 from controlplane.statestore import retention
@@ -231,9 +229,3 @@ def test_a_claim_of_nobody_changes_nothing(operator: User, west: SubCluster) -> 
     with pytest.raises(runner.Stopped):
         runner.Told(Claim(asked.pk, uuid.uuid4()), None).look(0.5, 1.0)
     assert Simulation.objects.get(pk=asked.pk).state == State.QUEUED and asked.requested_at <= timezone.now()
-
-
-def test_workers_know_the_duty_and_beat_offers_it() -> None:
-    app.loader.import_default_modules()
-    scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
-    assert tasks.offer.name == duties.WHAT_IF and tasks.offer.name in app.tasks and tasks.offer.name in scheduled

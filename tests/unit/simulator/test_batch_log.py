@@ -62,7 +62,7 @@ def test_random_jobs_start_when_the_book_says(rule: str, exact: bool) -> None:
 @pytest.mark.parametrize("rule", ["strict", "easy"])
 def test_a_real_log_at_a_raised_load(rule: str) -> None:
     log = Path(os.environ["HYDRA_DATA"]) / "swf" / "NASA-iPSC-1993-3.1-cln.swf.gz"
-    jobs = book.read_swf(log, 128, 10.0, 400)
+    jobs = book.read_swf(log, 128, 20.0, 200)
     expected = book.simulate(jobs, 128, RULES[rule])
     assert starts(jobs, 128, rule) == expected
     waits = np.array(expected) - [j.arrives for j in jobs]

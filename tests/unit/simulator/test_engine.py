@@ -89,8 +89,8 @@ def test_delays_of_the_network_and_of_rounds_are_felt() -> None:
 
 
 def test_the_same_seed_gives_the_same_run_and_plans_keep_their_invariants() -> None:
-    runs = [digest(simulated(crowd(3), pace=Pace()).run()) for _ in range(2)]
-    assert runs[0] == runs[1] != digest(simulated(crowd(4), pace=Pace()).run())
+    runs = [digest(simulated(crowd(3, 30), pace=Pace()).run()) for _ in range(2)]
+    assert runs[0] == runs[1] != digest(simulated(crowd(4, 20), pace=Pace()).run())
 
 
 def test_a_failed_node_costs_its_attempts_and_nothing_else() -> None:
