@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 import structlog
-from django.db import close_old_connections
+from django.db import DatabaseError, close_old_connections
+from kombu.exceptions import KombuError
+from redis.exceptions import RedisError
 
 from controlplane.celery import app
 from controlplane.policy import overrides, rollouts
@@ -29,9 +31,11 @@ def _attempt(each: Callable[[], None]) -> None:
     """Where it fails, the others are looked at all the same, and this one again in a second."""
     try:
         each()
+    except (DatabaseError, KombuError, RedisError, OSError) as problem:
+        log.warning("a duty failed", duty=each.__name__, problem=str(problem))
+        close_old_connections()
     except Exception:
         log.exception("a duty failed", duty=each.__name__)
-        close_old_connections()
 
 
 def offer() -> None:

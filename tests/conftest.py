@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connections
 from hypothesis import HealthCheck, settings
 
 from controlplane.embedded.home import Home
@@ -27,12 +28,19 @@ settings.register_profile("gate", patient, derandomize=True)
 settings.register_profile("soak", patient, print_blob=True)
 settings.load_profile("soak" if SOAK else "gate")
 LONG = ("browser", "acceptance")
+STORE_S = 60  # for a connection of the test itself: no promise is in it
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(stores: Home, django_db_setup: None) -> None:
     """The test database lies in the embedded Postgres, so that starts first."""
     emptying.instead_of_flushing()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Before anything connects."""
+    connections.settings["default"]["OPTIONS"]["connect_timeout"] = STORE_S
 
 
 @pytest.fixture(scope="session")

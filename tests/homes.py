@@ -1,6 +1,7 @@
 """State folders whose database is made already: initdb and migrations are half of what a stack's first start costs."""
 
 import atexit
+import fcntl
 import functools
 import os
 import shutil
@@ -27,9 +28,27 @@ def ready_made(folder: Path) -> Path:
 
 @functools.cache
 def _made() -> Path:
-    """The folder that the others are copies of, made once in this process as ``up`` would make it."""
-    home = Home(Path(tempfile.mkdtemp(prefix="hydra-made-")) / "home")
-    atexit.register(shutil.rmtree, home.root.parent, ignore_errors=True)
+    """The folder that the others are copies of, made once for all processes of a run."""
+    if record := os.environ.get("HYDRA_TEST_RECORD"):
+        return _made_in(Path(record) / "made")
+    own = Path(tempfile.mkdtemp(prefix="hydra-made-"))
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return _made_in(own)
+
+
+def _made_in(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (done := folder / "complete").exists():
+            shutil.rmtree(folder / "home", ignore_errors=True)
+            _make(Home(folder / "home"))
+            done.touch()
+    return folder / "home"
+
+
+def _make(home: Home) -> None:
+    """As ``up`` would make it."""
     with mock.patch.dict(os.environ, bare_environment() | {"HYDRA_HOME": str(home.root)}, clear=True):
         home.prepare("up")
         home.join_token("east")
@@ -39,4 +58,3 @@ def _made() -> Path:
             subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         finally:
             stack.stop(home, lambda _: None)
-    return home.root

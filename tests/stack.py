@@ -52,6 +52,7 @@ class Stack:
         self.environ |= {"HYDRA_TIED_TO": str(os.getpid())} | (environ or {})  # killed tests leave no stack behind
         self.url = f"http://127.0.0.1:{self.port}"
         self._clients: list[Client] = []
+        self._tokens: dict[str, str] = {}
         if self.home.sockets != self.home.run:  # outside the test's folder, because that one's path is long
             atexit.register(shutil.rmtree, self.home.sockets, ignore_errors=True)
 
@@ -132,9 +133,10 @@ class Stack:
 
     def client(self, account: str = "tenant") -> Client:
         """The SDK, logged in as ``tenant`` or ``operator``; closed with the stack."""
-        with Client(self.url) as anonymous:
-            token = anonymous.login(account, self.home.secrets()[f"{account}_password"]).token
-        client = Client(self.url, token)
+        if account not in self._tokens:  # checking a password takes a third of a second, on purpose
+            with Client(self.url) as anonymous:
+                self._tokens[account] = anonymous.login(account, self.home.secrets()[f"{account}_password"]).token
+        client = Client(self.url, self._tokens[account])
         self._clients.append(client)
         return client
 

@@ -10,6 +10,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--js-flags=--max-lazy --no-opt --no-maglev",  # pages that live for seconds never earn what compilers cost
     *(["--no-sandbox"] if os.geteuid() == 0 else []),  # chromium's sandbox refuses root
 ]
 

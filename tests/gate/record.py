@@ -27,6 +27,8 @@ def missed_time(error: BaseException) -> bool:
         return True
     if kind.__name__ == "Failed" and text.startswith(_TIMED_OUT):
         return True
+    if kind.__name__ in {"OperationalError", "ConnectionTimeout"} and "timeout expired" in text:  # a store's
+        return True
     return isinstance(error, AssertionError) and "Call log:" in text and any(word in text for word in _BROWSER)
 
 

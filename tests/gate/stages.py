@@ -31,7 +31,7 @@ STORES = Stage(
     "stores",
     "API, RM, GPG, dashboard and what-if over real Postgres and Valkey",
     tuple(f"tests/integration/{n}" for n in ("api", "rm", "gpg", "dashboard", "embedded", "production", "whatif")),
-    2,
+    1,
 )
 STACK = Stage(
     "stack",

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError
 
 from tests.gate import outcomes, record
 from tests.patience import RanOut
@@ -66,6 +67,8 @@ def _environment() -> dict[str, str]:
     [
         (RanOut("a leader"), True),
         (TimeoutError(), True),
+        (OperationalError("connection timeout expired"), True),
+        (OperationalError("deadlock detected"), False),
         (subprocess.TimeoutExpired("up", 120), True),
         (AssertionError("Locator expected to be visible\nTimeout 40000ms\nCall log:\n - waiting"), True),
         (AssertionError("Timeout is 3, not 4"), False),
