@@ -25,10 +25,13 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
-def history(world: World) -> None:
+def history(world: World) -> dt.datetime:
+    """Three windows are sampled: 60, 40 and 20 s before what is returned."""
     put_load(world.west, {"root.prod.etl": 100, "root.default": 300})
+    now = timezone.now()
     for ago_s in (60, 40, 20):
-        duty.run(timezone.now() - dt.timedelta(seconds=ago_s))
+        duty.run(now - dt.timedelta(seconds=ago_s))
+    return now
 
 
 def ask(world: World, role: str, query: str, status: int = 200) -> dict[str, Any]:
@@ -98,8 +101,8 @@ def test_changes_are_marked(world: World) -> None:
     assert {e["kind"] for e in public} == {"policy", "sub-cluster"} and "secret" not in str(public)
 
 
-def test_a_moment_of_the_past(world: World) -> None:
-    at = (timezone.now() - dt.timedelta(seconds=40)).timestamp()
+def test_a_moment_of_the_past(world: World, history: dt.datetime) -> None:
+    at = (history - dt.timedelta(seconds=40)).timestamp()
     found = world["viewer"].get(f"series/instant?at={at}").json()
     SeriesInstant.model_validate(found, extra="forbid")
     assert [q["name"] for q in found["queues"]] == ["root", "root.default", "root.prod", "root.prod.etl"]
