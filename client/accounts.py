@@ -8,11 +8,12 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from client import answers
 from client.transport import Transport
-from contract.accounts import Account, NewToken, Token
-from contract.system import Component
+from contract.accounts import Account, JoinTokenLine, NewToken, Token
+from contract.system import AuditEntry, Component
 
 _ACCOUNTS = "/api/v1/accounts"
 _TOKENS = "/api/v1/me/tokens"
+_JOIN_TOKENS = "/api/v1/join-tokens"
 
 
 class AccountCalls:
@@ -72,6 +73,27 @@ class AccountCalls:
 
     def revoke_token(self, key: str) -> None:
         self._transport.request("DELETE", f"{_TOKENS}/{quote(key, safe='')}")
+
+    def join_tokens(self) -> list[JoinTokenLine]:
+        """Tokens with which nodes and sub-clusters could register now; never their text."""
+        rows = self._transport.request("GET", _JOIN_TOKENS).json()["results"]
+        return [answers.read(JoinTokenLine, row) for row in rows]
+
+    def revoke_join_token(self, kind: str, number: int) -> None:
+        """Nothing registers with it any more; what did stays. kind: ``node`` or ``sub_cluster``."""
+        what = "nodes" if kind == "node" else "sub-clusters"
+        self._transport.request("DELETE", f"{_JOIN_TOKENS}/{what}/{number}")
+
+    def audit(self, *, action: str = "", target: str = "", actor: str = "") -> Iterator[AuditEntry]:
+        """Who changed what, newest first; pages are read as they are needed."""
+        params: dict[str, Any] = {"action": action, "target": target, "actor": actor, "page_size": 200}
+        params = {name: value for name, value in params.items() if value}
+        while True:
+            page = self._transport.request("GET", "/api/v1/audit", params=params).json()
+            yield from (answers.read(AuditEntry, row) for row in page["results"])
+            if not page["next"]:
+                return
+            params |= {"cursor": parse_qs(urlsplit(page["next"]).query)["cursor"][0]}
 
     def components(self) -> list[Component]:
         """Every part of the system, and what to do where it does not do its duty."""

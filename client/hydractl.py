@@ -28,6 +28,7 @@ from client.commands import (
     rollouts,
     series,
     subclusters,
+    system,
     views,
 )
 from client.commands.common import Settings
@@ -93,5 +94,6 @@ for _part in (
     replay,
     account,
     accounts,
+    system,
 ):
     _part.register(app)

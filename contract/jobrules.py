@@ -117,6 +117,12 @@ def ancestors(group: "GroupSpec", names: dict[str, "GroupSpec"]) -> set[str]:
 def _group(spec: "JobSpec", no: int, group: "GroupSpec", names: dict[str, "GroupSpec"]) -> Iterator[FieldError]:
     at = f"groups.{no}."
     yield from _command(at, group)
+    if group.execution_type == "opportunistic":
+        yield FieldError(at + "execution_type", "opportunistic containers are not offered", "leave it out")
+    if not (group.locality.relax or group.locality.nodes or group.locality.racks):
+        yield FieldError(
+            at + "locality.relax", "keeps it to nodes and racks, and none is named", "name some in nodes or racks"
+        )
     if group.env:
         yield from _env(at, group)
     if group.files or spec.files:

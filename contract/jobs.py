@@ -8,6 +8,7 @@ from pydantic import Field
 from contract import words
 from contract.base import Amounts, Answer, Page, Request
 from contract.fields import NO_NUL, QueuePath, Whole
+from contract.problems import FieldError
 from contract.waiting import WaitReason
 from wire import states
 
@@ -195,6 +196,21 @@ class ActionsRequest(Request):
     message: Message = ""
     priority: Annotated[Whole, Field(ge=-500, le=499)] | None = None
     queue: QueuePath | None = None
+
+    def wrong(self) -> list[FieldError]:
+        """What is missing for the action, and what belongs to another one."""
+        found = []
+        for name in ("priority", "queue"):
+            given = getattr(self, name) is not None
+            if name == self.action and not given:
+                found.append(FieldError(name, "is missing", f"say which {name} the jobs are to have"))
+            elif given and name != self.action:
+                found.append(
+                    FieldError(name, f"is not changed by {self.action}", f"leave it out, or use action: {name}")
+                )
+        if self.message and self.action != "kill":
+            found.append(FieldError("message", f"is not kept by {self.action}", "leave it out"))
+        return found
 
 
 class ActionResult(Answer):

@@ -13,7 +13,6 @@ from simulator.workload import Submission
 from wire.states import ContainerReason, ContainerState, GroupState
 
 R = len(AXIS)
-_VCORES = AXIS.index("vcores_milli")
 _SUCCEEDED = int(ContainerState.SUCCEEDED)
 
 

@@ -1,4 +1,4 @@
-"""Accounts for operators, tokens for everybody, and the health of every part."""
+"""Accounts for operators, and for everybody the own password and tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from client.commands.nodes import seconds
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
 from contract.accounts import Account, Token
-from contract.system import Component
 
 account = typer.Typer(no_args_is_help=True, help="Accounts: who may log in, and as what.")
 token = typer.Typer(no_args_is_help=True, help="Your tokens, for programs that act with your rights.")
@@ -174,18 +173,19 @@ def revoke_token(
     print_json({"key": key}) if output is Format.json else say(f"Token {key} is revoked.")
 
 
-def health(ctx: typer.Context, output: OutputOption = Format.table) -> None:
-    """Every part of the system, whether it does its duty, and what to do where not."""
+def password(ctx: typer.Context, password_stdin: StdinOption = False, output: OutputOption = Format.table) -> None:
+    """Change your password; your tokens and sessions end. --password-stdin reads the old one, then the new."""
+    if password_stdin:
+        current, new = _password(True), _password(True)
+    else:
+        current = "" if not sys.stdin.isatty() else typer.prompt("Current password", hide_input=True)
+        new = _password(False)
     with connected(ctx) as client:
-        rows = client.components()
-    columns: list[Column[Component]] = [
-        ("PART", lambda c: c.kind), ("NAME", lambda c: c.name), ("VERDICT", lambda c: c.verdict),
-        ("FOUND", lambda c: c.text), ("WHAT TO DO", lambda c: c.remedy),
-    ]  # fmt: skip
-    show(rows, columns, output, nothing="Nothing has reported.")
+        client.change_password(current, new)
+    print_json({}) if output is Format.json else say("Your password is changed; log in anew: hydractl login")
 
 
 def register(app: typer.Typer) -> None:
-    app.command(rich_help_panel="Operators")(health)
+    app.command(rich_help_panel="Account")(password)
     app.add_typer(account, name="account", rich_help_panel="Operators")
     app.add_typer(token, name="token", rich_help_panel="Account")

@@ -26,7 +26,12 @@ RolloutArgument = Annotated[
 WhyOption = Annotated[str, typer.Option("--message", "-m", help="Why; others read it.")]
 StagedOption = Annotated[
     list[str],
-    typer.Option("--staged", help="A stage: canary=west or west,east. Again for the next one.", metavar="[NAME=]SUBS"),
+    typer.Option(
+        "--staged",
+        help="A stage: canary=west or west,east. Again for the next one. What concerns all sub-clusters together "
+        "(queues, partitions, access, routing, shares, admission) changes after the last one, and is not watched.",
+        metavar="[NAME=]SUBS",
+    ),
 ]
 SoakOption = Annotated[
     list[float], typer.Option("--soak", min=0, help="Seconds a stage is watched; once for all, or once per stage.")

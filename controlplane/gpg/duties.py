@@ -10,14 +10,14 @@ from controlplane.statestore.membership import Post
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """every_s: asked before each wait. run: called with the post and the time, s since 1970 on the database's clock.
+    """every_s: asked before each wait. run: called with the post.
 
     What ``run`` writes ends with ``post.fence``; it takes well under a lease's time.
     """
 
     name: str
     every_s: Callable[[], float]
-    run: Callable[[Post, float], None]
+    run: Callable[[Post], None]
 
 
 def duties(lease_s: float) -> list[Duty]:

@@ -51,7 +51,7 @@ class Loop:
 
     def _run(self, duty: Duty) -> None:
         try:
-            duty.run(self.post, _now(self.post))
+            duty.run(self.post)
         except psycopg.Error as error:
             if self.post.connection.closed or error.sqlstate == FENCED:
                 raise
@@ -63,9 +63,3 @@ class Loop:
         now = time.monotonic()
         due = min((self._done.get(d.name, -1e9) + d.every_s() for d in self.duties), default=now + _LONGEST_WAIT_S)
         return max(0.001, min(due - now, _LONGEST_WAIT_S, self.lease_s / 4))
-
-
-def _now(post: Post) -> float:
-    row = post.connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
-    assert row is not None
-    return float(row[0])

@@ -47,7 +47,7 @@ class ShareDuty:
         """Between two computations."""
         return self._queues.components.shares.parameters.interval_s if self._queues else _FIRST_S
 
-    def run(self, post: Post, now: float) -> None:
+    def run(self, post: Post) -> None:
         """Work the shares out and write them; those that have not changed only get younger."""
         session = post.connection
         self._queues = queues = in_force(session, self._queues)

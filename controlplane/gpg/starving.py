@@ -23,7 +23,7 @@ class StarvingDuty:
     def every_s(self) -> float:
         return EVERY_S
 
-    def run(self, post: Post, now: float) -> None:
+    def run(self, post: Post) -> None:
         self._queues = queues = in_force(post.connection, self._queues)
         if queues is None:
             return

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from contract.problems import FieldError
 from controlplane.policy.components import Components, stored
-from controlplane.policy.federationparts import Pair
+from controlplane.policy.federationparts import Pair, WeightedRandomParameters
 from controlplane.policy.parts import Part
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Router, router
@@ -60,6 +60,10 @@ def check(document: "PolicyDocument") -> Iterator[FieldError]:
             if weights and not any(weights.values()):
                 where = f"{field}.{half}.parameters.weights"
                 yield FieldError(where, "weighs every sub-cluster 0", "give at least one a weight above 0")
+        chosen = pair.routing.parameters
+        if isinstance(chosen, WeightedRandomParameters) and chosen.max_load <= chosen.min_load:
+            where = f"{field}.routing.parameters.max_load"
+            yield FieldError(where, f"is not above min_load, {chosen.min_load:g}", "use a larger one")
         yield from _left_out(field, pair)
 
 

@@ -34,6 +34,15 @@ class RouterParameters(Part):
 class WeightedRandomParameters(RouterParameters):
     weights: Weights = {}
     load_based: Annotated[bool, Field(description="weights are lowered where more is wanted than there is")] = False
+    min_load: Annotated[Load, Field(description="demand over capacity up to which a weight stays as it is")] = 1.0
+    max_load: Annotated[Load, Field(description="demand over capacity from which on it is lowest")] = 2.0
+    min_weight: Annotated[Share, Field(description="what is left of a weight then; 0: nothing")] = 0.0
+    scaling: Annotated[
+        Literal["linear", "quadratic", "log"], Field(description="how a weight falls between the two loads")
+    ] = "linear"
+    max_edit: Annotated[
+        int | None, Field(ge=1, le=1000, description="so many of the most loaded are lowered; null: all")
+    ] = None
 
 
 class PriorityParameters(RouterParameters):

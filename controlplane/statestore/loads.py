@@ -77,6 +77,13 @@ class Load:
     pending: np.ndarray
     queues: dict[str, PartitionLoad] = field(default_factory=dict)
 
+    @property
+    def load(self) -> float:
+        """What is used and waited for over what there is, of the resource where that is most; endless with nothing."""
+        there = self.capacity > 0
+        owed = self.capacity - self.free + self.pending
+        return float((owed[there] / self.capacity[there]).max()) if there.any() else np.inf
+
 
 def put(session: psycopg.Connection, load: Load) -> bool:
     """Write the row of ``load.sub_cluster``; False when one of a higher epoch stands there, which is left alone."""

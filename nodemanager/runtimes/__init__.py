@@ -1,8 +1,7 @@
-"""Ways to run containers, behind one protocol."""
+"""What ways to run containers have in common."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from nodemanager.events import Adopted, Exit
 
@@ -21,24 +20,6 @@ class Happened:
     memory_mib: int = 0
     cpu_ms: int = 0
     log_bytes: int = 0  # both streams together, at the end
-
-
-class Runtime(Protocol):
-    """What the agent needs of a runtime. Calls do not block; news comes through ``tell``."""
-
-    tell: Callable[[Happened], None]
-    enforces: list[str]
-
-    def tend(self, at: float) -> None:
-        """Called about every second: connect, restart what died."""
-
-    def start(self, order: Any) -> None: ...
-
-    def stop(self, container_id: int, grace_s: float) -> None: ...
-
-    def forget(self, container_id: int) -> None: ...
-
-    def close(self, quit_runtime: bool) -> None: ...
 
 
 def exit_from(raw: dict[str, Any]) -> Exit:

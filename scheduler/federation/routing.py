@@ -16,6 +16,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from scheduler.federation.weights import WeightPolicy, load_weights
+
 NO_CAPACITY = 2.0**20  # the load of demand for a resource that nobody there has
 
 
@@ -36,11 +40,6 @@ class Candidate:
     def load(self) -> float:
         """The largest demanded share of any resource; one that nobody has counts as overfull when demanded."""
         return self.load_with((0, 0, 0))
-
-    @property
-    def load_weight(self) -> float:
-        """1 while no more is demanded than there is, falling to 0 at twice that."""
-        return min(1.0, max(0.0, 2.0 - self.load))
 
     def load_with(self, more: tuple[int, int, int]) -> float:
         """The load if it had this demand too."""
@@ -89,16 +88,27 @@ def uniform() -> Policy:
     return pick
 
 
-def weighted_random(weights: Mapping[str, float], load_based: bool = False) -> Policy:
+def weighted_random(
+    weights: Mapping[str, float],
+    load_based: bool = False,
+    *,
+    min_load: float = 1.0,
+    max_load: float = 2.0,
+    min_weight: float = 0.0,
+    scaling: str = "linear",
+    max_edit: int | None = None,
+) -> Policy:
     """By chance in proportion to ``weights`` by name; without any all weigh alike, else who is not named weighs 0.
 
-    ``load_based``: times ``Candidate.load_weight``, so that the overloaded get fewer.
-    """
+    ``load_based``: times the weight that ``weights.load_weights`` gives the load, so that the overloaded get fewer.
+    """  # fmt: skip
+    falling = WeightPolicy(max_edit, min_load, max_load, min_weight, scaling)
 
     def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
         own = [(weights.get(c.name, 0.0) if weights else 1.0) for c in candidates]
         if load_based:
-            by_load = [w * c.load_weight for w, c in zip(own, candidates, strict=True)]
+            less = load_weights(np.array([c.load for c in candidates]), falling).tolist()
+            by_load = [w * f for w, f in zip(own, less, strict=True)]
             own = by_load if any(by_load) else own
         total = math.fsum(own)
         at = random * total

@@ -24,7 +24,8 @@ class ProxyPolicy:
 
     ``weights``: by sub-cluster number; empty: all alike, else who is not in it
     weighs 0. ``relax_after_s``: what a sub-cluster has not met by then may go to
-    others. ``interval_s``: between two looks at what stands where.
+    others. ``interval_s``: between two looks at what stands where; an RM goes by
+    the shortest of its queues.
     """
 
     policy: str = "locality"
@@ -38,6 +39,10 @@ class ProxyPolicy:
         """The weights of these sub-clusters; (s,) float64."""
         usual = 0.0 if self.weights else 1.0
         return np.array([self.weights.get(s, usual) for s in sub_clusters], np.float64)
+
+    def leaves_home(self, to: int) -> bool:
+        """Whether tasks may go from their home to sub-cluster ``to``."""
+        return self.policy != "home" and bool(self.vector([to])[0] > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +209,20 @@ def _enabled(sites: Sites) -> np.ndarray:
     return enabled
 
 
-def redistribute(unmet: int, load: np.ndarray, usable: np.ndarray | None = None) -> np.ndarray:
+def redistribute(
+    unmet: int, load: np.ndarray, usable: np.ndarray | None = None, room: np.ndarray | None = None
+) -> np.ndarray:
     """Demand of a sub-cluster that died, over the others inversely to their load; (s,) int64, sums to ``unmet``.
 
     ``load``: (s,) float64, demand over capacity; what is not finite gets
-    nothing while another is. ``usable``: (s,) bool, all by default.
+    nothing while another is. ``usable``: (s,) bool, all by default. ``room``:
+    (s,) int64, what would start there now; it is filled before anybody waits.
     """
     fit = np.ones(len(load), bool) if usable is None else usable
     finite = fit & np.isfinite(load)
     safe = np.where(finite, np.maximum(load, LEAST_LOAD), 1.0)
     weights = np.where(finite, 1.0 / safe, 0.0)
-    return integer_split(unmet, weights if finite.any() else fit.astype(np.float64))
+    weights = weights if finite.any() else fit.astype(np.float64)
+    out = capped_split(unmet, weights, np.zeros(len(load), np.int64) if room is None else room)
+    out += integer_split(unmet - int(out.sum()), weights)
+    return out

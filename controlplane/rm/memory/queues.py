@@ -35,7 +35,8 @@ class QueueTree:
     is the whole federation. components: the document's, complete, or those of
     another version that is being rolled out here. target: the version they are of; pushed_us: since when they are.
     proxy: the AM-RM proxy's policy by path. wander: (q,) bool, whose asks go
-    elsewhere although there is room at home.
+    elsewhere although there is room at home. relax_s: (q,) float64, how long asks wait
+    at home before they may. look_s: between two looks at what waits where.
     """
 
     def __init__(self, version: int, rows: list[dict[str, Any]], settings: dict[str, Any] | None = None):
@@ -79,7 +80,10 @@ class QueueTree:
             self._sub_clusters = sub_clusters
             document = {"queues": self._settings.get("queues")}
             self.proxy = proxy_policies(document, sub_clusters, self._settings.get("components") or {})
-            self.wander = np.array([not self.proxy(path).prefer_home for path in self.paths], np.bool_)
+            policies = [self.proxy(path) for path in self.paths]
+            self.wander = np.array([not policy.prefer_home for policy in policies], np.bool_)
+            self.relax_s = np.array([policy.relax_after_s for policy in policies])
+            self.look_s = min(policy.interval_s for policy in policies)
 
     def at(self, path: str) -> int:
         """Position of ``path``, or of its nearest ancestor when the queue is gone."""

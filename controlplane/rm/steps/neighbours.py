@@ -24,11 +24,11 @@ Place = tuple[int, str, str, dict[str, str]]  # sub-cluster, name, rack, labels 
 
 @dataclass(slots=True)
 class Neighbours:
-    """``loads``: of other sub-clusters that ever had a leader, by number. closed_here: operators empty this one."""
+    """``loads``: of other sub-clusters that ever had a leader, by number. own: that of this one, once it is told."""
 
     sub: int
     loads: dict[int, Load] = field(default_factory=dict)
-    closed_here: bool = False
+    own: Load | None = None
     _unled: dict[int, float] = field(default_factory=dict)  # since when nobody leads it
     _sent: list[tuple[float, int, np.ndarray]] = field(default_factory=list)
     _places: list[Place] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Neighbours:
         names = {load.name: load.sub_cluster for load in found}
         m.queues.resolve_proxies(names)
         self.loads = {load.sub_cluster: load for load in found if load.sub_cluster != self.sub}
-        self.closed_here = any(load.sub_cluster == self.sub and load.state == "draining" for load in found)
+        self.own = next((load for load in found if load.sub_cluster == self.sub), None)
         for sub, load in self.loads.items():
             if load.led:
                 self._unled.pop(sub, None)
@@ -53,6 +53,16 @@ class Neighbours:
         self._sent = [entry for entry in self._sent if now - entry[0] < SENT_S]
         self._store, self._now = store, now
         self._rooms.clear()
+
+    @property
+    def closed_here(self) -> bool:
+        """Whether operators empty this one."""
+        return self.own is not None and self.own.state == "draining"
+
+    def load(self, sub: int) -> float:
+        """Demand over capacity, as last told; endless where nobody has told it."""
+        told = self.own if sub == self.sub else self.loads.get(sub)
+        return told.load if told is not None else np.inf
 
     def name(self, sub: int) -> str:
         return self.loads[sub].name if sub in self.loads else f"sub-cluster {sub}"
@@ -73,6 +83,7 @@ class Neighbours:
     def sent(self, sub: int, amount: np.ndarray, now: float) -> None:
         """``amount`` (R,) was handed over there."""
         self._sent.append((now, sub, amount))
+        self._rooms.clear()
 
     def room(self, m: Memory, partition: int) -> tuple[np.ndarray, dict[int, np.ndarray]]:
         """What was free for the partition's asks when the rows were read: at home, and in each usable sub-cluster."""
@@ -109,6 +120,7 @@ class Neighbours:
         headroom = [fits, *(fitting(free[sub], group.shape) for sub in subs[1:])]
         usable = nodes > 0
         usable[0] &= not self.closed_here
+        usable[1:] &= policy.policy != "home"
         weights = np.maximum(policy.vector(subs), 0.0)
         return subs, Sites(usable & (weights > 0), weights, np.array(headroom, np.int64), 0)
 

@@ -4,7 +4,7 @@ Demand that fits at home stays there unless its queue's policy says otherwise.
 The rest goes where there is headroom, or to those who own the nodes it names.
 What a sub-cluster has not started after ``relax_after_s``, or cannot because
 nobody leads it, is asked back and goes elsewhere: delay scheduling across
-sub-clusters.
+sub-clusters. Of one that has died it goes to the others inversely to their load.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from controlplane.rm.ports import Store
 from controlplane.rm.reasons.waiting import elsewhere
 from controlplane.rm.steps import away
 from controlplane.rm.steps.neighbours import Neighbours, fitting
-from scheduler.federation.split import split
+from scheduler.federation.split import Sites, redistribute, split
 from scheduler.lifecycle.guest import Handed
 
 GROUPS_PER_LOOK = 200
@@ -39,7 +39,10 @@ class _Wait:
 
 @dataclass(slots=True)
 class Session:
-    """next_s: when to look again. looked: tasks of a group that were divided already and stayed."""
+    """next_s: when to look again. looked: tasks of a group that were divided already and stayed.
+
+    orphans: tasks of a group that came back in this look because nobody leads where they waited.
+    """
 
     sub: int
     next_s: float = 0.0
@@ -47,6 +50,7 @@ class Session:
     waits: dict[tuple[int, int, int], _Wait] = field(default_factory=dict)
     shunned: dict[tuple[int, int, int], float] = field(default_factory=dict)
     looked: dict[Key, int] = field(default_factory=dict)
+    orphans: dict[Key, int] = field(default_factory=dict)
     turn: int = 0  # where to go on where there are more than ``GROUPS_PER_LOOK``
 
     def __post_init__(self) -> None:
@@ -61,8 +65,9 @@ class Session:
         if not self.neighbours.loads and not m.spanning:
             self.next_s = now + _ALONE_S
             return
-        self.next_s = now + m.queues.proxy("root").interval_s
+        self.next_s = now + m.queues.look_s
         self._relax(m, store, c, now)
+        self._scatter(m, c, now)
         self._spread(m, c, now)
 
     def _wants_others(self, m: Memory, now: float) -> bool:
@@ -98,7 +103,10 @@ class Session:
         self.waits = {k: w for k, w in self.waits.items() if (k[0], k[1]) in m.spanning}
         for job_id, no, sub, target in store.take_back(stuck):
             job = m.jobs[job_id]
-            away.given_back(m, c, job, job.groups[no], sub, target)
+            group = job.groups[no]
+            before = group.run.wanted
+            away.given_back(m, c, job, group, sub, target)
+            self.orphans[job_id, no] = self.orphans.get((job_id, no), 0) + group.run.wanted - before
 
     def _tell(self, c: Changes, key: Key, group: GroupEntry, subs: list[int], now: float) -> None:
         """Where a group waits of which nothing waits here; why, those who keep it waiting say in their asks."""
@@ -119,7 +127,8 @@ class Session:
             wait = self.waits[key] = _Wait(handed.taken, now)
         gone = self.neighbours.gone_s(sub, now) > policy.relax_after_s
         late = now - wait.since > policy.relax_after_s and self._better(m, group, sub)
-        if not handed.lowering and (gone or late or self.neighbours.closed(sub)):
+        barred = self.neighbours.closed(sub) or not policy.leaves_home(sub)
+        if not handed.lowering and (gone or late or barred):
             self.shunned[key] = now + _SHUN * policy.relax_after_s
             away.ask_back(c, job, group, sub)
         return handed.lowering and gone
@@ -129,6 +138,20 @@ class Session:
         home, others = self.neighbours.room(m, group.partition)
         free = [home, *(free for other, free in others.items() if other != sub)]
         return any(fitting(amount, group.shape) for amount in free)
+
+    def _scatter(self, m: Memory, c: Changes, now: float) -> None:
+        """What waited in a sub-cluster that has died goes to the others and home, inversely to their load."""
+        orphans, self.orphans = self.orphans, {}
+        for key, count in orphans.items():
+            job, group = m.asking.get(key, (None, None))
+            if job is None or group is None or group.wishes.gang:
+                continue
+            home, others = self.neighbours.room(m, group.partition)
+            e = _Excess(job, group, fitting(home, group.shape), False)
+            subs, sites = self._sites(m, e, others, now)
+            loads = np.array([self.neighbours.load(sub) for sub in subs])
+            parts = redistribute(min(count, group.run.wanted), loads, sites.usable, sites.headroom)
+            self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now)
 
     # What waits here
 
@@ -156,11 +179,8 @@ class Session:
 
     def _divide(self, m: Memory, c: Changes, e: "_Excess", free: dict[int, np.ndarray]) -> None:
         """Hand over what of the group's tasks another sub-cluster should start."""
-        key, job, group = e.key, e.job, e.group
-        now, policy = c.at_us / 1e6, m.queues.proxy(job.queue)
-        subs, sites = self.neighbours.sites(m, group, policy, e.fits, free)
-        for at, sub in enumerate(subs):
-            sites.usable[at] &= (*key, sub) not in self.shunned and not _lowering(group.away.get(sub))
+        group, now, policy = e.group, c.at_us / 1e6, m.queues.proxy(e.job.queue)
+        subs, sites = self._sites(m, e, free, now)
         if not sites.usable[1:].any():
             return
         if group.wishes.gang:
@@ -170,13 +190,27 @@ class Session:
                 policy.policy, self._fresh(m, e), sites, owned=self.neighbours.owned(m, group, subs),
                 alpha=policy.alpha, prefer_home=policy.prefer_home, within=policy.prefer_home and bool(sites.usable[0]),
             )  # fmt: skip
-        for sub, k in zip(subs[1:], parts[1:].tolist(), strict=True):
-            if k > 0:
-                away.hand_over(m, c, job, group, sub, k)
-                self.neighbours.sent(sub, group.shape * k, now)
-                free[sub] = free[sub] - group.shape * k
-                self.waits[*key, sub] = _Wait(group.away[sub].taken, now)
-        self.looked[key] = group.run.wanted
+        for sub, k in self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now):
+            free[sub] = free[sub] - group.shape * k
+
+    def _sites(self, m: Memory, e: "_Excess", free: dict[int, np.ndarray], now: float) -> tuple[list[int], Sites]:
+        """Where the group's tasks may go now, home first."""
+        subs, sites = self.neighbours.sites(m, e.group, m.queues.proxy(e.job.queue), e.fits, free)
+        for at, sub in enumerate(subs):
+            sites.usable[at] &= (*e.key, sub) not in self.shunned and not _lowering(e.group.away.get(sub))
+        return subs, sites
+
+    def _hand_over(
+        self, m: Memory, c: Changes, e: "_Excess", parts: dict[int, int], now: float
+    ) -> list[tuple[int, int]]:
+        """Ask these sub-clusters for so many of the group's tasks; those of whom any were asked, with how many."""
+        asked = [(sub, k) for sub, k in parts.items() if k > 0]
+        for sub, k in asked:
+            away.hand_over(m, c, e.job, e.group, sub, k)
+            self.neighbours.sent(sub, e.group.shape * k, now)
+            self.waits[*e.key, sub] = _Wait(e.group.away[sub].taken, now)
+        self.looked[e.key] = e.group.run.wanted
+        return asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +271,8 @@ def _demand(m: Memory, rows: np.ndarray, home: np.ndarray, now: float) -> _Deman
     shapes, shape = m.asks.shapes_of(rows)
     amounts = shapes[shape] * m.asks.count[rows, None]
     upto = np.cumsum(amounts, axis=0)
-    late = now - m.asks.since[rows] > m.queues.proxy("root").relax_after_s  # it may be its queue that has no room here
     leaf = m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]
+    late = now - m.asks.since[rows] > m.queues.relax_s[leaf]  # it may be its queue that has no room here
     roams = m.queues.wander[leaf] | m.asks.picky[rows]
     return _Demand(shapes, shape, upto - amounts, late, (upto > home).any(axis=1) | late, roams)
 

@@ -66,9 +66,8 @@ class JobActions(View):
         """Kill, reprioritise or move up to 1000 jobs; each is asked for by itself, and told why where it is not."""
         require("jobs.submit", request)
         asked = body(request, ActionsRequest)
-        if asked.action != "kill" and getattr(asked, asked.action) is None:
-            wrong = FieldError(asked.action, "is missing", f"say which {asked.action} the jobs are to have")
-            raise Invalid("the request has errors", [wrong])
+        if wrong := asked.wrong():
+            raise Invalid("the request has errors", wrong)
         found = jobs.find_many(account(request), asked.jobs)
         results, changes = [], []
         for number in dict.fromkeys(asked.jobs):

@@ -45,7 +45,8 @@ class Rollouts(View):
     def post(self, request: Request) -> Response:
         """Put a document in force in stages, guarded by metrics. Operators only.
 
-        Component policies change stage by stage; queues and partitions with the last one, everywhere at once.
+        Components that concern one sub-cluster change stage by stage; queues, partitions, access, routing, shares and
+        admission after the last one, everywhere at once.
         202: the policy in force wants another operator's approval.
         """
         require("cluster.operate", request)

@@ -1,4 +1,4 @@
-"""``hydractl account``, ``token`` and ``health`` against a real web process."""
+"""``hydractl account``, ``token``, ``join-token``, ``audit``, ``password`` and ``health`` on a real web process."""
 
 import subprocess
 from pathlib import Path
@@ -39,6 +39,27 @@ def test_accounts_and_tokens_from_the_shell(world: World, tmp_path: Path) -> Non
         assert "ci" in hydractl("token", "list", token=made).stdout
         assert hydractl("token", "revoke", "ci", token=tenant).returncode == 0
         assert hydractl("me", token=made).returncode == 2
+
+        spare = hydractl("sub-cluster", "join-token", "west", "--valid", "never", "--note", "rack 7", token=operator)
+        listed = hydractl("join-token", "list", token=operator).stdout
+        (line,) = [line for line in listed.splitlines() if "rack 7" in line]
+        assert "it is revoked" in line and spare.stdout.strip() not in listed
+        name = line.split()[0]
+        assert hydractl("join-token", "revoke", name, token=tenant).returncode == 2
+        assert hydractl("join-token", "revoke", name, token=operator).returncode == 0
+        assert "rack 7" not in hydractl("join-token", "list", token=operator).stdout
+        for unknown in ("node/999999", "rack 7"):
+            assert hydractl("join-token", "revoke", unknown, token=operator).returncode == 2
+
+        done = hydractl("audit", "--action", "account.active", "--target", "account", token=operator).stdout
+        assert "account.active" in done and "account.create" not in done
+        assert hydractl("audit", token=tenant).returncode == 2
+
+        wrong = hydractl("password", "--password-stdin", token=tenant, stdin=f"mistaken\n{PASSWORD}-2\n")
+        assert wrong.returncode == 2 and "current" in wrong.stderr
+        right = hydractl("password", "--password-stdin", token=tenant, stdin=f"{PASSWORD}\n{PASSWORD}-2\n")
+        assert right.returncode == 0, right.stderr
+        assert hydractl("me", token=tenant).returncode == 2, "every token has ended"
 
         health = hydractl("health", token=operator).stdout
         assert "postgres" in health and "manage.py worker" in health

@@ -76,10 +76,19 @@ def test_many_at_once_are_each_answered(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{"action": "kill", "jobs": []}, {"action": "priority", "jobs": [1]}, {"action": "drop", "jobs": [1]}]
+    ("body", "field"),
+    [
+        ({"action": "kill", "jobs": []}, "jobs"),
+        ({"action": "priority", "jobs": [1]}, "priority"),
+        ({"action": "drop", "jobs": [1]}, "action"),
+        ({"action": "kill", "jobs": [1], "priority": 3}, "priority"),
+        ({"action": "priority", "jobs": [1], "priority": 3, "queue": "root.prod"}, "queue"),
+        ({"action": "queue", "jobs": [1], "queue": "root.prod", "message": "why"}, "message"),
+    ],
 )
-def test_many_at_once_refuses_what_it_cannot_read(world: World, body: dict[str, object]) -> None:
-    assert world["operator"].post("jobs/actions", body).status_code == 422
+def test_many_at_once_refuses_what_it_cannot_read(world: World, body: dict[str, object], field: str) -> None:
+    answer = world["operator"].post("jobs/actions", body)
+    assert answer.status_code == 422 and answer.json()["errors"][0]["field"] == field
 
 
 def test_many_at_once_takes_few_queries(world: World, django_assert_max_num_queries: object) -> None:

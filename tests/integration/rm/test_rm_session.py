@@ -8,7 +8,7 @@ from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.queries import jobs, reasons
 from tests.integration.rm.cluster import Cluster
-from tests.integration.rm.federation import SMALL, Federation
+from tests.integration.rm.federation import FAST, OPEN, SMALL, Federation
 from wire.states import ContainerState
 
 
@@ -19,8 +19,8 @@ def federation(cluster: Cluster) -> Federation:
     return made
 
 
-def submit(f: Federation, count: int, **more: Any) -> int:
-    return f.west.submit(SMALL | {"count": count} | more)
+def submit(f: Federation, count: int, queue: str = "root.default", **more: Any) -> int:
+    return f.west.submit(SMALL | {"count": count} | more, queue=queue)
 
 
 def test_what_fits_at_home_stays_and_the_rest_goes_where_there_is_room(federation: Federation) -> None:
@@ -84,6 +84,50 @@ def test_a_gang_goes_whole_to_one_sub_cluster(federation: Federation) -> None:
     federation.finish(busy, gang)
 
 
+def test_a_gang_whose_queue_stays_at_home_waits_there(federation: Federation) -> None:
+    federation.proxy("home")
+    busy = submit(federation, 10)
+    federation.rounds(2)
+    gang = submit(federation, 12, gang=True)
+    federation.rounds(6)
+    assert federation.live() == [10, 0, 0] and federation.waiting() == 0
+    federation.finish(busy)
+    federation.rounds(2)
+    assert federation.live() == [12, 0, 0]
+    federation.finish(gang)
+
+
+def test_what_waits_elsewhere_comes_home_when_its_queue_is_to_stay_there(federation: Federation) -> None:
+    hogs = [cluster.submit(SMALL | {"count": 16}) for cluster in federation.clusters]
+    federation.rounds(2)
+    federation.proxy("broadcast")
+    job = submit(federation, 30)
+    federation.rounds(2, ahead_s=0.2)
+    assert federation.waiting() == 20
+    federation.proxy("home")
+    federation.rounds(4)
+    assert federation.waiting() == 0
+    federation.finish(*hogs, job)
+
+
+@pytest.mark.parametrize(("queue", "soon"), [("root.a", 1), ("root.b", 0)])
+def test_how_long_a_queue_waits_at_home_is_its_own_to_say(federation: Federation, queue: str, soon: int) -> None:
+    """A task that home has the memory for, though no one node: after a while it goes elsewhere."""
+    patient = {"amrmproxy": {"policy": "locality", "parameters": FAST | {"relax_after_s": 20.0}}}
+    queues: dict[str, Any] = {"a": {"guaranteed": 0.5}, "b": {"guaranteed": 0.5, "federation": patient}}
+    quick = {"policy": "locality", "parameters": FAST}
+    federation.west.policy({name: each | OPEN for name, each in queues.items()}, amrmproxy=quick)
+    federation.rounds()
+    busy = [submit(federation, 5, "root.a", node_labels=f"name == {node}") for node in ("n0", "n1")]
+    federation.rounds(2)
+    large = submit(federation, 1, queue, resources={"memory_mib": 2048, "vcores_milli": 500})
+    federation.rounds(10)
+    assert federation.live()[0] == 10 and sum(federation.live()) == 10 + soon
+    federation.rounds(8, ahead_s=3.0)
+    assert federation.live()[0] == 10 and sum(federation.live()) == 11
+    federation.finish(*busy, large)
+
+
 @pytest.mark.parametrize("leaving", ["home", "guest"])
 def test_a_service_leaves_a_drained_sub_cluster_and_half_of_it_serves_all_the_time(
     federation: Federation, leaving: str
@@ -135,6 +179,29 @@ def test_tasks_that_wait_where_nobody_leads_move_and_running_ones_stay(federatio
     assert federation.west.one("SELECT sum(target - taken) FROM statestore_ask WHERE sub_cluster_id = 2") in (0, None)
     federation.lead(1)
     federation.finish(job, more)
+
+
+@pytest.mark.parametrize("policy", ["locality", "broadcast"])
+def test_what_waited_in_one_that_died_goes_to_the_others_inversely_to_their_load(
+    federation: Federation, policy: str
+) -> None:
+    federation.proxy("broadcast")
+    queued = "name in (south0, south1)"
+    hogs = [cluster.submit(SMALL | {"count": 16}) for cluster in federation.clusters]
+    federation.rounds(2)
+    hogs.append(federation.clusters[2].submit(SMALL | {"count": 64, "node_labels": queued}))
+    job = submit(federation, 90)
+    federation.rounds(1, ahead_s=0.2)
+    assert federation.waiting() == 60
+    federation.proxy(policy)
+    federation.stop(1)
+    federation.rounds(8)
+    south = federation.clusters[2].sub.pk
+    in_south = federation.west.one(f"SELECT sum(target - taken) FROM statestore_ask WHERE sub_cluster_id = {south}")
+    # The load is 2.9 at home, where 16 run and 30 wait, and 6.9 in the south: home gets 21 of the 30, and not 15.
+    assert 37 <= in_south <= 41
+    federation.lead(1)
+    federation.finish(*hogs, job)
 
 
 @pytest.mark.parametrize("policy", ["locality", "broadcast", "weighted"])

@@ -49,7 +49,7 @@ class Federation:
     def generate(self) -> None:
         """The GPG works shares out, and the RMs take them."""
         self.tell()
-        self.duty.run(self.post, 0.0)
+        self.duty.run(self.post)
         self.take_shares()
 
     def take_shares(self) -> None:
@@ -221,16 +221,16 @@ def test_an_old_gpg_writes_nothing(federation: Federation) -> None:
     f.post = f.take()
     assert f.post.epoch == old.epoch + 1
     with pytest.raises(psycopg.Error) as fenced:
-        f.duty.run(old, 0.0)
+        f.duty.run(old)
     assert fenced.value.sqlstate == FENCED
     _submit(f.clusters[0], "root.q1", 3)
     f.rounds(1)
     f.tell()
     with pytest.raises(psycopg.Error):
-        ShareDuty(LEASE_S).run(old, 0.0)
+        ShareDuty(LEASE_S).run(old)
     f.take_shares()
     assert f.versions() == version
-    ShareDuty(LEASE_S).run(f.post, 0.0)
+    ShareDuty(LEASE_S).run(f.post)
     f.take_shares()
     assert min(f.versions()) > max(version)
     old.release()
@@ -289,7 +289,7 @@ def test_a_maximum_follows_the_demand_and_is_never_exceeded(federation: Federati
     for _ in range(6):
         f.rounds(1)
         f.tell()
-        f.duty.run(f.post, 0.0)
+        f.duty.run(f.post)
         for leader in f.leaders:  # one after the other takes the new ones: whatever mixture is in force
             leader.memory.shares.look(leader.store, leader.clock, hinted=True)
             leader.memory.placeable = True

@@ -153,4 +153,6 @@ def test_redistribution_spares_the_busy() -> None:
     assert redistribute(90, np.array([0.9, 0.45, 0.3])).tolist() == [15, 30, 45]
     assert redistribute(90, np.array([0.9, 0.45, 0.3]), np.array([True, False, True])).tolist() == [23, 0, 67]
     assert redistribute(4, np.array([np.inf, np.inf])).tolist() == [2, 2]
+    room = np.array([10, 0, 40])
+    assert redistribute(90, np.array([0.9, 0.45, 0.3]), room=room).tolist() == [17, 13, 60], "room first"
     assert redistribute(100, np.array([0.0, 1.0])).tolist() == [99, 1]

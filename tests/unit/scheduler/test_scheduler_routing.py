@@ -154,13 +154,18 @@ def test_peers_weighted_random(case: dict[str, Any]) -> None:
 
 def test_load_lowers_weights_where_it_is_asked_to() -> None:
     there = [candidate(1, demand=[2500, 0, 0]), candidate(2, demand=[1500, 0, 0]), candidate(3, demand=[900, 0, 0])]
-    assert [c.load_weight for c in there] == [0.0, 0.5, 1.0]
     nothing = {"demand": (0, 0, 0)}
     by = made("weighted_random", load_based=True)
     draws = np.random.default_rng(2).random(3000).tolist()
     seen = Counter(home(route(there, Ask("j", "q", 1, **nothing), by, x)) for x in draws)
     assert 1 not in seen and 0.3 < seen[2] / 3000 < 0.37
     assert set(homes(there, made("weighted_random"), 300)) == {1, 2, 3}
+    half = made("weighted_random", load_based=True, min_load=0.5, max_load=4.5, min_weight=0.5)  # 0.75, 0.875, 0.95
+    seen = Counter(home(route(there, Ask("j", "q", 1, **nothing), half, x)) for x in draws)
+    assert 0.26 < seen[1] / 3000 < 0.32 and 0.31 < seen[2] / 3000 < 0.37
+    one = made("weighted_random", load_based=True, max_edit=1)
+    seen = Counter(home(route(there, Ask("j", "q", 1, **nothing), one, x)) for x in draws)
+    assert 1 not in seen and 0.46 < seen[2] / 3000 < 0.54, "only the most loaded is lowered"
     worst = [candidate(1, demand=[2500, 0, 0]), candidate(2, demand=[2500, 0, 0])]
     assert set(homes(worst, made("weighted_random", load_based=True), 100)) == {1, 2}, "all alike: as without load"
 

@@ -8,7 +8,10 @@ from tests.peer_cases import Case, cases
 
 
 def policy(config: Case) -> WeightPolicy:
-    return WeightPolicy(**{name: value.lower() if name == "scaling" else value for name, value in config.items()})
+    usual = {"max_edit": 3, "min_pending": 100, "max_pending": 500}
+    return WeightPolicy(
+        **usual | {name: value.lower() if name == "scaling" else value for name, value in config.items()}
+    )
 
 
 @pytest.mark.parametrize("case", cases("gpg_weights"))

@@ -16,7 +16,7 @@ export function Stages({ names, stages, plan, set, bad }: { names: string[]; sta
   const free = names.filter((name) => !taken.has(name));
   return (
     <div className="policy-stages">
-      <p className="muted small">Component policies change stage by stage; queues, partitions and approval with the last one, everywhere at once. After the last stage the version is in force everywhere.</p>
+      <p className="muted small">Placement, preemption and what else concerns one sub-cluster alone change stage by stage and are watched. Queues, partitions, access, routing, shares and admission change after the last stage, everywhere at once, and nothing watches them.</p>
       <ol>
         {stages.map((stage, at) => (
           <li key={at}>

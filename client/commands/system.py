@@ -1,0 +1,84 @@
+"""For operators: the health of every part, who changed what, and tokens with which machines join."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from client.commands.common import connected
+from client.errors import client_error
+from client.screen import Column, Format, OutputOption, print_json, say, show
+from contract.accounts import JoinTokenLine
+from contract.system import AuditEntry, Component
+
+join_token = typer.Typer(no_args_is_help=True, help="Tokens with which nodes and sub-clusters register.")
+KINDS = ("node", "sub_cluster")
+
+
+def health(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """Every part of the system, whether it does its duty, and what to do where not."""
+    with connected(ctx) as client:
+        rows = client.components()
+    columns: list[Column[Component]] = [
+        ("PART", lambda c: c.kind), ("NAME", lambda c: c.name), ("VERDICT", lambda c: c.verdict),
+        ("FOUND", lambda c: c.text), ("WHAT TO DO", lambda c: c.remedy),
+    ]  # fmt: skip
+    show(rows, columns, output, nothing="Nothing has reported.")
+
+
+def audit(
+    ctx: typer.Context,
+    action: Annotated[str, typer.Option(help="Only actions that begin so: policy, node.drain.")] = "",
+    target: Annotated[str, typer.Option(help="Only on what begins so: node/3, queue/root.prod.")] = "",
+    actor: Annotated[str, typer.Option(help="Only of this account; system: of none.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="So many, the newest first.")] = 50,
+    output: OutputOption = Format.table,
+) -> None:
+    """Who changed what, and when. JSON has what was before and after."""
+    with connected(ctx) as client:
+        rows = list(islice(client.audit(action=action, target=target, actor=actor), limit))
+    columns: list[Column[AuditEntry]] = [
+        ("WHEN", lambda e: e.at), ("WHO", lambda e: e.actor or "system"), ("ACTION", lambda e: e.action),
+        ("ON", lambda e: e.target), ("FROM", lambda e: e.address),
+    ]  # fmt: skip
+    show(rows, columns, output, nothing="Nothing matches.")
+
+
+@join_token.command("list")
+def list_join_tokens(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """Tokens that would register a node or a sub-cluster now. Their text is shown once, when they are made."""
+    with connected(ctx) as client:
+        rows = client.join_tokens()
+    columns: list[Column[JoinTokenLine]] = [
+        ("TOKEN", _name), ("REGISTERS", lambda t: "nodes" if t.kind == "node" else "a sub-cluster"),
+        ("SUB-CLUSTER", lambda t: t.sub_cluster or "any"), ("NOTE", lambda t: t.note),
+        ("MADE", lambda t: t.created_at), ("UNTIL", lambda t: t.expires_at or "it is revoked"),
+    ]  # fmt: skip
+    show(rows, columns, output, nothing="No token would register anything.")
+
+
+@join_token.command("revoke")
+def revoke_join_token(
+    ctx: typer.Context,
+    token: Annotated[str, typer.Argument(metavar="TOKEN", help="As hydractl join-token list shows it: node/3.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """Nothing registers with it any more. What did stays."""
+    kind, _, number = token.partition("/")
+    if kind not in KINDS or not number.isdecimal():
+        raise client_error(f"{token!r} is no join token", remedy="Take one of hydractl join-token list, like node/3.")
+    with connected(ctx) as client:
+        client.revoke_join_token(kind, int(number))
+    print_json({"token": token}) if output is Format.json else say(f"Join token {token} is revoked.")
+
+
+def _name(t: JoinTokenLine) -> str:
+    return f"{t.kind}/{t.id}"
+
+
+def register(app: typer.Typer) -> None:
+    for command in (health, audit):
+        app.command(rich_help_panel="Operators")(command)
+    app.add_typer(join_token, name="join-token", rich_help_panel="Operators")
