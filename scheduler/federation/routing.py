@@ -101,7 +101,7 @@ def weighted_random(
     """By chance in proportion to ``weights`` by name; without any all weigh alike, else who is not named weighs 0.
 
     ``load_based``: times the weight that ``weights.load_weights`` gives the load, so that the overloaded get fewer.
-    """  # fmt: skip
+    """
     falling = WeightPolicy(max_edit, min_load, max_load, min_weight, scaling)
 
     def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
