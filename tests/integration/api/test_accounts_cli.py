@@ -1,6 +1,7 @@
 """``hydractl account``, ``token``, ``join-token``, ``audit``, ``password`` and ``health`` on a real web process."""
 
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,58 +10,66 @@ from tests.hydractl import run
 from tests.integration.api.served import web
 from tests.integration.api.world import PASSWORD, World
 
-ROOT = Path(__file__).parents[3]
+Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.mark.django_db(transaction=True)
-def test_accounts_and_tokens_from_the_shell(world: World, tmp_path: Path) -> None:
+@pytest.fixture
+def hydractl(transactional_db: None, world: World, tmp_path: Path) -> Iterator[Shell]:
     with web() as url:
 
-        def hydractl(*words: str, token: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        def call(*words: str, token: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
             env = {"HOME": str(tmp_path), "HYDRA_URL": url, "HYDRA_TOKEN": token}
             return run(words, env, stdin)
 
-        operator, tenant = world["operator"].token, world["tenant"].token
-        words = ("account", "create", "ada", "--role", "viewer", "--password-stdin")
-        weak = hydractl(*words, token=operator, stdin="password\n")
-        assert weak.returncode == 2 and "password" in weak.stderr
-        assert hydractl(*words, token=operator, stdin=PASSWORD + "\n").returncode == 0
-        assert "viewer" in hydractl("account", "show", "ada", token=operator).stdout
-        assert hydractl("account", "role", "ada", "tenant", token=operator).returncode == 0
-        assert hydractl("account", "role", "tenant", "operator", token=tenant).returncode == 2
-        refused = hydractl("account", "close", "operator", token=operator)
-        assert refused.returncode == 2 and "nobody changes their own account" in refused.stderr
-        assert "closed" in hydractl("account", "close", "ada", token=operator).stdout
-        listed = hydractl("account", "list", "--name", "ad", token=operator).stdout
-        assert "ada" in listed and "admin" in listed and "viewer" not in listed
+        yield call
 
-        made = hydractl("token", "create", "ci", "--valid", "2h", token=tenant).stdout.strip()
-        assert "tenant" in hydractl("me", token=made).stdout
-        assert "ci" in hydractl("token", "list", token=made).stdout
-        assert hydractl("token", "revoke", "ci", token=tenant).returncode == 0
-        assert hydractl("me", token=made).returncode == 2
 
-        spare = hydractl("sub-cluster", "join-token", "west", "--valid", "never", "--note", "rack 7", token=operator)
-        listed = hydractl("join-token", "list", token=operator).stdout
-        (line,) = [line for line in listed.splitlines() if "rack 7" in line]
-        assert "it is revoked" in line and spare.stdout.strip() not in listed
-        name = line.split()[0]
-        assert hydractl("join-token", "revoke", name, token=tenant).returncode == 2
-        assert hydractl("join-token", "revoke", name, token=operator).returncode == 0
-        assert "rack 7" not in hydractl("join-token", "list", token=operator).stdout
-        for unknown in ("node/999999", "rack 7"):
-            assert hydractl("join-token", "revoke", unknown, token=operator).returncode == 2
+def test_accounts_and_tokens_from_the_shell(world: World, hydractl: Shell) -> None:
+    operator, tenant = world["operator"].token, world["tenant"].token
+    words = ("account", "create", "ada", "--role", "viewer", "--password-stdin")
+    weak = hydractl(*words, token=operator, stdin="password\n")
+    assert weak.returncode == 2 and "password" in weak.stderr
+    assert hydractl(*words, token=operator, stdin=PASSWORD + "\n").returncode == 0
+    assert "viewer" in hydractl("account", "show", "ada", token=operator).stdout
+    assert hydractl("account", "role", "ada", "tenant", token=operator).returncode == 0
+    assert hydractl("account", "role", "tenant", "operator", token=tenant).returncode == 2
+    refused = hydractl("account", "close", "operator", token=operator)
+    assert refused.returncode == 2 and "nobody changes their own account" in refused.stderr
+    assert "closed" in hydractl("account", "close", "ada", token=operator).stdout
+    listed = hydractl("account", "list", "--name", "ad", token=operator).stdout
+    assert "ada" in listed and "admin" in listed and "viewer" not in listed
 
-        done = hydractl("audit", "--action", "account.active", "--target", "account", token=operator).stdout
-        assert "account.active" in done and "account.create" not in done
-        assert hydractl("audit", token=tenant).returncode == 2
+    made = hydractl("token", "create", "ci", "--valid", "2h", token=tenant).stdout.strip()
+    assert "tenant" in hydractl("me", token=made).stdout
+    assert "ci" in hydractl("token", "list", token=made).stdout
+    assert hydractl("token", "revoke", "ci", token=tenant).returncode == 0
+    assert hydractl("me", token=made).returncode == 2
 
-        wrong = hydractl("password", "--password-stdin", token=tenant, stdin=f"mistaken\n{PASSWORD}-2\n")
-        assert wrong.returncode == 2 and "current" in wrong.stderr
-        right = hydractl("password", "--password-stdin", token=tenant, stdin=f"{PASSWORD}\n{PASSWORD}-2\n")
-        assert right.returncode == 0, right.stderr
-        assert hydractl("me", token=tenant).returncode == 2, "every token has ended"
+    health = hydractl("health", token=operator).stdout
+    assert "postgres" in health and "manage.py worker" in health
+    assert hydractl("health", token=tenant).returncode == 2
 
-        health = hydractl("health", token=operator).stdout
-        assert "postgres" in health and "manage.py worker" in health
-        assert hydractl("health", token=tenant).returncode == 2
+
+def test_join_tokens_the_audit_log_and_the_own_password_from_the_shell(world: World, hydractl: Shell) -> None:
+    operator, tenant = world["operator"].token, world["tenant"].token
+    spare = hydractl("sub-cluster", "join-token", "west", "--valid", "never", "--note", "rack 7", token=operator)
+    listed = hydractl("join-token", "list", token=operator).stdout
+    (line,) = [line for line in listed.splitlines() if "rack 7" in line]
+    assert "it is revoked" in line and spare.stdout.strip() not in listed
+    name = line.split()[0]
+    assert hydractl("join-token", "revoke", name, token=tenant).returncode == 2
+    assert hydractl("join-token", "revoke", name, token=operator).returncode == 0
+    assert "rack 7" not in hydractl("join-token", "list", token=operator).stdout
+    for unknown in ("node/999999", "rack 7"):
+        assert hydractl("join-token", "revoke", unknown, token=operator).returncode == 2
+
+    assert hydractl("account", "close", "submitter", token=operator).returncode == 0
+    done = hydractl("audit", "--action", "account.active", "--target", "account", token=operator).stdout
+    assert "account.active" in done and "account.create" not in done
+    assert hydractl("audit", token=tenant).returncode == 2
+
+    wrong = hydractl("password", "--password-stdin", token=tenant, stdin=f"mistaken\n{PASSWORD}-2\n")
+    assert wrong.returncode == 2 and "current" in wrong.stderr
+    right = hydractl("password", "--password-stdin", token=tenant, stdin=f"{PASSWORD}\n{PASSWORD}-2\n")
+    assert right.returncode == 0, right.stderr
+    assert hydractl("me", token=tenant).returncode == 2, "every token has ended"
