@@ -1,10 +1,11 @@
-"""Steps 2 to 5 of a scheduling round, as one pure function.
+"""Steps 3 to 5 of a scheduling round, shares, placement and preemption, as one pure function.
 
-Shares first: what each queue may hold now, weighted max-min down the tree. Then
-one pass over the asks, in order, places what shares, maxima and nodes allow.
-What found no node no longer counts as demand, so its share falls to others and
-another pass follows. When shares are smaller than a container, each row may go
-one container beyond its own.
+Who may begin at all is decided before (``lifecycle.admission``). Shares first:
+what each queue may hold now, weighted max-min down the tree. Then one pass over
+the asks, in order, places what shares, maxima and nodes allow. What found no
+node no longer counts as demand, so its share falls to others and another pass
+follows. When shares are smaller than a container, each row may go one container
+beyond its own.
 """
 
 from dataclasses import dataclass, field, replace

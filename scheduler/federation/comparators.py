@@ -1,4 +1,4 @@
-"""What global instantaneous fairness is compared with (paper, section 4.2 and Figure 5).
+"""What global instantaneous fairness is compared with (Hydra, section 4.2 and Figure 5).
 
 All take the arguments of ``gif.shares`` and answer what each queue holds in each
 sub-cluster: (q, s, r) float64, subtree totals at inner rows. Only

@@ -1,4 +1,4 @@
-"""Global instantaneous fairness (paper, section 4.2): how much each queue should hold in each sub-cluster.
+"""Global instantaneous fairness (Hydra, NSDI '19, section 4.2): how much each queue should hold in each sub-cluster.
 
 1. *Ideal.* What each queue would hold if the federation were one cluster: the
    hierarchical fair shares of ``scheduler.shares.fair`` of all capacity.

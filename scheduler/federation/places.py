@@ -13,7 +13,8 @@ fits into it. Sub-clusters are filled one after the other, each given what is
 held in the others, until nothing moves: a leaf that is above the level of a
 crowded place leaves it for places with room. Then no leaf holds anything where
 it is above the level, and none lacks anything where it is below it: the
-weighted max-min fair division of what flows from leaves to sub-clusters.
+weighted max-min fair division of what flows from leaves to sub-clusters (a lexicographically optimal flow: Megiddo,
+"Optimal flows in networks with multiple sources and sinks", 1974).
 """
 
 import numpy as np

@@ -8,7 +8,7 @@ is ``reject`` sees the first tier only.
 
 ``Candidate.load`` is what the sub-cluster holds and owes as a share of its
 capacity; a job that has been sent there is added to it, so that a burst spreads
-although what leaders tell lags. Section 4.1 of the paper; the names are YARN's.
+although what leaders tell lags. Hydra, section 4.1; the names are those of YARN's router policies.
 """
 
 import hashlib

@@ -6,7 +6,7 @@ is counted in one sub-cluster only.
 
 Nothing goes to a sub-cluster that is not usable, nor, where weights matter, to
 one whose weight is not positive. Where none is usable nothing is placed, and
-the sum is zero. Rules follow section 4 of the paper (locality multicast).
+the sum is zero. Rules follow section 4.1 of Hydra (locality multicast).
 """
 
 from collections.abc import Callable, Mapping, Sequence

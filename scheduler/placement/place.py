@@ -2,7 +2,7 @@
 
 Containers go, one ask after the other, to the node reserved for the ask, its
 preferred nodes, the racks of those, and then any node that matches, in the
-order of the policy's fill; always within every limit. Delay scheduling: an ask
+order of the policy's fill; always within every limit. Delay scheduling (Zaharia et al., EuroSys '10): an ask
 with preferences may use a rack, and then any node, only after it has held out
 for a time or has let opportunities pass; what it waits because nothing is free
 does not count.

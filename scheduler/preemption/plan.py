@@ -1,5 +1,7 @@
 """Which running containers are warned, killed or spared in a round, as one pure function.
 
+The idea is that of YARN's capacity scheduler, which takes back what is over a queue's guarantee for those below theirs.
+
 The whole set of containers that have to go is decided anew each time, with
 those already warned taken up first: what is still needed stays under its
 warning until its time is over, what is no longer needed is spared, and only what is

@@ -1,5 +1,7 @@
 """Instantaneous weighted max-min fairness of dominant shares, down the tree of queues.
 
+Dominant resource fairness (Ghodsi et al., NSDI '11), with weights and guarantees and node by node of the tree.
+
 The budget of a node is divided among its children like this:
 
 1. Guarantees: each gets ``min(demand, guaranteed)``. If that is more than the

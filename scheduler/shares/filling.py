@@ -1,5 +1,7 @@
 """Water filling: what several claimants of one budget get when all rise together.
 
+Max-min fairness by progressive filling (Bertsekas and Gallager, "Data Networks", 1992, section 6.5).
+
 At level x claimant c takes ``max(base[c], rate[c] * min(x, limit[c]))``.
 """
 

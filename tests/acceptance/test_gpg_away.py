@@ -92,7 +92,7 @@ def test_while_the_gpg_is_away_work_goes_on_and_nothing_is_preempted(shared: Clu
             shared.settled(job, 30)
         shared.tenant.kill(owner.id, "done")
         shared.wait(owner, 30)
-    within(8, lambda: shares(shared)["version"] > version, "GPG back: the RM is on a new version")
+    within(5, lambda: shares(shared)["version"] > version, "GPG back: the RM is on a new version")
 
 
 def test_what_a_queue_is_owed_is_reclaimed(shared: Cluster):
