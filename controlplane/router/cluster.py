@@ -101,8 +101,7 @@ def _candidate(h: Home, before: Candidate | None) -> Candidate:
 
 def follows_names(queue: str) -> bool:
     """Whether routing in this queue looks at the nodes, racks and labels a job names."""
-    by = view().router(queue)
-    return "locality" in (by.name, by.fallback)
+    return view().router(queue).follows_names
 
 
 def home(ask: Ask) -> tuple[Candidate, Decision]:

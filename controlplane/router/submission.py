@@ -17,13 +17,15 @@ from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster, places
+from controlplane.router import cluster
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.errors import Conflict, Invalid
 from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
 from controlplane.statestore.models import Artifact, Job, TaskOutput
+from controlplane.statestore.queries import places
 from controlplane.statestore.queries.jobs import waiting
+from controlplane.statestore.queries.places import Named
 from scheduler.federation.routing import Ask, Decision
 from wire.states import GroupState, JobState
 
@@ -170,7 +172,10 @@ def _ask(spec: JobSpec, owner_id: int) -> Ask:
         memory += g.count * g.resources.memory_mib
         vcores += g.count * g.resources.vcores_milli
         gpus += g.count * g.resources.gpus
-    owned = places.owned(spec) if cluster.follows_names(spec.queue) else {}
+    owned: dict[int, int] = {}
+    if cluster.follows_names(spec.queue):
+        named = [Named(g.count, g.locality.nodes, g.locality.racks, g.node_labels) for g in spec.groups]
+        owned = places.owned({0: named})[0]
     containers = sum(g.count for g in spec.groups)
     return Ask(spec.name, spec.queue, owner_id, (memory, vcores, gpus), containers, owned)
 

@@ -222,6 +222,11 @@ class Router:
     full_load: float = math.inf
     message: str = ""
 
+    @property
+    def follows_names(self) -> bool:
+        """Whether it looks at the nodes, racks and labels a job names."""
+        return "locality" in (self.name, self.fallback)
+
 
 def router(name: str, fallback: str = "least_loaded", full_load: float | None = None, **parameters: object) -> Router:
     """The router of a policy's name and parameters."""

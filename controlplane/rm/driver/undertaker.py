@@ -21,6 +21,7 @@ from controlplane.rm.steps.publish import Signer, documents
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.rehoming import Homeless
 from controlplane.statestore.models import PolicyVersion, SubCluster
+from controlplane.statestore.queries import places
 from controlplane.statestore.queries.homes import homes
 from scheduler.federation.routing import Ask, route
 from wire import status
@@ -86,9 +87,11 @@ def chooser(lost: int) -> Callable[[Sequence[Homeless]], Mapping[int, int]]:
         document = PolicyVersion.objects.filter(active=True).values_list("document", flat=True).first()
         router, rng = routers(document), np.random.default_rng()
         candidates = [h.candidate() for h in homes() if h.id != lost and h.led]
-        found = {}
+        named = places.of_jobs([job.id for job in jobs if router(job.queue).follows_names])
+        owned, found = places.owned(named), {}
         for job in jobs:
-            ask = Ask(job.name, job.queue, job.owner_id, job.demand)
+            containers = sum(group.count for group in named.get(job.id, ()))
+            ask = Ask(job.name, job.queue, job.owner_id, job.demand, containers, owned.get(job.id, {}))
             decision = route(candidates, ask, router(job.queue), float(rng.random()))
             if decision.home is not None:
                 found[job.id] = decision.home.id

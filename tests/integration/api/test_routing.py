@@ -12,11 +12,12 @@ from django.db import connection, connections
 from django.utils import timezone
 
 from controlplane.policy import federation, versions
-from controlplane.router import cluster, places
+from controlplane.router import cluster
 from controlplane.statestore import loads
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import IdempotencyKey, Intent, Job, JobEvent, Lease, Node, SubCluster
+from controlplane.statestore.queries import places
 from tests.integration.api.world import Api, World, job
 from wire.nodeapi import Register
 from wire.states import NodeState

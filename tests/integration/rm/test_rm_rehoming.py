@@ -10,6 +10,7 @@ from django.conf import LazySettings
 from controlplane.rm import tasks
 from controlplane.rm.ports import Outdated
 from controlplane.statestore.models import JobEvent, SubCluster
+from controlplane.statestore.queries import places
 from tests.integration.rm.cluster import Cluster, Nodes
 from tests.integration.rm.federation import OPEN, SMALL, Federation
 from wire.states import ContainerState, JobState
@@ -157,6 +158,23 @@ def test_a_job_moves_to_where_tasks_of_it_wait_and_there_is_room_by_then(federat
     finish(f, job)
     done = [task for task, state in attempts(f, job) if state == ContainerState.SUCCEEDED]
     assert sorted(done) == list(range(30))
+
+
+def test_routing_by_locality_looks_at_what_jobs_name_when_they_move_too(federation: Federation) -> None:
+    lost = {"policy": "rehome", "parameters": {"after_s": 1.0}}
+    queues = {"default": {"guaranteed": 1.0} | OPEN}
+    federation.west.policy(queues, lost_sub_clusters=lost, routing={"policy": "locality"})
+    federation.rounds()
+    named = [{"node_labels": "name == south1"}, {"locality": {"nodes": ["south0"]}}]
+    jobs = [federation.west.submit(SMALL | {"count": 4} | each) for each in named * 2]
+    other = federation.west.submit(SMALL | {"count": 20})
+    fall_silent(federation, 0)
+    places.forget()
+    bury(federation)
+    south = federation.clusters[2].sub.pk
+    assert [federation.west.job(job).home_id for job in jobs] == [south] * 4
+    assert federation.west.job(other).home_id == federation.clusters[1].sub.pk, "where the load is least by then"
+    finish(federation, *jobs, other)
 
 
 def test_what_was_on_its_way_to_the_lost_home_reaches_the_new_one(federation: Federation) -> None:
