@@ -27,6 +27,8 @@ class RolloutCalls:
     ) -> Rollout | Proposal:
         """Put a document in force in stages. ``stages``: [{"sub_clusters": names, "soak_s": s}].
 
+        The last one may be {"everywhere": True, "soak_s": s}: then all of it is watched.
+
         ``more``: ``parent`` as of ``apply_policy``; ``guards`` and ``on_breach``
         as ``POST /policy/rollouts`` takes them. Where the policy wants a second
         operator's approval, the proposal.

@@ -53,8 +53,11 @@ class Convergence(Answer):
 
 
 class Stage(Answer):
+    """``everywhere``: the last one, in which the version is in force for all; it names no sub-cluster."""
+
     sub_clusters: list[str]
     soak_s: float
+    everywhere: bool = False
 
 
 class SideMeasures(Answer):
@@ -142,14 +145,21 @@ class Guards(Request):
 
 
 class StageRequest(Request):
-    """``soak_s``: for how long it is watched once all of it runs the version."""
+    """Names sub-clusters, or says ``everywhere``: with that one, the last, the version is put in force for all.
 
-    sub_clusters: list[Name] = Field(min_length=1, max_length=1000)
+    ``soak_s``: for how long it is watched once all of it runs the version.
+    """
+
+    sub_clusters: list[Name] = Field(default=[], max_length=1000)
     soak_s: Annotated[float, Field(ge=0, le=30 * 86400)] = 60.0
+    everywhere: bool = False
 
 
 class RolloutRequest(PolicyCheckRequest):
-    """``parent``: the version the document was made from. After the last stage the version is in force everywhere."""
+    """``parent``: the version the document was made from.
+
+    After the last stage the version is in force everywhere; only a stage that says ``everywhere`` is watched then.
+    """
 
     message: str = MESSAGE
     parent: Whole | None = Field(default=None, ge=0, lt=2**63)

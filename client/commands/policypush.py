@@ -17,6 +17,7 @@ from client.commands.rolling import (
     OnBreachOption,
     SoakOption,
     StagedOption,
+    WatchOption,
     begun,
     plan_of,
 )
@@ -103,6 +104,7 @@ def push(
     force: ForceOption = False,
     staged: StagedOption = (),  # type: ignore[assignment]  # typer makes a list of it
     soak: SoakOption = (),  # type: ignore[assignment]
+    watch: WatchOption = None,
     guard: GuardOption = (),  # type: ignore[assignment]
     on_breach: OnBreachOption = OnBreach.rollback,
     output: OutputOption = Format.table,
@@ -116,7 +118,7 @@ def push(
         if output is Format.table:
             show_diff(found)
         made_from = made_from if parent is None else parent
-        if plan := plan_of(staged, soak, guard, on_breach):
+        if plan := plan_of(staged, soak, watch, guard, on_breach):
             begun(client.roll_out(document, message, parent=made_from, **plan), output)
             return
         told(client.push_policy(document, message, parent=made_from, force=force), output)

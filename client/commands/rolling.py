@@ -29,12 +29,16 @@ StagedOption = Annotated[
     typer.Option(
         "--staged",
         help="A stage: canary=west or west,east. Again for the next one. What concerns all sub-clusters together "
-        "(queues, partitions, access, routing, shares, admission) changes after the last one, and is not watched.",
+        "(queues, partitions, access, routing, shares, admission) changes after the last one: see --watch.",
         metavar="[NAME=]SUBS",
     ),
 ]
 SoakOption = Annotated[
     list[float], typer.Option("--soak", min=0, help="Seconds a stage is watched; once for all, or once per stage.")
+]
+WatchOption = Annotated[
+    float | None,
+    typer.Option("--watch", min=0, help="Seconds all of it is watched once it holds everywhere, after the stages."),
 ]
 GuardOption = Annotated[
     list[str],
@@ -86,15 +90,17 @@ def guards_of(given: list[str]) -> dict[str, float]:
     return found
 
 
-def plan_of(staged: list[str], soak: list[float], guard: list[str], on_breach: OnBreach) -> dict[str, Any]:
-    """The options as ``Client.roll_out`` takes them; empty without a stage."""
-    if not staged and (soak or guard):
-        raise client_error(
-            "there is no stage to watch", field_name="--staged", remedy="Give --staged canary=SUB-CLUSTER."
-        )
-    if not staged:
-        return {}
-    return {"stages": stages_of(staged, soak), "guards": guards_of(guard), "on_breach": str(on_breach)}
+def plan_of(
+    staged: list[str], soak: list[float], watch: float | None, guard: list[str], on_breach: OnBreach
+) -> dict[str, Any]:
+    """The options as ``Client.roll_out`` takes them; empty where nothing is to be watched."""
+    if not staged and (soak or (guard and watch is None)):
+        remedy = "Give --staged canary=SUB-CLUSTER, or --watch SECONDS for all at once."
+        raise client_error("there is no stage to watch", field_name="--staged", remedy=remedy)
+    stages = stages_of(staged, soak)
+    if watch is not None:
+        stages.append({"everywhere": True, "soak_s": watch})
+    return {"stages": stages, "guards": guards_of(guard), "on_breach": str(on_breach)} if stages else {}
 
 
 def begun(found: Rollout | Proposal, output: Format) -> None:
@@ -157,7 +163,7 @@ def _shown(r: Rollout, output: Format) -> None:
     pairs = [
         ("rollout", r.id), ("version", r.version), ("from", r.from_version), ("state", r.state),
         ("why", r.message), ("stage", f"{r.stage + 1} of {len(r.stages)}"),
-        ("stages", [f"{', '.join(s.sub_clusters)} for {s.soak_s:g} s" for s in r.stages]),
+        ("stages", [f"{', '.join(s.sub_clusters) or 'everywhere'} for {s.soak_s:g} s" for s in r.stages]),
         ("guards", r.guards), ("on breach", r.on_breach), ("rolled back by", r.rollback_version),
         ("began", r.created_at), ("took", duration(r.created_at, r.ended_at)),
         *((f"{side} {when}", text) for when, side, text in _measured(r)),

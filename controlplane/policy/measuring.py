@@ -11,6 +11,7 @@ from controlplane.statestore.queries.rolloutmetrics import Lately, lately
 Json = dict[str, Any]
 WINDOW_MAX_S = 600.0
 BASELINE_LEAST_S = 60.0
+RUNNING = (SubCluster.State.RUNNING, SubCluster.State.DRAINING)
 
 
 def before_s(soak_s: float) -> float:
@@ -18,11 +19,15 @@ def before_s(soak_s: float) -> float:
     return min(max(soak_s, BASELINE_LEAST_S), WINDOW_MAX_S)
 
 
+def all_running() -> list[str]:
+    """The sub-clusters that a version in force for all concerns."""
+    return list(SubCluster.objects.filter(state__in=RUNNING).order_by("name").values_list("name", flat=True))
+
+
 def measure(stages: Sequence[Collection[str]], window_s: float, told: int) -> list[Comparison]:
     """Each of these stages against the sub-clusters of none of the first ``told`` ones, in the last ``window_s``."""
     window_s = min(max(window_s, 1.0), WINDOW_MAX_S)
-    running = (SubCluster.State.RUNNING, SubCluster.State.DRAINING)
-    ids = dict(SubCluster.objects.filter(state__in=running).values_list("name", "pk"))
+    ids = dict(SubCluster.objects.filter(state__in=RUNNING).values_list("name", "pk"))
     found = lately(ids.values(), window_s)
     staged = {name for names in stages[:told] for name in names}
     others = aggregate([found[pk] for name, pk in ids.items() if name not in staged], window_s)

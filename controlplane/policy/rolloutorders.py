@@ -1,6 +1,6 @@
 """What operators want of rollouts: begin one, hold it, let it go on, or take it back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.actions.errors import Conflict, Invalid, NotFound
 from controlplane.statestore.models import PolicyProposal, Rollout, SubCluster
+from controlplane.statestore.models.rollouts import is_everywhere
 
 Json = dict[str, Any]
 State = Rollout.State
@@ -24,7 +25,10 @@ NO_GUARDS = Guards()
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """stages: [{"sub_clusters": names, "soak_s": seconds}]. on_breach: ``pause`` or ``rollback``."""
+    """on_breach: ``pause`` or ``rollback``.
+
+    stages: [{"sub_clusters": names, "soak_s": seconds}]; the last one may instead be {"everywhere": true}.
+    """
 
     stages: list[Json]
     guards: Guards = NO_GUARDS
@@ -98,6 +102,7 @@ def _check_stages(stages: list[Json]) -> None:
     states = dict(SubCluster.objects.values_list("name", "state"))
     wrong, seen = [], set()
     for at, stage in enumerate(stages):
+        wrong += _check_kind(at, stage, len(stages))
         for no, name in enumerate(stage["sub_clusters"]):
             where, found = f"stages.{at}.sub_clusters.{no}", states.get(name)
             if found is None:
@@ -109,6 +114,17 @@ def _check_stages(stages: list[Json]) -> None:
             seen.add(name)
     if wrong:
         raise Invalid("the stages have errors", wrong)
+
+
+def _check_kind(at: int, stage: Json, stages: int) -> Iterator[FieldError]:
+    """It names sub-clusters, or is everywhere and the last."""
+    named, everywhere = stage["sub_clusters"], is_everywhere(stage)
+    if everywhere and named:
+        yield FieldError(f"stages.{at}.sub_clusters", "names some of what is everywhere", "leave them out")
+    elif everywhere and at + 1 < stages:
+        yield FieldError(f"stages.{at}.everywhere", "is not the last stage", "put it last, or name sub-clusters")
+    elif not everywhere and not named:
+        yield FieldError(f"stages.{at}.sub_clusters", "names none", "name some, or give everywhere: true")
 
 
 # --- while it is under way

@@ -22,6 +22,7 @@ from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.actions.errors import Refused
 from controlplane.statestore.actions.policy import Origin, base_of
 from controlplane.statestore.models import PolicyVersion, Rollout
+from controlplane.statestore.models.rollouts import is_everywhere
 from controlplane.statestore.queries import convergence
 
 Json = dict[str, Any]
@@ -41,7 +42,7 @@ def step(now: dt.datetime | None = None) -> Action:
             Rollout.objects.filter(pk=row.pk, state=row.state, stage=row.stage).update(metrics=metrics)
             events.hint("policy")
         return Action.WAIT
-    return decision.action if _carry_out(row, decision, metrics) else Action.WAIT
+    return _carry_out(row, decision, metrics)
 
 
 def standing(row: Rollout, now: dt.datetime, metrics: Json | None = None) -> Standing:
@@ -62,7 +63,7 @@ def standing(row: Rollout, now: dt.datetime, metrics: Json | None = None) -> Sta
 
 def told(row: Rollout) -> list[str]:
     """The sub-clusters that have been told so far."""
-    return [name for stage in row.stages[: row.stage + 1] for name in stage["sub_clusters"]]
+    return [name for names in _names(row, row.stage) for name in names]
 
 
 def _since(at: dt.datetime | None, now: dt.datetime) -> float:
@@ -71,14 +72,19 @@ def _since(at: dt.datetime | None, now: dt.datetime) -> float:
 
 def _behind(row: Rollout) -> list[str]:
     if row.state in (State.RUNNING, State.SOAKING):
-        return convergence.behind(row.version_id, told(row))
+        # What is in force may be the version with an override that began since.
+        return convergence.behind(_active().pk if row.everywhere else row.version_id, told(row))
     if row.state == State.ROLLING_BACK and row.rollback_version_id:
-        return convergence.behind(row.rollback_version_id, told(row))
+        return convergence.behind(_active().pk, told(row))
     return []
 
 
+def _active() -> PolicyVersion:
+    return PolicyVersion.objects.defer("document", "written").get(active=True)
+
+
 def _look(row: Rollout, now: dt.datetime) -> Json:
-    stages = [stage["sub_clusters"] for stage in row.stages[: row.stage + 1]]
+    stages = _names(row, row.stage)
     found = measuring.measure(stages, _since(row.soak_at, now), len(stages))
     return measuring.smoothed(found, row.metrics)[1]
 
@@ -86,14 +92,16 @@ def _look(row: Rollout, now: dt.datetime) -> Json:
 def _breaches(row: Rollout, metrics: Json) -> list[str]:
     guards, found = Guards.model_validate(row.guards), []
     for at, values in enumerate(metrics["stages"]):
+        if row.everywhere and at < row.stage:
+            continue  # part of the whole now, and with nothing left to compare it with
         before = Comparison.model_validate(row.baseline.get(str(at), {}))
-        where = ", ".join(row.stages[at]["sub_clusters"])
+        where = ", ".join(row.stages[at]["sub_clusters"]) or "the whole cluster"
         found += breaches(guards, before, Comparison.model_validate(values), where)
     return found
 
 
-def _carry_out(seen: Rollout, decision: Decision, metrics: Json | None) -> bool:
-    """Whether it was this call that did it."""
+def _carry_out(seen: Rollout, decision: Decision, metrics: Json | None) -> Action:
+    """What this call did: nothing, where another did it."""
     with transaction.atomic():
         actions.lock()
         row = (
@@ -103,19 +111,33 @@ def _carry_out(seen: Rollout, decision: Decision, metrics: Json | None) -> bool:
             .first()
         )
         if row is None:
-            return False
+            return Action.WAIT
         row.message = decision.message or row.message
         if metrics is not None:
             row.metrics = metrics
         before = str(row.state)
-        _DOES[decision.action](row)
+        done = _do(decision.action, row)
         row.save()
         record(
-            SYSTEM, f"policy.rollout.{decision.action}", f"rollout/{row.pk}", {"state": before},
+            SYSTEM, f"policy.rollout.{done}", f"rollout/{row.pk}", {"state": before},
             {"state": str(row.state), "stage": row.stage, "message": row.message},
         )  # fmt: skip
         transaction.on_commit(lambda: events.hint("policy", "overview"))
-    return True
+    return done
+
+
+def _do(action: Action, row: Rollout) -> Action:
+    """Do it; what cannot be done waits for an operator, who is told why."""
+    at = row.stage
+    try:
+        with transaction.atomic():
+            _DOES[action](row)
+    except Refused as refused:
+        row.refresh_from_db()
+        what = "taken back" if action is Action.ROLL_BACK else "put in force everywhere"
+        row.stage, row.state, row.message = at, State.PAUSED, f"it cannot be {what}: {refused.detail}"
+        return Action.PAUSE
+    return action
 
 
 def _begin(row: Rollout) -> None:
@@ -127,11 +149,20 @@ def _advance(row: Rollout) -> None:
 
 
 def _tell_stage(row: Rollout, stage: int) -> None:
-    names, soak_s = row.stages[stage]["sub_clusters"], row.stages[stage]["soak_s"]
-    others = [s["sub_clusters"] for s in row.stages[: stage + 1]]
-    row.baseline[str(stage)] = measuring.measure(others, measuring.before_s(soak_s), stage + 1)[stage].model_dump()
+    soak_s = row.stages[stage]["soak_s"]
+    measured = measuring.measure(_names(row, stage), measuring.before_s(soak_s), stage + 1)
+    row.baseline[str(stage)] = measured[stage].model_dump()
     row.stage, row.state, row.stage_at, row.soak_at = stage, State.RUNNING, database_now(), None
-    staged.tell(row.version, names)
+    if row.everywhere:
+        row.save()  # so that putting it in force does not end it
+        versions.activate(SYSTEM, row.version)
+    else:
+        staged.tell(row.version, row.stages[stage]["sub_clusters"])
+
+
+def _names(row: Rollout, stage: int) -> list[list[str]]:
+    """The sub-clusters of each stage up to this one."""
+    return [measuring.all_running() if is_everywhere(s) else s["sub_clusters"] for s in row.stages[: stage + 1]]
 
 
 def _soak(row: Rollout) -> None:
@@ -139,14 +170,9 @@ def _soak(row: Rollout) -> None:
 
 
 def _complete(row: Rollout) -> None:
-    message = row.message
-    try:
-        with transaction.atomic():
-            versions.activate(SYSTEM, row.version)
-        row.refresh_from_db()  # giving way to its own version ends a rollout
-        row.message = message
-    except Refused as refused:
-        row.state, row.message = State.PAUSED, f"it cannot be put in force everywhere: {refused.detail}"
+    if not row.everywhere:
+        versions.activate(SYSTEM, row.version)
+    row.state, row.live, row.ended_at = State.COMPLETED, False, database_now()
 
 
 def _pause(row: Rollout) -> None:
@@ -154,16 +180,22 @@ def _pause(row: Rollout) -> None:
 
 
 def roll_back(row: Rollout, actor: Actor = SYSTEM) -> None:
-    """Put what holds elsewhere in force as a version of its own. The caller holds the locks and saves the row."""
+    """Put what was before in force as a version of its own. The caller holds the locks and saves the row.
+
+    What was before is what holds elsewhere, or, once the version is in force
+    for all, what it was made from, with the overrides of this moment.
+    ``Conflict`` when jobs live in a queue that would vanish.
+    """
     active = PolicyVersion.objects.get(active=True)
-    origin = Origin(written=active.written, base=base_of(active), overrides=active.overrides)
-    message = f"roll back version {row.version_id}: {row.message}"
+    before = row.from_version if row.everywhere else active
+    origin = Origin(written=before.written, base=base_of(before), overrides=before.overrides)
+    message = f"roll back version {row.version_id}: {row.message}"[: versions.MAX_MESSAGE]
     old = actions.create_version(
-        actor, active.document, actions.rows_of(active), message, parent=active.pk, origin=origin
+        actor, before.document, actions.rows_of(before), message, parent=active.pk, origin=origin
     )
     row.rollback_version, row.state, row.stage_at = old, State.ROLLING_BACK, database_now()
     row.save()
-    actions.activate(actor, old)
+    versions.activate(actor, old)
 
 
 def _rolled_back(row: Rollout) -> None:

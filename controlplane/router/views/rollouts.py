@@ -46,7 +46,7 @@ class Rollouts(View):
         """Put a document in force in stages, guarded by metrics. Operators only.
 
         Components that concern one sub-cluster change stage by stage; queues, partitions, access, routing, shares and
-        admission after the last one, everywhere at once.
+        admission after the last one, everywhere at once; a last stage that says `everywhere` watches those too.
         202: the policy in force wants another operator's approval.
         """
         require("cluster.operate", request)

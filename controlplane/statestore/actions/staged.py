@@ -35,7 +35,8 @@ def give_way(actor: Actor, version: PolicyVersion, *, derived: bool, force: bool
     if row is None:
         return
     if version.pk == row.version_id:
-        row.state, row.live, row.ended_at = Rollout.State.COMPLETED, False, Now()
+        if not row.everywhere:  # else it holds for all, and is watched on
+            row.state, row.live, row.ended_at = Rollout.State.COMPLETED, False, Now()
     elif version.pk != row.rollback_version_id:
         if derived:
             return

@@ -1,5 +1,7 @@
 """Which policy version each part runs, and versions on their way from a few sub-clusters to all."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 
@@ -33,11 +35,17 @@ class Acknowledgement(models.Model):
         constraints = [models.UniqueConstraint(fields=["kind", "name"], name="one_acknowledgement_each")]
 
 
+def is_everywhere(stage: dict[str, Any]) -> bool:
+    """Whether the version is in force for all in this stage."""
+    return bool(stage.get("everywhere"))
+
+
 class Rollout(models.Model):
     """A policy version on its way to all. Writer: web (operators) and the duty that drives it, under the row's lock.
 
-    ``stages``: [{"sub_clusters": names, "soak_s": s}]; after the last one the
-    version is put in force everywhere. ``metrics``: what the guards saw last.
+    ``stages``: [{"sub_clusters": names, "soak_s": s}]; after the last one, or
+    with it where it says ``everywhere``, the version is put in force for all.
+    ``metrics``: what the guards saw last.
     """
 
     class State(models.TextChoices):
@@ -76,3 +84,8 @@ class Rollout(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["live"], condition=models.Q(live=True), name="one_live_rollout")]
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the stage it is in is the one that holds for all."""
+        return is_everywhere(self.stages[self.stage])

@@ -35,4 +35,5 @@ def rollouts_page(at: Cursor, size: int) -> Page:
 def _info(row: Json) -> Json:
     renamed = {"version_id": "version", "from_version_id": "from_version", "rollback_version_id": "rollback_version"}
     renamed["author__username"] = "author"
-    return {renamed.get(name, name): value for name, value in row.items()}
+    told = [{"everywhere": False} | stage for stage in row["stages"]]
+    return {renamed.get(name, name): value for name, value in row.items()} | {"stages": told}

@@ -1721,7 +1721,11 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Rollout"][];
         };
-        /** @description ``parent``: the version the document was made from. After the last stage the version is in force everywhere. */
+        /**
+         * @description ``parent``: the version the document was made from.
+         *
+         *     After the last stage the version is in force everywhere; only a stage that says ``everywhere`` is watched then.
+         */
         RolloutRequest: {
             /** @description As GET /api/v1/policy/schema describes it */
             document: {
@@ -2089,7 +2093,10 @@ export interface components {
             runs: components["schemas"]["SimulatedRun"][];
             version: number;
         };
+        /** @description ``everywhere``: the last one, in which the version is in force for all; it names no sub-cluster. */
         Stage: {
+            /** @default false */
+            everywhere?: boolean;
             soak_s: number;
             sub_clusters: string[];
         };
@@ -2098,11 +2105,18 @@ export interface components {
             others: components["schemas"]["SideMeasures"];
             staged: components["schemas"]["SideMeasures"];
         };
-        /** @description ``soak_s``: for how long it is watched once all of it runs the version. */
+        /**
+         * @description Names sub-clusters, or says ``everywhere``: with that one, the last, the version is put in force for all.
+         *
+         *     ``soak_s``: for how long it is watched once all of it runs the version.
+         */
         StageRequest: {
+            /** @default false */
+            everywhere?: boolean;
             /** @default 60 */
             soak_s?: number;
-            sub_clusters: string[];
+            /** @default [] */
+            sub_clusters?: string[];
         };
         /** @description One scope in a window. ``capacity`` is what a queue is guaranteed, and what a sub-cluster has. */
         Standing: {

@@ -74,6 +74,9 @@ def test_orders_are_refused_with_the_field_and_the_remedy(world: World) -> None:
     for more, field in {
         "stages.0.sub_clusters.0": {"stages": [{"sub_clusters": ["nowhere"]}]},
         "stages": {"stages": []},
+        "stages.0.sub_clusters": {"stages": [{"soak_s": 1}]},
+        "stages.1.sub_clusters": {"stages": [*STAGES, {"sub_clusters": ["east"], "everywhere": True}]},
+        "stages.0.everywhere": {"stages": [{"everywhere": True}, *STAGES]},
         "stages.0.soak_s": {"stages": [{"sub_clusters": ["west"], "soak_s": -1}]},
         "guards.failure_share": {"guards": {"failure_share": 7}},
         "guards.pending": {"guards": {"pending": 7}},
@@ -120,12 +123,15 @@ def test_an_operator_rolls_out_with_hydractl(world: World, tmp_path: Path) -> No
         options = ("--staged", "canary=west", "--soak", "3600", "--guard", "failure_share=10%", "-m", "slowly")
         assert "no number" in hydractl("push", "-f", str(file), *options, "--guard", "x=y").stderr
         assert "no stage" in hydractl("push", "-f", str(file), "-m", "x", "--soak", "3").stderr
-        started = hydractl("push", "-f", str(file), *options)
+        started = hydractl("push", "-f", str(file), *options, "--watch", "60")
         assert started.returncode == 0 and "rollout status -f" in started.stdout, started.stderr
         row = Rollout.objects.get()
-        assert row.guards == {"failure_share": 0.1} and row.stages == [{"sub_clusters": ["west"], "soak_s": 3600.0}]
+        assert row.guards == {"failure_share": 0.1} and [(s["sub_clusters"], s["soak_s"]) for s in row.stages] == [
+            (["west"], 3600.0),
+            ([], 60.0),
+        ]
         shown = hydractl("rollout", "status").stdout
-        assert "west for 3600 s" in shown and "others before" in shown
+        assert "west for 3600 s" in shown and "everywhere for 60 s" in shown and "others before" in shown
         acknowledge("west", version=row.version_id)
         table = hydractl("status", "-o", "table")
         assert "1 on " in table.stdout and "not in force everywhere" in table.stderr

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -213,6 +214,17 @@ def test_a_breach_may_pause_and_an_operator_lets_it_go_on_or_takes_it_back(feder
         rolloutorders.resume(SYSTEM, row.pk)
 
 
+def test_an_override_that_begins_while_it_is_taken_back_does_not_hold_it_up(federation: Federation) -> None:
+    f = federation
+    row = begin(plan(("west",), soak_s=3600))
+    f.step()
+    f.step()
+    rolloutorders.abort(SYSTEM, row.pk, "enough")
+    tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    overrides.add(f.west.cluster.actor, overrides.NewOverride("root.default", "weight", {"to": 7}, tomorrow, "a time"))
+    assert f.step() is Action.ROLLED_BACK
+
+
 def test_what_was_told_nobody_is_taken_back_without_a_version(federation: Federation) -> None:
     old = active()
     row = begin(plan(("west",)))
@@ -304,3 +316,75 @@ def test_plans_are_checked(federation: Federation) -> None:
         rolloutorders.begin(Actor(), document(), "old", plan(("west",)), parent=active() + 7)
     with pytest.raises(Invalid):
         rolloutorders.begin(Actor(), document(), " ", plan(("west",)))
+
+
+def everywhere(*stages: tuple[str, ...], soak_s: float = 3600.0, **guards: Any) -> Plan:
+    found = plan(*stages, **guards)
+    return replace(found, stages=[*found.stages, {"sub_clusters": [], "soak_s": soak_s, "everywhere": True}])
+
+
+def halved(fill: str = "pack") -> Json:
+    """What stages do not vary changes too: a queue."""
+    return document(fill, default={"guaranteed": 0.5, "open_to_all": True})
+
+
+def start(the_plan: Plan, written: Json) -> Rollout:
+    row = rolloutorders.begin(SYSTEM, written, "try it", the_plan).rollout
+    assert row is not None
+    return row
+
+
+def test_what_holds_for_all_is_watched_and_then_stays(federation: Federation) -> None:
+    f = federation
+    row = start(everywhere(("west",)), halved())
+    assert [f.step() for _ in range(3)] == [Action.BEGIN, Action.SOAK, Action.ADVANCE]
+    assert active() == row.version_id and now(row).live, "in force, and watched on"
+    assert not SubCluster.objects.exclude(components_version=None).exists()
+    assert f.step() is Action.SOAK
+    assert {m.runs for m in f.members} == {(row.version_id, "pack")}
+    assert f.step() is Action.WAIT and now(row).metrics["looks"] == 1
+    with pytest.raises(Conflict, match="is being rolled out in stages"):
+        versions.publish(SYSTEM, document("align"), "me too")
+    soaked(row)
+    assert f.step() is Action.COMPLETE
+    assert (now(row).state, now(row).live, active()) == ("completed", False, row.version_id)
+
+
+def test_a_queue_that_harms_the_whole_cluster_is_taken_back(federation: Federation) -> None:
+    f, old = federation, active()
+    row = start(everywhere(failure_share=0.2), halved())
+    assert [f.step() for _ in range(2)] == [Action.BEGIN, Action.SOAK]
+    fail(f.east, 12)
+    assert f.step() is Action.ROLL_BACK
+    assert "100.0 % of containers fail" in now(row).message and "in the whole cluster" in now(row).message
+    back = PolicyVersion.objects.get(active=True)
+    assert back.document == PolicyVersion.objects.get(pk=old).document
+    assert f.step() is Action.ROLLED_BACK
+    assert {m.runs for m in f.members} == {(back.pk, "spread")} and not now(row).live
+
+
+def test_overrides_that_begin_meanwhile_outlive_what_is_taken_back(federation: Federation) -> None:
+    f = federation
+    row = start(everywhere(), halved())
+    assert [f.step() for _ in range(2)] == [Action.BEGIN, Action.SOAK]
+    tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    overrides.add(f.west.cluster.actor, overrides.NewOverride("root.default", "weight", {"to": 7}, tomorrow, "a time"))
+    f.turn()
+    assert now(row).state == "soaking" and active() > row.version_id
+    rolloutorders.abort(SYSTEM, row.pk, "enough")
+    assert f.step() is Action.ROLLED_BACK
+    in_force = PolicyVersion.objects.get(active=True)
+    assert in_force.document["queues"]["default"] == QUEUES["default"] | {"weight": 7.0}
+    assert {m.runs for m in f.members} == {(in_force.pk, "spread")}
+
+
+def test_what_cannot_be_taken_back_waits_for_an_operator(federation: Federation) -> None:
+    f = federation
+    row = start(everywhere(failure_share=0.2), document("pack", new={"open_to_all": True}))
+    assert [f.step() for _ in range(2)] == [Action.BEGIN, Action.SOAK]
+    f.west.cluster.submit({"count": 1, "node_labels": "nowhere"}, queue="root.new")
+    fail(f.east, 12)
+    assert f.step() is Action.PAUSE
+    assert now(row).live and "it cannot be taken back: " in now(row).message
+    assert "root.new has 1 live job(s)" in now(row).message and active() == row.version_id
+    assert f.step() is Action.WAIT

@@ -184,7 +184,9 @@ describe("rollouts", () => {
     expect(guardsFrom({ pending_p99_s: "soon" })).toBeNull();
   });
   it("are called so in hydractl", () => {
-    const stages = [{ sub_clusters: ["west"], soak_s: 60 }, { sub_clusters: ["east", "north"], soak_s: 60 }];
+    const stages = [{ sub_clusters: ["west"], soak_s: 60, everywhere: false }, { sub_clusters: ["east", "north"], soak_s: 60, everywhere: false }];
+    const watched = [{ sub_clusters: [], soak_s: 300, everywhere: true }];
+    expect(pushCommand({ message: "x", stages: watched, guards: { failure_share: 0.2 }, onBreach: "rollback", force: false })).toBe("hydractl policy push -f policy.yaml -m x --watch 300 --guard failure_share=0.2");
     expect(pushCommand({ message: "it's time", stages, guards: { failure_share: 0.2 }, onBreach: "pause", force: false })).toBe(
       "hydractl policy push -f policy.yaml -m 'it'\\''s time' --staged west --staged east,north --soak 60 --guard failure_share=0.2 --on-breach pause",
     );

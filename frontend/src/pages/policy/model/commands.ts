@@ -15,9 +15,11 @@ export interface Push {
 
 export function pushCommand({ message, stages, guards, onBreach, force }: Push): string {
   const words = ["hydractl policy push", FILE, why(message)];
-  for (const stage of stages) words.push(`--staged ${quote(stage.sub_clusters.join(",") || "…")}`);
-  const soaks = stages.map((stage) => stage.soak_s);
+  const named = stages.filter((stage) => !stage.everywhere);
+  for (const stage of named) words.push(`--staged ${quote(stage.sub_clusters.join(",") || "…")}`);
+  const soaks = named.map((stage) => stage.soak_s);
   for (const soak of new Set(soaks).size === 1 ? soaks.slice(0, 1) : soaks) words.push(`--soak ${soak}`);
+  for (const stage of stages) if (stage.everywhere) words.push(`--watch ${stage.soak_s}`);
   if (stages.length) {
     for (const [name, bound] of Object.entries(guards)) words.push(`--guard ${name}=${bound}`);
     if (onBreach !== "rollback") words.push(`--on-breach ${onBreach}`);

@@ -14,6 +14,8 @@ import { Refusal } from "../parts";
 import type { Json, Policy, Proposal, Rollout, Stage } from "../types";
 import { Stages, type StagedPlan } from "./Stages";
 
+type How = "all" | "watched" | "staged";
+
 type Outcome = { kind: "version"; version: number } | { kind: "rollout"; rollout: number } | { kind: "proposal"; proposal: number };
 
 function outcomeOf(answer: Policy | Proposal | Rollout): Outcome {
@@ -30,19 +32,22 @@ interface Props {
 
 export function PushCard({ draft, document, nothing, onStale }: Props) {
   const [message, setMessage] = useState("");
-  const [how, setHow] = useState<"all" | "staged">("all");
+  const [how, setHow] = useState<How>("all");
   const [force, setForce] = useState(false);
   const subs = useRead<Page<SubCluster>>("/sub-clusters", "", true);
   const names = (subs.data?.results ?? []).filter((sc) => sc.state === "running" || sc.state === "draining").map((sc) => sc.name);
-  const [staged, setStaged] = useState<StagedPlan>({ stages: null, guards: {}, onBreach: "rollback" });
-  const stages: Stage[] = staged.stages ?? (names[0] ? [{ sub_clusters: [names[0]], soak_s: 60 }] : []);
+  const [staged, setStaged] = useState<StagedPlan>({ stages: null, watch: 60, guards: {}, onBreach: "rollback" });
+  const chosen: Stage[] = staged.stages ?? (names[0] ? [{ sub_clusters: [names[0]], soak_s: 60, everywhere: false }] : []);
+  const named = how === "staged" ? chosen : [];
+  const all: Stage[] = how === "watched" || staged.watch > 0 ? [{ sub_clusters: [], soak_s: staged.watch, everywhere: true }] : [];
+  const stages = [...named, ...all];
   const guards = guardsFrom(staged.guards);
   const client = useQueryClient();
   const [, go] = useLocation();
   const send = useMutation<Outcome, ApiError>({
     mutationFn: async () => {
       if (!message.trim()) throw new ApiError(0, "The change has no message", "Say what changes and why: others read it in the list of versions.");
-      if (how === "staged" && guards === null) throw new ApiError(0, "A guard is not a number above 0", "Correct it or leave it out; shares are 0 to 100 %.");
+      if (how !== "all" && guards === null) throw new ApiError(0, "A guard is not a number above 0", "Correct it or leave it out; shares are 0 to 100 %.");
       const body = { document, message, parent: draft.base.version };
       const headers = { "If-Match": `"${draft.base.version}"` };
       const [path, json] = how === "all" ? ["/policy", { ...body, force }] as const : ["/policy/rollouts", { ...body, stages, guards, on_breach: staged.onBreach }] as const;
@@ -62,16 +67,16 @@ export function PushCard({ draft, document, nothing, onStale }: Props) {
     <Card title="Push it">
       <form className="policy-push" onSubmit={(e) => { e.preventDefault(); send.mutate(); }}>
         <Textarea label="What changes, and why" description="Everybody reads it in the history. Required." autosize minRows={2} maxLength={1000} value={message} onChange={(e) => setMessage(e.currentTarget.value)} />
-        <SegmentedControl aria-label="To whom" value={how} onChange={(v) => setHow(v as "all" | "staged")} data={[{ value: "all", label: "To all at once" }, { value: "staged", label: "In stages" }]} />
-        {how === "staged" && <Stages names={names} stages={stages} plan={staged} set={setStaged} bad={guards === null} />}
+        <SegmentedControl aria-label="To whom" value={how} onChange={(v) => setHow(v as How)} data={[{ value: "all", label: "To all at once" }, { value: "watched", label: "To all, and watch" }, { value: "staged", label: "In stages" }]} />
+        {how !== "all" && <Stages names={names} stages={named} plan={staged} set={setStaged} bad={guards === null} />}
         {send.error && send.error.status !== 412 && <Refusal error={send.error} />}
         {(forced || force) && how === "all" && (
           <label className="row"><input type="checkbox" checked={force} onChange={(e) => setForce(e.currentTarget.checked)} />Force: remove queues although jobs live in them, and cancel overrides that make no sense any more</label>
         )}
         <div className="row wrap policy-actions">
-          <Button type="submit" loading={send.isPending} disabled={nothing}>{how === "all" ? "Push to all" : `Push to ${stages[0]?.sub_clusters.join(", ") || "the first stage"}`}</Button>
+          <Button type="submit" loading={send.isPending} disabled={nothing}>{how !== "staged" ? "Push to all" : `Push to ${named[0]?.sub_clusters.join(", ") || "the first stage"}`}</Button>
           {nothing && <span className="muted small">Nothing changes: there is nothing to push.</span>}
-          <Command text={pushCommand({ message, stages: how === "staged" ? stages : [], guards: guards ?? {}, onBreach: staged.onBreach, force })} />
+          <Command text={pushCommand({ message, stages: how === "all" ? [] : stages, guards: guards ?? {}, onBreach: staged.onBreach, force })} />
         </div>
       </form>
     </Card>

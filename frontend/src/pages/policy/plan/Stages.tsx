@@ -1,4 +1,4 @@
-/** In which order sub-clusters get a version, how long each stage is watched, and what stops it. */
+/** In which order sub-clusters get a version, how long each stage and then all of it is watched, and what stops it. */
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { GUARDS } from "../model/guards";
 import type { Rollout, Stage } from "../types";
@@ -6,6 +6,8 @@ import type { Rollout, Stage } from "../types";
 export interface StagedPlan {
   /** Null until somebody has chosen: then the first sub-cluster is the canary. */
   stages: Stage[] | null;
+  /** For how long all of it is watched once it holds everywhere, in s. */
+  watch: number;
   guards: Record<string, string>;
   onBreach: Rollout["on_breach"];
 }
@@ -16,7 +18,7 @@ export function Stages({ names, stages, plan, set, bad }: { names: string[]; sta
   const free = names.filter((name) => !taken.has(name));
   return (
     <div className="policy-stages">
-      <p className="muted small">Placement, preemption and what else concerns one sub-cluster alone change stage by stage and are watched. Queues, partitions, access, routing, shares and admission change after the last stage, everywhere at once, and nothing watches them.</p>
+      <p className="muted small">Placement, preemption and what else concerns one sub-cluster alone change stage by stage. Queues, partitions, access, routing, shares and admission change with the last one, everywhere at once.</p>
       <ol>
         {stages.map((stage, at) => (
           <li key={at}>
@@ -31,14 +33,21 @@ export function Stages({ names, stages, plan, set, bad }: { names: string[]; sta
                 ))}
               </div>
               <div className="row wrap">
-                <TextInput type="number" min={0} max={2_592_000} label="Watched for, s" value={stage.soak_s} onChange={(e) => change(at, { soak_s: Math.max(0, Number(e.currentTarget.value)) })} />
+                <Watched value={stage.soak_s} set={(soak_s) => change(at, { soak_s })} />
                 {stages.length > 1 && <Button variant="subtle" size="compact-sm" onClick={() => set({ ...plan, stages: stages.filter((_, n) => n !== at) })}>Remove the stage</Button>}
               </div>
             </fieldset>
           </li>
         ))}
+        <li>
+          <fieldset>
+            <legend>Everywhere</legend>
+            <Watched value={plan.watch} set={(watch) => set({ ...plan, watch })} />
+            {plan.watch === 0 && <p className="muted small" role="status">Nothing watches it then, so nothing takes it back.</p>}
+          </fieldset>
+        </li>
       </ol>
-      <Button variant="default" size="compact-sm" disabled={!free.length} onClick={() => set({ ...plan, stages: [...stages, { sub_clusters: free.slice(0, 1), soak_s: stages.at(-1)?.soak_s ?? 60 }] })}>Another stage</Button>
+      {stages.length > 0 && <Button variant="default" size="compact-sm" disabled={!free.length} onClick={() => set({ ...plan, stages: [...stages, { sub_clusters: free.slice(0, 1), soak_s: stages.at(-1)?.soak_s ?? 60, everywhere: false }] })}>Another stage</Button>}
       <fieldset className="policy-guards">
         <legend>Guards</legend>
         {GUARDS.map((guard) => (
@@ -49,4 +58,8 @@ export function Stages({ names, stages, plan, set, bad }: { names: string[]; sta
       </fieldset>
     </div>
   );
+}
+
+function Watched({ value, set }: { value: number; set: (seconds: number) => void }) {
+  return <TextInput type="number" min={0} max={2_592_000} label="Watched for, s" value={value} onChange={(e) => set(Math.max(0, Number(e.currentTarget.value)))} />;
 }

@@ -52,7 +52,7 @@ function Past({ now, signature }: { now: number; signature: string }) {
               {rows.map((r) => (
                 <tr key={r.id}>
                   <td><Link href={`/policy/rollouts/${r.id}`}>Rollout {r.id}</Link></td><td><RolloutState state={r.state} /></td><td className="num">{r.version}</td>
-                  <td>{r.stages.map((s) => s.sub_clusters.join(", ")).join(" → ")}</td><td>{r.author ?? "the system"}</td><td className="nowrap">{ago(r.created_at, now)}</td><td className="policy-message">{r.message}</td>
+                  <td>{r.stages.map((s) => s.sub_clusters.join(", ") || "everywhere").join(" → ")}</td><td>{r.author ?? "the system"}</td><td className="nowrap">{ago(r.created_at, now)}</td><td className="policy-message">{r.message}</td>
                 </tr>
               ))}
             </tbody>
