@@ -19,6 +19,7 @@ log = structlog.get_logger("kernels")
 _begun = threading.Lock()
 _done = threading.Event()
 COMPILE_MAX_S = 900.0
+HOW = ("NUMBA_OPT", "NUMBA_LOOP_VECTORIZE", "NUMBA_SLP_VECTORIZE")  # settings that say how well
 _COMPLETE = "complete"  # in a cache's folder, once everything is in it
 
 
@@ -68,9 +69,10 @@ def compiled() -> bool:
 
 
 def cache_folder() -> Path:
-    """For compiled kernels of exactly these sources, here: in the environment's folder, else in the state folder."""
+    """For kernels of exactly these sources, compiled in this way: in the environment's folder, else in the state folder."""
     source = Path(scheduler.__file__).parent
     digest = hashlib.sha256(str(source.resolve()).encode())
+    digest.update(repr([os.environ.get(name) for name in HOW]).encode())
     for path in sorted(source.rglob("*.py")):
         digest.update(path.read_bytes())
     for base in (Path(sys.prefix) / "var", Path(settings.MEDIA_ROOT).parent):

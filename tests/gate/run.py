@@ -20,11 +20,21 @@ AGAIN_MAX = 3  # tests that ended by missing time; more of them is no accident
 GIVEN = {"HYDRA_DATA": "data", "HYDRA_CASES": "cases"}  # folders beside the checkout
 
 
-def environment(soak: bool) -> dict[str, str]:
-    """For the tests: this checkout, the machine's speed, the material beside the checkout; no settings of others."""
+LIGHTLY = {"NUMBA_OPT": "1", "NUMBA_LOOP_VECTORIZE": "0", "NUMBA_SLP_VECTORIZE": "0"}
+
+
+def environment(soak: bool, lightly: bool) -> dict[str, str]:
+    """For the tests: this checkout, the machine's speed, the material beside the checkout; no settings of others.
+
+    lightly: kernels are compiled in two thirds of the time, to compute the same more slowly. Only limits want them
+    fast. This process compiles ahead, so its own environment says it as well.
+    """
     from controlplane import kernels
     from tests.machine import FACTOR
 
+    for name in LIGHTLY:
+        os.environ.pop(name, None)
+    os.environ.update(LIGHTLY if lightly else {})
     environ = os.environ | {"PYTHONPATH": str(lanes.REPO), "HYDRA_TEST_FACTOR": f"{FACTOR:.2f}"}
     environ["NUMBA_CACHE_DIR"] = str(kernels.cache_folder())
     for name in ("DJANGO_SETTINGS_MODULE", "HYDRA_SOAK", *_own_settings()):

@@ -3,6 +3,7 @@
 import signal
 import sys
 from argparse import REMAINDER, ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -38,24 +39,24 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from tests.gate import run
-        from tests.gate.stages import FAULTS, GATE_LANES, STAGES
+        from tests.gate.stages import FAULTS, FAULTS_MARKER, GATE_LANES, STAGES, Stage
 
         words = list(options["words"])
         chosen = {name: _take(words, name) for name in ("--faults", "--all", "--soak")}
-        environ = run.environment(chosen["--soak"])
         if "--stage" in words:
             at = words.index("--stage")
             name = words[at + 1] if at + 1 < len(words) else ""
             if name not in STAGES:
                 sys.exit(f"manage.py test: --stage is one of {', '.join(STAGES)}, not {name or 'nothing'}")
             del words[at : at + 2]
-            sys.exit(run.stages([[STAGES[name]]], words, environ))
+            lanes: Sequence[Sequence[Stage]] = [[STAGES[name]]]
+        else:
+            lanes = [[FAULTS]] if chosen["--faults"] else [] if words and not chosen["--all"] else GATE_LANES
+        environ = run.environment(chosen["--soak"], lightly=lanes != [[FAULTS]] and FAULTS_MARKER not in words)
+        status = run.stages(lanes, words, environ) if lanes else run.only(words, environ)
         if chosen["--all"]:
-            status = run.stages(GATE_LANES, words, environ)
-            sys.exit(run.stages([[FAULTS]], words, environ) or status)
-        if chosen["--faults"]:
-            sys.exit(run.stages([[FAULTS]], words, environ))
-        sys.exit(run.only(words, environ) if words else run.stages(GATE_LANES, (), environ))
+            status = run.stages([[FAULTS]], words, run.environment(chosen["--soak"], lightly=False)) or status
+        sys.exit(status)
 
 
 def _take(words: list[str], name: str) -> bool:

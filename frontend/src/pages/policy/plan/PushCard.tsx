@@ -66,7 +66,7 @@ export function PushCard({ draft, document, nothing, onStale }: Props) {
   return (
     <Card title="Push it">
       <form className="policy-push" onSubmit={(e) => { e.preventDefault(); send.mutate(); }}>
-        <Textarea label="What changes, and why" description="Everybody reads it in the history. Required." autosize minRows={2} maxLength={1000} value={message} onChange={(e) => setMessage(e.currentTarget.value)} />
+        <Textarea label="What changes, and why" description="Everybody reads it in the history. Required." autosize minRows={2} maxLength={1000} value={message} onChange={(e) => { setMessage(e.currentTarget.value); send.reset(); }} />
         <SegmentedControl aria-label="To whom" value={how} onChange={(v) => setHow(v as How)} data={[{ value: "all", label: "To all at once" }, { value: "watched", label: "To all, and watch" }, { value: "staged", label: "In stages" }]} />
         {how !== "all" && <Stages names={names} stages={named} plan={staged} set={setStaged} bad={guards === null} />}
         {send.error && send.error.status !== 412 && <Refusal error={send.error} />}

@@ -42,7 +42,7 @@ export function Stages({ names, stages, plan, set, bad }: { names: string[]; sta
         <li>
           <fieldset>
             <legend>Everywhere</legend>
-            <Watched value={plan.watch} set={(watch) => set({ ...plan, watch })} />
+            <div className="row wrap"><Watched value={plan.watch} set={(watch) => set({ ...plan, watch })} /></div>
             {plan.watch === 0 && <p className="muted small" role="status">Nothing watches it then, so nothing takes it back.</p>}
           </fieldset>
         </li>

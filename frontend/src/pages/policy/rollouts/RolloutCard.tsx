@@ -73,7 +73,7 @@ function Stages({ rollout }: { rollout: Rollout }) {
             <span className="wrap-any">{stage.sub_clusters.join(", ")}</span>
             <svg width="100%" height="6" aria-hidden="true" className="policy-thin"><rect className="ground" width="100%" height="6" /><rect className="full" width={`${100 * part}%`} height="6" /></svg>
             <span className="muted small">
-              {done ? `was watched for ${stage.soak_s} s` : here && left !== null ? `watched for ${coarse(left)} more` : here ? STATES[rollout.state].word.toLowerCase() : `${later} for ${stage.soak_s} s`}
+              {done ? `${stage.everywhere ? "in force, " : ""}was watched for ${stage.soak_s} s` : here && left !== null ? `watched for ${coarse(left)} more` : here ? STATES[rollout.state].word.toLowerCase() : `${later} for ${stage.soak_s} s`}
             </span>
           </li>
         );
