@@ -69,7 +69,7 @@ def compiled() -> bool:
 
 
 def cache_folder() -> Path:
-    """For kernels of these very sources, compiled in this way: in the environment's folder, else in the state folder."""
+    """For kernels of these sources, compiled in this way: in the environment's folder, else in the state folder."""
     source = Path(scheduler.__file__).parent
     digest = hashlib.sha256(str(source.resolve()).encode())
     digest.update(repr([os.environ.get(name) for name in HOW]).encode())
