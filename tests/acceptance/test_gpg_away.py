@@ -1,14 +1,21 @@
 """The GPG killed, away, and back: RMs go on with the last shares, and nothing is preempted on their account."""
 
 import contextlib
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+import redis
 
 from tests.acceptance.cluster import Cluster
+from tests.homes import ready_made
 from tests.limits import within
 from tests.patience import let_pass, wait_until
+from tests.stack import Stack
+from wire import keys
 
 pytestmark = pytest.mark.faults
 
@@ -30,7 +37,7 @@ def post(cluster: Cluster) -> tuple[int, str]:
 
 
 @contextlib.contextmanager
-def away(cluster: Cluster) -> Iterator[None]:
+def away(cluster: "Cluster | Federation") -> Iterator[None]:
     """Nobody can have the post: it is held by nobody for an hour."""
     cluster.sql(
         "UPDATE statestore_dutylease SET epoch = epoch + 1, holder = 'nobody', backend_pid = 0,"
@@ -102,3 +109,49 @@ def test_what_a_queue_is_owed_is_reclaimed(shared: Cluster):
     within(15, lambda: len(shared.live(owner)) == 2, "its guarantee was taken back for the owner")
     let_pass(2)
     assert (len(shared.live(borrower)), len(shared.live(owner))) == (2, 2), "no more than the guarantee"
+
+
+class Federation:
+    """Three sub-clusters, and what their RMs go by."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack, self.operator, self.tenant = stack, stack.client("operator"), stack.client("tenant")
+        self.redis: redis.Redis[bytes] = redis.Redis.from_url(stack.redis_url(), socket_timeout=10)
+
+    def sql(self, query: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.stack.database_url(), autocommit=True) as connection:
+            return connection.execute(query).fetchall()
+
+    def shares(self) -> dict[str, int]:
+        """The version of the shares of each RM that has fresh ones."""
+        subs = self.sql("SELECT id, name FROM statestore_subcluster")
+        told = {name: json.loads(self.redis.get(keys.summary(pk)) or b"{}").get("shares") for pk, name in subs}
+        return {name: found["version"] for name, found in told.items() if found and not found["stale"]}
+
+    def runs(self, kind: str, version: int) -> int:
+        """How many of a kind run a version of the policy."""
+        return next(k.on_version for k in self.operator.policy_convergence(version).kinds if k.kind == kind)
+
+
+@pytest.fixture
+def federation(tmp_path: Path) -> Iterator[Federation]:
+    with Stack(ready_made(tmp_path / "home"), sub_clusters=3, nodes=1) as stack:
+        yield Federation(stack)
+
+
+def test_every_rm_takes_a_policy_in_without_the_gpg_and_its_shares_once_it_is_back(federation: Federation):
+    f = federation
+    f.operator.apply_policy(policy(), "two queues", force=True)
+    wait_until(lambda: len(f.shares()) == 3, 60, "all RMs have shares")
+    with away(f):
+        within(STALE_S + 5, lambda: not f.shares(), "the shares of all are stale")
+        heavier = policy()
+        heavier["queues"]["owner"]["weight"] = 3
+        version = f.operator.apply_policy(heavier, "while nobody divides").version
+        within(5, lambda: f.runs("rm", version) == 3, "GPG away: a pushed policy reaches every RM")
+        spec = {"command": ["true"], "count": 6, **SLEEPER}
+        job = f.tenant.submit({"name": "meanwhile", "groups": [spec | {"name": "tasks"}]})
+        wait_until(lambda: f.tenant.job(job.id).state == "SUCCEEDED", 30, "work goes on")
+        assert f.runs("gpg", version) == 0 and not f.shares(), "nobody divides"
+    within(5, lambda: len(f.shares()) == 3, "GPG back: every RM has new shares")
+    within(5, lambda: f.runs("gpg", version) == 1, "GPG back: it divides by the version pushed meanwhile")

@@ -162,7 +162,7 @@ def test_demand_everywhere_has_the_shares_of_one_cluster(w: World):
 
 
 @FEWER
-@given(worlds(maxima=False, flat=True, resources=1, places=3), st.floats(1.1, 4.0))
+@given(worlds(resources=1, places=3), st.floats(1.1, 4.0))
 def test_more_weight_is_never_less(w: World, times: float):
     before = w.shares(SETTLED).due.sum(axis=1)
     for leaf in w.leaves.tolist():
