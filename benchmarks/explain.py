@@ -67,7 +67,7 @@ def spent(call: Callable[[], Any]) -> tuple[Any, float]:
 
 def planned(s: Snapshot, memo: Memo) -> tuple[Any, float]:
     seen = Snapshot(s.axis, s.nodes, s.queues, s.users, s.jobs, s.asks)  # no preemption in it
-    return spent(lambda: plan_round(seen, memo, (), POLICY, 1.0, np.random.default_rng(0)))
+    return spent(lambda: plan_round(seen, memo, POLICY, 1.0))
 
 
 def told(s: Snapshot, after: After, memo: Memo, outlook: Outlook) -> float:

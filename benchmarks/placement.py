@@ -68,10 +68,10 @@ def median_s(work: Callable[[], object], runs: int) -> float:
 
 def measured(s: Snapshot, runs: int) -> tuple[float, int, np.ndarray]:
     """(s of a round, containers placed, the order in which asks were served)."""
-    policy, rng = RoundPolicy(PlacementPolicy(batch=len(s.asks.key))), np.random.default_rng(0)
-    plan, _ = plan_round(s, Memo(), (), policy, NOW, rng)
+    policy = RoundPolicy(PlacementPolicy(batch=len(s.asks.key)))
+    plan, _ = plan_round(s, Memo(), policy, NOW)
     assert plan.after is not None
-    took = median_s(lambda: plan_round(s, Memo(), (), policy, NOW, rng), runs)
+    took = median_s(lambda: plan_round(s, Memo(), policy, NOW), runs)
     return took, len(plan.place.ask), plan.after.order
 
 

@@ -94,14 +94,13 @@ def warm() -> None:
     from scheduler.explain.sentence import About, describe
     from scheduler.round import RoundPolicy, plan_round
 
-    rng = np.random.default_rng(0)
     s = snapshot()
-    plan, memo = plan_round(s, Memo(), (), RoundPolicy(), 0.0, rng)
+    plan, memo = plan_round(s, Memo(), RoundPolicy(), 0.0)
     if plan.after is not None:
         told = explain_all(s, plan.after, memo, RoundPolicy().placement, 0.0)
         describe(told, 0, About(), Outlook(s, plan.after.free, 0.0))
-    plan_round(replace(s, running=None), memo, (), RoundPolicy(), 0.0, rng)
-    plan_round(_backfilling(s), memo, (), RoundPolicy(), 0.0, rng)
+    plan_round(replace(s, running=None), memo, RoundPolicy(), 0.0)
+    plan_round(_backfilling(s), memo, RoundPolicy(), 0.0)
     _reclaim(s)
     _divide()
 

@@ -84,7 +84,7 @@ class Replay:
     def round(self, now: float) -> list[int]:
         """Plan, and start what was placed: the numbers of those jobs."""
         s = self.snapshot()
-        plan, self.memo = plan_round(s, self.memo, (), self.policy, now, np.random.default_rng(0))
+        plan, self.memo = plan_round(s, self.memo, self.policy, now)
         check_plan(s, plan)
         started = []
         for ask in np.unique(plan.place.ask).tolist():

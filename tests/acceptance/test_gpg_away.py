@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -18,9 +19,27 @@ OPEN = {"open_to_all": True}
 SLEEPER = {"resources": {"memory_mib": 64, "vcores_milli": 1000}}
 
 
-def shares(cluster: Cluster) -> dict[str, Any]:
-    """What the RM goes by, as its summary says."""
-    return cluster.summary().get("shares") or {"version": 0, "age_s": 1e9, "stale": True}
+@dataclass(frozen=True)
+class Shares:
+    """version: of those the RM goes by; age_s: of what the GPG assigned last."""
+
+    version: int
+    age_s: float
+
+    @property
+    def stale(self) -> bool:
+        return self.age_s > STALE_S
+
+
+def shares(cluster: Cluster) -> Shares:
+    (life,) = cluster.operator.sub_clusters()
+    return Shares(life.load.shares_version if life.load else 0, life.shares.age_s if life.shares else 1e9)
+
+
+def runs(cluster: Cluster, version: int) -> bool:
+    """Whether the RM runs this policy version."""
+    (life,) = cluster.operator.sub_clusters()
+    return life.policy_version == version
 
 
 def post(cluster: Cluster) -> tuple[int, str]:
@@ -60,8 +79,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with Cluster(tmp_path_factory.mktemp("shared") / "home", nodes=0, relayed=False) as cluster:
         cluster.led()
         with cluster.node("n0", memory_mib=1024, vcores_milli=1000 * WHOLE):
-            cluster.operator.apply_policy(policy(), "two queues", force=True)
-            within(15, lambda: shares(cluster)["age_s"] < 3 and not shares(cluster)["stale"], "the RM has shares")
+            pushed = cluster.operator.apply_policy(policy(), "two queues", force=True)
+            within(15, lambda: runs(cluster, pushed.version) and shares(cluster).age_s < 3, "the RM has shares")
             yield cluster
 
 
@@ -71,7 +90,7 @@ def test_a_killed_gpg_is_replaced(shared: Cluster):
     epoch, holder = post(shared)
     shared.stack.kill(holder)
     within(10, lambda: post(shared)[0] > epoch, "GPG killed: a standby has the post")
-    within(15, lambda: shares(shared)["age_s"] < 3 and not shares(shared)["stale"], "shares are fresh again")
+    within(15, lambda: shares(shared).age_s < 3, "shares are fresh again")
 
 
 def test_while_the_gpg_is_away_work_goes_on_and_nothing_is_preempted(shared: Cluster):
@@ -79,20 +98,20 @@ def test_while_the_gpg_is_away_work_goes_on_and_nothing_is_preempted(shared: Clu
     wait_until(lambda: len(shared.live(borrower)) == WHOLE, 30, "everything is lent")
     let_pass(1.5)  # the GPG sees it
     with away(shared):
-        within(STALE_S + 5, lambda: shares(shared)["stale"], "the shares are stale")
-        version = shares(shared)["version"]
+        within(STALE_S + 5, lambda: shares(shared).stale, "the shares are stale")
+        version = shares(shared).version
         owner = shared.submit(shared.spec("owner", "sleep 600", count=2, **SLEEPER) | {"queue": "root.owner"})
         let_pass(3)  # a time in which preemption, asked five times a second, would have come
         ends = [(c.state, c.reason) for c in shared.tenant.containers(borrower.id) if c.reason]
         assert (shared.live(owner), len(shared.live(borrower)), ends) == ([], WHOLE, [])
-        assert shares(shared)["version"] == version, "the last shares are in force"
+        assert shares(shared).version == version, "the last shares are in force"
         shared.tenant.kill(borrower.id, "make room")
         wait_until(lambda: len(shared.live(owner)) == 2, 20, "its owner starts in idle room")
         for job in [shared.task_job(f"meanwhile-{i}", "true", **SLEEPER) for i in range(5)]:
             shared.settled(job, 30)
         shared.tenant.kill(owner.id, "done")
         shared.wait(owner, 30)
-    within(5, lambda: shares(shared)["version"] > version, "GPG back: the RM is on a new version")
+    within(5, lambda: shares(shared).version > version, "GPG back: the RM is on a new version")
 
 
 def test_what_a_queue_is_owed_is_reclaimed(shared: Cluster):

@@ -127,19 +127,13 @@ class NodeTable:
         self.settle_us = 0
         return at
 
-    @property
-    def gpu_free(self) -> np.ndarray:
-        """Bit masks of the free device ids: (n,) int64."""
-        found: np.ndarray = self._gpus(slice(None))
-        return found
-
-    def _gpus(self, at: int | slice) -> Any:
+    def _gpus(self, at: int) -> int:
         """Of declared device ids those that are free."""
-        return ~(np.int64(-1) << self.capacity[at, GPUS]) & ~self.gpu_held[at]
+        return int(~(np.int64(-1) << self.capacity[at, GPUS]) & ~self.gpu_held[at])
 
     def take_gpus(self, at: int, count: int) -> int:
         """Mask of the ``count`` lowest free devices, marked as held."""
-        mask = lowest(int(self._gpus(at)), count)
+        mask = lowest(self._gpus(at), count)
         self.gpu_held[at] |= mask
         return mask
 
