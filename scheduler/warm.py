@@ -9,22 +9,10 @@ import numpy as np
 
 from scheduler.core.compiled import compile_all
 from scheduler.core.plan import Why
-from scheduler.core.snapshot import (
-    AXIS,
-    Asks,
-    Backfill,
-    Fill,
-    Jobs,
-    Memo,
-    Nodes,
-    Ordering,
-    Queues,
-    Running,
-    Snapshot,
-    Users,
-)
+from scheduler.core.snapshot import Asks, Backfill, Fill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
+from wire.resources import AXES
 
-R = len(AXIS)
+R = len(AXES)
 _MANY = 1 << 40
 
 
@@ -49,7 +37,7 @@ def snapshot() -> Snapshot:
     )
     users = Users(np.array([1, 2, 3], np.int32), np.zeros((3, R), np.int64), np.full((3, R), _MANY, np.int64))
     jobs = Jobs(np.arange(asks, dtype=np.int32) % np.int32(3), np.zeros(asks, np.int32), np.zeros((asks, R), np.int64))
-    return Snapshot(AXIS, nodes, queues, users, jobs, _asks(asks), _running())
+    return Snapshot(AXES, nodes, queues, users, jobs, _asks(asks), _running())
 
 
 def _asks(a: int) -> Asks:

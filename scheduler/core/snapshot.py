@@ -10,8 +10,6 @@ from enum import IntEnum
 
 import numpy as np
 
-AXIS = ("memory_mib", "vcores_milli", "gpus")
-
 
 class Ordering(IntEnum):
     """How the jobs of a leaf queue are served."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from controlplane.rm.memory.whole import Memory
 from controlplane.statestore import nodeloads
+from wire.resources import AXES
 
 USAGE_MAX = 20_000  # containers whose live usage is shown
 
@@ -33,7 +34,7 @@ def summary(m: Memory, holder: str, counters: Mapping[str, float], frozen: bool,
         "live": len(m.containers),
         "frozen": frozen,
         "queues": _queues(m, waiting),
-        "allocated": dict(zip(("memory_mib", "vcores_milli", "gpus"), allocated, strict=True)),
+        "allocated": dict(zip(AXES, allocated, strict=True)),
         "used": {"memory_mib": used[1], "cpu_milli": used[0]},
     }
 

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from controlplane.rm.columns import longer
-from scheduler.core.snapshot import AXIS, Nodes
+from scheduler.core.snapshot import Nodes
 from wire import labels
+from wire.resources import AXES
 from wire.states import NodeState
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.windows import Window
 
-R = len(AXIS)
-GPUS = AXIS.index("gpus")
+R = len(AXES)
+GPUS = AXES.index("gpus")
 IN_SERVICE = "in_service"
 NEVER_US = 2**62  # later than any moment
 _UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
@@ -121,7 +122,7 @@ class NodeTable:
         elif self.state[at] == NodeState.DECOMMISSIONED:
             self.state[at] = NodeState.REGISTERED
         self.rows[at] = row
-        self.capacity[at] = [row[name] for name in AXIS]
+        self.capacity[at] = [row[name] for name in AXES]
         self.rack[at] = self.racks.setdefault(row["rack"], len(self.racks))
         self.labels_version += 1
         self.settle_us = 0
