@@ -9,25 +9,22 @@ What the fields of a queue mean together is checked by ``policy.meaning``;
 from collections.abc import Collection
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from contract.fields import Whole
 from contract.problems import FieldError
 from controlplane.policy import federation, meaning
 from controlplane.policy.amounts import Limit
 from controlplane.policy.approval import Approval
 from controlplane.policy.components import Components
 from controlplane.policy.federationparts import TAG, Pair
+from controlplane.policy.parts import Share
 from controlplane.policy.queuerules import Backfill
 from controlplane.policy.rows import flattened
 from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.actions.policy import QueueRow
 
 MAX_FIELD = 1000
-
-
-def _whole(value: Any) -> Any:
-    """JSON makes no difference between 5 and 5.0."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def told(text: str) -> Any:
@@ -38,8 +35,6 @@ def told(text: str) -> Any:
 QueueName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$", max_length=63)]
 PartitionName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 Principal = Annotated[str, StringConstraints(pattern=r"^(role:(operator|tenant|viewer)|[\w.@+-]{1,150})$")]
-Share = Annotated[float, Field(ge=0, le=1)]
-Whole = Annotated[int, BeforeValidator(_whole)]
 Jobs = Annotated[Whole, Field(ge=0, le=1_000_000)]
 Priority = Annotated[Whole, Field(ge=-500, le=499)]
 
