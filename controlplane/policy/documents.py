@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from contract import findings
 from contract.fields import Whole
 from contract.problems import FieldError
 from controlplane.policy import federation, meaning
@@ -133,24 +134,10 @@ def json_schema() -> dict[str, Any]:
     return PolicyDocument.model_json_schema()
 
 
-REMEDIES = {
+# What is more about documents than about other requests.
+REMEDIES = findings.REMEDIES | {
     "extra_forbidden": "remove the field, or check its spelling; fields: {fields}",
-    "missing": "add the field",
-    "literal_error": "use {expected}",
     "policy_name": "use one of: {expected}",
-    "greater_than_equal": "use {ge} or more",
-    "less_than_equal": "use {le} or less",
-    "greater_than": "use more than {gt}",
-    "bool_type": "give true or false",
-    "float_type": "give a number without quotes",
-    "int_type": "give a whole number without quotes",
-    "int_from_float": "give a whole number",
-    "list_type": "give a list",
-    "dict_type": "give a mapping of names to values",
-    "model_type": "give a mapping of fields",
-    "string_type": "give a text",
-    "string_too_long": "use at most {max_length} characters",
-    "too_long": "give at most {max_length}",
     "limit": "{remedy}",
     "recursion_depth_exceeded": "use at most {levels} levels",
 }
