@@ -10,14 +10,15 @@ import numpy as np
 
 from scheduler.core.compiled import compile_all, compiled
 from scheduler.core.plan import After
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
+from scheduler.core.snapshot import Asks, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
 from scheduler.explain.columns import explain_all
 from scheduler.explain.outlook import Outlook, units_in
 from scheduler.explain.sentence import About, describe
 from scheduler.round import RoundPolicy, plan_round
 from scheduler.warm import warm
+from wire.resources import AXES
 
-R = len(AXIS)
+R = len(AXES)
 NO_LIMIT = np.int64(1) << 50
 MEMORY, CORES = (512, 1024, 2048, 3072, 4096, 6144, 8192, 12288), (500, 1000, 2000, 3000, 4000)
 SENTENCES = 400
@@ -67,7 +68,7 @@ def spent(call: Callable[[], Any]) -> tuple[Any, float]:
 
 def planned(s: Snapshot, memo: Memo) -> tuple[Any, float]:
     seen = Snapshot(s.axis, s.nodes, s.queues, s.users, s.jobs, s.asks)  # no preemption in it
-    return spent(lambda: plan_round(seen, memo, (), POLICY, 1.0, np.random.default_rng(0)))
+    return spent(lambda: plan_round(seen, memo, POLICY, 1.0))
 
 
 def told(s: Snapshot, after: After, memo: Memo, outlook: Outlook) -> float:
@@ -146,7 +147,7 @@ def full(n: int, a: int, leaves: int = 200) -> Snapshot:
     )
     rack = (np.arange(n) // 40).astype(np.int32)
     nodes = Nodes(capacity, free, np.ones(n, np.bool_), rack)
-    return Snapshot(AXIS, nodes, queues, users, jobs, asking(rng, a, shapes, n), running)
+    return Snapshot(AXES, nodes, queues, users, jobs, asking(rng, a, shapes, n), running)
 
 
 def asking(rng: np.random.Generator, a: int, shapes: np.ndarray, n: int) -> Asks:

@@ -104,10 +104,10 @@ SELECT t.job_id, 0, t.index, t.container_id, 'part', 'out/part', md5(t.container
   FROM statestore_task t
 """
 _NODES = """
-INSERT INTO statestore_node (sub_cluster_id, name, rack, labels, memory_mib, vcores_milli, gpus, extended, enforces,
+INSERT INTO statestore_node (sub_cluster_id, name, rack, labels, memory_mib, vcores_milli, gpus, enforces,
     host, version, registered_at, state, health, health_text, duty, duty_message)
 SELECT ids[1 + i %% cardinality(ids)], 'node-' || i, 'rack-' || i / 40, '{"disk": "ssd", "zone": "a"}', 65536, 16000, 0,
-       '{}', '["memory", "cpu"]', '10.0.0.1', '1', now(), 1, 0, '', 'in_service', ''
+       '["memory", "cpu"]', '10.0.0.1', '1', now(), 1, 0, '', 'in_service', ''
   FROM generate_series(1, %(nodes)s) i, (SELECT array_agg(id ORDER BY id) AS ids FROM statestore_subcluster) homes
 """
 _VERSIONS = """

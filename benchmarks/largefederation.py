@@ -29,10 +29,10 @@ UPDATE statestore_lease SET holder = %s, epoch = epoch + 1, expires_at = clock_t
 """
 # Whole racks of 40 are alike: every eighth has GPUs, every third is small.
 _NODES = """
-INSERT INTO statestore_node (sub_cluster_id, name, rack, labels, memory_mib, vcores_milli, gpus, extended, enforces,
+INSERT INTO statestore_node (sub_cluster_id, name, rack, labels, memory_mib, vcores_milli, gpus, enforces,
     host, version, registered_at, state, health, health_text, duty, duty_message)
 SELECT s.id, 'node-' || lpad(i::text, 4, '0'), 'r' || lpad((1 + i / 40)::text, 2, '0'), k.labels, k.memory_mib,
-       k.vcores_milli, k.gpus, '{}', '["memory", "cpu"]', '10.0.0.1', '1', now(), 1, 0, '', 'in_service', ''
+       k.vcores_milli, k.gpus, '["memory", "cpu"]', '10.0.0.1', '1', now(), 1, 0, '', 'in_service', ''
   FROM statestore_subcluster s, generate_series(0, %(nodes)s - 1) i, LATERAL (VALUES
        (CASE WHEN i / 40 %% 8 = 7 THEN 0 WHEN i / 40 %% 3 = 0 THEN 1 ELSE 2 END)) c(kind),
        (VALUES (0, '{"gpu": "a100", "zone": "a"}'::jsonb, 1048576, 96000, 8),

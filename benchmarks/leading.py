@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import psycopg
 
+from wire.resources import AXES
+
 EVERY_S = 1.0
 MOVING = 0.1  # of a sub-cluster's nodes get or lose containers in a second
 UNUSUAL = (0.002, 0.003)  # of the nodes are unhealthy, are lost
@@ -102,7 +104,7 @@ class SubCluster:
             "age_ms": np.where(self.state == 3, 1000 * (at - self.lost_at), 400),
         })  # fmt: skip
         own, waiting = self._queues(allocated.sum(axis=0))
-        total = dict(zip(("memory_mib", "vcores_milli", "gpus"), allocated.sum(axis=0).tolist(), strict=True))
+        total = dict(zip(AXES, allocated.sum(axis=0).tolist(), strict=True))
         wait = {self.of.paths[at]: n for at, n in zip(self.held.tolist(), waiting.tolist(), strict=True) if n}
         mib = int(waiting.sum()) * CONTAINER_MIB
         pending = {"containers": int(waiting.sum()), "memory_mib": mib, "vcores_milli": mib // 4, "gpus": 0}

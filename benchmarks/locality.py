@@ -58,7 +58,7 @@ class Cluster:
         self.waiting += range(len(self.tasks), len(self.tasks) + len(tasks))
         self.tasks += [Task(t.near, t.submitted) for t in tasks]
 
-    def round(self, now: float, policy: RoundPolicy, rng: np.random.Generator) -> None:
+    def round(self, now: float, policy: RoundPolicy) -> None:
         self.ends = [[end for end in ends if end > now] for ends in self.ends]
         free = self.free()
         near = [self.tasks[t].near for t in self.waiting] if self.preferring else None
@@ -75,7 +75,7 @@ class Cluster:
             near,
             np.array(self.waiting, np.int64),
         )
-        plan, self.memo = plan_round(s, self.memo, (), policy, now, rng)
+        plan, self.memo = plan_round(s, self.memo, policy, now)
         best = matching([self.tasks[t].near for t in self.waiting], free.tolist()) if self.preferring else 0
         for row, node in zip(plan.place.ask.tolist(), plan.place.node.tolist(), strict=True):
             task = self.tasks[self.waiting[row]]
@@ -140,16 +140,16 @@ def simulate(nodes: int, seconds: float, full: float, policy: RoundPolicy) -> tu
             came += [Task(replicas(rng, nodes), now) for _ in range(count)]
         arrivals.append(came)
         c.submit(came)
-        c.round(now, policy, rng)
+        c.round(now, policy)
     return c, arrivals
 
 
 def replay(nodes: int, full: float, arrivals: list[list[Task]], policy: RoundPolicy) -> Cluster:
     """The same jobs at the same times, without preferences."""
-    c, rng = started_cluster(nodes, False, int(full * nodes * PLACES)), np.random.default_rng(3)
+    c = started_cluster(nodes, False, int(full * nodes * PLACES))
     for i, came in enumerate(arrivals, start=1):
         c.submit(came)
-        c.round(i * ROUND_S, policy, rng)
+        c.round(i * ROUND_S, policy)
     return c
 
 

@@ -54,11 +54,10 @@ def ours(fill: Fill, capacity: np.ndarray, order: np.ndarray, shapes: np.ndarray
     free, memo = capacity.copy(), Memo()
     policy = RoundPolicy(placement=PlacementPolicy(fill=fill))
     first: np.ndarray | None = None
-    rng = np.random.default_rng(0)
     for start in range(0, len(order), BATCH):
         pods = order[start : start + BATCH]
         s = one_queue(capacity, free, shapes[pods], masks, mask[pods])
-        plan, memo = plan_round(s, memo, (), policy, 0.0, rng)
+        plan, memo = plan_round(s, memo, policy, 0.0)
         np.subtract.at(free, plan.place.node, shapes[pods[plan.place.ask]])
         if first is None and len(plan.place.ask) < len(pods):
             first = (capacity - free).sum(axis=0)

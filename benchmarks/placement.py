@@ -15,9 +15,10 @@ import numpy as np
 
 from benchmarks.snapshots import R, prefer, queue_tree
 from controlplane.kernels import compile_now
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Memo, Nodes, Snapshot, Users
+from scheduler.core.snapshot import Asks, Jobs, Memo, Nodes, Snapshot, Users
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
+from wire.resources import AXES
 
 KINDS = np.array(
     [[128 << 10, 32_000, 0], [256 << 10, 64_000, 0], [512 << 10, 96_000, 0], [1024 << 10, 128_000, 8]], np.int64
@@ -53,7 +54,7 @@ def cluster(rng: np.random.Generator, nodes: int, asks: int, scale: int) -> Snap
         shapes.astype(np.int64), np.ones((1, nodes), np.bool_),
     )  # fmt: skip
     rack = (np.arange(nodes) // PER_RACK).astype(np.int32)
-    return Snapshot(AXIS, Nodes(capacity, capacity.copy(), np.ones(nodes, np.bool_), rack), queues, users, jobs, table)
+    return Snapshot(AXES, Nodes(capacity, capacity.copy(), np.ones(nodes, np.bool_), rack), queues, users, jobs, table)
 
 
 def median_s(work: Callable[[], object], runs: int) -> float:
@@ -68,10 +69,10 @@ def median_s(work: Callable[[], object], runs: int) -> float:
 
 def measured(s: Snapshot, runs: int) -> tuple[float, int, np.ndarray]:
     """(s of a round, containers placed, the order in which asks were served)."""
-    policy, rng = RoundPolicy(PlacementPolicy(batch=len(s.asks.key))), np.random.default_rng(0)
-    plan, _ = plan_round(s, Memo(), (), policy, NOW, rng)
+    policy = RoundPolicy(PlacementPolicy(batch=len(s.asks.key)))
+    plan, _ = plan_round(s, Memo(), policy, NOW)
     assert plan.after is not None
-    took = median_s(lambda: plan_round(s, Memo(), (), policy, NOW, rng), runs)
+    took = median_s(lambda: plan_round(s, Memo(), policy, NOW), runs)
     return took, len(plan.place.ask), plan.after.order
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from benchmarks.snapshots import R, prefer, queue_tree
 from benchmarks.stack import percentile
 from controlplane.kernels import compile_now
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Memo, Nodes, Snapshot, Users
+from scheduler.core.snapshot import Asks, Jobs, Memo, Nodes, Snapshot, Users
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
+from wire.resources import AXES
 
 KINDS = np.array([[64 << 10, 32_000, 0], [128 << 10, 64_000, 4], [256 << 10, 48_000, 0]], np.int64)
 PER_RACK = 40
@@ -43,15 +44,15 @@ def sub_cluster(rng: np.random.Generator, nodes: int, leaves: int, asks: int) ->
         shapes.astype(np.int64), np.ones((1, nodes), np.bool_),
     )  # fmt: skip
     rack = (np.arange(nodes) // PER_RACK).astype(np.int32)
-    return Snapshot(AXIS, Nodes(capacity, capacity - used, np.ones(nodes, np.bool_), rack), queues, users, jobs, table)
+    return Snapshot(AXES, Nodes(capacity, capacity - used, np.ones(nodes, np.bool_), rack), queues, users, jobs, table)
 
 
 def rounds(clusters: list[Snapshot], policy: RoundPolicy) -> tuple[float, int]:
     """(processor time in ms of a round in each, containers placed)."""
-    rng, placed = np.random.default_rng(0), 0
+    placed = 0
     began = time.process_time()
     for s in clusters:
-        plan, _ = plan_round(s, Memo(), (), policy, 0.0, rng)
+        plan, _ = plan_round(s, Memo(), policy, 0.0)
         placed += len(plan.place.ask)
     return (time.process_time() - began) * 1000, placed
 

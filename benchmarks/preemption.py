@@ -11,11 +11,12 @@ import numpy as np
 from benchmarks.preemption_reference import plain_round
 from scheduler.core.compiled import compile_all, compiled
 from scheduler.core.plan import Why
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
+from scheduler.core.snapshot import Asks, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
+from wire.resources import AXES
 
-R = len(AXIS)
+R = len(AXES)
 NO_LIMIT = np.int64(1) << 50
 SHAPES = np.array([[2048, 1000, 0], [4096, 2000, 0], [1024, 500, 0], [8192, 2000, 0], [3072, 1500, 0], [4096, 4000, 1]])
 POLICY = PreemptionPolicy()
@@ -130,7 +131,7 @@ def snapshot(n: int, q: int) -> Snapshot:
     users = Users(owed.astype(np.int32), np.zeros((a, R), np.int64), np.full((a, R), NO_LIMIT))
     jobs = Jobs(np.arange(a, dtype=np.int32), rng.integers(0, 10, a).astype(np.int32), np.zeros((a, R), np.int64))
     nodes = Nodes(capacity.astype(np.int64), free, np.ones(n, np.bool_), np.zeros(n, np.int32))
-    return Snapshot(AXIS, nodes, queues, users, jobs, asks, running)
+    return Snapshot(AXES, nodes, queues, users, jobs, asks, running)
 
 
 def fill(rng: np.random.Generator, capacity: np.ndarray, leaves: np.ndarray) -> tuple[Running, np.ndarray]:

@@ -27,9 +27,9 @@ COPY statestore_container_history (id, sub_cluster_id, node_id, job_id, group_no
     FROM STDIN
 """
 _NODES = """
-INSERT INTO statestore_node (sub_cluster_id, name, rack, labels, memory_mib, vcores_milli, gpus, extended, enforces,
+INSERT INTO statestore_node (sub_cluster_id, name, rack, labels, memory_mib, vcores_milli, gpus, enforces,
     host, version, registered_at, state, health, health_text, duty, duty_message)
-SELECT s.id, s.name || '-' || i, s.name || '-rack' || i / 40, '{}', 131072, 32000, 0, '{}', '["memory", "cpu"]',
+SELECT s.id, s.name || '-' || i, s.name || '-rack' || i / 40, '{}', 131072, 32000, 0, '["memory", "cpu"]',
        '10.0.0.1', '1', now(), 1, 0, '', 'in_service', ''
   FROM statestore_subcluster s, generate_series(1, %s) i
 """

@@ -54,7 +54,7 @@ def replay(tasks: list[Task], per_node: int, policy: RoundPolicy) -> list[tuple[
     names = sorted({t.node for t in tasks})
     index = {name: i for i, name in enumerate(names)}
     capacity = np.tile(TASK * per_node, (len(names), 1))
-    free, memo, rng = capacity.copy(), Memo(), np.random.default_rng(0)
+    free, memo = capacity.copy(), Memo()
     ends: list[tuple[float, int]] = []
     waiting: list[int] = []
     done, now, coming = [], 0.0, 0
@@ -71,7 +71,7 @@ def replay(tasks: list[Task], per_node: int, policy: RoundPolicy) -> list[tuple[
                 np.zeros(len(waiting), np.int32), since=since, key=np.array(waiting, np.int64),
                 near=[[index[tasks[t].node]] for t in waiting],
             )  # fmt: skip
-            plan, memo = plan_round(s, memo, (), policy, now, rng)
+            plan, memo = plan_round(s, memo, policy, now)
             for ask, node in zip(plan.place.ask.tolist(), plan.place.node.tolist(), strict=True):
                 task = tasks[waiting[ask]]
                 free[node] -= TASK

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from scheduler.core.snapshot import AXIS, Asks, Jobs, Nodes, Ordering, Queues, Snapshot, Users
+from scheduler.core.snapshot import Asks, Jobs, Nodes, Ordering, Queues, Snapshot, Users
+from wire.resources import AXES
 
-R = len(AXIS)
+R = len(AXES)
 _NO_LIMIT = np.int64(1) << 50
 
 
@@ -60,7 +61,7 @@ def one_queue(
     users = Users(np.zeros(1, np.int32), np.zeros((1, R), np.int64), np.full((1, R), _NO_LIMIT))
     jobs = Jobs(np.zeros(a, np.int32), np.zeros(a, np.int32), np.zeros((a, R), np.int64))
     nodes = Nodes(capacity, free, np.ones(n, np.bool_), np.zeros(n, np.int32) if rack is None else rack)
-    return Snapshot(AXIS, nodes, root_only(capacity, free), users, jobs, asks)
+    return Snapshot(AXES, nodes, root_only(capacity, free), users, jobs, asks)
 
 
 def queue_tree(

@@ -34,7 +34,7 @@ from client.transport import Transport
 from contract.accounts import Login, Me
 from contract.base import Answer
 from contract.jobs import Artifact, Container, Endpoint, Event, Job, JobDetail, LogPiece, Output, Task
-from contract.nodes import DrainPreview, Maintenance, Node
+from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
 from contract.waiting import JobExplanation
@@ -304,6 +304,10 @@ class Client(
 
     def node(self, node_id: int) -> Node:
         return answers.read(Node, self._get(f"/nodes/{node_id}"))
+
+    def node_containers(self, node_id: int) -> Iterator[NodeContainer]:
+        """What runs there now, of the jobs you may see."""
+        return self._pages(f"/nodes/{node_id}/containers", NodeContainer, {"page_size": 500})
 
     def cordon(self, node_id: int, message: str = "") -> Node:
         """The node takes no new containers; what runs there runs on."""

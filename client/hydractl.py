@@ -20,6 +20,7 @@ from client.commands import (
     data,
     endpoints,
     explain,
+    jobactions,
     jobs,
     nodes,
     policy,
@@ -79,6 +80,7 @@ def main(
 
 for _part in (
     jobs,
+    jobactions,
     views,
     explain,
     data,

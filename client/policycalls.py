@@ -42,6 +42,11 @@ class PolicyCalls:
         for row in self._policy_pages("/versions", {}):
             yield answers.read(Policy, row)
 
+    def policy_schema(self) -> Document:
+        """JSON Schema of the document, with the bounds and defaults of every component; anybody may read it."""
+        schema: Document = self._transport.request("GET", f"{_POLICY}/schema").json()
+        return schema
+
     def validate_policy(self, document: Document) -> int:
         """Number of queues of a document the server finds right; ``HydraError`` names everything wrong."""
         return int(self._policy_post("/validate", {"document": document}, repeatable=True).json()["queues"])

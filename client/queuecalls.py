@@ -12,8 +12,8 @@ from client import answers
 from client.transport import Transport
 from contract.base import Amounts, Answer
 from contract.queues import QueueDetail, UsedHour
+from wire.resources import AXES
 
-AXES = ("memory_mib", "vcores_milli", "gpus")
 _QUEUES = "/api/v1/queues"
 NOTHING = Amounts(memory_mib=0, vcores_milli=0, gpus=0)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from client import answers
 from client.transport import Transport
-from contract.series import SeriesAnswer
+from contract.series import SeriesAnswer, SeriesInstant
 
 
 class SeriesCalls:
@@ -34,3 +34,10 @@ class SeriesCalls:
         }
         answer = self._transport.request("GET", "/api/v1/series", params=params)
         return answers.read(SeriesAnswer, answer.json())
+
+    def standing(self, at: datetime | None = None) -> SeriesInstant:
+        """How sub-clusters and queues stood at a moment, now by default, in the finest window that is kept of it."""
+        params = {"at": at.isoformat() if at else None}
+        return answers.read(
+            SeriesInstant, self._transport.request("GET", "/api/v1/series/instant", params=params).json()
+        )

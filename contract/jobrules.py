@@ -119,6 +119,12 @@ def _group(spec: "JobSpec", no: int, group: "GroupSpec", names: dict[str, "Group
     yield from _command(at, group)
     if group.execution_type == "opportunistic":
         yield FieldError(at + "execution_type", "opportunistic containers are not offered", "leave it out")
+    if spec.kind == "service" and group.retries:
+        yield FieldError(
+            at + "retries",
+            "tasks of a service are always started again, however often they fail",
+            "leave it out, or use kind: batch",
+        )
     if not (group.locality.relax or group.locality.nodes or group.locality.racks):
         yield FieldError(
             at + "locality.relax", "keeps it to nodes and racks, and none is named", "name some in nodes or racks"

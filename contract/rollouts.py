@@ -12,7 +12,7 @@ from contract.policies import MESSAGE, PolicyCheckRequest
 State = Annotated[
     str, one_of("pending", "running", "soaking", "paused", "rolling_back", "completed", "rolled_back", "failed")
 ]
-Share = Annotated[float, Field(gt=0, le=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=63, pattern=SOME)]
 
 
@@ -134,13 +134,15 @@ class Guards(Request):
         float | None, Field(gt=0, le=1e6, description="99 % of the jobs that came since wait no longer than this")
     ] = None
     failures_per_min: Annotated[float | None, Field(ge=0, le=1e9, description="containers that fail per minute")] = None
-    failure_share: Annotated[Share | None, Field(description="of the containers that end, those that fail")] = None
+    failure_share: Annotated[PositiveShare | None, Field(description="of the containers that end, those that fail")] = (
+        None
+    )
     allocation_rate_drop: Annotated[
-        Share | None,
+        PositiveShare | None,
         Field(description="of the allocations per second there were before, the share that may be missing"),
     ] = None
     utilization_drop: Annotated[
-        Share | None, Field(description="of the utilization there was before, the share that may be missing")
+        PositiveShare | None, Field(description="of the utilization there was before, the share that may be missing")
     ] = None
 
 

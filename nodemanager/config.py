@@ -37,7 +37,6 @@ class Config:
     join_token: str = ""
     rack: str = "default"
     labels: dict[str, str] = field(default_factory=dict)
-    extended: dict[str, int] = field(default_factory=dict)
     memory_mib: int = field(default_factory=machine_memory_mib)
     vcores_milli: int = field(default_factory=lambda: len(os.sched_getaffinity(0)) * 1000)
     gpus: int = field(default_factory=lambda: len(glob.glob("/dev/nvidia[0-9]*")))
@@ -98,7 +97,6 @@ def _convert(name: str, value: Any) -> Any:
     kind = {
         "dir": Path,
         "labels": dict,
-        "extended": dict,
         "memory_mib": int,
         "vcores_milli": int,
         "gpus": int,
@@ -121,8 +119,7 @@ def _convert(name: str, value: Any) -> Any:
             return _range(value)
         if kind is dict:
             value = json.loads(value) if isinstance(value, str) else value
-            cast = int if name == "extended" else str
-            return {str(k): cast(v) for k, v in value.items()}
+            return {str(k): str(v) for k, v in value.items()}
         if kind is bool:
             return value if isinstance(value, bool) else {"1": True, "0": False}[value]
         return kind(value)

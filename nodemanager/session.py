@@ -56,7 +56,6 @@ def register(http: Http, config: Config, limits: Limits) -> Session:
         vcores_milli=config.vcores_milli,
         gpus=config.gpus,
         labels=config.labels,
-        extended=config.extended,
         enforces=limits.enforces,
         host=advertised(config),
         version=VERSION,

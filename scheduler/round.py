@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scheduler.core.entities import Entities, entities
-from scheduler.core.plan import After, Place, Plan, Preempt, Refusal, Why
+from scheduler.core.plan import After, Plan, Preempt, Refusal, Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement import place
 from scheduler.placement.order import service_order
@@ -21,7 +21,6 @@ from scheduler.placement.place import Attempt, Outcome, PlacementPolicy
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
 from scheduler.preemption.users import behind_others
-from scheduler.proposals import take_proposals
 from scheduler.shares.fair import fair_shares, held_part
 from scheduler.shares.tree import ShareTree, demand_of
 
@@ -37,31 +36,16 @@ class RoundPolicy:
     preemption: PreemptionPolicy = field(default_factory=PreemptionPolicy)
 
 
-def plan_round(
-    snapshot: Snapshot,
-    memo: Memo,
-    proposals: tuple[Place, ...],
-    policy: RoundPolicy,
-    now: float,
-    rng: np.random.Generator,
-) -> tuple[Plan, Memo]:
-    """Decide one round.
-
-    ``now``: seconds on the caller's clock. ``proposals``: placements of slower
-    planners over this snapshot; those that no longer fit are refused and come
-    again. Same arguments, same plan.
-    """
-    free = snapshot.nodes.free.copy()
-    s, taken, rejected = take_proposals(snapshot, proposals, free)
+def plan_round(s: Snapshot, memo: Memo, policy: RoundPolicy, now: float) -> tuple[Plan, Memo]:
+    """Decide one round. ``now``: seconds on the caller's clock. Same arguments, same plan."""
     rows = entities(s)
-    attempt = place.begin(s, memo, policy.placement, now, free)
+    attempt = place.begin(s, memo, policy.placement, now, s.nodes.free.copy())
     users = policy.preemption.enabled and policy.preemption.intra_user
     order, share = _place(s, rows, attempt, users)
     outcome = place.finish(attempt, order, rows.of_ask)
     preempt, memo = _reclaim(s, attempt, outcome, policy.preemption, now)
     after = After(attempt.free, outcome.left, outcome.why, outcome.detail, order, rows.of_ask, share, attempt.ahead)
-    plan = Plan(_join([*taken, outcome.place]), _refusal(after), tuple(rejected), preempt, outcome.reserve, after)
-    return plan, memo
+    return Plan(outcome.place, _refusal(after), preempt, outcome.reserve, after), memo
 
 
 def _place(s: Snapshot, rows: Entities, attempt: Attempt, users: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -122,12 +106,6 @@ def _reclaim(
         why = np.where(ahead.behind >= 0, np.int8(Why.LOCALITY_WAIT), why)
     preempt, warned, due = plan_preemption(s, attempt.free, outcome.left, why, marks, policy, now, held)
     return preempt, replace(memo, warned=warned, warned_due=due)
-
-
-def _join(placed: list[Place]) -> Place:
-    if len(placed) == 1:
-        return placed[0]
-    return Place(np.concatenate([p.ask for p in placed]), np.concatenate([p.node for p in placed]))
 
 
 def _refusal(after: After) -> Refusal | None:

@@ -10,22 +10,10 @@ import numpy as np
 
 from scheduler.core.compiled import compile_all
 from scheduler.core.plan import Why
-from scheduler.core.snapshot import (
-    AXIS,
-    Asks,
-    Backfill,
-    Fill,
-    Jobs,
-    Memo,
-    Nodes,
-    Ordering,
-    Queues,
-    Running,
-    Snapshot,
-    Users,
-)
+from scheduler.core.snapshot import Asks, Backfill, Fill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
+from wire.resources import AXES
 
-R = len(AXIS)
+R = len(AXES)
 _MANY = 1 << 40
 
 
@@ -50,7 +38,7 @@ def snapshot() -> Snapshot:
     )
     users = Users(np.array([1, 2, 3], np.int32), np.zeros((3, R), np.int64), np.full((3, R), _MANY, np.int64))
     jobs = Jobs(np.arange(asks, dtype=np.int32) % np.int32(3), np.zeros(asks, np.int32), np.zeros((asks, R), np.int64))
-    return Snapshot(AXIS, nodes, queues, users, jobs, _asks(asks), _running())
+    return Snapshot(AXES, nodes, queues, users, jobs, _asks(asks), _running())
 
 
 def _asks(a: int) -> Asks:
@@ -95,14 +83,13 @@ def warm() -> None:
     from scheduler.explain.sentence import About, describe
     from scheduler.round import RoundPolicy, plan_round
 
-    rng = np.random.default_rng(0)
     s = snapshot()
-    plan, memo = plan_round(s, Memo(), (), RoundPolicy(), 0.0, rng)
+    plan, memo = plan_round(s, Memo(), RoundPolicy(), 0.0)
     if plan.after is not None:
         told = explain_all(s, plan.after, memo, RoundPolicy().placement, 0.0)
         describe(told, 0, About(), Outlook(s, plan.after.free, 0.0))
-    plan_round(replace(s, running=None), memo, (), RoundPolicy(), 0.0, rng)
-    plan_round(_backfilling(s), memo, (), RoundPolicy(), 0.0, rng)
+    plan_round(replace(s, running=None), memo, RoundPolicy(), 0.0)
+    plan_round(_backfilling(s), memo, RoundPolicy(), 0.0)
     _reclaim(s)
     _divide()
 

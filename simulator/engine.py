@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.changes import Changes
-from scheduler.core.snapshot import AXIS
 from simulator.clock import VirtualClock
 from simulator.fairness import granted
 from simulator.gpg import Shares
@@ -30,9 +29,10 @@ from simulator.specs import Runs, job_row, node_row
 from simulator.standing import Opening
 from simulator.waits import Waits
 from simulator.workload import Machine, Running, Standing, Submission, in_order
+from wire.resources import AXES
 
 Json = dict[str, Any]
-R = len(AXIS)
+R = len(AXES)
 STUCK_S = 4 * 3600.0  # longer than anything in the control plane waits before it tries again
 
 

@@ -17,12 +17,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from scheduler.core.snapshot import AXIS
 from simulator.measures import LATENCY_BOUNDS_S, LOCALITIES, Run
+from wire.resources import AXES
 from wire.states import JobState
 
 SHORT_RUN_S = 10.0  # shorter jobs count as long as this in slowdowns, or a second's wait of theirs would outweigh all
-VCORES = AXIS.index("vcores_milli")
+VCORES = AXES.index("vcores_milli")
 CORE_HOUR = 1000.0 * 3600.0  # vcores_milli times s
 EPSILON = 1e-9  # what sums of shares may be off by
 
@@ -315,9 +315,9 @@ def _in_state(state: JobState) -> Callable[[Run], float]:
 _LEVELS = {"p50": ("median", 0.5), "p90": ("90th percentile", 0.9), "p99": ("99th percentile", 0.99)}
 _PLACES = {"node": "on a node wished for", "rack": "in a rack wished for", "any": "elsewhere"}
 OVERALL: dict[str, Figure] = {
-    "utilization_memory": Figure("Memory in use", "part", "higher", _in_use(AXIS.index("memory_mib"))),
+    "utilization_memory": Figure("Memory in use", "part", "higher", _in_use(AXES.index("memory_mib"))),
     "utilization_vcores": Figure("Cores in use", "part", "higher", _in_use(VCORES)),
-    "utilization_gpus": Figure("GPUs in use", "part", "higher", _in_use(AXIS.index("gpus"))),
+    "utilization_gpus": Figure("GPUs in use", "part", "higher", _in_use(AXES.index("gpus"))),
     **{
         f"latency_{name}_s": Figure(f"Time to allocation, {word}", "s", "lower", _all_latency(level))
         for name, (word, level) in _LEVELS.items()

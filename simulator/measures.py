@@ -37,7 +37,7 @@ class Waited:
 
 @dataclass(slots=True)
 class Run:
-    """One run. q queues (leaves), p periods of ``period_s`` each, r resources in the order of ``AXIS``.
+    """One run. q queues (leaves), p periods of ``period_s`` each, r resources in the order of ``AXES``.
 
     jobs: (j,) ``JOB``. latency: (q, 182) int64, containers by the bin of the
     time from wanting to allocation; the last bin is beyond all bounds.

@@ -6,13 +6,13 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.columns import longer
-from scheduler.core.snapshot import AXIS
 from simulator.clock import seconds
 from simulator.measures import JOB, LATENCY_BOUNDS_S, LOCALITIES
 from simulator.workload import Submission
+from wire.resources import AXES
 from wire.states import ContainerReason, ContainerState, GroupState
 
-R = len(AXIS)
+R = len(AXES)
 _SUCCEEDED = int(ContainerState.SUCCEEDED)
 
 

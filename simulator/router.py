@@ -4,11 +4,11 @@ import random
 from collections.abc import Callable
 
 from controlplane.policy.federation import routers
-from scheduler.core.snapshot import AXIS
 from scheduler.federation.routing import Ask, Candidate, Router, route
 from simulator.rows import Federation, SubCluster
 from simulator.specs import demand
 from simulator.workload import Submission
+from wire.resources import AXES
 
 _FRESH_S = 0.5  # as web processes read it
 
@@ -65,7 +65,7 @@ class Homes:
             known.accepts, known.led = accepts, led
             return
         if load is None:
-            memory, vcores, gpus = (sum(row[a] for row in sub.nodes.values()) for a in AXIS)
+            memory, vcores, gpus = (sum(row[a] for row in sub.nodes.values()) for a in AXES)
             size = (memory, vcores, gpus)
             found = Candidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, [0, 0, 0], -1.0)
         else:

@@ -17,8 +17,8 @@ from controlplane.rm.driver.load import ANYWAY_S
 from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
-from scheduler.core.snapshot import AXIS
 from simulator.clock import VirtualClock
+from wire.resources import AXES
 from wire.states import NodeState
 
 Json = dict[str, Any]
@@ -56,7 +56,7 @@ class SubCluster:
         """What its nodes have that are not lost, along the axis of resources."""
         if self.sums is None:
             alive = [row for row in self.nodes.values() if row["state"] <= NodeState.UNHEALTHY]
-            self.sums = tuple(sum(row[name] for row in alive) for name in AXIS)
+            self.sums = tuple(sum(row[name] for row in alive) for name in AXES)
         return self.sums
 
 

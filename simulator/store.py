@@ -10,11 +10,11 @@ from controlplane.rm.ports import Fenced, StoreDown, Wanted
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
-from scheduler.core.snapshot import AXIS
 from scheduler.lifecycle.guest import UNLOWERED
 from simulator import commit
 from simulator.clock import moment
 from simulator.rows import Federation, Json
+from wire.resources import AXES
 from wire.states import ContainerState, NodeState
 
 _ASK = ("base", "target", "taken", "wish", "work", "halt", "version", "acknowledged")
@@ -63,7 +63,7 @@ class SimulatedStore:
         if not singly:
             return [(sub.id < self.sub, "", "", {}, *sub.capacity()) for sub in others]
         return [
-            (sub.id < self.sub, row["name"], row["rack"], row["labels"], *(row[a] for a in AXIS))
+            (sub.id < self.sub, row["name"], row["rack"], row["labels"], *(row[a] for a in AXES))
             for sub in others
             for row in sub.nodes.values()
             if row["state"] <= NodeState.UNHEALTHY

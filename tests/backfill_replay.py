@@ -10,24 +10,13 @@ from heapq import heappop, heappush
 import numpy as np
 
 from scheduler.core.invariants import check_plan
-from scheduler.core.snapshot import (
-    AXIS,
-    Asks,
-    Backfill,
-    Jobs,
-    Memo,
-    Nodes,
-    Ordering,
-    Queues,
-    Running,
-    Snapshot,
-    Users,
-)
+from scheduler.core.snapshot import Asks, Backfill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
 from tests.backfill_reference import Job
+from wire.resources import AXES
 
-R = len(AXIS)
+R = len(AXES)
 CORE = np.array([[0, 1000, 0]], np.int64)
 _MANY = np.int64(1) << 50
 
@@ -70,7 +59,7 @@ class Replay:
         nodes = Nodes(
             self.cores[:, None] * CORE, self.free[:, None] * CORE, np.ones(n, np.bool_), np.zeros(n, np.int32)
         )
-        return Snapshot(AXIS, nodes, queues, users, jobs, asks, self._running(), reclaim=False)
+        return Snapshot(AXES, nodes, queues, users, jobs, asks, self._running(), reclaim=False)
 
     def _running(self) -> Running:
         node = np.concatenate([np.empty(0, np.int64), *self.held.values()]).astype(np.int32)
@@ -84,7 +73,7 @@ class Replay:
     def round(self, now: float) -> list[int]:
         """Plan, and start what was placed: the numbers of those jobs."""
         s = self.snapshot()
-        plan, self.memo = plan_round(s, self.memo, (), self.policy, now, np.random.default_rng(0))
+        plan, self.memo = plan_round(s, self.memo, self.policy, now)
         check_plan(s, plan)
         started = []
         for ask in np.unique(plan.place.ask).tolist():

@@ -15,6 +15,7 @@ import psycopg
 from controlplane.rm.changes import TRANSITION
 from scheduler.lifecycle.transitions import CONTAINER
 from wire.ids import EPOCH_MAX, format_container
+from wire.resources import AXES
 from wire.states import ContainerState
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -164,8 +165,7 @@ def queue_usage(rows: Rows, sub_cluster: int, queues: dict[str, dict[str, int]])
             if path in sums:
                 sums[path] = [a + b for a, b in zip(sums[path], amounts, strict=True)]
             path = path.rpartition(".")[0]
-    names = ("memory_mib", "vcores_milli", "gpus")
-    told = {path: [q[n] for n in names] for path, q in queues.items()}
+    told = {path: [q[axis] for axis in AXES] for path, q in queues.items()}
     return [f"{path}: summary {told[path]}, containers {sums[path]}" for path in queues if told[path] != sums[path]]
 
 

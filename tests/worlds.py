@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from scheduler.core.snapshot import AXIS, Asks, Backfill, Jobs, Nodes, Ordering, Queues, Snapshot, Users
+from scheduler.core.snapshot import Asks, Backfill, Jobs, Nodes, Ordering, Queues, Snapshot, Users
+from wire.resources import AXES
 
-R = len(AXIS)
+R = len(AXES)
 Amounts = Sequence[int]
 
 
@@ -104,7 +105,7 @@ def build(
     near_from, near = ragged([x.near for x in asks])
     rack_from, racks = ragged([x.near_racks for x in asks])
     return Snapshot(
-        AXIS,
+        AXES,
         Nodes(
             capacity,
             capacity - arrays([x.used for x in nodes]),

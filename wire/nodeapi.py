@@ -23,10 +23,12 @@ class Register:
     vcores_milli: int
     gpus: int = 0
     labels: dict[str, str] = field(default_factory=dict)
-    extended: dict[str, int] = field(default_factory=dict)
     enforces: list[str] = field(default_factory=list)  # names of the limits this node enforces
     host: str = ""
     version: str = ""
+
+
+FORMER_FIELDS = frozenset({"extended"})  # of a registration: node managers of older versions send them; ignored
 
 
 @dataclass(frozen=True, slots=True)

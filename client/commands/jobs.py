@@ -15,7 +15,7 @@ from client.answers import to_json
 from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.commands.views import view_named
-from client.errors import HydraError, InvalidJob, client_error
+from client.errors import InvalidJob
 from client.follow import MAX_FOLLOWED, Printer, follow_tasks, tasks_of
 from client.follow import Target as LogTarget
 from client.progress import headline, uploading, watching
@@ -250,30 +250,6 @@ def events(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.t
         show(client.events(job), columns, output, nothing="Nothing to tell.")
 
 
-def kill(
-    ctx: typer.Context,
-    jobs: Annotated[list[int], typer.Argument(metavar="JOB...", help="The jobs' numbers.")],
-    message: Annotated[str, typer.Option("--message", "-m", help="Why; its owner reads it.")] = "",
-    output: OutputOption = Format.table,
-) -> None:
-    """Stop jobs. What already ran stays readable."""
-    refused = []
-    with connected(ctx) as client:
-        for each in jobs:
-            try:
-                client.kill(each, message)
-            except HydraError as error:
-                refused.append(client_error(str(error), field_name=f"job {each}").problem.errors[0])
-                continue
-            if output is Format.table:
-                print(f"job {each}: asked to stop")
-    if output is Format.json:
-        wrong = {error.field for error in refused}
-        print_json([{"id": each, "accepted": f"job {each}" not in wrong} for each in jobs])
-    if refused:
-        raise InvalidJob(refused)
-
-
 def retry(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
     """Submit a failed or killed job again, as a new job."""
     with connected(ctx) as client:
@@ -300,7 +276,7 @@ def priority(
 
 
 def register(app: typer.Typer) -> None:
-    for command in (submit, wait, validate, jobs, job, tasks, containers, events, kill, retry):
+    for command in (submit, wait, validate, jobs, job, tasks, containers, events, retry):
         app.command(rich_help_panel="Jobs")(command)
     # A negative priority must not be taken for an option.
     app.command(rich_help_panel="Jobs", context_settings={"ignore_unknown_options": True})(priority)

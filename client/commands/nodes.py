@@ -14,8 +14,8 @@ from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
 from client.commands.common import connected
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
-from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, ServiceMove
+from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one
+from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
 
 NEVER = "never"
 LOOK_EVERY_S = 1.0
@@ -82,11 +82,28 @@ def find(client: Client, text: str) -> Node:
     return found[0]
 
 
+_CONTAINERS: list[Column[NodeContainer]] = [
+    ("CONTAINER", lambda c: c.id), ("JOB", lambda c: f"{c.job} {c.job_name}"),
+    ("TASK", lambda c: f"{c.group}/{c.index}"), ("ATTEMPT", lambda c: c.attempt), ("STATE", lambda c: c.state),
+    ("QUEUE", lambda c: c.queue), ("OWNER", lambda c: c.owner), ("MEMORY MIB", lambda c: c.memory_mib),
+    ("USED MIB", lambda c: c.used_memory_mib), ("CORES", lambda c: c.vcores_milli / 1000),
+    ("GPUS", lambda c: c.gpus), ("TOOK", lambda c: duration(c.started_at, None)),
+]  # fmt: skip
+
+
 @node.command("show")
-def node_show(ctx: typer.Context, node: NodeArgument, output: OutputOption = Format.table) -> None:
+def node_show(
+    ctx: typer.Context,
+    node: NodeArgument,
+    containers: Annotated[bool, typer.Option("--containers", help="What runs there instead, of jobs you see.")] = False,
+    output: OutputOption = Format.table,
+) -> None:
     """One node. The word show may be left out: hydractl node east-1."""
     with connected(ctx) as client:
         n = find(client, node)
+        if containers:
+            show(client.node_containers(n.id), _CONTAINERS, output, nothing="Nothing runs there that you may see.")
+            return
     pairs = [
         ("node", n.id), ("name", n.name), ("sub-cluster", n.sub_cluster), ("rack", n.rack), ("state", shown_state(n)),
         ("duty", n.duty.replace("_", " ")), ("message", n.message), ("by", n.duty_by), ("since", n.duty_at),

@@ -95,6 +95,17 @@ def versions(
         show(islice(client.policy_versions(), limit or None), columns, output, nothing="There is no policy.")
 
 
+@policy.command("schema")
+def schema(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """Print the JSON Schema of the document, as YAML or JSON: for editors, and to read bounds and defaults."""
+    with connected(ctx) as client:
+        found = client.policy_schema()
+    if output is Format.json:
+        print_json(found)
+    else:
+        print(yaml.safe_dump(found, sort_keys=False, allow_unicode=True), end="")
+
+
 @policy.command("validate")
 def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format.table) -> None:
     """Check a document without putting it in force."""

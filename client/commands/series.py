@@ -11,10 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
+from client.commands.cluster import resources
 from client.commands.common import connected
+from client.commands.figures import NONE
 from client.commands.nodes import moment, seconds
-from client.screen import Format, print_json, printable, say, show
-from contract.series import Series, SeriesAnswer
+from client.errors import client_error
+from client.screen import Column, Format, plain, print_json, printable, say, show
+from contract.series import Series, SeriesAnswer, Standing
 
 _Row = tuple[datetime, list[float | None]]
 
@@ -27,22 +30,35 @@ class SeriesFormat(StrEnum):
 
 def series(
     ctx: typer.Context,
-    metrics: Annotated[list[str], typer.Argument(metavar="METRIC...", help="Like allocated_memory_mib.")],
+    metrics: Annotated[
+        list[str] | None, typer.Argument(metavar="METRIC...", help="Like allocated_memory_mib.", show_default=False)
+    ] = None,
     scope: Annotated[
         list[str] | None,
         typer.Option("--scope", "-s", help="cluster, sub-cluster:NAME, queue:PATH or node:NUMBER; may be repeated."),
     ] = None,
-    last: Annotated[str, typer.Option("--last", help="So far back, like 90s, 15m, 6h or 7d.")] = "1h",
+    last: Annotated[
+        str | None, typer.Option("--last", help="So far back, like 90s, 15m, 6h or 7d; an hour by default.")
+    ] = None,
     start: Annotated[str | None, typer.Option("--from", help="From this moment on instead.")] = None,
     end: Annotated[str | None, typer.Option("--to", help="Up to this moment; now by default.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="How all sub-clusters and queues stood at this moment instead.")
+    ] = None,
     points: Annotated[int, typer.Option("--points", help="At most so many.")] = 60,
     output: Annotated[
         SeriesFormat, typer.Option("--output", "-o", help="For people, for programs, or for spreadsheets.")
     ] = SeriesFormat.table,
 ) -> None:
-    """Metrics over time, as the charts show them."""
+    """Metrics over time, as the charts show them; or how everything stood at a moment."""
+    if at is not None:
+        given = {"METRIC": metrics, "scope": scope, "last": last, "from": start, "to": end}
+        _stood(ctx, at, [name for name, value in given.items() if value], output)
+        return
+    if not metrics:
+        raise client_error("is missing", field_name="METRIC", remedy="Name one or more, or a moment with --at.")
     until = moment(end, "to") if end else datetime.now(UTC)
-    since = moment(start, "from") if start else until - timedelta(seconds=seconds(last, "last"))
+    since = moment(start, "from") if start else until - timedelta(seconds=seconds(last or "1h", "last"))
     with connected(ctx) as client:
         found = client.series(metrics, scope or ["cluster"], since, until, points)
     if output is SeriesFormat.json:
@@ -57,6 +73,32 @@ def series(
     show(rows, columns, Format.table, nothing="There is nothing of that time.")
     for event in found.events:
         say(f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}  {event.text}")
+
+
+_STANDING: list[Column[Standing]] = [
+    ("", lambda s: s.name), ("ALLOCATED", lambda s: resources(s.allocated)), ("OF", lambda s: resources(s.capacity)),
+    ("PENDING", lambda s: resources(s.pending)), ("CONTAINERS PENDING", lambda s: s.pending_containers),
+    ("SHARE", lambda s: NONE if s.dominant_share is None else f"{s.dominant_share:.1%}"),
+    ("DECISIONS", lambda s: s.decisions), ("PREEMPTIONS", lambda s: s.preemptions),
+]  # fmt: skip
+
+
+def _stood(ctx: typer.Context, at: str, given: list[str], output: SeriesFormat) -> None:
+    """The window of a moment. given: options that ask for something else."""
+    if given:
+        raise client_error("a moment has no span, and all of it is shown", field_name=given[0], remedy="Leave it out.")
+    if output is SeriesFormat.csv:
+        raise client_error("csv is for metrics over time", field_name="output", remedy="Use table or json.")
+    with connected(ctx) as client:
+        found = client.standing(moment(at, "at"))
+    if output is SeriesFormat.json:
+        print_json(found)
+        return
+    say(f"In the {found.step_s} s from {plain(found.at)}:")
+    rows = [*([found.cluster] if found.cluster else []), *found.sub_clusters, *found.queues]
+    show(rows, _STANDING, Format.table, nothing="There is nothing of that time.")
+    if found.queues_left_out:
+        say(f"{found.queues_left_out:,} more queues had something in them.")
 
 
 def _title(one: Series) -> str:

@@ -83,10 +83,13 @@ def simulations(
     number: Annotated[int | None, typer.Argument(metavar="[NUMBER]", help="Show this one's answer.")] = None,
     *,
     version: Annotated[int | None, typer.Option(min=1, help="Only of this version, or what says the same.")] = None,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Call NUMBER off.")] = False,
+    to_html: Annotated[Path | None, typer.Option("--html", help="Write the report of NUMBER there, a page.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
     """What was asked, newest first; or one answer again."""
+    _check(number, cancel, to_html)
     columns: list[Column[Simulation]] = [
         ("NUMBER", lambda s: s.id), ("STATE", lambda s: s.state), ("DONE", lambda s: f"{100 * s.progress:.0f} %"),
         ("WHAT", _what), ("AGAINST", lambda s: s.base), ("FROM", lambda s: s.begin),
@@ -97,8 +100,18 @@ def simulations(
             rows = islice(client.simulations(version=version), limit)
             show(rows, columns, output, nothing="None yet.")
             return
-        found = client.simulation(number)
+        found = client.cancel_simulation(number) if cancel else client.simulation(number)
+        if to_html is not None:
+            _write(to_html, client.simulation_report(number))
     print_json(found) if output is Format.json else show_answer(found, limit)
+
+
+def _check(number: int | None, cancel: bool, to_html: Path | None) -> None:
+    if number is None and (cancel or to_html is not None):
+        what = "cancel" if cancel else "html"
+        raise client_error("is of one simulation", field_name=what, remedy="Give its NUMBER, too.")
+    if cancel and to_html is not None:
+        raise client_error("what is cancelled has no report", field_name="html", remedy="Leave --html or --cancel out.")
 
 
 def _what(s: Simulation) -> str:

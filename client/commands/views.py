@@ -1,4 +1,4 @@
-"""Saved views of the job list, and another queue for jobs."""
+"""Saved views of the job list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from client.api import Client
 from client.commands.common import connected
-from client.errors import InvalidJob, client_error
+from client.errors import client_error
 from client.screen import Column, Format, OutputOption, print_json, show
 from contract.jobs import SavedView
 
@@ -69,26 +69,5 @@ def delete(
         print_json({"deleted": name})
 
 
-def move(
-    ctx: typer.Context,
-    jobs: Annotated[list[int], typer.Argument(metavar="JOB...", help="The jobs' numbers.")],
-    queue: Annotated[str, typer.Option("--to", help="The other queue's path.")],
-    output: OutputOption = Format.table,
-) -> None:
-    """Put jobs into another queue. What runs goes on; each job's home decides, see hydractl events."""
-    with connected(ctx) as client:
-        results = client.act("queue", jobs, queue=queue)
-    if output is Format.json:
-        print_json(results)
-    else:
-        for each in results:
-            if each.accepted:
-                print(f"job {each.job}: asked to move to {queue}")
-    refused = [client_error(each.refused, field_name=f"job {each.job}") for each in results if not each.accepted]
-    if refused:
-        raise InvalidJob([error.problem.errors[0] for error in refused])
-
-
 def register(main: typer.Typer) -> None:
     main.add_typer(app, name="views", help="Saved views of the job list.", rich_help_panel="Jobs")
-    main.command(rich_help_panel="Jobs")(move)

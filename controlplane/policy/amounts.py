@@ -18,7 +18,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from controlplane.statestore.capacities import ALL, AXES, NOTHING
+from controlplane.statestore.capacities import ALL, NOTHING
+from wire.resources import AXES
 
 Amount = tuple[float, int]  # (share of the parent, units)
 UNITS: dict[str, dict[str, int]] = {

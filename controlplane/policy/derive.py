@@ -19,7 +19,8 @@ from controlplane.policy.documents import QueuePolicy, parse
 from controlplane.policy.meaning import walk
 from controlplane.policy.rows import flattened
 from controlplane.statestore.actions.errors import Invalid
-from controlplane.statestore.capacities import ALL, AXES, DEFAULT, NOTHING, R
+from controlplane.statestore.capacities import ALL, DEFAULT, NOTHING, R
+from wire.resources import AXES
 
 Json = dict[str, Any]
 Limit = dict[str, list[float]]

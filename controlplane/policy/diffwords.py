@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from controlplane.statestore.capacities import AXES
+from wire.resources import AXES
 
 CUT = 80  # characters of one value
 NAMED = 3  # queues named in one sentence

@@ -9,25 +9,23 @@ What the fields of a queue mean together is checked by ``policy.meaning``;
 from collections.abc import Collection
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from contract import findings
+from contract.fields import Whole
 from contract.problems import FieldError
 from controlplane.policy import federation, meaning
 from controlplane.policy.amounts import Limit
 from controlplane.policy.approval import Approval
 from controlplane.policy.components import Components
 from controlplane.policy.federationparts import TAG, Pair
+from controlplane.policy.parts import Share
 from controlplane.policy.queuerules import Backfill
 from controlplane.policy.rows import flattened
 from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.actions.policy import QueueRow
 
 MAX_FIELD = 1000
-
-
-def _whole(value: Any) -> Any:
-    """JSON makes no difference between 5 and 5.0."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def told(text: str) -> Any:
@@ -38,8 +36,6 @@ def told(text: str) -> Any:
 QueueName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$", max_length=63)]
 PartitionName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 Principal = Annotated[str, StringConstraints(pattern=r"^(role:(operator|tenant|viewer)|[\w.@+-]{1,150})$")]
-Share = Annotated[float, Field(ge=0, le=1)]
-Whole = Annotated[int, BeforeValidator(_whole)]
 Jobs = Annotated[Whole, Field(ge=0, le=1_000_000)]
 Priority = Annotated[Whole, Field(ge=-500, le=499)]
 
@@ -138,24 +134,10 @@ def json_schema() -> dict[str, Any]:
     return PolicyDocument.model_json_schema()
 
 
-REMEDIES = {
+# What is more about documents than about other requests.
+REMEDIES = findings.REMEDIES | {
     "extra_forbidden": "remove the field, or check its spelling; fields: {fields}",
-    "missing": "add the field",
-    "literal_error": "use {expected}",
     "policy_name": "use one of: {expected}",
-    "greater_than_equal": "use {ge} or more",
-    "less_than_equal": "use {le} or less",
-    "greater_than": "use more than {gt}",
-    "bool_type": "give true or false",
-    "float_type": "give a number without quotes",
-    "int_type": "give a whole number without quotes",
-    "int_from_float": "give a whole number",
-    "list_type": "give a list",
-    "dict_type": "give a mapping of names to values",
-    "model_type": "give a mapping of fields",
-    "string_type": "give a text",
-    "string_too_long": "use at most {max_length} characters",
-    "too_long": "give at most {max_length}",
     "limit": "{remedy}",
     "recursion_depth_exceeded": "use at most {levels} levels",
 }

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from contract.problems import FieldError
 from controlplane.policy import federation
 from controlplane.policy.amounts import Amounts
-from controlplane.statestore.capacities import AXES, DEFAULT
+from controlplane.statestore.capacities import DEFAULT
 from wire import labels
+from wire.resources import AXES
 
 if TYPE_CHECKING:
     from controlplane.policy.documents import PartitionPolicy, PolicyDocument, QueuePolicy

@@ -20,7 +20,7 @@ from controlplane.statestore.actions.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Artifact, Container, ContainerHistory, Job, Node
 from controlplane.statestore.queries import masters, outputs
 from wire.ids import parse_container
-from wire.nodeapi import HEALTH_TEXT_MAX, InputFile, Register
+from wire.nodeapi import FORMER_FIELDS, HEALTH_TEXT_MAX, InputFile, Register
 
 INDEX = "{index}"
 
@@ -48,6 +48,8 @@ class RegisterNode(View):
     def post(self, request: Request) -> Response:
         """Join token and description in, session with credential out."""
         data = request.data
+        if isinstance(data, dict):
+            data = {name: value for name, value in data.items() if name not in FORMER_FIELDS}
         known = {f.name for f in fields(Register)}
         needed = {"join_token", "name", "rack", "memory_mib", "vcores_milli"}
         if not isinstance(data, dict) or not needed <= data.keys() <= known:

@@ -13,9 +13,9 @@ from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore import loads
 from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.actions.errors import TooLarge, Unavailable
-from controlplane.statestore.capacities import AXES
 from controlplane.statestore.loads import Load
 from controlplane.statestore.models import Queue
+from wire.resources import AXES
 
 Json = dict[str, Any]
 MOST = 500  # queues in one answer

@@ -53,6 +53,8 @@ def retry(user: User, actor: Actor, job: Job, once: Once | None) -> Json:
         state = JobState(job.state).name
         raise Conflict(f"job {job.pk} is {state}; only a FAILED or KILLED job can be retried")
     spec = job.spec | {"queue": job.queue}  # it may have moved since
+    if job.kind == Job.Kind.SERVICE:  # those of older versions may say retries, which were never looked at
+        spec["groups"] = [group | {"retries": 0} for group in spec["groups"]]
     if job.kind == Job.Kind.APPLICATION:  # its group was made of its master
         spec = {name: value for name, value in spec.items() if name != "groups"}
     return submit_one(user, actor, spec, once, retry_of=job.pk)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-AXES = ("memory_mib", "vcores_milli", "gpus")
+from wire.resources import AXES
+
 R = len(AXES)
 DEFAULT = ""  # name of the partition of the nodes that no other takes
 NOTHING: dict[str, list[float]] = {"share": [0.0] * R, "units": [0] * R}

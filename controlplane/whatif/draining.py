@@ -19,11 +19,11 @@ from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import Recorded
 from controlplane.whatif.snapshot import LiveReader, Snapshot
 from simulator.workload import Group, Standing, Submission
+from wire.resources import AXES
 
 ARRIVALS = dt.timedelta(hours=1)  # so much of the past is taken to repeat
 Json = dict[str, Any]
 State = SubCluster.State
-_AXES = rooms.AXES
 
 
 @dataclass(slots=True)
@@ -138,7 +138,7 @@ class _Ties:
         self._partitions = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
         every = [
             {"id": 0, "name": m.name, "rack": m.rack, "labels": m.labels, "sub": number}
-            | {axis: getattr(m, axis) for axis in _AXES}
+            | {axis: getattr(m, axis) for axis in AXES}
             for number, sub in machines.known.items()
             for m in machines.sub_clusters[sub.name]
             if sub.state == State.RUNNING and m.duty == Node.Duty.IN_SERVICE
@@ -167,7 +167,7 @@ class _Ties:
 
     def why(self, job: Submission, group: Group) -> str:
         """Empty when it could start elsewhere too, or not even there."""
-        shape = [getattr(group, axis) for axis in _AXES]
+        shape = [getattr(group, axis) for axis in AXES]
         spec = {"node_labels": group.node_labels,
                 "locality": {"nodes": group.nodes, "racks": group.racks, "relax": not group.strict}}  # fmt: skip
         partition = group.partition or self._partitions.get(job.queue, DEFAULT)

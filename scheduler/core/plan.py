@@ -118,7 +118,6 @@ class Plan:
 
     place: Place = field(default_factory=_empty)
     refused: Refusal | None = None
-    rejected: tuple[str, ...] = ()  # proposals that conflict with what was placed, with the reason
     preempt: Preempt = field(default_factory=Preempt)
     reserve: Reserve = field(default_factory=Reserve)
     after: After | None = None

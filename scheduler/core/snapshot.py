@@ -1,17 +1,14 @@
 """What a round sees: arrays over nodes, queues, users, jobs and asks. Nothing here changes during a round.
 
 A snapshot is one partition of one sub-cluster. Resources are vectors over
-``axis`` (``memory_mib``, ``vcores_milli``, ``gpus``, then extended ones); r is
-its length. Indices are positions in these arrays, times are seconds on the
-caller's clock.
+``axis`` (``memory_mib``, ``vcores_milli``, ``gpus``); r is its length. Indices
+are positions in these arrays, times are seconds on the caller's clock.
 """
 
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
-
-AXIS = ("memory_mib", "vcores_milli", "gpus")
 
 
 class Ordering(IntEnum):

@@ -167,17 +167,6 @@ def _take(
     return total, short
 
 
-def deficit_order(rows: np.ndarray, used: np.ndarray, share: np.ndarray, capacity: np.ndarray) -> np.ndarray:
-    """``rows`` by the part of their share that they hold, the lowest first: (k,) int64.
-
-    rows: (k,) positions in used and share, (e, r). The part is that of the
-    dominant shares; weights are in the share already. Ties keep their order,
-    rows without a share come last.
-    """
-    order: np.ndarray = rows[np.argsort(held_part(used[rows], share[rows], capacity), kind="stable")]
-    return order
-
-
 def held_part(used: np.ndarray, share: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     """Dominant share in use over dominant share due, (k,) float64; infinite where nothing is due."""
     have, due = dominant_shares(used, capacity), dominant_shares(share, capacity)

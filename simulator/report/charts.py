@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler.core.snapshot import AXIS
 from simulator.compare import Comparison
 from simulator.figures import fairness_error_over_time, latency_cdf, percentiles, period_lengths, slowdowns, utilization
 from simulator.measures import LATENCY_BOUNDS_S, Run
 from simulator.report import svg, words
+from wire.resources import AXES
 
 QUEUES_STACKED = 7  # the others are put together
 COLUMNS = 240  # of a picture over time; more periods than that are averaged
@@ -59,7 +59,7 @@ def busiest(runs: Sequence[Run]) -> list[int]:
 
 def use(run: Run, resource: int, queues: Sequence[str], name: str, width: float = HALF) -> Chart:
     """What each queue held of a resource over time, on top of one another, under the line of what was up."""
-    called, unit, scale = words.resource(AXIS[resource])
+    called, unit, scale = words.resource(AXES[resource])
     title = f"{run.policy}, seed {run.seed}"
     if not len(run.capacity) or not run.capacity[:, resource].any():
         return Chart(title, "", [], empty=f"No {called.lower()} were up." if unit != "GiB" else "No memory was up.")

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.core.snapshot import AXIS
 from simulator.compare import Comparison, compare
 from simulator.figures import (
     BY_QUEUE,
@@ -26,6 +25,7 @@ from simulator.figures import (
     utilization_over_time,
 )
 from simulator.measures import LATENCY_BOUNDS_S, Run
+from wire.resources import AXES
 
 FORMAT, VERSION = "hydra-simulation-report", 1
 
@@ -82,7 +82,7 @@ def _run(run: Run) -> dict[str, Any]:
         ],
         "periods": {
             "period_s": run.period_s,
-            "utilization": {name: used[:, r] for r, name in enumerate(AXIS)},
+            "utilization": {name: used[:, r] for r, name in enumerate(AXES)},
             "fairness_error": fairness_error_over_time(run),
         },
     }

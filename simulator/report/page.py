@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from scheduler.core.snapshot import AXIS
 from simulator.compare import Compared, Comparison, PolicyFigures, compare
 from simulator.figures import BY_QUEUE, OVERALL, Figure
 from simulator.measures import Run
@@ -16,6 +15,7 @@ from simulator.report import charts, words
 from simulator.report.charts import FULL, HALF, Chart
 from simulator.report.svg import STYLE, hatches, text
 from simulator.report.table import MAIN, MAIN_BY_QUEUE
+from wire.resources import AXES
 
 CSS = Path(__file__).with_name("page.css")
 NOTHING_CLEAR = "Nothing that these runs can tell from chance."
@@ -264,7 +264,7 @@ def _use(runs: Sequence[Run]) -> str:
         legend = {name: swatch for each in drawn for swatch, name in each.legend}
         pictures = "".join(_chart(each, wide=len(drawn) == 1, legend=False) for each in drawn)
         body = _legend((swatch, name) for name, swatch in legend.items()) + f'<div class="pair">{pictures}</div>'
-        name = words.resource(AXIS[r])[0]
+        name = words.resource(AXES[r])[0]
         parts.append(f"<h3>{name}</h3>{body}" if not k else f"<details><summary>{name}</summary>{body}</details>")
     return section("Use over time", "".join(parts), _of_first(runs))
 

@@ -1,21 +1,19 @@
 """The GPG killed, away, and back: RMs go on with the last shares, and nothing is preempted on their account."""
 
 import contextlib
-import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-import redis
 
 from tests.acceptance.cluster import Cluster
 from tests.homes import ready_made
 from tests.limits import within
 from tests.patience import let_pass, wait_until
 from tests.stack import Stack
-from wire import keys
 
 pytestmark = pytest.mark.faults
 
@@ -25,9 +23,27 @@ OPEN = {"open_to_all": True}
 SLEEPER = {"resources": {"memory_mib": 64, "vcores_milli": 1000}}
 
 
-def shares(cluster: Cluster) -> dict[str, Any]:
-    """What the RM goes by, as its summary says."""
-    return cluster.summary().get("shares") or {"version": 0, "age_s": 1e9, "stale": True}
+@dataclass(frozen=True)
+class Shares:
+    """version: of those the RM goes by; age_s: of what the GPG assigned last."""
+
+    version: int
+    age_s: float
+
+    @property
+    def stale(self) -> bool:
+        return self.age_s > STALE_S
+
+
+def shares(cluster: Cluster) -> Shares:
+    (life,) = cluster.operator.sub_clusters()
+    return Shares(life.load.shares_version if life.load else 0, life.shares.age_s if life.shares else 1e9)
+
+
+def runs(cluster: Cluster, version: int) -> bool:
+    """Whether the RM runs this policy version."""
+    (life,) = cluster.operator.sub_clusters()
+    return life.policy_version == version
 
 
 def post(cluster: Cluster) -> tuple[int, str]:
@@ -67,8 +83,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with Cluster(tmp_path_factory.mktemp("shared") / "home", nodes=0, relayed=False) as cluster:
         cluster.led()
         with cluster.node("n0", memory_mib=1024, vcores_milli=1000 * WHOLE):
-            cluster.operator.apply_policy(policy(), "two queues", force=True)
-            within(15, lambda: shares(cluster)["age_s"] < 3 and not shares(cluster)["stale"], "the RM has shares")
+            pushed = cluster.operator.apply_policy(policy(), "two queues", force=True)
+            within(15, lambda: runs(cluster, pushed.version) and shares(cluster).age_s < 3, "the RM has shares")
             yield cluster
 
 
@@ -78,7 +94,7 @@ def test_a_killed_gpg_is_replaced(shared: Cluster):
     epoch, holder = post(shared)
     shared.stack.kill(holder)
     within(10, lambda: post(shared)[0] > epoch, "GPG killed: a standby has the post")
-    within(15, lambda: shares(shared)["age_s"] < 3 and not shares(shared)["stale"], "shares are fresh again")
+    within(15, lambda: shares(shared).age_s < 3, "shares are fresh again")
 
 
 def test_while_the_gpg_is_away_work_goes_on_and_nothing_is_preempted(shared: Cluster):
@@ -86,20 +102,20 @@ def test_while_the_gpg_is_away_work_goes_on_and_nothing_is_preempted(shared: Clu
     wait_until(lambda: len(shared.live(borrower)) == WHOLE, 30, "everything is lent")
     let_pass(1.5)  # the GPG sees it
     with away(shared):
-        within(STALE_S + 5, lambda: shares(shared)["stale"], "the shares are stale")
-        version = shares(shared)["version"]
+        within(STALE_S + 5, lambda: shares(shared).stale, "the shares are stale")
+        version = shares(shared).version
         owner = shared.submit(shared.spec("owner", "sleep 600", count=2, **SLEEPER) | {"queue": "root.owner"})
         let_pass(3)  # a time in which preemption, asked five times a second, would have come
         ends = [(c.state, c.reason) for c in shared.tenant.containers(borrower.id) if c.reason]
         assert (shared.live(owner), len(shared.live(borrower)), ends) == ([], WHOLE, [])
-        assert shares(shared)["version"] == version, "the last shares are in force"
+        assert shares(shared).version == version, "the last shares are in force"
         shared.tenant.kill(borrower.id, "make room")
         wait_until(lambda: len(shared.live(owner)) == 2, 20, "its owner starts in idle room")
         for job in [shared.task_job(f"meanwhile-{i}", "true", **SLEEPER) for i in range(5)]:
             shared.settled(job, 30)
         shared.tenant.kill(owner.id, "done")
         shared.wait(owner, 30)
-    within(5, lambda: shares(shared)["version"] > version, "GPG back: the RM is on a new version")
+    within(5, lambda: shares(shared).version > version, "GPG back: the RM is on a new version")
 
 
 def test_what_a_queue_is_owed_is_reclaimed(shared: Cluster):
@@ -116,17 +132,15 @@ class Federation:
 
     def __init__(self, stack: Stack) -> None:
         self.stack, self.operator, self.tenant = stack, stack.client("operator"), stack.client("tenant")
-        self.redis: redis.Redis[bytes] = redis.Redis.from_url(stack.redis_url(), socket_timeout=10)
 
     def sql(self, query: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.stack.database_url(), autocommit=True) as connection:
             return connection.execute(query).fetchall()
 
-    def shares(self) -> dict[str, int]:
-        """The version of the shares of each RM that has fresh ones."""
-        subs = self.sql("SELECT id, name FROM statestore_subcluster")
-        told = {name: json.loads(self.redis.get(keys.summary(pk)) or b"{}").get("shares") for pk, name in subs}
-        return {name: found["version"] for name, found in told.items() if found and not found["stale"]}
+    def fresh(self) -> int:
+        """How many RMs have shares that are not stale."""
+        lives = list(self.operator.sub_clusters())
+        return sum(life.shares is not None and life.shares.age_s <= STALE_S for life in lives)
 
     def runs(self, kind: str, version: int) -> int:
         """How many of a kind run a version of the policy."""
@@ -142,9 +156,9 @@ def federation(tmp_path: Path) -> Iterator[Federation]:
 def test_every_rm_takes_a_policy_in_without_the_gpg_and_its_shares_once_it_is_back(federation: Federation):
     f = federation
     f.operator.apply_policy(policy(), "two queues", force=True)
-    wait_until(lambda: len(f.shares()) == 3, 60, "all RMs have shares")
+    wait_until(lambda: f.fresh() == 3, 60, "all RMs have shares")
     with away(f):
-        within(STALE_S + 5, lambda: not f.shares(), "the shares of all are stale")
+        within(STALE_S + 5, lambda: f.fresh() == 0, "the shares of all are stale")
         heavier = policy()
         heavier["queues"]["owner"]["weight"] = 3
         version = f.operator.apply_policy(heavier, "while nobody divides").version
@@ -152,6 +166,6 @@ def test_every_rm_takes_a_policy_in_without_the_gpg_and_its_shares_once_it_is_ba
         spec = {"command": ["true"], "count": 6, **SLEEPER}
         job = f.tenant.submit({"name": "meanwhile", "groups": [spec | {"name": "tasks"}]})
         wait_until(lambda: f.tenant.job(job.id).state == "SUCCEEDED", 30, "work goes on")
-        assert f.runs("gpg", version) == 0 and not f.shares(), "nobody divides"
-    within(5, lambda: len(f.shares()) == 3, "GPG back: every RM has new shares")
+        assert f.runs("gpg", version) == 0 and f.fresh() == 0, "nobody divides"
+    within(5, lambda: f.fresh() == 3, "GPG back: every RM has new shares")
     within(5, lambda: f.runs("gpg", version) == 1, "GPG back: it divides by the version pushed meanwhile")

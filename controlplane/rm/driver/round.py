@@ -59,7 +59,7 @@ class Round:
     def __init__(self, sub: int, m: Memory, store: Store, bus: Bus, clock: Clock, signer: Signer, s: RoundSettings):
         self.sub, self.m, self.store, self.bus, self.clock = sub, m, store, bus, clock
         self.signer, self.settings = signer, s
-        self.planner = Planner(sub, m, s.check_invariants, np.random.default_rng(m.epoch))
+        self.planner = Planner(sub, m, s.check_invariants)
         self.session = Session(sub)
         self.more_intents = False  # the last round took as many as it may
         self._pending_groups: dict[tuple[int, int], GroupEntry] = m.behind

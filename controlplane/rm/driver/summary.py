@@ -7,6 +7,7 @@ import numpy as np
 
 from controlplane.rm.memory.whole import Memory
 from controlplane.statestore import nodeloads
+from wire.resources import AXES
 
 USAGE_MAX = 20_000  # containers whose live usage is shown
 
@@ -32,9 +33,8 @@ def summary(m: Memory, holder: str, counters: Mapping[str, float], frozen: bool,
         "pending": {"containers": sum(waiting.values()), "memory_mib": memory, "vcores_milli": vcores, "gpus": gpus},
         "live": len(m.containers),
         "frozen": frozen,
-        "shares": m.shares.told(m.queues, round(at * 1e6)),
         "queues": _queues(m, waiting),
-        "allocated": dict(zip(("memory_mib", "vcores_milli", "gpus"), allocated, strict=True)),
+        "allocated": dict(zip(AXES, allocated, strict=True)),
         "used": {"memory_mib": used[1], "cpu_milli": used[0]},
     }
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from controlplane.rm.columns import longer
-from scheduler.core.snapshot import AXIS, Asks
+from scheduler.core.snapshot import Asks
+from wire.resources import AXES
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
@@ -115,7 +116,7 @@ class AskTable:
         """The distinct shapes of these rows, (s, R) int64, and each one's position among them, (k,) int32."""
         numbers, at = compact(self.shape[rows])
         table = [self.shapes[i] for i in numbers.tolist()]
-        return np.array(table, np.int64).reshape(len(table), len(AXIS)), at
+        return np.array(table, np.int64).reshape(len(table), len(AXES)), at
 
     def gather(self, rows: np.ndarray, job: np.ndarray, masks: np.ndarray, mask: np.ndarray) -> Asks:
         """The arrays of a plan. job: (a,) int32 position of each ask's job; masks (m, n) and each ask's (a,) int32."""

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.memory.application import Application
-from scheduler.core.snapshot import AXIS, Fill
+from scheduler.core.snapshot import Fill
 from scheduler.lifecycle.group import GroupRun, resized
 from scheduler.lifecycle.guest import GuestRun, Handed
 from scheduler.lifecycle.job import JobRun
 from wire import desired, labels, template
+from wire.resources import AXES
 from wire.states import JobState
 
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
@@ -41,7 +42,7 @@ class Wishes:
 
 @dataclass(slots=True, eq=False)
 class GroupEntry:
-    """A task group and what its containers need. ``shape``: (R,) int64 over ``AXIS``.
+    """A task group and what its containers need. ``shape``: (R,) int64 over ``AXES``.
 
     row: its row of the ask table. partition: its position among the memory's.
     Of a job at home elsewhere, ``run`` is a ``GuestRun``.
@@ -203,7 +204,7 @@ def group_entry(row: dict[str, Any], no: int, g: dict[str, Any], numbers: dict[s
         open_ended=row["kind"] == "application" and no > 0,
         target=g.get("target", g["count"]),
     )
-    shape = np.array([g["resources"].get(name, 0) for name in AXIS], np.int64)
+    shape = np.array([g["resources"].get(name, 0) for name in AXES], np.int64)
     wishes, held = _wishes(row["kind"], g), bool(g.get("held"))
     return GroupEntry(run, shape, body, desired.digest(body), int(g["timeout_s"]), wishes, held)
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from controlplane.rm.columns import longer
-from scheduler.core.snapshot import AXIS
+from wire.resources import AXES
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import JobEntry
 
-R = len(AXIS)
+R = len(AXES)
 _FIRST_ROWS = 64
 
 

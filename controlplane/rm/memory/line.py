@@ -11,15 +11,15 @@ from controlplane.rm.claims import Counts, Key
 from controlplane.rm.columns import longer
 from controlplane.rm.memory import quota
 from controlplane.rm.memory.queues import UNLIMITED, QueueTree
-from scheduler.core.snapshot import AXIS
 from scheduler.lifecycle.admission import Limits, Waiting
+from wire.resources import AXES
 from wire.states import JobState
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import JobEntry
     from controlplane.rm.memory.whole import Memory
 
-R = len(AXIS)
+R = len(AXES)
 UNTOLD = -1
 _At = tuple[int, int]  # queue position, owner; owner 0: the queue with all below it; below 0: an amount, see ``quota``
 

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from controlplane.rm.columns import longer
-from scheduler.core.snapshot import AXIS, Nodes
+from scheduler.core.snapshot import Nodes
 from wire import labels
+from wire.resources import AXES
 from wire.states import NodeState
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.windows import Window
 
-R = len(AXIS)
-GPUS = AXIS.index("gpus")
+R = len(AXES)
+GPUS = AXES.index("gpus")
 IN_SERVICE = "in_service"
 NEVER_US = 2**62  # later than any moment
 _UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
@@ -121,25 +122,19 @@ class NodeTable:
         elif self.state[at] == NodeState.DECOMMISSIONED:
             self.state[at] = NodeState.REGISTERED
         self.rows[at] = row
-        self.capacity[at] = [row[name] for name in AXIS]
+        self.capacity[at] = [row[name] for name in AXES]
         self.rack[at] = self.racks.setdefault(row["rack"], len(self.racks))
         self.labels_version += 1
         self.settle_us = 0
         return at
 
-    @property
-    def gpu_free(self) -> np.ndarray:
-        """Bit masks of the free device ids: (n,) int64."""
-        found: np.ndarray = self._gpus(slice(None))
-        return found
-
-    def _gpus(self, at: int | slice) -> Any:
+    def _gpus(self, at: int) -> int:
         """Of declared device ids those that are free."""
-        return ~(np.int64(-1) << self.capacity[at, GPUS]) & ~self.gpu_held[at]
+        return int(~(np.int64(-1) << self.capacity[at, GPUS]) & ~self.gpu_held[at])
 
     def take_gpus(self, at: int, count: int) -> int:
         """Mask of the ``count`` lowest free devices, marked as held."""
-        mask = lowest(int(self._gpus(at)), count)
+        mask = lowest(self._gpus(at), count)
         self.gpu_held[at] |= mask
         return mask
 

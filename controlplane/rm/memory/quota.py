@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from controlplane.rm.claims import Key
-from scheduler.core.snapshot import AXIS
+from wire.resources import AXES
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
     from controlplane.rm.memory.queues import QueueTree
     from controlplane.rm.memory.whole import Memory
 
-R = len(AXIS)
+R = len(AXES)
 _At = tuple[int, int]
 
 

@@ -83,14 +83,6 @@ class Shares:
             known = self._fitted[partition] = (maximum, found)
         return known[1]
 
-    def told(self, queues: QueueTree, now_us: int) -> dict[str, Any] | None:
-        """What screens show: the version in force, its age, and whether it is too old to preempt for."""
-        if self.assigned is None:
-            return None
-        self.settle(queues, now_us)
-        age_s = max(0.0, (now_us - self.assigned.at_us) / 1e6)
-        return {"version": self.assigned.version, "age_s": round(age_s, 1), "stale": self.stale}
-
 
 def _fit(
     queues: QueueTree, table: tuple[list[str], np.ndarray], guaranteed: np.ndarray, maximum: np.ndarray, same: bool

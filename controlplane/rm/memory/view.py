@@ -8,7 +8,8 @@ import numpy as np
 from controlplane.rm.memory.asks import Owner, compact
 from controlplane.rm.memory.nodes import NEVER_US, NodeTable
 from scheduler.core.entities import UNBOUNDED
-from scheduler.core.snapshot import AXIS, Asks, Backfill, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
+from scheduler.core.snapshot import Asks, Backfill, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
+from wire.resources import AXES
 from wire.states import NodeState, Want
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     running, slots = None, np.empty(0, np.int64)
     if with_running:
         running, slots = _running(m, partition, nodes, (held, lent), queues.lent, job_rows, now)
-    return View(Snapshot(AXIS, seen, queues, users, jobs, asks, running), rows, nodes, slots)
+    return View(Snapshot(AXES, seen, queues, users, jobs, asks, running), rows, nodes, slots)
 
 
 def foresees(m: "Memory", rows: np.ndarray) -> bool:

@@ -9,9 +9,9 @@ import numpy as np
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.view import View
 from controlplane.rm.memory.whole import Memory
-from scheduler.core.snapshot import AXIS
 from scheduler.explain.sentence import About
 from wire import labels
+from wire.resources import AXES
 
 RELAXED_TERMS = 6  # label terms tried one by one
 
@@ -27,7 +27,7 @@ def back_off(group: GroupEntry, wait_s: float, waiting: int) -> dict[str, Any]:
         "code": "backoff",
         "text": text,
         "waiting": waiting,
-        "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
+        "asked": dict(zip(AXES, group.shape.tolist(), strict=True)),
         "limits": [{"limit": "backoff", "text": text, "asked": {}, "available": {}, "wait_s": left}],
         "position": {"jobs_ahead": 0, "containers_ahead": 0},
         "estimate": {"earliest_s": left, "latest_s": None, "text": f"In {left:g} s at the earliest."},
@@ -41,7 +41,7 @@ def elsewhere(group: GroupEntry, text: str, waiting: int, now: float) -> dict[st
         "code": "elsewhere",
         "text": text,
         "waiting": waiting,
-        "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
+        "asked": dict(zip(AXES, group.shape.tolist(), strict=True)),
         "limits": [{"limit": "elsewhere", "text": text, "asked": {}, "available": {}}],
         "position": None,
         "estimate": None,

@@ -13,10 +13,10 @@ from controlplane.rm.memory.line import UNTOLD, Line, R
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps.outcome import carry_out
-from scheduler.core.snapshot import AXIS
 from scheduler.explain.amounts import counted
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.admission import Decision, Rules, Why, decide
+from wire.resources import AXES
 
 POLL_US = 1_000_000  # between two looks at what other sub-clusters run while somebody waits
 TOLD_PER_ROUND = 200  # jobs that hear why they wait
@@ -129,7 +129,7 @@ def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int, at_
         "code": "admission",
         "text": text,
         "waiting": group.run.count,
-        "asked": dict(zip(AXIS, group.shape.tolist(), strict=True)),
+        "asked": dict(zip(AXES, group.shape.tolist(), strict=True)),
         "limits": [limit],
         "position": {"jobs_ahead": ahead, "containers_ahead": None},
         "estimate": {"earliest_s": None, "latest_s": None, "text": starts},
@@ -151,7 +151,7 @@ def _limit(line: Line, job: JobEntry, d: Decision, i: int) -> dict[str, Any]:
             text = f"Its owner runs {now:,} of at most {most:,} jobs in {path}"
         case why:
             column = int(d.column[i])
-            resource, need = AXIS[column % R], int(line.demand[job.line_row, column])
+            resource, need = AXES[column % R], int(line.demand[job.line_row, column])
             name, text = _amount(path, column // line.amounts, resource, need, now, most)
             if why == Why.HELD:
                 text = f"What {path} has left is held for a job that has waited longer"

@@ -9,12 +9,12 @@ from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
-from scheduler.core.snapshot import AXIS
 from scheduler.federation.split import ProxyPolicy, Sites
 from wire import labels
+from wire.resources import AXES
 from wire.states import NodeState
 
-R = len(AXIS)
+R = len(AXES)
 STALE_S = 15.0  # a load row older than this says nothing
 NODES_S = 30.0  # between two readings of others' nodes, and only while somebody names any
 SENT_S = 1.5  # what was handed over counts as taken for so long; then the load row says so itself

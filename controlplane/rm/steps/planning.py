@@ -36,7 +36,6 @@ class Planner:
     sub: int
     m: Memory
     check: bool
-    rng: np.random.Generator
     again_at: float = NEVER
     frozen: bool = False
     teller: Teller = field(default_factory=Teller)
@@ -93,7 +92,7 @@ class Planner:
         if not reclaims:
             seen = replace(seen, running=seen.running if seen.queues.backfill is not None else None, reclaim=False)
         memo = reclaim.standing(m, m.memos.get(name, Memo()))
-        plan, m.memos[name] = plan_round(seen, memo, (), policy, now, self.rng)
+        plan, m.memos[name] = plan_round(seen, memo, policy, now)
         if self.check:
             check_plan(seen, plan)
             check_reserved(seen, plan, memo, m.memos[name])

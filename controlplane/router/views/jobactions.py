@@ -17,6 +17,7 @@ from controlplane.statestore.actions.errors import Conflict, Invalid
 from controlplane.statestore.actions.jobs import Change
 from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries import jobs
+from wire.resources import AXES
 
 from .common import View, account, actor, answers, body, changeable_job, require
 
@@ -113,10 +114,7 @@ class JobsValidate(View):
         """What a submit of this job would say, without submitting it. Files need not be uploaded yet."""
         require("jobs.submit", request)
         spec = submission.checked(account(request), request.data)
-        totals: dict[str, Any] = {
-            axis: sum(g.count * getattr(g.resources, axis) for g in spec.groups)
-            for axis in ("memory_mib", "vcores_milli", "gpus")
-        }
+        totals: dict[str, Any] = {axis: sum(g.count * getattr(g.resources, axis) for g in spec.groups) for axis in AXES}
         facts = {"queue": spec.queue, "priority": spec.priority or 0, "groups": len(spec.groups)}
         shown = spec.model_dump(mode="json", exclude={"groups"} if spec.master else None)
         return Response(facts | {"tasks": sum(g.count for g in spec.groups), "spec": shown} | totals)

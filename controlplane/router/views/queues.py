@@ -22,8 +22,8 @@ from contract.queuetree import QueueUse as QueueUseAnswer
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore.actions.errors import Invalid, NotFound
-from controlplane.statestore.capacities import AXES
 from controlplane.statestore.queries import federation, queuedetail, queuelive, queuematrix, usagehours
+from wire.resources import AXES
 
 from .common import View, account, answers, choice, integer, number_parameter, text, text_parameter, whole
 

@@ -74,10 +74,6 @@ def check(r: Register) -> None:
             wrong.append(FieldError(name, "is not a name", "use up to 63 letters, digits, '-', '_' and '.'"))
     if not _texts(r.labels, 64, 255):
         wrong.append(FieldError("labels", "is not a mapping of short texts", "use at most 64 labels of 255 characters"))
-    if not isinstance(r.extended, dict) or not all(
-        isinstance(k, str) and type(v) is int for k, v in r.extended.items()
-    ):
-        wrong.append(FieldError("extended", "is not a mapping of names to whole numbers", "correct it"))
     if not isinstance(r.enforces, list) or not all(isinstance(v, str) and len(v) < 64 for v in r.enforces):
         wrong.append(FieldError("enforces", "is not a list of names", "correct it"))
     wrong += [
@@ -108,7 +104,6 @@ def _described(r: Register) -> dict[str, Any]:
         "memory_mib": r.memory_mib,
         "vcores_milli": r.vcores_milli,
         "gpus": r.gpus,
-        "extended": r.extended,
         "enforces": r.enforces,
         "host": r.host,
         "version": r.version,
@@ -176,7 +171,6 @@ def bulk_register(sub_cluster: SubCluster, nodes: Sequence[Register]) -> list[Se
                 "memory_mib",
                 "vcores_milli",
                 "gpus",
-                "extended",
                 "enforces",
                 "host",
                 "version",

@@ -86,7 +86,6 @@ class Node(models.Model):
     memory_mib = models.BigIntegerField()
     vcores_milli = models.BigIntegerField()
     gpus = models.SmallIntegerField(default=0)  # device ids 0 .. gpus-1
-    extended = models.JSONField(default=dict)
     enforces = models.JSONField(default=list)  # limits it enforces, as it said
     host = models.CharField(max_length=255, blank=True)
     version = models.CharField(max_length=32, blank=True)

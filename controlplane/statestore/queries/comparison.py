@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from controlplane.statestore.capacities import AXES
 from controlplane.statestore.models import PolicyVersion, SubCluster
 from wire.ids import container_id
+from wire.resources import AXES
 from wire.states import ContainerReason, ContainerState
 
 from .rolloutmetrics import Lately, lately

@@ -14,9 +14,9 @@ from django.db.models import Count, Sum
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import access, is_tenant, sees_everything, visible_jobs_q
 from controlplane.statestore import bus
-from controlplane.statestore.capacities import AXES
 from controlplane.statestore.models import Job, Node, SubCluster
 from controlplane.statestore.nodeloads import NodeLoads
+from wire.resources import AXES
 from wire.states import JobState, NodeHealth, NodeState
 
 from . import nodelife, veil

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from controlplane.statestore.capacities import AXES
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.statestore.nodeloads import NodeLoads
+from wire.resources import AXES
 from wire.states import NodeState
 
 from .nodelife import EMPTYING, Window

@@ -15,10 +15,11 @@ from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node, Queue, SubCluster
 from wire import labels
 from wire.ids import format_container
+from wire.resources import AXES
 from wire.states import NodeState
 
 from . import masters, rooms
-from .rooms import AXES, Room
+from .rooms import Room
 
 Json = dict[str, Any]
 FIELDS = ("duty", "duty_message", "duty_deadline", "duty_at", "duty_by__username", "health_text")

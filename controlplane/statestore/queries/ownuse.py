@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.statestore.capacities import R
+from wire.resources import AXES
 from wire.states import GroupState, JobState
 
 from .looks import together
@@ -75,7 +76,7 @@ def _by_place(
     counts: dict[str, int] = defaultdict(int)
     places: dict[int, int] = defaultdict(int)
     for row in rows:
-        amounts = [int(row[axis] or 0) for axis in ("memory_mib", "vcores_milli", "gpus")]
+        amounts = [int(row[axis] or 0) for axis in AXES]
         found[row["queue"]][row["at"]] = np.array(amounts, np.int64).reshape(R)
         counts[row["queue"]] += int(row["n"] or 0)
         places[row["at"]] += int(row["n"] or 0)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from controlplane.statestore.capacities import AXES
+from wire.resources import AXES
 
 LITTLE = 1e-3  # of the capacity of a place: what is smaller is rounding
 RULES = ("demand", "idle", "maximum", "guarantee", "capacity", "weight", "size", "none")

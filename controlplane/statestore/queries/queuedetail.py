@@ -7,8 +7,9 @@ from django.db.models import Count, F, Q, Sum
 
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.statestore import starving
-from controlplane.statestore.capacities import AXES, DEFAULT
+from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import Queue, QueueGrant, TaskGroup
+from wire.resources import AXES
 from wire.states import JobState
 
 from .ownuse import own_use

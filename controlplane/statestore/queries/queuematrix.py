@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from controlplane.accounts.models import User
-from controlplane.statestore.capacities import AXES, DEFAULT
+from controlplane.statestore.capacities import DEFAULT
+from wire.resources import AXES
 
 from .queuecells import LITTLE, Cell, rule
 from .queuelive import mark

@@ -11,9 +11,10 @@ from django.db.models import Count, Sum
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.accounts.rights import level_in
 from controlplane.statestore import bus
-from controlplane.statestore.capacities import AXES, DEFAULT, R, resolve
+from controlplane.statestore.capacities import DEFAULT, R, resolve
 from controlplane.statestore.models import Job, Node, Queue, SubCluster
 from controlplane.statestore.nodesets import Partition, capacity_of
+from wire.resources import AXES
 from wire.states import JobState, NodeState
 
 from .looks import shared

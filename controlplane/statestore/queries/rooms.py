@@ -8,9 +8,9 @@ from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
 from wire import labels
+from wire.resources import AXES
 
 Json = dict[str, Any]
-AXES = ("memory_mib", "vcores_milli", "gpus")
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ from django.db import connection
 from django.utils import timezone
 
 from controlplane.statestore.series.columns import (
-    AXES,
     CLUSTER,
     LOADED,
     MEASURED,
@@ -18,6 +17,7 @@ from controlplane.statestore.series.columns import (
     SUB_CLUSTER,
 )
 from controlplane.statestore.series.levels import levels, window
+from wire.resources import AXES
 
 Json = dict[str, Any]
 QUEUES_MAX = 200

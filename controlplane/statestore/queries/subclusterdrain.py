@@ -11,10 +11,11 @@ from django.utils import timezone
 
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import Job, Node, Queue, SubCluster
+from wire.resources import AXES
 from wire.states import JobState, NodeState
 
 from . import rooms
-from .rooms import AXES, Room
+from .rooms import Room
 from .sql import rows_as_dicts
 
 Json = dict[str, Any]

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now
 
-from controlplane.statestore.capacities import AXES
 from controlplane.statestore.models import Container, Job, Lease, LoadRow, Node, ShareAssignment, SubCluster
+from wire.resources import AXES
 from wire.states import JobState, NodeState
 
 Json = dict[str, Any]

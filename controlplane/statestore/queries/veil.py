@@ -10,7 +10,7 @@ from typing import Any
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import level_in, sees_everything
-from controlplane.statestore.capacities import AXES
+from wire.resources import AXES
 from wire.states import JobState
 
 from .looks import together

@@ -3,9 +3,10 @@
 import datetime as dt
 from dataclasses import dataclass, field
 
+from wire.resources import AXES
+
 from .sketch import Sketch
 
-AXES = ("memory_mib", "vcores_milli", "gpus")
 LOADED = (*(f"{what}_{axis}" for what in ("allocated", "capacity", "pending") for axis in AXES), "share_ppm")
 MEASURED = ("used_memory_mib", "used_vcores_milli", "pending_containers")
 NODES = ("nodes_registered", "nodes_up", "nodes_unhealthy", "nodes_lost")

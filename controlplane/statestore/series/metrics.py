@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from .columns import AXES, CLUSTER, NODE, NODES, QUEUE, SUB_CLUSTER
+from wire.resources import AXES
+
+from .columns import CLUSTER, NODE, NODES, QUEUE, SUB_CLUSTER
 
 _UNITS = {"memory_mib": "MiB", "vcores_milli": "millicores", "gpus": "GPUs"}
 _EVERYWHERE = (CLUSTER, SUB_CLUSTER, QUEUE)

@@ -17,11 +17,6 @@ _COUNT = (1 << 32) - 1
 Sketch = dict[int, int]  # bin -> how many
 
 
-def bin_of(seconds: float) -> int:
-    ms = seconds * 1000
-    return 0 if ms <= 1 else min(BIN_MAX, math.ceil(math.log(ms) / LN_GROWTH))
-
-
 def value_s(bin_: int) -> float:
     """The value, in seconds, that is at most ``ERROR`` away from all in the bin."""
     return 0.001 if bin_ == 0 else 2 * GROWTH**bin_ / (GROWTH + 1) / 1000

@@ -126,6 +126,16 @@ def test_kill_and_priority_are_asked_of_the_home(world: World) -> None:
     assert killed.status_code == 409 and "FAILED" in killed.json()["detail"]
 
 
+def test_services_that_said_retries_when_that_was_taken_are_tried_again(world: World) -> None:
+    refused = world["tenant"].post("jobs", job(kind="service", groups=[job()["groups"][0] | {"retries": 3}]))
+    assert refused.status_code == 422 and refused.json()["errors"][0]["field"] == "groups.0.retries"
+    row = submitted(world, kind="service")
+    Job.objects.filter(pk=row.pk).update(spec=row.spec | {"groups": [row.spec["groups"][0] | {"retries": 3}]})
+    rows.finish(row.pk, JobState.KILLED)
+    again = world["tenant"].post(f"jobs/{row.pk}/retry")
+    assert again.status_code == 201, again.content
+
+
 def test_who_sees_and_who_changes_a_job_of_a_shared_queue(world: World) -> None:
     row = submitted(world, "submitter", queue="root.prod.etl")
     assert world["admin"].post(f"jobs/{row.pk}/kill").status_code == 202

@@ -70,11 +70,17 @@ def test_the_same_name_again_is_the_same_node_with_a_new_credential(world: World
 @pytest.mark.parametrize(
     "wrong",
     [{"memory_mib": 0}, {"gpus": 64}, {"name": "../x"}, {"name": "a b"}, {"labels": {"a": 1}}, {"memory_mib": "1"},
-     {"rack": ""}, {"host": "\0"}, {"unknown": 1}, {"extended": []}],
+     {"rack": ""}, {"host": "\0"}, {"unknown": 1}],
 )  # fmt: skip
 def test_a_node_that_describes_itself_badly_is_refused(world: World, token: str, wrong: dict) -> None:
     assert register(world, token, **wrong).status_code == 422
     assert not Node.objects.filter(name="n1").exists()
+
+
+def test_a_node_manager_of_an_older_version_registers(world: World, token: str) -> None:
+    """It still says which extended resources it has, which nothing ever looked at."""
+    answer = register(world, token, extended={"fpga": 2})
+    assert answer.status_code == 201 and Node.objects.get(name="n1").pk == answer.json()["node_id"]
 
 
 def test_join_tokens_expire_and_are_revoked(world: World, token: str) -> None:

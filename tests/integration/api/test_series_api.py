@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import io
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,7 @@ def test_the_number_of_queries_does_not_grow(world: World, django_assert_max_num
 
 
 @pytest.mark.django_db(transaction=True)
-def test_from_the_shell(world: World, tmp_path: Path) -> None:
+def test_from_the_shell(world: World, history: dt.datetime, tmp_path: Path) -> None:
     with web() as url:
         env = {"HOME": str(tmp_path), "HYDRA_URL": url, "HYDRA_TOKEN": world["viewer"].token}
 
@@ -135,5 +136,16 @@ def test_from_the_shell(world: World, tmp_path: Path) -> None:
         head, *lines = csv.reader(io.StringIO(told.stdout))
         assert head == ["time", "queue:root.prod allocated_memory_mib", "cluster allocated_memory_mib"]
         assert {tuple(row[1:]) for row in lines} == {("", ""), ("100", "400")}
+        at = f"{history - dt.timedelta(seconds=40):%Y-%m-%dT%H:%M:%SZ}"
+        stood = hydractl("--at", at)
+        assert stood.returncode == 0 and "In the 10 s from" in stood.stderr, stood.stderr
+        rows_ = {line.split()[0]: line for line in stood.stdout.splitlines()[1:]}
+        assert list(rows_)[:3] == ["cluster", "east", "west"] and "400.0 MiB" in rows_["cluster"]
+        assert "100.0 MiB" in rows_["root.prod"]
+        asked = json.loads(hydractl("--at", at, "-o", "json").stdout)
+        assert SeriesInstant.model_validate(asked).queues[0].name == "root"
+        for words, field in ((["x", "--at", at], "METRIC"), ([], "METRIC"), (["--at", at, "-o", "csv"], "output")):
+            wrong = hydractl(*words)
+            assert wrong.returncode == 2 and f"{field}: " in wrong.stderr
         refused = hydractl("heat")
         assert refused.returncode == 2 and "allocated_memory_mib" in refused.stderr

@@ -1,6 +1,8 @@
 """What-if questions over REST: what is taken, what is refused, and what is told."""
 
 import datetime as dt
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,9 @@ from django.utils import timezone
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import AuditEntry, PolicyVersion, Simulation, SubCluster
+from tests.hydractl import run
 from tests.integration.api import rows
+from tests.integration.api.served import web
 from tests.integration.api.world import POLICY, World
 
 LESS = {"queues": POLICY["queues"] | {"default": {"guaranteed": 0.3, "open_to_all": True}}}
@@ -113,6 +117,27 @@ def test_the_report_is_a_sandboxed_page(world: World) -> None:
     assert early.status_code == 409 and "has no report" in early.json()["detail"]
     assert world["operator"].get("simulations/77/report").status_code == 404
     assert world["operator"].post(f"simulations/{done.pk}/cancel").status_code == 409
+
+
+@pytest.mark.django_db(transaction=True)
+def test_from_the_shell(world: World, tmp_path: Path) -> None:
+    done, waits = rows.simulation(done=True), rows.simulation()
+    page = tmp_path / "report.html"
+    with web() as url:
+        env = {"HOME": str(tmp_path), "HYDRA_URL": url, "HYDRA_TOKEN": world["operator"].token}
+
+        def simulations(*words: str) -> subprocess.CompletedProcess[str]:
+            return run(("policy", "simulations", *words), env)
+
+        early = simulations(str(waits.pk), "--html", str(page))
+        assert early.returncode == 2 and "has no report" in early.stderr and not page.exists()
+        cancelled = simulations(str(waits.pk), "--cancel")
+        assert cancelled.returncode == 0 and f"simulation {waits.pk} is cancelled" in cancelled.stderr
+        waits.refresh_from_db()
+        assert waits.state == "cancelled"
+        simulations(str(done.pk), "--html", str(page))
+        assert page.read_text() == "<p>said</p>"
+        assert "cancel: " in simulations("--cancel").stderr and "html: " in simulations("--html", "x").stderr
 
 
 def two(world: World) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from client import Client, HydraError, Job
 from client.follow import follow_task
+from tests.patience import wait_until
 from tests.stack import Stack
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -62,6 +64,29 @@ def test_a_service_is_kept_running_until_it_is_killed(hydra: Client) -> None:
 
     done = hydra.wait(service.id, on_change, timeout_s=60)
     assert (done.state, done.message) == ("KILLED", "enough")
+
+
+def test_jobs_seen_on_their_node_are_killed_at_once(hydra: Client, hydractl: Any) -> None:
+    ids = hydra.submit_many([job(command="sleep 600") for _ in range(2)])
+    for each in ids:
+        wait_until(lambda each=each: hydra.job(each).state == "RUNNING", 30, "it runs")
+    nodes = {str(t.node) for each in ids for t in hydra.tasks(each)}
+    shown = [json.loads(hydractl("node", n, "--containers", "-o", "json").stdout) for n in nodes]
+    assert {c["job"] for found in shown for c in found} >= set(ids)
+    table = hydractl("node", sorted(nodes)[0], "--containers").stdout
+    assert "USED MIB" in table and "probe" in table and "RUNNING" in table
+    killed = hydractl("kill", *map(str, ids), "999999", "-m", "enough")
+    assert killed.returncode == 2 and "job 999999: " in killed.stderr
+    assert killed.stdout.splitlines() == [f"job {each}: asked to stop" for each in ids]
+    assert {(j.state, j.message) for j in (hydra.wait(each, timeout_s=60) for each in ids)} == {("KILLED", "enough")}
+    again = hydractl("kill", str(ids[0]), "-o", "json")
+    assert again.returncode == 2 and "ended already" in json.loads(again.stdout)[0]["refused"]
+
+
+def test_the_policys_schema_is_printed(hydractl: Any) -> None:
+    schema = json.loads(hydractl("policy", "schema", "-o", "json").stdout)
+    assert schema["properties"]["queues"]
+    assert yaml.safe_load(hydractl("policy", "schema").stdout) == schema
 
 
 def test_files_and_unicode_arrive_byte_for_byte(hydra: Client, tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def story(m: Memory) -> dict[str, Any]:
     }
     nodes = {
         int(n.id[at]): (
-            n.used[at].tolist(), n.capacity[at].tolist(), int(n.gpu_free[at]), int(n.containers[at]), int(n.state[at]),
+            n.used[at].tolist(), n.capacity[at].tolist(), int(n.gpu_held[at]), int(n.containers[at]), int(n.state[at]),
             int(n.health[at]),
         )
         for at in range(len(n))

@@ -227,7 +227,7 @@ def test_gpus_are_given_by_device_and_given_back(cluster: Cluster) -> None:
     )
     assert masks == [(n, [1, 2]) for n in cluster.ids]
     cluster.play(leader, job)
-    assert leader.memory.nodes.gpu_free[:2].tolist() == [3, 3]
+    assert leader.memory.nodes.gpu_held[:2].tolist() == [0, 0]
 
 
 def test_a_queues_maximum_holds_and_a_new_policy_moves_it_while_jobs_run(cluster: Cluster) -> None:

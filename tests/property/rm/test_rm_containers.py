@@ -99,7 +99,7 @@ class World:
         lists = ("jobs", "groups", "events", "usage")
         return {
             "containers": {name: getattr(t, name)[slots].tolist() for name in names},
-            "nodes": (m.nodes.used.tolist(), m.nodes.containers.tolist(), m.nodes.gpu_free.tolist()),
+            "nodes": (m.nodes.used.tolist(), m.nodes.containers.tolist(), m.nodes.gpu_held.tolist()),
             "ledger": [x.tolist() for x in (m.ledger.queues, m.ledger.users, m.ledger.jobs)],
             "dirty": sorted(m.dirty_nodes),
             "delayed": sorted(m.delayed),
@@ -135,7 +135,7 @@ def test_a_device_that_a_container_has_is_not_given_again_when_the_node_declares
     assert nodes.take_gpus(0, 2) == 0b110000
     nodes.free_gpus(0, 0b1000)
     assert nodes.take_gpus(0, 1) == 0b1000
-    assert nodes.gpu_free.tolist()[0] == (1 << 63) - 1 - 0b111111
+    assert nodes.gpu_held.tolist()[0] == 0b111111
 
 
 @examples(150)

@@ -116,7 +116,7 @@ policies = st.builds(
 
 
 def plan(s: Snapshot, policy: RoundPolicy, memo: Memo | None = None) -> tuple[Plan, Memo]:
-    return plan_round(s, memo or Memo(), (), policy, NOW, np.random.default_rng(1))
+    return plan_round(s, memo or Memo(), policy, NOW)
 
 
 def flat(found: tuple[Plan, Memo]) -> list[Any]:
@@ -250,9 +250,7 @@ class Cluster:
             s, asks=replace(s.asks, key=np.array(waiting, np.int64), duration=np.array([r.duration for r in rows]))
         )
         policy = RoundPolicy()
-        found, self.memo = plan_round(
-            replace(s, running=self._running(), reclaim=False), self.memo, (), policy, now, np.random.default_rng(0)
-        )
+        found, self.memo = plan_round(replace(s, running=self._running(), reclaim=False), self.memo, policy, now)
         check_plan(s, found)
         for row, node in zip(found.place.ask.tolist(), found.place.node.tolist(), strict=True):
             a = waiting[row]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.shares.fair import deficit_order, fair_shares, shares_of_rows
+from scheduler.shares.fair import fair_shares, held_part, shares_of_rows
 from scheduler.shares.tree import ShareTree, demand_of, dominant_shares
 from tests.examples import examples
 from tests.fair_reference import reference
@@ -233,11 +233,10 @@ def test_what_does_not_exist_is_not_asked_for():
     np.testing.assert_allclose(w.share(False)[1:], [[50, 0], [50, 0]])
 
 
-def test_those_who_have_least_of_their_share_come_first():
+def test_what_is_held_is_measured_by_the_share_that_is_due():
     share = np.array([[10.0], [10.0], [0.0], [40.0], [10.0]])
     used = np.array([[10], [4], [0], [8], [4]], np.int64)
-    order = deficit_order(np.arange(5), used, share, np.array([100]))
-    assert order.tolist() == [3, 1, 4, 0, 2]
+    assert held_part(used, share, np.array([100])).tolist() == pytest.approx([1.0, 0.4, np.inf, 0.2, 0.4])
 
 
 def test_demand_is_what_is_used_and_what_living_asks_want():

@@ -217,11 +217,17 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
     status, headers, found = job(cluster, request, number)
     if status != 200:
         return status, headers, found
-    if what == "kill":
-        found["state"] = "KILLING"
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
     return 202, headers, {"id": found["id"], "asked": what}
+
+
+def act(cluster: Cluster, request: Request) -> Answer:
+    asked = json.loads(request.body)["jobs"]
+    there = {j["id"] for j in cluster.jobs}
+    refused = {n: "" if n in there else f"there is no job {n} that you may see" for n in asked}
+    results = [{"job": n, "accepted": not why, "refused": why} for n, why in refused.items()]
+    return 202, {}, {"accepted": len(there & set(asked)), "results": results}
 
 
 ROUTES: list[tuple[str, Callable[..., Answer]]] = [
@@ -230,6 +236,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"GET /jobs", lambda cluster, request: page(cluster.jobs, request)),
     (r"GET /jobs/(\d+)", job),
     (r"GET /jobs/(\d+)/explain", explain),
+    (r"POST /jobs/actions", act),
     (r"POST /jobs/(\d+)/(kill|retry|priority)", changed),
     (r"GET /jobs/(\d+)/tasks", tasks),
     (r"GET /jobs/(\d+)/containers", containers),

@@ -192,10 +192,12 @@ def test_priority_may_be_negative_and_kill_takes_several(cluster: Any, env: dict
     cluster.add_job({"name": "a"})
     assert run(env, "priority", "1", "-5").returncode == 0
     assert json.loads(cluster.requests("POST", "/jobs/1/priority")[0].body) == {"priority": -5}
-    done = run(env, "kill", "1", "9", "-m", "enough")
-    assert (done.returncode, done.stdout) == (2, "job 1: asked to stop\n")
+    cluster.add_job({"name": "b"})
+    done = run(env, "kill", "1", "9", "2", "-m", "enough")
+    assert (done.returncode, done.stdout) == (2, "job 1: asked to stop\njob 2: asked to stop\n")
     assert "job 9: there is no job 9" in done.stderr
-    assert json.loads(cluster.requests("POST", "/jobs/1/kill")[0].body) == {"message": "enough"}
+    (asked,) = (r for r in cluster.seen if "/priority" not in r.path)
+    assert json.loads(asked.body) == {"action": "kill", "jobs": [1, 9, 2], "message": "enough"}
 
 
 def outputs(cluster: Any) -> None:

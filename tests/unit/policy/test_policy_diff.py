@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.policy.diff import brief, diff, worst
 from controlplane.statestore.actions.errors import Invalid
+from wire.resources import AXES
 
 
 def said(before: dict[str, Any], after: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
@@ -27,7 +28,7 @@ def test_limits_are_told_in_people_s_units() -> None:
     ]
     close = said({"p": {"guaranteed": 0.3333333}}, {"p": {"guaranteed": 0.33333334}})
     assert close == [("low", "root.p guaranteed 33.33333 % -> 33.333334 %")]
-    each = dict.fromkeys(("memory_mib", "vcores_milli", "gpus"), 0.4)
+    each = dict.fromkeys(AXES, 0.4)
     assert said({"p": {"guaranteed": "40%"}}, {"p": {"guaranteed": each}}) == []
 
 

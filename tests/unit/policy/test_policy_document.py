@@ -64,6 +64,8 @@ def children(**each: Any) -> dict[str, Any]:
         (children(b={"guaranteed": {"gpus": 3}}, c={"guaranteed": {"gpus": 2}}), "queues.a.children", "raise"),
         ({"queues": {"a": {}}, "partitions": {"x": {"nodes": "a &&"}}}, "partitions.x.nodes", "label expression"),
         ({"queues": {"a": {}}, "partitions": {"x": {}}}, "partitions.x.nodes", "add the field"),
+        ({"queues": {"a": {}}, "partitions": {"x": {"nodes": ""}}}, "partitions.x.nodes", "at least 1 character"),
+        (queues(default_partition=5), "queues.a.default_partition", "in YAML, put it in quotes"),
         ({"queues": {"a": {}}, "partitions": {"": {"nodes": "a"}}}, "partitions.", "lower-case"),
         ({"queues": {"a": {}}, "components": {"place": {}}}, "components.place", "placement, locality"),
         ({"queues": {"a": {}}, "components": {"placement": {"policy": "x"}}}, "components.placement.policy", "pack"),

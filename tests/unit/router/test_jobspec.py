@@ -130,6 +130,7 @@ def reading(path: str = "in/{index}", **fields: Any) -> dict[str, Any]:
         (job(group(), group()), "groups.1.name"),
         (job(group(after=["b"]), group(name="b", after=["map"])), "groups.0.after"),
         (job(group(), group(name="b", after=["map"]), kind="service"), "groups.1.after.0"),
+        (job(group(), group(name="b", retries=2), kind="service"), "groups.1.retries"),
         (job(MAP, group(name="red", inputs=reading()["inputs"])), "groups.1.inputs.0.group"),
         (job(MAP, reading(name="other")), "groups.1.inputs.0.name"),
         (job(MAP, reading(path="one-for-all")), "groups.1.inputs.0.path"),

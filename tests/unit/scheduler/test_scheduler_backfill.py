@@ -46,7 +46,7 @@ def machine(ends: Ends, free: int, *asks: Ask, queues: list[Queue] | None = None
 
 def plan(s: Snapshot, memo: Memo | None = None, **policy: Any) -> tuple[Plan, Ahead]:
     given = RoundPolicy(PlacementPolicy(**policy), PreemptionPolicy(enabled=False))
-    found, _ = plan_round(s, memo or Memo(), (), given, NOW, np.random.default_rng(0))
+    found, _ = plan_round(s, memo or Memo(), given, NOW)
     assert found.after is not None and found.after.ahead is not None
     return found, found.after.ahead
 
@@ -203,7 +203,7 @@ def test_nobody_is_preempted_for_those_whom_promises_keep_back() -> None:
     s = machine([(2, 110.0)], 2, gang(3), gang(2, 60.0), queues=queues)
     running = replace(s.running, queue=np.full(len(s.running.id), 2, np.int32)) if s.running else None
     s = replace(s, running=running, reclaim=True, queues=replace(s.queues, used=s.queues.used))
-    found, _ = plan_round(s, Memo(), (), RoundPolicy(), NOW, np.random.default_rng(0))
+    found, _ = plan_round(s, Memo(), RoundPolicy(), NOW)
     assert found.after is not None and found.after.why.tolist() == [Why.GANG, Why.RESERVED]
     assert len(found.preempt.warn) <= 1, "one core more lets the first start; nothing is taken for the second"
 
@@ -213,7 +213,7 @@ def test_nobody_is_preempted_for_those_whom_promises_keep_back() -> None:
 
 def told(s: Snapshot, ask: int) -> dict[str, Any]:
     policy = RoundPolicy()
-    found, memo = plan_round(s, Memo(), (), policy, NOW, np.random.default_rng(0))
+    found, memo = plan_round(s, Memo(), policy, NOW)
     assert found.after is not None
     e = explain_all(s, found.after, memo, policy.placement, NOW)
     return describe(e, e.columns.ask.tolist().index(ask), About())

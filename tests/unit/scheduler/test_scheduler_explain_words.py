@@ -18,7 +18,7 @@ WHOLE = (8 * GIB, 8000, 0)
 
 def told(s: Snapshot, ask: int = 0, about: About | None = None, before: Memo | None = None) -> dict[str, Any]:
     policy = RoundPolicy()
-    plan, memo = plan_round(s, before or Memo(), (), policy, 0.0, np.random.default_rng(0))
+    plan, memo = plan_round(s, before or Memo(), policy, 0.0)
     assert plan.after is not None
     e = explain_all(s, plan.after, memo, policy.placement, 0.0)
     row = e.columns.ask.tolist().index(ask)

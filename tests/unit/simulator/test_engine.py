@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.churn import churn
 from simulator.engine import Setup, Simulation
 from simulator.measures import Run
 from simulator.site import Pace
@@ -101,6 +100,20 @@ def test_a_failed_node_costs_its_attempts_and_nothing_else() -> None:
     assert (run.jobs["state"] == JobState.SUCCEEDED).all()
     assert run.lifecycles > run.jobs["containers"].min() and run.wasted.sum() > 0
     assert run.capacity[0, 1] < 16_000, "what is lost is no capacity"
+
+
+def churn(s: Simulation, mean_up_s: float, mean_down_s: float, until_s: float, seed: int) -> int:
+    """Have every node fail and come back again and again, after exponential times; how many failures were planned."""
+    rng, planned = np.random.default_rng(seed), 0
+    for sub in s.rows.subs.values():
+        for node in sub.nodes:
+            at = rng.exponential(mean_up_s)
+            while at < until_s:
+                back = at + rng.exponential(mean_down_s)
+                s.fail(sub.id, node, at, back)
+                planned += 1
+                at = back + rng.exponential(mean_up_s)
+    return planned
 
 
 def test_churn_everywhere_and_leaders_that_change() -> None:

@@ -7,7 +7,7 @@ that everybody wants all there is, so does its adapter.
 import numpy as np
 import pytest
 
-from scheduler.shares.fair import deficit_order, fair_shares, held_part
+from scheduler.shares.fair import fair_shares, held_part
 from scheduler.shares.tree import ShareTree, dominant_shares
 from tests.peer_cases import Case, cases
 
@@ -33,6 +33,11 @@ def wanting_all(tree: ShareTree, capacity: np.ndarray) -> np.ndarray:
     """Demand of every lowest row for all there is."""
     lowest = np.isin(np.arange(len(tree.parent)), tree.parent, invert=True)
     return np.outer(lowest, capacity).astype(np.int64)
+
+
+def by_deficit(rows: np.ndarray, used: np.ndarray, share: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """These rows by the part of their share that they hold, the lowest first, as ``service_order`` has it."""
+    return rows[np.argsort(held_part(used[rows], share[rows], capacity), kind="stable")]
 
 
 @pytest.mark.parametrize("case", cases("fair_share"))
@@ -64,7 +69,7 @@ def test_drf_order(case: Case):
     tree = flat([given.get("weights", {}).get(name, 1.0) for name in names], len(capacity))
     used = np.array([np.zeros(len(capacity)), *(held[name] for name in names)]).astype(np.int64)
     share = fair_shares(tree, capacity, used, np.maximum(used, wanting_all(tree, capacity)), False)
-    order = deficit_order(np.arange(1, len(used)), used, share, capacity)
+    order = by_deficit(np.arange(1, len(used)), used, share, capacity)
     weighted = dominant_shares(used, capacity) / tree.weight
     for name, value in expected.get("shares", {}).items():
         assert weighted[1 + names.index(name)] == pytest.approx(value)
@@ -140,11 +145,9 @@ def test_queue_order(case: Case):
     def names(order: np.ndarray) -> list[str]:
         return [list(given)[i - 1] for i in order]
 
-    levels = [
-        deficit_order(rows[priority[rows] == p], used, share, capacity) for p in sorted(set(priority[rows]))[::-1]
-    ]
+    levels = [by_deficit(rows[priority[rows] == p], used, share, capacity) for p in sorted(set(priority[rows]))[::-1]]
     assert names(rows) == expected["order_fifo_priority"]
-    assert names(deficit_order(rows, used, share, capacity)) == expected["order_fair"]
+    assert names(by_deficit(rows, used, share, capacity)) == expected["order_fair"]
     assert names(np.concatenate(levels)) == expected["order_priority_then_fair"]
 
 
@@ -196,7 +199,7 @@ class Offers:
             for given, name in self.goes_to.items():
                 used[self.names.index(name)] += self.agents[given]
             share = fair_shares(tree, capacity, used, demand, True)
-            self.goes_to[agent] = self.names[deficit_order(frameworks, used, share, capacity)[0]]
+            self.goes_to[agent] = self.names[by_deficit(frameworks, used, share, capacity)[0]]
 
 
 @pytest.mark.parametrize("case", cases("drf_online"))
