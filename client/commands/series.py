@@ -76,8 +76,9 @@ def series(
 
 
 _STANDING: list[Column[Standing]] = [
-    ("", lambda s: s.name), ("ALLOCATED", lambda s: resources(s.allocated)), ("OF", lambda s: resources(s.capacity)),
-    ("PENDING", lambda s: resources(s.pending)), ("CONTAINERS PENDING", lambda s: s.pending_containers),
+    ("SCOPE", lambda s: s.name), ("ALLOCATED", lambda s: resources(s.allocated)),
+    ("OF", lambda s: resources(s.capacity)), ("PENDING", lambda s: resources(s.pending)),
+    ("CONTAINERS PENDING", lambda s: s.pending_containers),
     ("SHARE", lambda s: NONE if s.dominant_share is None else f"{s.dominant_share:.1%}"),
     ("DECISIONS", lambda s: s.decisions), ("PREEMPTIONS", lambda s: s.preemptions),
 ]  # fmt: skip
