@@ -13,7 +13,8 @@ def still_held(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.nd
     """(rows of ``memo.reserved`` that stay in force, the ask of each row): int64.
 
     A reservation ends when its ask is gone or satisfied, its node no longer
-    takes it, or it is older than ``max_s``. A gang may hold several nodes.
+    takes it, no limit leaves room for it any more, or it is older than
+    ``max_s``. A gang may hold several nodes.
     """
     asks, rows, holders = s.asks, [], []
     seen: set[int] = set()
@@ -22,12 +23,26 @@ def still_held(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.nd
         if a == len(asks.key) or asks.key[a] != memo.reserved[row] or asks.count[a] <= 0:
             continue
         able = s.nodes.open[node] and asks.masks[asks.mask[a], node]
-        able = able and (s.nodes.capacity[node] >= asks.shapes[asks.shape[a]]).all()
+        able = able and (s.nodes.capacity[node] >= asks.shapes[asks.shape[a]]).all() and _may_grow(s, a)
         if able and now - memo.reserved_at[row] <= max_s and not {~a, node} & seen:
             rows.append(row)
             holders.append(a)
             seen |= {node} if asks.gang[a] else {~a, node}
     return np.array(rows, np.int64), np.array(holders, np.int64)
+
+
+def _may_grow(s: Snapshot, a: int) -> bool:
+    """Whether the maxima of its user, its queue and those above leave room for a container of ask ``a``; a gang's all.
+
+    Whoever waits for a limit would keep his node idle: it does not depend on what ends there.
+    """
+    asks, user = s.asks, s.jobs.user[s.asks.job[a]]
+    wanted = asks.shapes[asks.shape[a]] * (asks.count[a] if asks.gang[a] else 1)
+    rooms, row = [s.users.maximum[user] - s.users.used[user]], s.users.queue[user]
+    while row >= 0:
+        rooms.append(s.queues.maximum[row] - s.queues.used[row])
+        row = s.queues.parent[row]
+    return not any(((wanted > 0) & (wanted > room)).any() for room in rooms)
 
 
 @kernel
