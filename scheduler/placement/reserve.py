@@ -13,16 +13,17 @@ def still_held(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.nd
     """(rows of ``memo.reserved`` that stay in force, the ask of each row): int64.
 
     A reservation ends when its ask is gone or satisfied, its node no longer
-    takes it, no limit leaves room for it any more, or it is older than
-    ``max_s``. A gang may hold several nodes.
+    takes it or may not be held any more, no limit leaves room for it, or it is
+    older than ``max_s``. A gang may hold several nodes.
     """
     asks, rows, holders = s.asks, [], []
+    nodes = s.nodes.open if s.nodes.holdable is None else s.nodes.open & s.nodes.holdable
     seen: set[int] = set()
     at = np.searchsorted(asks.key, memo.reserved)
     for row, (a, node) in enumerate(zip(at.tolist(), memo.reserved_node.tolist(), strict=True)):
         if a == len(asks.key) or asks.key[a] != memo.reserved[row] or asks.count[a] <= 0:
             continue
-        able = s.nodes.open[node] and asks.masks[asks.mask[a], node]
+        able = nodes[node] and asks.masks[asks.mask[a], node]
         able = able and (s.nodes.capacity[node] >= asks.shapes[asks.shape[a]]).all() and _may_grow(s, a)
         if able and now - memo.reserved_at[row] <= max_s and not {~a, node} & seen:
             rows.append(row)
@@ -53,6 +54,7 @@ def reserve(
     order: np.ndarray,
     entity: np.ndarray,
     entities: int,
+    taken: np.ndarray,
     after_s: float,
     most: int,
     out_ask: np.ndarray,
@@ -62,10 +64,10 @@ def reserve(
 
     Of each entity the first ask in order that lacks a node is considered, if it
     has waited for ``after_s``. It gets the node on which the least has to be
-    freed; a gang as many as it would fill if they were empty.
+    freed; a gang as many as it would fill if they were empty. taken: (n,) bool,
+    nodes that may not be reserved, to which those chosen are added.
     """
     served = np.zeros(entities, np.bool_)
-    taken = ~g.usable
     count = 0
     for a in order:
         if count == most:

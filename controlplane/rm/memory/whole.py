@@ -49,6 +49,7 @@ class Memory:
         self.behind: dict[tuple[int, int], GroupEntry] = {}  # groups whose rows a former leader did not finish
         self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
         self.memos: dict[str, Memo] = {}  # by partition
+        self.short_of_room: set[str] = set()  # partitions whose own asks found no room in their last plan
         self.guests: set[int] = set()  # jobs at home elsewhere
         self.spanning: set[tuple[int, int]] = set()  # groups of which tasks may wait in other sub-clusters
         self.warned: dict[int, str] = {}  # container id -> why it will be stopped
@@ -210,6 +211,12 @@ class Memory:
                 going.append(memo.warned)
         slots = self.containers.slots_of(np.concatenate(going))
         found[self.containers.node[slots[slots >= 0]]] = True
+        return found
+
+    def crowded(self) -> np.ndarray:
+        """Nodes of partitions whose own asks wait for room there, and take what becomes free: (n,) bool."""
+        short = [number for number, name in enumerate(self.partitions) if name in self.short_of_room]
+        found: np.ndarray = np.isin(self.places().partition, short)
         return found
 
     def warned_elsewhere(self, partition: int, ids: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ from wire.states import JobState
 
 HELD_BACK_S = 0.25  # until asks that wait for a near node are looked at again
 NEVER = float("inf")
+FOR_ROOM = (Why.NO_ROOM, Why.GANG, Why.RESERVED)  # who waits for this takes what becomes free
 
 
 @dataclass(slots=True)
@@ -79,6 +80,7 @@ class Planner:
                 self._plan(c, name, view, policy, reclaims)
             else:
                 m.let_go(name)
+                m.short_of_room.discard(name)
         reclaim.spare(m, c)
         if m.warned:
             self.again_at = min(self.again_at, now + self._interval_s)
@@ -104,6 +106,8 @@ class Planner:
             self.teller.again(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
         if plan.after is not None:
             self.teller.take(m, name, view, plan.after, m.memos[name], policy.placement, now)
+        short = plan.refused is not None and bool(np.isin(plan.refused.why, FOR_ROOM).any())
+        (m.short_of_room.add if short else m.short_of_room.discard)(name)
         if plan.refused is not None:
             unfinished = np.isin(plan.refused.why, (Why.ROUND_FULL, Why.QUEUE_SHARE)).any()
             m.placeable |= bool(unfinished and len(plan.place.ask))  # go on in the next round

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.statestore.capacities import DEFAULT
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.playing import (
     ONE_GIB,
@@ -152,6 +153,34 @@ def test_a_node_held_for_an_ask_that_is_gone_is_lent_again(cluster: Cluster) -> 
     turn(cluster, leader, 2)
     assert where(plain) == {"n0": 4, "n1": 4, "g0": 1}, "nobody asks for the partition any more"
     cluster.play(leader, own, large, plain)
+
+
+def test_no_node_is_held_for_borrowers_while_its_own_partition_fills_it_again(cluster: Cluster) -> None:
+    """g0 is the largest, so that the least share of it has to be freed for what fits n0 as well."""
+    cluster.ids.append(cluster.add_node("g0", labels={"gpu": "a100"}, memory_mib=8192, vcores_milli=8000))
+    cluster.policy(QUEUES, SHARED, preemption={"policy": "off"})
+    leader = ready(cluster)
+    own = cluster.submit(gpu(28), queue="root.lab")
+    turn(cluster, leader)
+    plain = running(cluster, leader, ONE_GIB | {"count": 8}, queue="root.a")
+    large = cluster.submit(sized(4), queue="root.a")
+    for _ in range(12):  # what ends is followed by the next: its own ask never waits long enough to hold the node
+        cluster.nodes.finish(ids=set(sorted(cluster.nodes.holds(cluster.ids[2]))[:1]))
+        turn(cluster, leader)
+    assert held_for_borrowers(leader) == {"n0"}
+    finish(cluster, leader, plain)
+    turn(cluster, leader)
+    assert where(large) == {"n0": 1}
+    again = cluster.submit(sized(4, count=3), queue="root.a")
+    finish(cluster, leader, own)
+    cluster.play(leader, own, large, again)
+
+
+def held_for_borrowers(leader: Leading) -> set[str]:
+    """Names of nodes that the default partition holds."""
+    m = leader.memory
+    held = m.nodes_of(len(m.partitions) - 1)[0][m.memos[DEFAULT].reserved_node]
+    return {m.nodes.rows[at]["name"] for at in held}
 
 
 def test_borrowers_whose_queue_may_not_be_taken_from_stay(cluster: Cluster) -> None:

@@ -1,5 +1,7 @@
 """Placement rule by rule: localities and what they wait for, fills, gangs, reservations, and reasons."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -225,6 +227,15 @@ def test_a_reservation_ends_with_the_room_below_its_maxima() -> None:
     assert kept(20, 20, 16, Ask(2, 2, gang=True))[0] == [0]
     assert kept(19, 20, 16, Ask(2, 2, gang=True))[0] == []
     assert kept(19, 20, 16, Ask(2, 2))[0] == [0], "one of them may still start"
+
+
+def test_a_node_that_may_not_be_held_is_neither_chosen_nor_kept() -> None:
+    nodes, policy = [Node((8, 8, 8), (2, 2, 2)), Node((8, 8, 8), (3, 3, 3))], PlacementPolicy(reserve_after_s=1.0)
+    s = build(nodes, QUEUES, [Ask(1, 1)], [(8, 8, 8)])
+    first = one_pass(s, policy, now=2.0)
+    assert first.memo.reserved_node.tolist() == [0]
+    barred = replace(s, nodes=replace(s.nodes, holdable=np.array([False, True])))
+    assert one_pass(barred, policy, first.memo, now=3.0).memo.reserved_node.tolist() == [1]
 
 
 @pytest.mark.parametrize("large", [Ask(1, 1), Ask(1, 24, shape=1, gang=True)])
