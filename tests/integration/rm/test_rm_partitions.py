@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from controlplane.statestore.capacities import DEFAULT
+from controlplane.statestore.models import TaskGroup
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.playing import (
     ONE_GIB,
@@ -91,6 +92,25 @@ def test_what_a_queue_may_not_hold_is_not_lent_to_it_either(cluster: Cluster) ->
     turn(cluster, leader)
     assert (where(denied), where(free)) == ({}, {"g0": 1})
     give_up(cluster, leader, denied, free)
+
+
+def test_a_share_of_what_a_partition_lacks_is_nothing(cluster: Cluster) -> None:
+    """Half of no GPUs are none, also of those that are lent; the whole is not limited. Of its cores half are lent."""
+    for name in ("n0", "n1"):
+        cluster.add_node(name, gpus=0)
+    leader = three(cluster, SHARED, QUEUES | {"a": {"maximum": 0.5} | OPEN})
+    one = {"resources": {"memory_mib": 64, "vcores_milli": 64, "gpus": 1}, "partition": ""}
+    half, whole = cluster.submit(one, queue="root.a"), cluster.submit(one, queue="root.lab")
+    plain = cluster.submit({}, queue="root.a")
+    turn(cluster, leader, 2)
+    assert (held(half, plain), where(whole)) == ([0, 1], {"g0": 1})
+    reason = TaskGroup.objects.get(job_id=half).reason
+    assert (reason["code"], reason["limits"][0]["available"]) == ("queue_maximum", {"gpus": 0})
+    assert reason["text"] == (
+        "The queue root.a may hold none (its maximum is nothing, or a share of what its partition lacks): "
+        "0 GPUs left, asked 1."
+    )
+    give_up(cluster, leader, half, whole, plain)
 
 
 @pytest.mark.parametrize("queue", ["root.lab", "root.a"])
