@@ -8,7 +8,7 @@ from controlplane.policy.components import Components, stored
 from controlplane.policy.federation import proxy_policies
 from controlplane.policy.queuerules import backfill_rules
 from controlplane.rm.memory.shares import Shares
-from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part, weights
+from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part, unlimited, weights
 from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
 from scheduler.registry import BACKFILL
@@ -123,8 +123,7 @@ class QueueTree:
     def unlimited(self, partition: str) -> np.ndarray:
         """What each queue may hold all of, however little the partition has: (q, R) bool."""
         if partition not in self._unlimited:
-            all_of_it = self._limits_of(partition).maximum_share >= 1
-            self._unlimited[partition] = self.shape.lowered(all_of_it, np.logical_and)
+            self._unlimited[partition] = unlimited(self.shape, self._limits_of(partition))
         return self._unlimited[partition]
 
     def _resolved(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
