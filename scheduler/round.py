@@ -55,7 +55,7 @@ def plan_round(
     s, taken, rejected = take_proposals(snapshot, proposals, free)
     rows = entities(s)
     attempt = place.begin(s, memo, policy.placement, now, free)
-    users = policy.preemption.enabled and policy.preemption.intra_user
+    users = policy.preemption.takes and policy.preemption.intra_user
     order, share = _place(s, rows, attempt, users)
     outcome = place.finish(attempt, order, rows.of_ask)
     preempt, memo = _reclaim(s, attempt, outcome, policy.preemption, now)

@@ -33,10 +33,18 @@ def summary(m: Memory, holder: str, counters: Mapping[str, float], frozen: bool,
         "live": len(m.containers),
         "frozen": frozen,
         "shares": m.shares.told(m.queues, round(at * 1e6)),
+        "preemption": _observed(m),
         "queues": _queues(m, waiting),
         "allocated": dict(zip(("memory_mib", "vcores_milli", "gpus"), allocated, strict=True)),
         "used": {"memory_mib": used[1], "cpu_milli": used[0]},
     }
+
+
+def _observed(m: Memory) -> dict[str, int] | None:
+    """What preemption would take back where it only observes."""
+    if m.queues.components.preemption.policy != "observe":
+        return None
+    return {"marked": m.observed.count(), "stopped": m.observed.stopped}
 
 
 def _queues(m: Memory, waiting: dict[str, int]) -> dict[str, Any]:

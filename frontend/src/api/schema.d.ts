@@ -2170,6 +2170,7 @@ export interface components {
             summary_age_s: number | null;
             used: components["schemas"]["Measured"];
             waits_for: string[];
+            would_preempt: components["schemas"]["WouldPreempt"] | null;
         };
         SubClusterDetail: {
             allocated: components["schemas"]["Amounts"];
@@ -2211,6 +2212,7 @@ export interface components {
             summary_age_s: number | null;
             used: components["schemas"]["Measured"];
             waits_for: string[];
+            would_preempt: components["schemas"]["WouldPreempt"] | null;
         };
         /**
          * @description ``jobs``: at home there. ``guests``: containers of jobs at home elsewhere. ``moves``: what would start elsewhere.
@@ -2488,6 +2490,14 @@ export interface components {
             position: components["schemas"]["WaitPosition"] | null;
             text: string;
             waiting: number;
+        };
+        /**
+         * @description What preemption would take back, did it not only observe. ``marked``: containers that would be warned or stopped
+         *     now; ``stopped``: how many would have been since its leader took over.
+         */
+        WouldPreempt: {
+            marked: number;
+            stopped: number;
         };
     };
     responses: never;

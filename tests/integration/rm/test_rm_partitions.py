@@ -239,6 +239,25 @@ def test_a_container_is_claimed_by_one_partition_only(cluster: Cluster) -> None:
     cluster.play(leader, borrower, owed, own)
 
 
+def test_a_container_is_observed_for_one_partition_only(cluster: Cluster) -> None:
+    """As above, and nothing is stopped; what nobody asks for any more need not go, nor of a partition that is gone."""
+    queues = {"a": {"guaranteed": 0.5} | OPEN, "b": {"guaranteed": 0.5} | OPEN}
+    observed = taking()["preemption"] | {"policy": "observe"}
+    leader = three(cluster, SHARED, queues)
+    cluster.policy(queues, SHARED, preemption=observed)
+    borrower = running(cluster, leader, ONE_GIB | {"count": 12}, queue="root.a")
+    owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
+    own = cluster.submit(gpu(4), queue="root.b")
+    turn(cluster, leader, int(GRACE_S) + 4)
+    assert leader.summary()["preemption"] == {"marked": 8, "stopped": 8}
+    assert held(borrower, owed, own) == [12, 0, 0]
+    cluster.policy(queues, {}, preemption=observed)
+    give_up(cluster, leader, owed, own)
+    turn(cluster, leader, 2)
+    assert (leader.summary()["preemption"]["marked"], leader.rounds.next_due_s()) == (0, None)
+    cluster.play(leader, borrower)
+
+
 def test_usage_is_right_by_partition_whatever_happens_to_partitions(cluster: Cluster) -> None:
     leader = three(cluster, SHARED)
     plain = running(cluster, leader, ONE_GIB | {"count": 10}, queue="root.a")
