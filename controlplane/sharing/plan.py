@@ -64,7 +64,7 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
     if s * q * len(queues.partitions) > MOST:
         raise TooLarge(f"{q} queues in {s} sub-clusters and {len(queues.partitions)} partitions")
     divide = alone if name in _ALONE else POLICIES[name].divide
-    reclaims = queues.components.preemption.policy != "off"
+    reclaims = queues.components.preemption.policy == "owed"
     capacity = np.zeros(R, np.int64)
     guaranteed, share, due, used, wanted, back = np.zeros((6, q, R), np.int64)
     for partition in queues.partitions if known else ():

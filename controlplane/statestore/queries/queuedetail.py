@@ -165,7 +165,9 @@ def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Jso
         taken = []
     elif taken and seen.everything:
         parts = ", ".join(f"{said(k, t['amount'])} from {t['queue']} in {t['sub_cluster']}" for t in taken)
-        text += f" Beyond what is free ({said(k, free)}), it may be taken back: {parts}."
+        observed = now.tree.preemption.get("policy") == "observe"
+        may = "would be taken back, but preemption only observes" if observed else "may be taken back"
+        text += f" Beyond what is free ({said(k, free)}), it {may}: {parts}."
     return {
         "since": round(since, 1),
         "lacking": _amounts(lacks),

@@ -2184,6 +2184,7 @@ export interface components {
             summary_age_s: number | null;
             used: components["schemas"]["Measured"];
             waits_for: string[];
+            would_preempt: components["schemas"]["WouldPreempt"] | null;
         };
         SubClusterDetail: {
             allocated: components["schemas"]["Amounts"];
@@ -2225,6 +2226,7 @@ export interface components {
             summary_age_s: number | null;
             used: components["schemas"]["Measured"];
             waits_for: string[];
+            would_preempt: components["schemas"]["WouldPreempt"] | null;
         };
         /**
          * @description ``jobs``: at home there. ``guests``: containers of jobs at home elsewhere. ``moves``: what would start elsewhere.
@@ -2502,6 +2504,14 @@ export interface components {
             position: components["schemas"]["WaitPosition"] | null;
             text: string;
             waiting: number;
+        };
+        /**
+         * @description What preemption would take back, did it not only observe. ``marked``: containers that would be warned or stopped
+         *     now; ``stopped``: how many would have been since its leader took over.
+         */
+        WouldPreempt: {
+            marked: number;
+            stopped: number;
         };
     };
     responses: never;

@@ -147,6 +147,10 @@ def test_who_is_below_its_guarantee_is_told_with_since_when_and_from_whom(federa
     assert 290 < dt.datetime.now(dt.UTC).timestamp() - detail["since"] < 310
     assert detail["reclaim"][0]["sub_cluster"] == "west" and detail["reclaim"][0]["queue"].startswith("root.")
     assert "Below its guarantee by 50 GiB of memory" in detail["text"] and "root.lab in west" in detail["text"]
+    versions.publish(SYSTEM, TREE | {"components": {"preemption": {"policy": "observe"}}}, "only observed")
+    queuestanding.forget()
+    text = got(federation, "operator", "queues/root.prod.etl/detail")["starving"]["text"]
+    assert "it would be taken back, but preemption only observes: " in text
     load(federation.west, {"root.lab": (10, 0), "root.free": (40, 0), "root.prod.etl": (50, 0)})
     generate()
     assert not Starvation.objects.exists()
