@@ -32,9 +32,10 @@ class AskSpec(Runs):
     """Containers of one kind. Only ``target`` may change from call to call; the rest may be left out then.
 
     ``target``: how many over the ask's whole life, so that repeating a call
-    changes nothing; a lower one takes back what was not granted yet. With a
-    ``command`` a granted container starts at once; without one it waits to be
-    launched, and is taken back unless that comes soon.
+    changes nothing; a lower one takes back what was not granted yet. ``gang``:
+    all that is missing is granted at once, or none of it. With a ``command`` a
+    granted container starts at once; without one it waits to be launched, and
+    is taken back unless that comes soon.
     """
 
     id: GroupName
@@ -43,6 +44,7 @@ class AskSpec(Runs):
     locality: Locality = Locality()
     node_labels: LabelExpression = ""
     partition: PartitionName | None = None
+    gang: bool = False
     estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
     ports: Annotated[list[PortSpec], Field(max_length=16)] = []
     health_check: HealthCheckSpec | None = None

@@ -237,8 +237,10 @@ def find_many(user: User, ids: Sequence[int]) -> dict[int, Job]:
 
 
 def partitions(job_id: int) -> set[str | None]:
-    """Partitions that the job's groups name; ``None``: its queue's own. One query."""
-    sql = "SELECT jsonb_path_query_array(spec, '$.groups[*].partition') AS named FROM statestore_job WHERE id = %(job)s"
+    """Partitions that the job's groups, or its master's declaration, name; ``None``: its queue's own. One query."""
+    sql = """
+SELECT jsonb_path_query_array(spec, '$.groups[*].partition')
+    || jsonb_path_query_array(spec, '$.master.container.partition') AS named FROM statestore_job WHERE id = %(job)s"""
     rows = rows_as_dicts(sql, {"job": job_id})
     named = rows[0]["named"] if rows else []
     return set(json.loads(named) if isinstance(named, str) else named) or {None}

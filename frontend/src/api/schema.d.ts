@@ -77,9 +77,10 @@ export interface components {
          * @description Containers of one kind. Only ``target`` may change from call to call; the rest may be left out then.
          *
          *     ``target``: how many over the ask's whole life, so that repeating a call
-         *     changes nothing; a lower one takes back what was not granted yet. With a
-         *     ``command`` a granted container starts at once; without one it waits to be
-         *     launched, and is taken back unless that comes soon.
+         *     changes nothing; a lower one takes back what was not granted yet. ``gang``:
+         *     all that is missing is granted at once, or none of it. With a ``command`` a
+         *     granted container starts at once; without one it waits to be launched, and
+         *     is taken back unless that comes soon.
          */
         AskSpec: {
             /** @default null */
@@ -92,6 +93,8 @@ export interface components {
             estimated_duration_s?: number;
             /** @default [] */
             files?: components["schemas"]["FileSpec"][];
+            /** @default false */
+            gang?: boolean;
             /** @default 5 */
             grace_s?: number;
             /** @default null */
@@ -252,6 +255,19 @@ export interface components {
             gpus: number;
             memory_mib: number;
             vcores_milli: number;
+        };
+        /** @description What a container will be like that nobody asks for yet. ``partition``: null is the queue's own. */
+        ContainerSpec: {
+            /** @default null */
+            partition?: string | null;
+            /**
+             * @default {
+             *       "memory_mib": 256,
+             *       "vcores_milli": 1000,
+             *       "gpus": 0
+             *     }
+             */
+            resources?: components["schemas"]["Resources"];
         };
         /** @description ``converged``: everything that is told to run the version does. */
         Convergence: {
@@ -940,9 +956,16 @@ export interface components {
             grant_s: number;
             requests: string;
         };
-        /** @description The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself. */
+        /**
+         * @description The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself.
+         *
+         *     ``parallelism``: quota for the master and so many of ``container`` must be
+         *     free before the job begins, where operators want it (0: none).
+         */
         MasterSpec: {
             command: string[] | string;
+            /** @default null */
+            container?: components["schemas"]["ContainerSpec"] | null;
             /** @default {} */
             env?: {
                 [key: string]: string;
@@ -965,6 +988,8 @@ export interface components {
             node_labels?: string;
             /** @default [] */
             outputs?: components["schemas"]["OutputSpec"][];
+            /** @default 0 */
+            parallelism?: number;
             /** @default null */
             partition?: string | null;
             /** @default [] */
