@@ -7,7 +7,18 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from contract import jobrules
 from contract.base import Answer, Request
-from contract.fields import DAYS_30_S, Command, EnvName, GroupName, LabelExpression, PartitionName, Text, Whole
+from contract.fields import (
+    DAYS_30_S,
+    Command,
+    EnvName,
+    GroupName,
+    LabelExpression,
+    PagePath,
+    PartitionName,
+    PortName,
+    Text,
+    Whole,
+)
 from contract.jobspec import FileSpec, GroupSpec, HealthCheckSpec, JobSpec, Locality, OutputSpec, PortSpec, Resources
 from contract.problems import FieldError
 
@@ -93,8 +104,17 @@ class FinishRequest(Request):
     message: Annotated[Text, Field(max_length=MESSAGE_MAX)] = ""
 
 
+class Tracking(Request):
+    """The page on which the application shows how it is doing: ``path`` at ``port``, one of the master's own."""
+
+    port: PortName
+    path: PagePath = "/"
+
+
 class RegisterRequest(Request):
-    """Nothing yet."""
+    """``tracking``: null is no page, also where this attempt named one before."""
+
+    tracking: Tracking | None = None
 
 
 def wrong(parts: list[AskSpec] | list[LaunchSpec], field: str) -> list[FieldError]:

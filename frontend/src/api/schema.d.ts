@@ -649,6 +649,7 @@ export interface components {
             tasks: number;
             vcores_milli: number;
         };
+        /** @description ``tracking``: path on this server of the page that the application's master has named, while the job lives. */
         JobDetail: {
             admitted_at: string | null;
             finished_at: string | null;
@@ -672,6 +673,8 @@ export interface components {
             /** Format: date-time */
             submitted_at: string;
             tags: string[];
+            /** @default null */
+            tracking?: string | null;
             waiting: string | null;
         };
         JobExplanation: {
@@ -1673,8 +1676,11 @@ export interface components {
             queue: string;
             user: string;
         };
-        /** @description Nothing yet. */
-        RegisterRequest: Record<string, never>;
+        /** @description ``tracking``: null is no page, also where this attempt named one before. */
+        RegisterRequest: {
+            /** @default null */
+            tracking?: components["schemas"]["Tracking"] | null;
+        };
         /** @description What one container gets. 1000 ``vcores_milli`` are one core. */
         Resources: {
             /** @default 0 */
@@ -2377,6 +2383,12 @@ export interface components {
             name: string;
             /** @default 7776000 */
             valid_s?: number;
+        };
+        /** @description The page on which the application shows how it is doing: ``path`` at ``port``, one of the master's own. */
+        Tracking: {
+            /** @default / */
+            path?: string;
+            port: string;
         };
         /** @description ``at``: positions in the layout. ``demand`` is beyond ``used``. ``share``: given, ``owed`` of it guaranteed. */
         UseColumns: {

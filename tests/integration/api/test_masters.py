@@ -36,7 +36,7 @@ from wire import keys
 from wire.ids import format_container
 from wire.states import ContainerState, JobState, TaskState
 
-APPLICATION = {"name": "app", "kind": "application", "master": {"command": ["am"]}}
+APPLICATION: dict[str, Any] = {"name": "app", "kind": "application", "master": {"command": ["am"]}}
 WORK = {"id": "work", "target": 2, "command": ["work"]}
 SLOT = {"id": "slot", "target": 2}
 
@@ -67,9 +67,10 @@ class App:
         return rows.container(self.job, self.node.session.node_id, group=group, **values)
 
 
-def application(world: World, role: str = "tenant", attempt: int = 1) -> App:
+def application(world: World, role: str = "tenant", attempt: int = 1, **master: Any) -> App:
     cache.clear()
-    row = Job.objects.get(pk=world[role].post("jobs", APPLICATION).json()["id"])
+    spec = APPLICATION | {"master": APPLICATION["master"] | master}
+    row = Job.objects.get(pk=world[role].post("jobs", spec).json()["id"])
     Job.objects.filter(pk=row.pk).update(state=JobState.RUNNING)
     node = next(n for n in world.nodes if n.session.sub_cluster_id == row.home_id)
     return started(App(row, node, None), attempt)
