@@ -62,7 +62,7 @@ def listed(jobs: Sequence[int]) -> str:
 
 @together("jobs")
 def job(jobs: Set[int]) -> dict[int, Stamped]:
-    """Of a job with its groups, its first ``TASKS`` tasks their containers, its endpoints and its master. One query."""
+    """Of a job with its master, groups, first ``TASKS`` tasks with their containers, and endpoints. One query."""
     with connection.cursor() as cursor:
         cursor.execute(_JOBS, {"jobs": list(jobs), "tasks": TASKS})
         return {number: Stamped(*row) for number, *row in cursor.fetchall()}

@@ -181,6 +181,18 @@ def test_what_is_wrong_is_named(world: World) -> None:
     assert not MasterAsk.objects.exists() and not Intent.objects.filter(kind="master").exists()
 
 
+def test_a_gang_is_said_with_the_ask_and_stays(world: World) -> None:
+    app = application(world)
+    app.post("allocate", {"asks": [WORK | {"gang": True}]})
+    assert MasterAsk.objects.get().spec["gang"] is True
+    app.post("allocate", {"asks": [{"id": "work", "target": 4}]})
+    assert (MasterAsk.objects.get().target, MasterAsk.objects.get().spec["gang"]) == (4, True)
+    problem = app.post("allocate", {"asks": [WORK]}, status=409)
+    assert "another gang" in problem["detail"]
+    wrong = app.post("allocate", {"asks": [SLOT | {"gang": 2}]}, status=422)
+    assert wrong["errors"][0]["field"] == "asks.0.gang"
+
+
 def test_quotas(world: World, settings: Any) -> None:
     settings.HYDRA = settings.HYDRA | {"master_max_asks": 3, "master_max_containers": 10}
     app = application(world)
