@@ -82,14 +82,19 @@ class Memory:
         for job in self.jobs.values():
             self.ledger.enter(job, queues.at(job.queue))
             for group in job.groups:
-                group.partition = self._partition_of(job, group)
+                group.partition = self._partition_of(job, group.wishes.partition)
                 self.ledger.charge(job, group.partition, group.shape * len(group.slots))
                 self.stale.add((job.id, group.run.no))
+            self._place_declared(job)
             if not job.home:
                 self.line.enter(job, known=True)
 
-    def _partition_of(self, job: JobEntry, group: GroupEntry) -> int:
-        name = group.wishes.partition
+    def _place_declared(self, job: JobEntry) -> None:
+        """Which partition what its own master declares belongs to, under the queues in force."""
+        if job.application is not None and (declared := job.application.declared) is not None:
+            declared.at = self._partition_of(job, declared.partition)
+
+    def _partition_of(self, job: JobEntry, name: str | None) -> int:
         if name is None:
             name = self.queues.default_partition[job.queue_row]
         return self.partitions.index(name) if name in self.partitions else len(self.partitions) - 1
@@ -260,8 +265,9 @@ class Memory:
         job.queue = queue
         self.ledger.enter(job, self.queues.at(queue))
         for group in job.groups:
-            group.partition = self._partition_of(job, group)
+            group.partition = self._partition_of(job, group.wishes.partition)
             self.stale.add((job.id, group.run.no))
+        self._place_declared(job)
         self._charge_all(job, 1)
         if not job.home:
             self.line.enter(job, known=True)
@@ -278,6 +284,7 @@ class Memory:
         self.places()
         for group in job.groups:
             self.enlist(job, group)
+        self._place_declared(job)
         self.masters.enter(job)
         if job.home:
             self.guests.add(job.id)
@@ -288,7 +295,7 @@ class Memory:
         """Keep a group of a job that is watched as a possible asker."""
         key = job.id, group.run.no
         self.asking[key] = (job, group)
-        group.partition = self._partition_of(job, group)
+        group.partition = self._partition_of(job, group.wishes.partition)
         self.asks.enter(job, group)
         self._wish(job, group)
         self.stale.add(key)

@@ -77,9 +77,10 @@ export interface components {
          * @description Containers of one kind. Only ``target`` may change from call to call; the rest may be left out then.
          *
          *     ``target``: how many over the ask's whole life, so that repeating a call
-         *     changes nothing; a lower one takes back what was not granted yet. With a
-         *     ``command`` a granted container starts at once; without one it waits to be
-         *     launched, and is taken back unless that comes soon.
+         *     changes nothing; a lower one takes back what was not granted yet. ``gang``:
+         *     all that is missing is granted at once, or none of it. With a ``command`` a
+         *     granted container starts at once; without one it waits to be launched, and
+         *     is taken back unless that comes soon.
          */
         AskSpec: {
             /** @default null */
@@ -92,6 +93,8 @@ export interface components {
             estimated_duration_s?: number;
             /** @default [] */
             files?: components["schemas"]["FileSpec"][];
+            /** @default false */
+            gang?: boolean;
             /** @default 5 */
             grace_s?: number;
             /** @default null */
@@ -252,6 +255,19 @@ export interface components {
             gpus: number;
             memory_mib: number;
             vcores_milli: number;
+        };
+        /** @description What a container will be like that nobody asks for yet. ``partition``: null is the queue's own. */
+        ContainerSpec: {
+            /** @default null */
+            partition?: string | null;
+            /**
+             * @default {
+             *       "memory_mib": 256,
+             *       "vcores_milli": 1000,
+             *       "gpus": 0
+             *     }
+             */
+            resources?: components["schemas"]["Resources"];
         };
         /** @description ``converged``: everything that is told to run the version does. */
         Convergence: {
@@ -633,6 +649,7 @@ export interface components {
             tasks: number;
             vcores_milli: number;
         };
+        /** @description ``tracking``: path on this server of the page that the application's master has named, while the job lives. */
         JobDetail: {
             admitted_at: string | null;
             finished_at: string | null;
@@ -656,6 +673,8 @@ export interface components {
             /** Format: date-time */
             submitted_at: string;
             tags: string[];
+            /** @default null */
+            tracking?: string | null;
             waiting: string | null;
         };
         JobExplanation: {
@@ -940,9 +959,16 @@ export interface components {
             grant_s: number;
             requests: string;
         };
-        /** @description The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself. */
+        /**
+         * @description The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself.
+         *
+         *     ``parallelism``: quota for the master and so many of ``container`` must be
+         *     free before the job begins, where operators want it (0: none).
+         */
         MasterSpec: {
             command: string[] | string;
+            /** @default null */
+            container?: components["schemas"]["ContainerSpec"] | null;
             /** @default {} */
             env?: {
                 [key: string]: string;
@@ -965,6 +991,8 @@ export interface components {
             node_labels?: string;
             /** @default [] */
             outputs?: components["schemas"]["OutputSpec"][];
+            /** @default 0 */
+            parallelism?: number;
             /** @default null */
             partition?: string | null;
             /** @default [] */
@@ -1648,8 +1676,11 @@ export interface components {
             queue: string;
             user: string;
         };
-        /** @description Nothing yet. */
-        RegisterRequest: Record<string, never>;
+        /** @description ``tracking``: null is no page, also where this attempt named one before. */
+        RegisterRequest: {
+            /** @default null */
+            tracking?: components["schemas"]["Tracking"] | null;
+        };
         /** @description What one container gets. 1000 ``vcores_milli`` are one core. */
         Resources: {
             /** @default 0 */
@@ -2368,6 +2399,12 @@ export interface components {
             name: string;
             /** @default 7776000 */
             valid_s?: number;
+        };
+        /** @description The page on which the application shows how it is doing: ``path`` at ``port``, one of the master's own. */
+        Tracking: {
+            /** @default / */
+            path?: string;
+            port: string;
         };
         /** @description ``at``: positions in the layout. ``demand`` is beyond ``used``. ``share``: given, ``owed`` of it guaranteed. */
         UseColumns: {
