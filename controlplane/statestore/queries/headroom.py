@@ -28,7 +28,7 @@ class Headroom:
         left, at = self._of(sub, partition, queue)
         for q in at:
             rooms = zip(left[q].tolist(), shape, strict=True)
-            wanted = min(wanted, *(max(0, room) // need for room, need in rooms if need))
+            wanted = min([wanted, *(max(0, room) // need for room, need in rooms if need)])
         return wanted
 
     def take(self, sub: int, partition: str, queue: str, shape: Sequence[int], units: int) -> None:

@@ -41,7 +41,6 @@ def new_job(cluster: Cluster, rng: np.random.Generator) -> int:
     gib = int(rng.choice([1, 1, 1, 2, 4]))
     group: dict[str, Any] = {
         "count": int(rng.integers(1, 8)),
-        "retries": 2,
         "gang": bool(rng.random() < 0.15),
         "resources": {"memory_mib": 1024 * gib, "vcores_milli": 1000 * gib, "gpus": int(rng.random() < 0.1)},
     }
@@ -56,6 +55,8 @@ def new_job(cluster: Cluster, rng: np.random.Generator) -> int:
         group["estimated_duration_s"] = float(rng.integers(1, 9))
     queue = f"root.{rng.choice(list('abc'))}"
     kind = "service" if rng.random() < 0.1 else "batch"
+    if kind == "batch":
+        group["retries"] = 2
     return cluster.submit(group, queue=queue, priority=int(rng.integers(0, 3)), kind=kind)
 
 

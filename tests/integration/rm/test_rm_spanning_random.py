@@ -62,7 +62,7 @@ class Life:
         group = SMALL | {"count": int(self.rng.integers(1, 30)), "retries": 100}
         kind = "service" if self.rng.random() < 0.15 else "batch"
         if kind == "service":
-            group["count"] = int(self.rng.integers(1, 5))
+            group |= {"count": int(self.rng.integers(1, 5)), "retries": 0}
         elif self.rng.random() < 0.15:
             group |= {"gang": True, "count": int(self.rng.integers(2, 10))}
         groups = [group]
