@@ -160,12 +160,13 @@ def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Jso
     k = int((lacks / np.maximum(part.guaranteed[at], 1)).argmax())
     taken, free = _reclaimable(now, part, at, k)
     text = f"Below its guarantee by {said(k, int(lacks[k]))} that it wants."
-    if now.tree.preemption.get("policy") == "off":
+    off = [place.name for place in now.places if not now.tree.takes_back(place.name)]
+    if off and len(off) == len(now.places):
         text += " Nothing is taken back: preemption is off in the policy."
-        taken = []
-    elif taken and seen.everything:
+    elif seen.everything:
         parts = ", ".join(f"{said(k, t['amount'])} from {t['queue']} in {t['sub_cluster']}" for t in taken)
-        text += f" Beyond what is free ({said(k, free)}), it may be taken back: {parts}."
+        text += f" Beyond what is free ({said(k, free)}), it may be taken back: {parts}." if taken else ""
+        text += f" Nothing is taken back in {', '.join(off)}: preemption is off there." if off else ""
     return {
         "since": round(since, 1),
         "lacking": _amounts(lacks),
@@ -176,7 +177,10 @@ def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Jso
 
 
 def _reclaimable(now: Standing, part: Part, at: int, k: int) -> tuple[list[Json], int]:
-    """(what leaves hold beyond what they are owed where this queue wants something, most first; what is free)."""
+    """(what leaves hold beyond what they are owed where this queue wants something, most first; what is free).
+
+    Nothing of sub-clusters that take nothing back.
+    """
     tree = now.tree
     mine = [f == at or q.path.startswith(tree.rows[at].path + ".") for f, q in enumerate(tree.rows)]
     gives = np.array([q.leaf and q.preemptable for q in tree.rows]) & ~np.array(mine)
@@ -186,7 +190,8 @@ def _reclaimable(now: Standing, part: Part, at: int, k: int) -> tuple[list[Json]
             continue
         idle = max(0, int(part.capacity[place, k] - part.used[place, 0, k]))
         free += min(idle, wanted)
-        over = np.where(gives, np.maximum(part.used[place, :, k] - part.owed[place, :, k], 0), 0)
+        takes = gives & tree.takes_back(now.places[place].name)
+        over = np.where(takes, np.maximum(part.used[place, :, k] - part.owed[place, :, k], 0), 0)
         for row in np.argsort(-over)[:FROM_MAX].tolist():
             amount = min(int(over[row]), max(0, wanted - idle))
             if amount > 0:
