@@ -184,6 +184,13 @@ export interface components {
             name: string;
             /** @description Now */
             pending: components["schemas"]["Amounts"];
+            /**
+             * @description Of each component the policy that holds there
+             * @default {}
+             */
+            policies?: {
+                [key: string]: string;
+            };
             preempted: number;
             preemptions_per_min: number;
             round_count: number;
