@@ -43,10 +43,12 @@ class Change:
     """One value that becomes another.
 
     ``path``: a queue (``root.prod``), ``partitions.gpu``, ``components.locality``,
-    ``sub_clusters.east.components.locality`` or ``approval``. ``field``: of it; ``queue`` or ``partition`` where the
-    whole of it comes (``before`` null) or goes (``after`` null). ``queues``: how
-    many queues get the new value, itself among them. ``kept``: the highest ones
-    below it that keep the old one, because they name it themselves now or did before; of a component the sub-clusters.
+    ``sub_clusters.east.components.locality`` or ``approval``. ``field``: of it;
+    ``queue`` or ``partition`` where the whole of it comes (``before`` null) or
+    goes (``after`` null). ``queues``: how many queues get the new value, itself
+    among them. ``kept``: the highest ones below it that keep what they have,
+    because they name it themselves now or did before; of a component, the
+    sub-clusters that do.
     """
 
     path: str

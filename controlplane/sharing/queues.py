@@ -11,7 +11,11 @@ from controlplane.statestore.capacities import DEFAULT, Limits, Shape, resolve, 
 from controlplane.statestore.nodesets import ordered
 
 _ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
-_DOCUMENT = "SELECT document->'partitions', document->'components' FROM statestore_policyversion WHERE id = %s"
+_PARTS = ("partitions", "components", "sub_clusters")
+_DOCUMENT = """
+SELECT document->'partitions', document->'components', document->'sub_clusters'
+  FROM statestore_policyversion WHERE id = %s
+"""
 _QUEUES = "SELECT path, parent_path, capacities, weight FROM statestore_queue WHERE version_id = %s"
 
 
@@ -72,6 +76,6 @@ def in_force(session: psycopg.Connection, known: FederationQueues | None) -> Fed
         return None
     if known is not None and known.version == row[0]:
         return known
-    document = session.execute(_DOCUMENT, row).fetchone() or (None, None)
+    document = session.execute(_DOCUMENT, row).fetchone() or (None,) * len(_PARTS)
     rows = session.execute(_QUEUES, row).fetchall()
-    return FederationQueues(row[0], rows, dict(zip(("partitions", "components"), document, strict=True)))
+    return FederationQueues(row[0], rows, dict(zip(_PARTS, document, strict=True)))

@@ -160,13 +160,14 @@ def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Jso
     k = int((lacks / np.maximum(part.guaranteed[at], 1)).argmax())
     taken, free = _reclaimable(now, part, at, k)
     text = f"Below its guarantee by {said(k, int(lacks[k]))} that it wants."
-    off = [place.name for place in now.places if not now.tree.takes_back(place.name)]
+    off = {n: place.name for n, place in enumerate(now.places) if not now.tree.takes_back(place.name)}
     if off and len(off) == len(now.places):
         text += " Nothing is taken back: preemption is off in the policy."
     elif seen.everything:
         parts = ", ".join(f"{said(k, t['amount'])} from {t['queue']} in {t['sub_cluster']}" for t in taken)
         text += f" Beyond what is free ({said(k, free)}), it may be taken back: {parts}." if taken else ""
-        text += f" Nothing is taken back in {', '.join(off)}: preemption is off there." if off else ""
+        here = [name for place, name in off.items() if part.demand[place, at, k]]
+        text += f" Nothing is taken back in {', '.join(here)}: preemption is off there." if here else ""
     return {
         "since": round(since, 1),
         "lacking": _amounts(lacks),

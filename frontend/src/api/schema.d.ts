@@ -1274,7 +1274,7 @@ export interface components {
         };
         /**
          * @description One value that becomes another, as ``text`` says. ``queues``: how many get it; ``kept``: the highest below
-         *     ``path`` that keep the old one.
+         *     ``path`` that keep the old one; of a component, the sub-clusters that keep what they have.
          */
         PolicyChange: {
             after: unknown;
