@@ -28,6 +28,14 @@ def _relative(path: str) -> str:
     return path
 
 
+def _page(path: str) -> str:
+    """A path, perhaps with a query, that browsers and servers cannot read as leading out of the folder it is put in."""
+    parts = path.partition("?")[0].split("/")
+    if any(part in {".", ".."} for part in parts) or "" in parts[1:-1]:
+        raise PydanticCustomError("page", "has an empty, '.' or '..' part")
+    return path
+
+
 def _label_expression(text: str) -> str:
     try:
         labels.parse(text)
@@ -61,6 +69,9 @@ PlaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_
 PartitionName = Annotated[str, StringConstraints(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", max_length=63)]
 PortName = Annotated[str, StringConstraints(pattern=DNS, max_length=32)]
 HttpPath = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=255)]
+# No escapes and no backslashes in the path, for some read those as other letters, and no fragment.
+PAGE = r"^/[-A-Za-z0-9._~!$&'()*+,;=:@/]*(\?[-A-Za-z0-9._~!$&'()*+,;=:@/?%]*)?$"
+PagePath = Annotated[str, StringConstraints(pattern=PAGE, max_length=255), AfterValidator(_page)]
 RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
 Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
 _TEXT = {"type": "string", "pattern": NO_NUL}

@@ -6,7 +6,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from contract.fields import DNS, JOB_NAME, NO_NUL
+from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE
 from contract.problems import FieldError
 
 MOST = 50
@@ -34,6 +34,7 @@ REMEDIES = {
     "string_too_long": "use at most {max_length} characters",
     "literal_error": "use {expected}",
     "path": "use a path relative to the work folder, such as data/in.csv",
+    "page": "name a page by its plain path, such as /progress?tab=1",
     "labels": "write an expression such as gpu && !spot",
     "int_from_float": "give a whole number",
 }
@@ -41,6 +42,7 @@ PATTERN_REMEDIES = {
     DNS: "use lower-case letters, digits and '-', beginning and ending with a letter or digit",
     JOB_NAME: "use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
     NO_NUL: "remove the NUL character",
+    PAGE: "give a path on the port's server that begins with / and has no escapes, such as /progress?tab=1",
 }
 FIELD_REMEDIES = {
     "digest": "give the SHA-256 of the uploaded file, 64 lower-case hexadecimal digits",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from contract.problems import FieldError
 
 if TYPE_CHECKING:
-    from contract.jobspec import GroupSpec, JobSpec
+    from contract.jobspec import GroupSpec, JobSpec, MasterSpec
 
 MAX_ENV_BYTES = 128 * 1024
 MAX_ARGV_BYTES = 128 * 1024  # what Linux takes for one argument
@@ -35,6 +35,8 @@ def parts(spec: "JobSpec") -> list[FieldError]:
 def check(spec: "JobSpec", max_tasks: int) -> list[FieldError]:
     """Everything wrong with a job whose fields are each right."""
     found = list(_sizes(spec, max_tasks))
+    if spec.master:
+        found += _declaration(spec.master)
     names = {g.name: g for g in spec.groups}
     if len(names) < len(spec.groups):
         found += _repeated_names(spec)
@@ -52,6 +54,15 @@ def _sizes(spec: "JobSpec", max_tasks: int) -> Iterator[FieldError]:
         yield FieldError(
             "groups", f"the job has {total} tasks, at most {max_tasks} are allowed", "split it into several jobs"
         )
+
+
+def _declaration(master: "MasterSpec") -> Iterator[FieldError]:
+    if master.parallelism and not master.container:
+        remedy = "add it, with its resources"
+        yield FieldError("master.container", "parallelism counts containers, and none is described", remedy)
+    if master.container and not master.parallelism:
+        remedy = "say how many such containers are needed at once, or remove container"
+        yield FieldError("master.parallelism", "is 0, and a container is described", remedy)
 
 
 def _repeated_names(spec: "JobSpec") -> Iterator[FieldError]:

@@ -61,7 +61,10 @@ class Job(Answer):
 
 
 class JobDetail(Job):
+    """``tracking``: path on this server of the page that the application's master has named, while the job lives."""
+
     spec: dict[str, Any]
+    tracking: str | None = None
 
 
 class JobPage(Page):

@@ -127,8 +127,19 @@ class GroupSpec(Request):
     health_check: HealthCheckSpec | None = None
 
 
+class ContainerSpec(Request):
+    """What a container will be like that nobody asks for yet. ``partition``: null is the queue's own."""
+
+    resources: Resources = Resources()
+    partition: PartitionName | None = None
+
+
 class MasterSpec(Request):
-    """The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself."""
+    """The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself.
+
+    ``parallelism``: quota for the master and so many of ``container`` must be
+    free before the job begins, where operators want it (0: none).
+    """
 
     command: Command
     shell: bool = False
@@ -142,6 +153,8 @@ class MasterSpec(Request):
     locality: Locality = Locality()
     node_labels: LabelExpression = ""
     partition: PartitionName | None = None
+    parallelism: Annotated[Whole, Field(ge=0, le=1_000_000)] = 0
+    container: ContainerSpec | None = None
     ports: Annotated[list[PortSpec], Field(max_length=16)] = []
     health_check: HealthCheckSpec | None = None
 
@@ -192,7 +205,8 @@ def _scripts(data: dict[str, Any], spec: JobSpec) -> list[FieldError]:
 def _expand(spec: JobSpec, master: MasterSpec) -> None:
     """An application's only group at first, number 0, is its master."""
     master.files, spec.files = spec.files + master.files, []
-    spec.groups = [GroupSpec.model_construct(**(GroupSpec(name="master", command=[""]).__dict__ | master.__dict__))]
+    own = master.__dict__ | {"parallelism": 0}  # that is said of its other containers
+    spec.groups = [GroupSpec.model_construct(**(GroupSpec(name="master", command=[""]).__dict__ | own))]
 
 
 def merge_files(spec: JobSpec) -> JobSpec:

@@ -7,7 +7,18 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from contract import jobrules
 from contract.base import Answer, Request
-from contract.fields import DAYS_30_S, Command, EnvName, GroupName, LabelExpression, PartitionName, Text, Whole
+from contract.fields import (
+    DAYS_30_S,
+    Command,
+    EnvName,
+    GroupName,
+    LabelExpression,
+    PagePath,
+    PartitionName,
+    PortName,
+    Text,
+    Whole,
+)
 from contract.jobspec import FileSpec, GroupSpec, HealthCheckSpec, JobSpec, Locality, OutputSpec, PortSpec, Resources
 from contract.problems import FieldError
 
@@ -32,9 +43,10 @@ class AskSpec(Runs):
     """Containers of one kind. Only ``target`` may change from call to call; the rest may be left out then.
 
     ``target``: how many over the ask's whole life, so that repeating a call
-    changes nothing; a lower one takes back what was not granted yet. With a
-    ``command`` a granted container starts at once; without one it waits to be
-    launched, and is taken back unless that comes soon.
+    changes nothing; a lower one takes back what was not granted yet. ``gang``:
+    all that is missing is granted at once, or none of it. With a ``command`` a
+    granted container starts at once; without one it waits to be launched, and
+    is taken back unless that comes soon.
     """
 
     id: GroupName
@@ -43,6 +55,7 @@ class AskSpec(Runs):
     locality: Locality = Locality()
     node_labels: LabelExpression = ""
     partition: PartitionName | None = None
+    gang: bool = False
     estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
     ports: Annotated[list[PortSpec], Field(max_length=16)] = []
     health_check: HealthCheckSpec | None = None
@@ -91,8 +104,17 @@ class FinishRequest(Request):
     message: Annotated[Text, Field(max_length=MESSAGE_MAX)] = ""
 
 
+class Tracking(Request):
+    """The page on which the application shows how it is doing: ``path`` at ``port``, one of the master's own."""
+
+    port: PortName
+    path: PagePath = "/"
+
+
 class RegisterRequest(Request):
-    """Nothing yet."""
+    """``tracking``: null is no page, also where this attempt named one before."""
+
+    tracking: Tracking | None = None
 
 
 def wrong(parts: list[AskSpec] | list[LaunchSpec], field: str) -> list[FieldError]:

@@ -36,6 +36,14 @@ class SubClusterShares(Answer):
     age_s: float
 
 
+class WouldPreempt(Answer):
+    """What preemption would take back, did it not only observe. ``marked``: containers that would be warned or stopped
+    now; ``stopped``: how many would have been since its leader took over."""
+
+    marked: int
+    stopped: int
+
+
 class Left(Answer):
     jobs: int
     containers: int
@@ -71,6 +79,7 @@ class SubCluster(Totals):
     lease_age_s: float | None  # since its leader last renewed
     load: SubClusterLoad | None  # what its leader last said of its open nodes
     shares: SubClusterShares | None  # version and age of what the GPG assigned
+    would_preempt: WouldPreempt | None  # where preemption only observes
     frozen: bool  # too many nodes fell silent at once: nothing is lost or preempted
     rounds: int  # this and the next two: since its leader took over
     placed: int

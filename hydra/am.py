@@ -22,11 +22,25 @@ import os
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.calls import AMError, Gone, Transport
+from hydra.specs import AskSpec, File, Output, Tracking
 
-__all__ = ["AMError", "ApplicationMaster", "AsyncApplicationMaster", "Container", "Event", "Gone", "Session"]
+if TYPE_CHECKING:
+    from typing import Unpack
+
+__all__ = [
+    "AMError",
+    "ApplicationMaster",
+    "AskSpec",
+    "AsyncApplicationMaster",
+    "Container",
+    "Event",
+    "Gone",
+    "Session",
+    "Tracking",
+]
 
 WAIT_S = 25  # the server holds a look for events for up to this long
 
@@ -90,7 +104,7 @@ class Session:
     user: str
     attempt: int
     container: str
-    files: list[dict[str, Any]]
+    files: list[File]
     limits: dict[str, Any]
 
 
@@ -98,10 +112,10 @@ class Session:
 class _Ask:
     """What was asked for under one name. granted: containers it has had so far. said: what the server knows."""
 
-    spec: dict[str, Any] | None
+    spec: AskSpec | None
     target: int
     granted: int = 0
-    said: tuple[int, dict[str, Any] | None] | None = None
+    said: tuple[int, AskSpec | None] | None = None
 
 
 class ApplicationMaster:
@@ -112,6 +126,7 @@ class ApplicationMaster:
         self._lock = threading.RLock()
         self._asks: dict[str, _Ask] = {}
         self._cursor = 0
+        self._tracking: Tracking | None = None
         self.session: Session | None = None
         self.containers: dict[str, Container] = {}
 
@@ -124,9 +139,15 @@ class ApplicationMaster:
             raise AMError(0, f"{missing.args[0]} is not set: this is no container of an application master") from None
         return cls(url, token, ca_file=os.environ.get("HYDRA_API_CA", ""), **options)
 
-    def register(self) -> Session:
-        """Begin, or begin again: afterwards ``containers`` holds those of former attempts that live."""
-        raw = self._http.call("POST", "register", {})
+    def register(self, tracking: Tracking | None = None) -> Session:
+        """Begin, or begin again: afterwards ``containers`` holds those of former attempts that live.
+
+        tracking: the application's page, ``{"port": "ui", "path": "/progress"}``;
+        port is one of the master's ``ports`` in the job file. The job's page and
+        ``/proxy/JOB/`` lead there. Left out: as this program said before, or none.
+        """
+        self._tracking = tracking or self._tracking
+        raw = self._http.call("POST", "register", {"tracking": self._tracking} if self._tracking else {})
         with self._lock:
             known = {f.name for f in fields(Session)}
             self.session = Session(**{name: value for name, value in raw.items() if name in known})
@@ -142,7 +163,7 @@ class ApplicationMaster:
             }
             return self.session
 
-    def files(self, *paths: str) -> list[dict[str, Any]]:
+    def files(self, *paths: str) -> list[File]:
         """Files that the job brought for its master, by their paths in its work folder, for other containers too."""
         if self.session is None:
             self.register()
@@ -163,13 +184,12 @@ class ApplicationMaster:
         with self._lock:
             return self._asks[ask].granted if ask in self._asks else 0
 
-    def ask(self, name: str, target: int, **spec: Any) -> None:
+    def ask(self, name: str, target: int, **spec: Unpack[AskSpec]) -> None:
         """Want ``target`` containers under this name, over its whole life; a repeated call changes nothing.
 
-        spec: resources, locality, node_labels, partition, ports, and, if all
-        of them run the same, command, shell, env, files, outputs, timeout_s.
-        Without a command each grant waits for ``launch``. A later call may
-        leave spec out; it cannot change it.
+        spec: what they are like (``AskSpec``), with a ``command`` if all of
+        them run the same. Without one each grant waits for ``launch``. A later
+        call may leave spec out; it cannot change it.
         """
         with self._lock:
             mine = self._asks.setdefault(name, _Ask(None, 0))
@@ -178,11 +198,12 @@ class ApplicationMaster:
             if (target, mine.spec) == mine.said:
                 return
             mine.target = target
-            body = {"asks": [{"id": name, "target": target, **mine.spec}], "after": self._cursor}
+            said: dict[str, Any] = {"id": name, "target": target, **mine.spec}
+            body = {"asks": [said], "after": self._cursor}
         self._http.call("POST", "allocate", body)
         mine.said = (target, mine.spec)
 
-    def scale(self, name: str, count: int, **spec: Any) -> list[str]:
+    def scale(self, name: str, count: int, **spec: Unpack[AskSpec]) -> list[str]:
         """Have ``count`` live containers under this name: ask for more, or give some back. Those given back.
 
         First go those that were not launched, then the newest. What ends is not replaced until the next call.
@@ -209,8 +230,8 @@ class ApplicationMaster:
         *,
         shell: bool = False,
         env: Mapping[str, str] | None = None,
-        files: Sequence[Mapping[str, Any]] = (),
-        outputs: Sequence[Mapping[str, Any]] = (),
+        files: Sequence[File] = (),
+        outputs: Sequence[Output] = (),
         timeout_s: int = 0,
         grace_s: float = 5.0,
         tag: str = "",
@@ -318,17 +339,17 @@ class AsyncApplicationMaster:
     def live(self, ask: str | None = None) -> list[Container]:
         return self.am.live(ask)
 
-    def files(self, *paths: str) -> list[dict[str, Any]]:
+    def files(self, *paths: str) -> list[File]:
         """As of ``ApplicationMaster``; register first."""
         return self.am.files(*paths)
 
-    async def register(self) -> Session:
-        return await asyncio.to_thread(self.am.register)
+    async def register(self, tracking: Tracking | None = None) -> Session:
+        return await asyncio.to_thread(self.am.register, tracking)
 
-    async def ask(self, name: str, target: int, **spec: Any) -> None:
+    async def ask(self, name: str, target: int, **spec: Unpack[AskSpec]) -> None:
         await asyncio.to_thread(self.am.ask, name, target, **spec)
 
-    async def scale(self, name: str, count: int, **spec: Any) -> list[str]:
+    async def scale(self, name: str, count: int, **spec: Unpack[AskSpec]) -> list[str]:
         return await asyncio.to_thread(self.am.scale, name, count, **spec)
 
     async def release(self, containers: Iterable[str]) -> None:

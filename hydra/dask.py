@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydra.am import ApplicationMaster, AsyncApplicationMaster, Event
+from hydra.am import ApplicationMaster, AskSpec, AsyncApplicationMaster, Event
 
 ASK = "worker"
 CERTIFICATE, KEY = "tls/certificate.pem", "tls/key.pem"
@@ -36,7 +36,7 @@ class Settings:
     python: str
     nthreads: int
     memory_mib: int
-    worker: dict[str, Any] = field(default_factory=dict)
+    worker: AskSpec = field(default_factory=AskSpec)
     files: list[str] = field(default_factory=list)  # paths of the job's files that workers get too
     tls: bool = False
     idle_timeout_s: float = 0.0  # the cluster ends when nothing was computed for so long; 0: never
@@ -61,7 +61,7 @@ def worker_command(settings: Settings, scheduler: str) -> str:
 class Workers:
     """Keeps as many worker containers as are wanted. All calls on one event loop."""
 
-    def __init__(self, am: ApplicationMaster, scheduler: Any, spec: dict[str, Any]) -> None:
+    def __init__(self, am: ApplicationMaster, scheduler: Any, spec: AskSpec) -> None:
         self.am, self.scheduler, self.spec = am, scheduler, spec
         self.wanted = 0
         self.leaving: set[str] = set()
@@ -155,7 +155,7 @@ async def serve(settings: Settings, am: ApplicationMaster) -> None:
         idle_timeout=settings.idle_timeout_s or None,
         security=_security() if settings.tls else None,
     )
-    spec = {
+    spec: AskSpec = {
         "command": worker_command(settings, address), "shell": True, "ports": [{"name": "worker"}],
         "files": am.files(*settings.files), **settings.worker,
     }  # fmt: skip
@@ -197,7 +197,7 @@ def main() -> None:
     """Never leaves the job without a word of how it ended."""
     settings = Settings(**json.loads(Path(sys.argv[1]).read_text() if sys.argv[1:] else "{}"))
     am = ApplicationMaster.from_env()
-    am.register()
+    am.register({"port": "dashboard", "path": "/status"})
     try:
         asyncio.run(serve(settings, am))
     except Exception as error:

@@ -40,7 +40,7 @@ def plan_round(s: Snapshot, memo: Memo, policy: RoundPolicy, now: float) -> tupl
     """Decide one round. ``now``: seconds on the caller's clock. Same arguments, same plan."""
     rows = entities(s)
     attempt = place.begin(s, memo, policy.placement, now, s.nodes.free.copy())
-    users = policy.preemption.enabled and policy.preemption.intra_user
+    users = policy.preemption.takes and policy.preemption.intra_user
     order, share = _place(s, rows, attempt, users)
     outcome = place.finish(attempt, order, rows.of_ask)
     preempt, memo = _reclaim(s, attempt, outcome, policy.preemption, now)

@@ -9,6 +9,7 @@ from controlplane.rm.claims import Counts
 from controlplane.rm.memory.jobs import GroupEntry
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, Handed, pack
 from simulator.rows import Ask, Federation, SubCluster
+from wire.states import ContainerState
 
 _LIVE = ["id", "node", "job", "group", "task", "attempt", "state", "gpus", "allocated_us"]
 
@@ -66,15 +67,21 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
     for block in c.ended:
         for cid in block["id"].tolist():
             del live[cid]
+        unwell = block[block["state"] != ContainerState.SUCCEEDED]
+        for job, cid, state, reason in unwell[["job", "id", "state", "reason"]].tolist():
+            if job in rows.jobs:
+                rows.ends[job][cid] = (state, reason)
     for blocks in (c.tasks_first, c.tasks_again):
         for block in blocks:
             _tasks(rows, block)
 
 
 def _tasks(rows: Federation, block: np.ndarray) -> None:
-    names = ("job", "group", "index", "state", "attempts", "failures")
-    for job, group, index, state, attempts, failures in zip(*(block[name].tolist() for name in names), strict=True):
-        rows.tasks[job][group, index] = (state, attempts, failures)
+    names = ("job", "group", "index", "state", "attempts", "failures", "container", "finished_us")
+    for job, group, index, state, attempts, failures, last, at_us in zip(
+        *(block[name].tolist() for name in names), strict=True
+    ):
+        rows.tasks[job][group, index] = (state, attempts, failures, last, at_us)
 
 
 def _jobs(rows: Federation, epoch: int, c: Changes) -> None:

@@ -91,14 +91,16 @@ class Policy:
 
 class Federation:
     """All rows. groups: job -> one list of counters per group; tasks: job -> (group, index) -> (state, attempts,
-    failures); asks: by job, group and sub-cluster."""
+    failures, the last container, when it ended in us); ends: job -> container that did not succeed -> (state, reason);
+    asks: by job, group and sub-cluster."""
 
     def __init__(self, clock: VirtualClock, keep_ended: bool = False):
         self.clock, self.keep_ended = clock, keep_ended
         self.subs: dict[int, SubCluster] = {}
         self.jobs: dict[int, Json] = {}
         self.groups: dict[int, list[list[Any]]] = {}
-        self.tasks: defaultdict[int, dict[tuple[int, int], tuple[int, int, int]]] = defaultdict(dict)
+        self.tasks: defaultdict[int, dict[tuple[int, int], tuple[int, int, int, int, int]]] = defaultdict(dict)
+        self.ends: defaultdict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
         self.asks: dict[tuple[int, int, int], Ask] = {}
         self.counts: defaultdict[Key, dict[int, int]] = defaultdict(dict)  # admitted jobs, by sub-cluster
         self.counted: dict[int, int] = {}  # sub-cluster -> policy version under which it has counted
@@ -203,3 +205,4 @@ class Federation:
             self.jobs.pop(job, None)
             self.groups.pop(job, None)
             self.tasks.pop(job, None)
+            self.ends.pop(job, None)

@@ -16,7 +16,7 @@ from simulator import commit
 from simulator.clock import moment
 from simulator.rows import Federation, Json
 from wire.resources import AXES
-from wire.states import ContainerState, NodeState
+from wire.states import ContainerState, NodeState, TaskState
 
 _ASK = ("base", "target", "taken", "wish", "work", "halt", "version", "acknowledged")
 
@@ -99,7 +99,18 @@ class SimulatedStore:
 
     def tasks(self, jobs: Mapping[int, Any]) -> Iterable[tuple[int, int, int, int, int, int]]:
         return [
-            (job, group, index, *row) for job in jobs for (group, index), row in self.rows.tasks.get(job, {}).items()
+            (job, group, index, *row[:3])
+            for job in jobs
+            for (group, index), row in self.rows.tasks.get(job, {}).items()
+        ]
+
+    def last_ends(self, jobs: Mapping[int, Any]) -> Iterable[tuple[int, int, int, int, int, int]]:
+        well = (int(ContainerState.SUCCEEDED), 0)
+        return [
+            (job, group, index, *self.rows.ends.get(job, {}).get(container, well), at_us)
+            for job in jobs
+            for (group, index), (state, _, failures, container, at_us) in self.rows.tasks.get(job, {}).items()
+            if state == TaskState.PENDING and failures
         ]
 
     def groups(self, jobs: Mapping[int, Any]) -> list[tuple[Any, ...]]:

@@ -170,7 +170,7 @@ def _done(job: Job) -> str:
 def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
     """One job and its task groups."""
     with connected(ctx) as client:
-        answer = client.job(job)
+        answer, server = client.job(job), client.url
     if output is Format.json:
         print_json(answer)
         return
@@ -180,6 +180,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         ("priority", answer.priority), ("tags", answer.tags), ("home", answer.home),
         ("submitted", answer.submitted_at), ("started", answer.started_at), ("finished", answer.finished_at),
         ("took", duration(answer.started_at, answer.finished_at)),
+        ("page", answer.tracking and server + answer.tracking),
     ]  # fmt: skip
     show_one(answer, pairs, output)
     columns: list[Column[Group]] = [

@@ -62,6 +62,7 @@ def show_sub_cluster(ctx: typer.Context, name: NameArgument, output: OutputOptio
         ("policy version", s.policy_version), ("shares", shares and shares.version),
         ("shares in force", load and load.shares_version),
         ("shares made", ago(shares.age_s if shares else None)),
+        ("would preempt", s.would_preempt and f"{s.would_preempt.marked:,} now, {s.would_preempt.stopped:,} so far"),
     ]  # fmt: skip
     show_one(s, pairs, output)
 

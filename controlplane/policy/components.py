@@ -84,9 +84,9 @@ class PreemptionParameters(Part):
 
 
 class Preemption(Part):
-    """Taking back what was lent; ``off``: nothing that runs ever gives way."""
+    """Taking back what was lent; ``observe``: only told, and nothing is stopped; ``off``: nothing ever gives way."""
 
-    policy: Literal["owed", "off"] = "owed"
+    policy: Literal["owed", "observe", "off"] = "owed"
     parameters: PreemptionParameters = PreemptionParameters()
 
 

@@ -124,6 +124,9 @@ def _beyond_queue(user: User, spec: JobSpec, prefix: str) -> list[FieldError]:
     found = [cluster.priority_error(user, spec.queue, spec.priority, prefix + "priority")]
     for no, group in enumerate(spec.groups):
         found.append(cluster.partition_error(spec.queue, group.partition, f"{prefix}groups.{no}.partition"))
+    if spec.master and spec.master.container:
+        at = f"{prefix}master.container.partition"
+        found.append(cluster.partition_error(spec.queue, spec.master.container.partition, at))
     return [e for e in found if e]
 
 

@@ -47,7 +47,7 @@ class FederationQueues:
     def takes_back(self, sub_cluster: str) -> bool:
         """Whether what was lent is taken back in this sub-cluster; by what its part of the document says."""
         whole, own = self._settings.get("components"), own_components(self._settings.get("sub_clusters"), sub_cluster)
-        return stored(held(whole, whole, own)).preemption.policy != "off"
+        return stored(held(whole, whole, own)).preemption.policy == "owed"
 
     def limits(self, partition: str) -> Limits:
         """What the queues may claim of the partition."""

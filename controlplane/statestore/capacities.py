@@ -81,6 +81,11 @@ def denied(capacities: dict[str, Any], partition: str) -> bool:
     return any(not limit["share"][i] and not limit["units"][i] for i in range(2))
 
 
+def unlimited(shape: Shape, limits: Limits) -> np.ndarray:
+    """What each queue may hold all of, however little there is: (q, R) bool."""
+    return shape.lowered(limits.maximum_share >= 1, np.logical_and)
+
+
 def resolve(
     shape: Shape, limits: Limits, capacity: np.ndarray, whole: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

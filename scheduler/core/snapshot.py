@@ -43,13 +43,15 @@ class Nodes:
 
     capacity: (n, r) int64. free: (n, r) int64, may be negative on an overfull
     node. open: (n,) bool, may take new containers. rack: (n,) int32, numbered
-    from 0 without gaps.
+    from 0 without gaps. holdable: (n,) bool, what becomes free there may be kept
+    for an ask; everywhere where None.
     """
 
     capacity: np.ndarray
     free: np.ndarray
     open: np.ndarray
     rack: np.ndarray
+    holdable: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,8 @@ def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limi
         k = int(np.flatnonzero(short)[0])
         resource, left = e.s.axis[k], max(0, int(now.room[at, k]))
         at_once = f" for {now.units:,} at once" if now.units > 1 else ""
+        if why == Why.QUEUE_MAXIMUM and e.s.queues.maximum[above[at], k] <= 0:
+            who = f"The queue {queue} may hold none (its maximum is nothing, or a share of what its partition lacks)"
         yield {
             "limit": why.name.lower(),
             "text": f"{who}: {counted(resource, left)} left, asked {number(resource, int(need[k]))}{at_once}.",

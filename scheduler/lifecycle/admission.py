@@ -12,7 +12,6 @@ behind may pass, but not for ever: after ``max_passed`` of them, or
 """
 
 import heapq
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from scheduler.core.snapshot import Ordering
 
+_BLOCK = 16  # jobs that are looked at together once one may not be admitted; then twice as many, and so on
 _NOBODY = np.iinfo(np.int64).max
 
 
@@ -121,7 +121,7 @@ class _Line:
     """What may still be admitted of a leaf. ``late``: index after the last job that has waited too long."""
 
     chain: list[int]  # the leaf and its ancestors, upwards
-    jobs: list[int]
+    jobs: np.ndarray
     late: int = 0
     at: int = 0
 
@@ -173,14 +173,13 @@ class _State:
         if full >= 0:
             self.why[line], self.queue[line] = Why.QUEUE_JOBS, full
             return
-        user = self.w.user[line]
-        over = self.user_jobs[user] >= self.limits.most_user_jobs[user]
+        over = self._user_full(line)
         self.why[line[over]] = Why.USER_JOBS
         line = line[~over]
         line = line[~self._lacking(chain, line)]
         if len(line):
             late = np.flatnonzero(self.overdue[line])
-            self.lines.append(_Line(chain, line.tolist(), int(late[-1]) + 1 if len(late) else 0))
+            self.lines.append(_Line(chain, line, int(late[-1]) + 1 if len(late) else 0))
 
     def _chain(self, leaf: int) -> list[int]:
         chain = [leaf]
@@ -249,39 +248,71 @@ class _State:
             self.why[rest], self.queue[rest] = Why.QUEUE_JOBS, full
             return False
         while line.at < len(line.jobs):
-            i = line.jobs[line.at]
+            i = int(line.jobs[line.at])
             line.at += 1
             if self._may(i, line.chain):
                 self._admit(i, line.chain)
                 return line.at < len(line.jobs)
+            self._skip(line)
         return False
 
+    def _skip(self, line: _Line) -> None:
+        """Pass those next in line that may not be admitted, ever more at once: what bars them does not go away."""
+        size = _BLOCK
+        while line.at < len(line.jobs):
+            block = line.jobs[line.at : line.at + size]
+            others = np.flatnonzero(~self._barred(block, line.chain))
+            barred = block[: others[0]] if len(others) else block
+            self._bar(barred, line.chain)
+            line.at += len(barred)
+            if len(others):
+                return
+            size *= 2
+
     def _may(self, i: int, chain: list[int]) -> bool:
-        user = self.w.user[i]
-        if self.user_jobs[user] >= self.limits.most_user_jobs[user]:
-            self.why[i] = Why.USER_JOBS
-            return False
-        if not self.asks[i]:
+        if not self.asks[i] and self.user_jobs[self.w.user[i]] < self.limits.most_user_jobs[self.w.user[i]]:
             return True
         job = np.array([i])
-        for q in chain:
-            over = self._over(job, q)
-            if over.any():
-                self._lacks(job, q, over.argmax(axis=1))
-                return False
-        for q in chain:
-            for shared in self._held_before(i, q):
-                self.why[i], self.queue[i], self.column[i] = Why.HELD, q, int(shared.argmax())
-                return False
-        return True
+        barred = bool(self._barred(job, chain)[0])
+        if barred:
+            self._bar(job, chain)
+        return not barred
 
-    def _held_before(self, i: int, q: int) -> Iterator[np.ndarray]:
-        """Columns job ``i`` asks for that are held in ``q`` for jobs before it."""
-        asked = self.w.demand[i] > 0
-        for leaf, hold in self.holds.get(q, {}).items():
-            before = self.rank[i] > hold.rank if leaf == self.w.leaf[i] else self.w.order[i] > hold.order
-            if (before & asked).any():
-                yield before & asked
+    def _barred(self, jobs: np.ndarray, chain: list[int]) -> np.ndarray:
+        """Which of these jobs of one leaf a limit bars, or what is held for others already: (k,) bool."""
+        found = self._user_full(jobs)
+        for q in chain:
+            found |= self._over(jobs, q).any(axis=1)
+            for leaf, hold in self.holds.get(q, {}).items():
+                found |= self._held_before(jobs, leaf, hold).any(axis=1)
+        return found
+
+    def _bar(self, jobs: np.ndarray, chain: list[int]) -> None:
+        """Take down what bars these jobs of one leaf, in line order."""
+        over = self._user_full(jobs)
+        self.why[jobs[over]] = Why.USER_JOBS
+        jobs = jobs[~over]
+        jobs = jobs[~self._lacking(chain, jobs)]
+        for q in chain:
+            for leaf, hold in self.holds.get(q, {}).items():
+                shared = self._held_before(jobs, leaf, hold)
+                held = shared.any(axis=1)
+                self.why[jobs[held]], self.queue[jobs[held]] = Why.HELD, q
+                self.column[jobs[held]] = shared[held].argmax(axis=1)
+                jobs = jobs[~held]
+
+    def _user_full(self, jobs: np.ndarray) -> np.ndarray:
+        """Which of these jobs have a user who runs as many in their leaf as one may: (k,) bool."""
+        user = self.w.user[jobs]
+        full: np.ndarray = self.user_jobs[user] >= self.limits.most_user_jobs[user]
+        return full
+
+    def _held_before(self, jobs: np.ndarray, leaf: int, hold: _Hold) -> np.ndarray:
+        """What these jobs of one leaf ask for and is held for jobs of ``leaf`` before them: (k, d) bool."""
+        same = len(jobs) > 0 and leaf == self.w.leaf[jobs[0]]
+        before = self.rank[jobs, None] > hold.rank if same else self.w.order[jobs, None] > hold.order
+        found: np.ndarray = before & (self.w.demand[jobs] > 0)
+        return found
 
     def _admit(self, i: int, chain: list[int]) -> None:
         self.why[i] = Why.ADMITTED

@@ -6,6 +6,7 @@ costs seven megabytes and no object per task.
 
 import heapq
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +17,7 @@ from wire.states import ContainerReason, ContainerState, GroupState, TaskState, 
 SERVICE_BACKOFF_S = (1.0, 300.0)  # first and longest wait before a service task starts again
 SERVICE_STABLE_S = 300.0  # a service task that ran this long starts again without a wait
 BATCH_BACKOFF_S = (0.5, 60.0)
+BACKOFF_MAX_S = max(SERVICE_BACKOFF_S[1], BATCH_BACKOFF_S[1])
 FREE_ATTEMPTS = 20  # attempts lost through no fault of the task that are not counted
 _CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster, which may do so again and again
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
@@ -220,12 +222,20 @@ class GroupRun:
         self.failed += state == TaskState.FAILED
         self.killed += state == TaskState.KILLED
 
-    def restored(self) -> None:
-        """After ``restore`` and ``adopt``: work out what is still to be started."""
+    def restored(self, ends: Iterable[tuple[End, float]] = ()) -> None:
+        """After ``restore`` and ``adopt``: work out what is still to be started.
+
+        ends: how the last attempts of tasks ended that failed before, and when
+        (the caller's clock, s); of those that wait, back-offs go on.
+        """
         touched = np.flatnonzero(self.launches)
         self.next_fresh = int(touched[-1]) + 1 if len(touched) else 0
         waiting = np.flatnonzero(self.task_state[: self.next_fresh] == TaskState.PENDING)
-        self.again = deque(waiting.tolist())
+        late = [(e, at) for e, at in ends if self.task_state[e.index] == TaskState.PENDING and self._backoff_s(e)]
+        rests = {e.index for e, _ in late}
+        self.again = deque(index for index in waiting.tolist() if index not in rests)
+        for e, at in late:
+            self._again(e, at)
         # Every attempt but a task's last was tried again, and so was the last of one that waits.
         self.retried = int(np.maximum(self.launches.astype(np.int64) - 1, 0).sum())
         self.retried += int((self.launches[waiting] > 0).sum())

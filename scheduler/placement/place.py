@@ -344,6 +344,9 @@ def _reserve(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Reserve:
         promised = np.zeros(len(t.snapshot.queues.parent), np.bool_)
         promised[t.wants.queue[t.promises.ask[: t.promises.state[COUNT]]]] = True
         order = order[~(promised[t.wants.queue[order]] & (t.promises.rule[order] != Backfill.NONE))]
-    entities = int(entity.max()) + 1
-    count = reserve(t.ground, t.wants, t.waited, order, entity, entities, float(p.reserve_after_s), most, ask, node)
+    entities, taken = int(entity.max()) + 1, ~t.ground.usable
+    if (holdable := t.snapshot.nodes.holdable) is not None:
+        taken |= ~holdable
+    after_s = float(p.reserve_after_s)
+    count = reserve(t.ground, t.wants, t.waited, order, entity, entities, taken, after_s, most, ask, node)
     return Reserve(ask[:count], node[:count])

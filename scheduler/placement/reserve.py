@@ -13,21 +13,37 @@ def still_held(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.nd
     """(rows of ``memo.reserved`` that stay in force, the ask of each row): int64.
 
     A reservation ends when its ask is gone or satisfied, its node no longer
-    takes it, or it is older than ``max_s``. A gang may hold several nodes.
+    takes it or may not be held any more, no limit leaves room for it, or it is
+    older than ``max_s``. A gang may hold several nodes.
     """
     asks, rows, holders = s.asks, [], []
+    nodes = s.nodes.open if s.nodes.holdable is None else s.nodes.open & s.nodes.holdable
     seen: set[int] = set()
     at = np.searchsorted(asks.key, memo.reserved)
     for row, (a, node) in enumerate(zip(at.tolist(), memo.reserved_node.tolist(), strict=True)):
         if a == len(asks.key) or asks.key[a] != memo.reserved[row] or asks.count[a] <= 0:
             continue
-        able = s.nodes.open[node] and asks.masks[asks.mask[a], node]
-        able = able and (s.nodes.capacity[node] >= asks.shapes[asks.shape[a]]).all()
+        able = nodes[node] and asks.masks[asks.mask[a], node]
+        able = able and (s.nodes.capacity[node] >= asks.shapes[asks.shape[a]]).all() and _may_grow(s, a)
         if able and now - memo.reserved_at[row] <= max_s and not {~a, node} & seen:
             rows.append(row)
             holders.append(a)
             seen |= {node} if asks.gang[a] else {~a, node}
     return np.array(rows, np.int64), np.array(holders, np.int64)
+
+
+def _may_grow(s: Snapshot, a: int) -> bool:
+    """Whether the maxima of its user, its queue and those above leave room for a container of ask ``a``; a gang's all.
+
+    Whoever waits for a limit would keep his node idle: it does not depend on what ends there.
+    """
+    asks, user = s.asks, s.jobs.user[s.asks.job[a]]
+    wanted = asks.shapes[asks.shape[a]] * (asks.count[a] if asks.gang[a] else 1)
+    rooms, row = [s.users.maximum[user] - s.users.used[user]], s.users.queue[user]
+    while row >= 0:
+        rooms.append(s.queues.maximum[row] - s.queues.used[row])
+        row = s.queues.parent[row]
+    return not any(((wanted > 0) & (wanted > room)).any() for room in rooms)
 
 
 @kernel
@@ -38,6 +54,7 @@ def reserve(
     order: np.ndarray,
     entity: np.ndarray,
     entities: int,
+    taken: np.ndarray,
     after_s: float,
     most: int,
     out_ask: np.ndarray,
@@ -47,10 +64,10 @@ def reserve(
 
     Of each entity the first ask in order that lacks a node is considered, if it
     has waited for ``after_s``. It gets the node on which the least has to be
-    freed; a gang as many as it would fill if they were empty.
+    freed; a gang as many as it would fill if they were empty. taken: (n,) bool,
+    nodes that may not be reserved, to which those chosen are added.
     """
     served = np.zeros(entities, np.bool_)
-    taken = ~g.usable
     count = 0
     for a in order:
         if count == most:

@@ -12,13 +12,19 @@ class PreemptionPolicy:
     part of a debt that is collected at a time, in the hope that the rest ends
     by itself. per_round: most that may be under warning at once, as a part of the
     sub-cluster's capacity; a single ask may need more. grace_s: between the
-    warning and the kill.
+    warning and the kill. observes: whoever carries the plan out stops nobody.
     """
 
     enabled: bool = True
+    observes: bool = False
     dead_zone: float = 0.1
     natural_termination: float = 1.0
     per_round: float = 0.1
     grace_s: float = 15.0
     intra_priority: bool = True
     intra_user: bool = False
+
+    @property
+    def takes(self) -> bool:
+        """Whether anything that runs gives way."""
+        return self.enabled and not self.observes

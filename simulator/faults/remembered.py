@@ -79,7 +79,10 @@ def _job(job: JobEntry) -> tuple[Any, ...]:
 
 
 def _group(g: GroupEntry) -> tuple[Any, ...]:
-    """Tasks that came back untouched are as good as those never handed over; a back-off is not carried over."""
+    """Tasks that came back untouched are as good as those never handed over.
+
+    That a back-off is over shows in the next round.
+    """
     r = g.run
     ready = {*r.again, *(i for _, i in r.delayed), *range(r.next_fresh, r.count)}
     return (

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from client.api import Client
 from contract.jobs import Job
 from tests.acceptance.cluster import SAY, SMALL, Cluster, alive
 from tests.limits import within
@@ -126,6 +127,35 @@ def test_the_guides_program_works_as_it_is_printed(cluster: Cluster, tmp_path: P
     job = cluster.tenant.submit(tmp_path / "job.yaml")
     cluster.acknowledged.add(job.id)
     assert cluster.settled(job, 90).message == f"the sum is {sum(i * i for i in range(10))}"
+
+
+def test_the_guides_page_and_its_healthy_servers(cluster: Cluster, tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "tenants.md").read_text()
+    section = guide[guide.index("With `tracking` the master names the page") :]
+    job_file, pages = re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)[:2]
+    (tmp_path / "job.yaml").write_text(job_file)
+    (tmp_path / "pages.py").write_text(pages)
+    job = cluster.tenant.submit(tmp_path / "job.yaml")
+    cluster.acknowledged.add(job.id)
+    wait_until(lambda: _healthy(cluster, job) == ["master/ui", "web/http", "web/http"], 60, "all of it serves")
+    address = cluster.tenant.job(job.id).tracking
+    assert address == f"/proxy/{job.id}/master.0.ui/?from=job"
+    with Client(cluster.stack.url) as anonymous:
+        token = anonymous.login("tenant", cluster.stack.home.secrets()["tenant_password"]).token
+    owner = {"Authorization": f"Token {token}"}
+
+    def page() -> httpx.Response:
+        return httpx.get(f"{cluster.stack.url}{address}", headers=owner, timeout=20, trust_env=False)
+
+    wait_until(lambda: page().text == "2 servers run", 20, "the master has heard of both")
+    assert page().headers["content-security-policy"].startswith("sandbox")
+    cluster.tenant.kill(job.id)
+    wait_until(lambda: cluster.tenant.job(job.id).state == "KILLED", 40, "the job is stopped")
+    assert cluster.tenant.job(job.id).tracking is None
+
+
+def _healthy(cluster: Cluster, job: Job) -> list[str]:
+    return sorted(f"{e.group}/{e.name}" for e in cluster.tenant.endpoints(job.id) if e.healthy)
 
 
 @pytest.mark.faults

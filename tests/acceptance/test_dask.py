@@ -64,6 +64,7 @@ def test_an_adaptive_run_of_a_real_computation(cluster: Cluster) -> None:
         assert answer.text.strip() == "ok"  # the scheduler's own pages, through the proxy
         wait_until(lambda: not workers.observed, 60, "nobody is kept once the work is done")
         job = workers.job_id
+        assert cluster.tenant.job(job).tracking == f"/proxy/{job}/master.0.dashboard/status"
         live = [c for c in cluster.tenant.containers(job) if c.state in ("ALLOCATED", "LOCALIZING", "RUNNING")]
         wait_until(lambda: len(cluster.live(cluster.tenant.job(job))) == 1, 30, f"only the scheduler lives, of {live}")
     ended = cluster.wait(job, 30)

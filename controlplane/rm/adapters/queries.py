@@ -61,6 +61,14 @@ TASKS = """
 SELECT job_id, group_no, index, state, attempts, failures FROM statestore_task
  WHERE job_id = ANY(%s) AND submitted_on = ANY(%s)
 """
+# The row of an attempt that ran elsewhere is a little older than its task's. A stable time lets days be left out.
+LAST_ENDS = """
+SELECT t.job_id, t.group_no, t.index, h.state, h.reason, (extract(epoch FROM t.finished_at) * 1e6)::bigint
+  FROM statestore_task t JOIN statestore_container_history h ON h.id = t.container_id
+ WHERE t.job_id = ANY(%(jobs)s) AND t.submitted_on = ANY(%(days)s) AND t.state = 0 AND t.failures > 0
+   AND t.finished_at > statement_timestamp() - make_interval(secs => %(longest_s)s)
+   AND h.finished_at > statement_timestamp() - make_interval(secs => %(longest_s)s) - interval '1 day'
+"""
 GROUPS = """
 SELECT job_id, no, state, running, succeeded, failed, killed, retried, reason IS NOT NULL FROM statestore_taskgroup
  WHERE job_id = ANY(%s)

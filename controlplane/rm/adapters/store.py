@@ -18,6 +18,7 @@ from controlplane.rm.claims import Key, Wish
 from controlplane.rm.ports import Fenced, StoreDown, Wanted
 from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
+from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, pack
 from wire.states import ContainerState
 
@@ -112,6 +113,18 @@ class PostgresStore:
         days = sorted({job.submitted_on for job in jobs.values()})
         with _translated():
             return self.connection.execute(queries.TASKS, (list(jobs), days)).fetchall()
+
+    def last_ends(self, jobs: Mapping[int, Any]) -> list[tuple[int, int, int, int, int, int]]:
+        """Of tasks that failed before and may have to wait before they are tried again: how the last attempt ended.
+
+        (job, group, index, ``ContainerState``, ``ContainerReason``, when in us).
+        """
+        if not jobs:
+            return []
+        days = sorted({job.submitted_on for job in jobs.values()})
+        values = {"jobs": list(jobs), "days": days, "longest_s": BACKOFF_MAX_S}
+        with _translated():
+            return self.connection.execute(queries.LAST_ENDS, values).fetchall()
 
     def groups(self, jobs: Mapping[int, Any]) -> list[tuple[Any, ...]]:
         """Group rows of these jobs: (job, group, state, running, succeeded, failed, killed, retried, has a reason)."""

@@ -13,7 +13,8 @@ from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store, Wanted
 from controlplane.rm.steps import away, guests, masters
 from scheduler.lifecycle import job as master
-from wire.states import GroupState, JobState, Want
+from scheduler.lifecycle.group import End
+from wire.states import ContainerReason, ContainerState, GroupState, JobState, Want
 
 
 def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
@@ -45,8 +46,9 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     store.renew()
     for job in visitors.values():
         guests.adopted(m, job)
+    ends = _last_ends(store, jobs)
     for job in jobs.values():
-        _restore_states(m, job)
+        _restore_states(m, job, ends)
     masters.restore(m, wanted, theirs)
     m.spanning = {(job.id, g.run.no) for job in jobs.values() for g in job.groups if g.away}
     m.behind = _behind(jobs, store.groups(jobs))
@@ -108,17 +110,25 @@ def _behind(jobs: dict[int, JobEntry], rows: Iterable[tuple[Any, ...]]) -> dict[
     found = {}
     for job_id, no, *counters, told in rows:
         job, group = jobs[job_id], jobs[job_id].groups[no]
-        waits = group.run.wanted or job.line_row >= 0
+        waits = group.run.wanted or group.run.delayed or job.line_row >= 0
         if tuple(counters) != group.counters()[:-1] or (told and not waits):
             found[job_id, no] = group
     return found
 
 
-def _restore_states(m: Memory, job: JobEntry) -> None:
+def _last_ends(store: Store, jobs: dict[int, JobEntry]) -> dict[tuple[int, int], list[tuple[End, float]]]:
+    """By group, the ends after which a back-off may not be over yet. What ran long enough to need none did not fail."""
+    found: dict[tuple[int, int], list[tuple[End, float]]] = defaultdict(list)
+    for job, group, index, state, reason, at_us in store.last_ends(jobs):
+        found[job, group].append((End(index, ContainerState(state), ContainerReason(reason), 0, 0.0), at_us / 1e6))
+    return found
+
+
+def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[tuple[End, float]]]) -> None:
     run = job.run
     for group in job.groups:
         g = group.run
-        g.restored()
+        g.restored(ends.get((job.id, g.no), ()))
         if g.over:
             g.state = g.outcome
         elif g.next_fresh:
@@ -131,3 +141,4 @@ def _restore_states(m: Memory, job: JobEntry) -> None:
         m.resumed.append(job)
         for group in job.groups:
             m.containers.want[list(group.slots)] = Want.STOP
+    m.delayed |= {(job.id, group.run.no): group for group in job.groups if group.run.delayed}

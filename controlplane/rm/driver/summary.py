@@ -33,10 +33,18 @@ def summary(m: Memory, holder: str, counters: Mapping[str, float], frozen: bool,
         "pending": {"containers": sum(waiting.values()), "memory_mib": memory, "vcores_milli": vcores, "gpus": gpus},
         "live": len(m.containers),
         "frozen": frozen,
+        "preemption": _observed(m),
         "queues": _queues(m, waiting),
         "allocated": dict(zip(AXES, allocated, strict=True)),
         "used": {"memory_mib": used[1], "cpu_milli": used[0]},
     }
+
+
+def _observed(m: Memory) -> dict[str, int] | None:
+    """What preemption would take back where it only observes."""
+    if m.queues.components.preemption.policy != "observe":
+        return None
+    return {"marked": m.observed.count(), "stopped": m.observed.stopped}
 
 
 def _queues(m: Memory, waiting: dict[str, int]) -> dict[str, Any]:

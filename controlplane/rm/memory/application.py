@@ -17,6 +17,19 @@ NEVER = float("inf")
 
 
 @dataclass(slots=True)
+class Declared:
+    """Containers that a master needs at once beside itself, as submitted: ``count`` of ``shape``, (R,) int64.
+
+    partition: a name, or None for the queue's. at: its position among the memory's.
+    """
+
+    count: int
+    shape: np.ndarray
+    partition: str | None
+    at: int = 0
+
+
+@dataclass(slots=True)
 class Application:
     """Of one job. row: what templates say of it (name, queue, username, kind).
 
@@ -28,6 +41,7 @@ class Application:
     row: dict[str, Any]
     specs: list[dict[str, Any]]
     log_max_bytes: int
+    declared: Declared | None = None
     told: int = 0
     leave_us: int = 0
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.memory.application import Application
+from controlplane.rm.memory.application import MASTER, Application, Declared
 from scheduler.core.snapshot import Fill
 from scheduler.lifecycle.group import GroupRun, resized
 from scheduler.lifecycle.guest import GuestRun, Handed
@@ -122,14 +122,16 @@ class JobEntry:
 
     id: int = field(init=False)
     day: int = field(init=False)  # of its submission, counted from 1970-01-01
-    gang: bool = field(init=False)  # some of its groups start all at once or not at all
+    gang: bool = field(init=False)  # some of its groups, as submitted, start all at once or not at all
     declares: bool = field(init=False)  # some of them declare a parallelism
 
     def __post_init__(self) -> None:
         self.id = self.run.id
         self.day = self.submitted_on.toordinal() - _FIRST_DAY
-        self.gang = any(group.wishes.gang for group in self.groups)
-        self.declares = any(group.wishes.parallelism for group in self.groups)
+        submitted = self.groups[: MASTER + 1] if self.application else self.groups  # a master asks for others later
+        self.gang = any(group.wishes.gang for group in submitted)
+        app_declares = self.application is not None and self.application.declared is not None
+        self.declares = app_declares or any(group.wishes.parallelism for group in submitted)
 
 
 def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
@@ -140,7 +142,7 @@ def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
     application = None
     if row["kind"] == "application":
         said = {name: row[name] for name in ("name", "username", "kind")} | {"queue": _submitted_to(row)}
-        application = Application(said, list(spec["groups"]), log_max_bytes)
+        application = Application(said, list(spec["groups"]), log_max_bytes, _declared(spec.get("master") or {}))
     return JobEntry(
         JobRun(row["id"], [g.run for g in groups], master=application is not None),
         groups,
@@ -151,6 +153,18 @@ def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
         round(row["submitted_at"].timestamp() * 1e6),
         application=application,
     )
+
+
+def _declared(raw: dict[str, Any]) -> Declared | None:
+    """What a stored master declares; those stored by an older version lack the fields."""
+    count, container = int(raw.get("parallelism") or 0), raw.get("container")
+    if not (count and container):
+        return None
+    return Declared(count, _shape(container["resources"]), container["partition"])
+
+
+def _shape(resources: dict[str, int]) -> np.ndarray:
+    return np.array([resources.get(name, 0) for name in AXES], np.int64)
 
 
 def guest_entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
@@ -204,9 +218,8 @@ def group_entry(row: dict[str, Any], no: int, g: dict[str, Any], numbers: dict[s
         open_ended=row["kind"] == "application" and no > 0,
         target=g.get("target", g["count"]),
     )
-    shape = np.array([g["resources"].get(name, 0) for name in AXES], np.int64)
     wishes, held = _wishes(row["kind"], g), bool(g.get("held"))
-    return GroupEntry(run, shape, body, desired.digest(body), int(g["timeout_s"]), wishes, held)
+    return GroupEntry(run, _shape(g["resources"]), body, desired.digest(body), int(g["timeout_s"]), wishes, held)
 
 
 def _submitted_to(row: dict[str, Any]) -> str:

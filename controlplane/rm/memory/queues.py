@@ -8,7 +8,7 @@ from controlplane.policy.components import Components, stored
 from controlplane.policy.federation import proxy_policies
 from controlplane.policy.queuerules import backfill_rules
 from controlplane.rm.memory.shares import Shares
-from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part, weights
+from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part, unlimited, weights
 from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
 from scheduler.registry import BACKFILL
@@ -61,7 +61,7 @@ class QueueTree:
         self.shared_out_us = 0  # when ``elsewhere`` was taken in
         self._capacities = [row["capacities"] for row in rows]
         self._limits: dict[str, Limits] = {}
-        self._denied: dict[str, np.ndarray] = {}
+        self._unlimited: dict[str, np.ndarray] = {}
         self._views: dict[str, tuple[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
         self.partitions = ordered((settings or {}).get("partitions"))
         self.components: Components = stored((settings or {}).get("components"))
@@ -120,13 +120,11 @@ class QueueTree:
         before, after = self.elsewhere.get(partition, (np.zeros(R, np.int64),) * 2)
         return resolve(self.shape, self._limits_of(partition), before + capacity + after)
 
-    def denied(self, partition: str) -> np.ndarray:
-        """What each queue may hold nothing of, however much the partition has: (q, R) bool."""
-        if partition not in self._denied:
-            limits = self._limits_of(partition)
-            nothing = (limits.maximum_share <= 0) & (limits.maximum_units <= 0)
-            self._denied[partition] = self.shape.lowered(nothing, np.logical_or)
-        return self._denied[partition]
+    def unlimited(self, partition: str) -> np.ndarray:
+        """What each queue may hold all of, however little the partition has: (q, R) bool."""
+        if partition not in self._unlimited:
+            self._unlimited[partition] = unlimited(self.shape, self._limits_of(partition))
+        return self._unlimited[partition]
 
     def _resolved(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(guaranteed, maximum, weight), kept until a capacity changes; callers must not write to them."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from controlplane.rm.claims import Key
+from controlplane.rm.memory.application import MASTER
 from wire.resources import AXES
 
 if TYPE_CHECKING:
@@ -36,7 +37,11 @@ def demand(job: JobEntry, amounts: int, quota: bool = False) -> np.ndarray:
 
     Of groups that wait for one another only the largest counts: the gangs are
     put into chains, each group behind one it waits for, as far as that goes.
+    A job with its own master needs what that declares; what it asks for later
+    nobody knows when the job is admitted.
     """
+    if job.application is not None:
+        return _declared(job, amounts) if quota else np.zeros(amounts, np.int64)
     counting = [g for g in job.groups if at_once(g, quota)]
     total = np.zeros(amounts, np.int64)
     if not counting:
@@ -50,6 +55,15 @@ def demand(job: JobEntry, amounts: int, quota: bool = False) -> np.ndarray:
         most = chains.pop(last)[1] if last < len(chains) else np.zeros(amounts, np.int64)
         chains.append((group.run.no, np.maximum(most, need.reshape(-1))))
     return sum((most for _, most in chains), total)
+
+
+def _declared(job: JobEntry, amounts: int) -> np.ndarray:
+    """What the job's own master needs at once as it declares, itself included: (amounts,) int64."""
+    need = np.zeros((amounts // R, R), np.int64)
+    if job.application is not None and (declared := job.application.declared) is not None:
+        need[declared.at] = declared.shape * declared.count
+        need[job.groups[MASTER].partition] += job.groups[MASTER].shape
+    return need.reshape(-1)
 
 
 def master_demand(job: JobEntry, amounts: int) -> np.ndarray:

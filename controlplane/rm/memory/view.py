@@ -46,15 +46,19 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     """
     nodes, own = m.nodes_of(partition)
     table = m.nodes.view()
-    open_nodes = table.open[nodes]
+    open_nodes, holdable = table.open[nodes], None
     if not own.all():
         open_nodes &= own | ~m.spoken_for()[nodes]
-    seen = Nodes(table.capacity.take(nodes, axis=0), table.free.take(nodes, axis=0), open_nodes, table.rack[nodes])
+        holdable = own | ~m.crowded()[nodes]
+    capacity, free = table.capacity.take(nodes, axis=0), table.free.take(nodes, axis=0)
+    seen = Nodes(capacity, free, open_nodes, table.rack[nodes], holdable)
     queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
     held, lent = m.holders(partition) if with_running or len(m.partitions) > 1 else (rows[:0], rows[:0])
     users, jobs, job, job_rows = _people(m, partition, rows, queues.maximum, held if with_running else None)
-    # All of a partition is no limit: the default one may also use what is idle elsewhere.
-    whole = (queues.maximum >= queues.maximum[0]) & ~m.queues.denied(m.partitions[partition])
+    # All of a partition is no limit: the default one may also use what is idle elsewhere. Half of nothing is not all
+    # of it, though: of what a partition lacks only the whole is no limit.
+    whole = queues.maximum >= queues.maximum[0]
+    whole &= (queues.maximum[0] > 0) | m.queues.unlimited(m.partitions[partition])
     queues = replace(queues, maximum=np.where(whole, UNBOUNDED, queues.maximum))
     if len(lent):
         queues = _with_lent(queues, m.containers_hold(lent).sum(axis=0))

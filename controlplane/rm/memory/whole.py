@@ -13,6 +13,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.ledger import Ledger
 from controlplane.rm.memory.line import Line
 from controlplane.rm.memory.nodes import NodeTable, matching
+from controlplane.rm.memory.observed import Observed
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.shares import Shares
 from controlplane.statestore.capacities import DEFAULT
@@ -49,11 +50,13 @@ class Memory:
         self.behind: dict[tuple[int, int], GroupEntry] = {}  # groups whose rows a former leader did not finish
         self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
         self.memos: dict[str, Memo] = {}  # by partition
+        self.short_of_room: set[str] = set()  # partitions whose own asks found no room in their last plan
         self.guests: set[int] = set()  # jobs at home elsewhere
         self.spanning: set[tuple[int, int]] = set()  # groups of which tasks may wait in other sub-clusters
         self.warned: dict[int, str] = {}  # container id -> why it will be stopped
         self.room_due: dict[str, float] = {}  # queue -> when room is made for it, s
         self.preempted: set[int] = set()  # containers told to stop for others' sake
+        self.observed = Observed()
         self.masters = Masters()
         self.counter = 0  # of container ids within this epoch
         self.round_number = 0
@@ -75,17 +78,23 @@ class Memory:
         self.ledger = Ledger(len(self.partitions), len(queues.paths))
         self.line = Line(queues, len(self.partitions), self.line.patience())
         self._unhold({name: memo for name, memo in self.memos.items() if name in self.partitions})
+        self.observed.only(self.partitions)
         for job in self.jobs.values():
             self.ledger.enter(job, queues.at(job.queue))
             for group in job.groups:
-                group.partition = self._partition_of(job, group)
+                group.partition = self._partition_of(job, group.wishes.partition)
                 self.ledger.charge(job, group.partition, group.shape * len(group.slots))
                 self.stale.add((job.id, group.run.no))
+            self._place_declared(job)
             if not job.home:
                 self.line.enter(job, known=True)
 
-    def _partition_of(self, job: JobEntry, group: GroupEntry) -> int:
-        name = group.wishes.partition
+    def _place_declared(self, job: JobEntry) -> None:
+        """Which partition what its own master declares belongs to, under the queues in force."""
+        if job.application is not None and (declared := job.application.declared) is not None:
+            declared.at = self._partition_of(job, declared.partition)
+
+    def _partition_of(self, job: JobEntry, name: str | None) -> int:
         if name is None:
             name = self.queues.default_partition[job.queue_row]
         return self.partitions.index(name) if name in self.partitions else len(self.partitions) - 1
@@ -140,7 +149,9 @@ class Memory:
         self.asks.where(group, (w.node_labels, *strict, job.avoided), near, racks)
 
     def unmark(self, ids: np.ndarray) -> None:
-        """These containers have ended: nobody need be told any more that they make way."""
+        """These containers have ended: nobody need be told any more that they make way, or would."""
+        if self.observed.told:
+            self.observed.forget(ids.tolist())
         if self.warned or self.preempted:
             for cid in ids.tolist():
                 self.warned.pop(cid, None)
@@ -212,10 +223,17 @@ class Memory:
         found[self.containers.node[slots[slots >= 0]]] = True
         return found
 
+    def crowded(self) -> np.ndarray:
+        """Nodes of partitions whose own asks wait for room there, and take what becomes free: (n,) bool."""
+        short = [number for number, name in enumerate(self.partitions) if name in self.short_of_room]
+        found: np.ndarray = np.isin(self.places().partition, short)
+        return found
+
     def warned_elsewhere(self, partition: int, ids: np.ndarray) -> np.ndarray:
-        """Which of these containers are to make way for asks of another partition: (k,) bool."""
+        """Which of these containers are to make way, or would, for asks of another partition: (k,) bool."""
         name = self.partitions[partition]
         others = [memo.warned for of, memo in self.memos.items() if of != name and len(memo.warned)]
+        others += [marked for of, (marked, _) in self.observed.marks.items() if of != name]
         return np.isin(ids, np.concatenate(others)) if others else np.zeros(len(ids), np.bool_)
 
     def capacity(self, positions: np.ndarray) -> np.ndarray:
@@ -247,8 +265,9 @@ class Memory:
         job.queue = queue
         self.ledger.enter(job, self.queues.at(queue))
         for group in job.groups:
-            group.partition = self._partition_of(job, group)
+            group.partition = self._partition_of(job, group.wishes.partition)
             self.stale.add((job.id, group.run.no))
+        self._place_declared(job)
         self._charge_all(job, 1)
         if not job.home:
             self.line.enter(job, known=True)
@@ -265,6 +284,7 @@ class Memory:
         self.places()
         for group in job.groups:
             self.enlist(job, group)
+        self._place_declared(job)
         self.masters.enter(job)
         if job.home:
             self.guests.add(job.id)
@@ -275,7 +295,7 @@ class Memory:
         """Keep a group of a job that is watched as a possible asker."""
         key = job.id, group.run.no
         self.asking[key] = (job, group)
-        group.partition = self._partition_of(job, group)
+        group.partition = self._partition_of(job, group.wishes.partition)
         self.asks.enter(job, group)
         self._wish(job, group)
         self.stale.add(key)

@@ -22,6 +22,7 @@ from wire.states import JobState
 
 HELD_BACK_S = 0.25  # until asks that wait for a near node are looked at again
 NEVER = float("inf")
+FOR_ROOM = (Why.NO_ROOM, Why.GANG, Why.RESERVED)  # who waits for this takes what becomes free
 
 
 @dataclass(slots=True)
@@ -63,23 +64,28 @@ class Planner:
         m.refresh((), now)
         m.shares.settle(m.queues, c.at_us)
         policy = self.policy()
-        if m.warned and not policy.preemption.enabled:
+        if m.warned and not policy.preemption.takes:
             reclaim.forgive_all(m)
+            reclaim.spare(m, c)
+        if not policy.preemption.observes:
+            m.observed.clear()
+        marked = bool(m.warned or m.observed.marks)
         reclaims = policy.preemption.enabled and not self.frozen and now - self._reclaimed >= self._interval_s
-        reclaims &= bool(self.teller.waiting.any() or m.warned)
+        reclaims &= bool(self.teller.waiting.any() or marked)
         if reclaims:
             self._reclaimed = now
         self.teller.begin(m)
         for partition, name in enumerate(m.partitions):
             rows = m.asks.wanting(partition)
-            if len(rows) or (reclaims and m.warned):
+            if len(rows) or (reclaims and marked):
                 looks = reclaims or self.teller.looks(name, now) or foresees(m, rows)
                 view = clear_of(m.nodes, partition_view(m, partition, rows, now, looks), c.at_us)
                 self._plan(c, name, view, policy, reclaims)
             else:
                 m.let_go(name)
+                m.short_of_room.discard(name)
         reclaim.spare(m, c)
-        if m.warned:
+        if m.warned or m.observed.marks:
             self.again_at = min(self.again_at, now + self._interval_s)
 
     def tell(self, now: float) -> None:
@@ -91,18 +97,22 @@ class Planner:
         seen = view.snapshot
         if not reclaims:
             seen = replace(seen, running=seen.running if seen.queues.backfill is not None else None, reclaim=False)
-        memo = reclaim.standing(m, m.memos.get(name, Memo()))
-        plan, m.memos[name] = plan_round(seen, memo, policy, now)
+        observes = policy.preemption.observes
+        memo = reclaim.standing(m, m.observed.lend(name, m.memos.get(name, Memo())))
+        plan, after = plan_round(seen, memo, policy, now)
+        m.memos[name] = m.observed.keep(name, after) if observes else after
         if self.check:
             check_plan(seen, plan)
-            check_reserved(seen, plan, memo, m.memos[name])
-            check_preempt(seen, plan.preempt, m.memos[name].warned, policy.preemption.per_round)
+            check_reserved(seen, plan, memo, after)
+            check_preempt(seen, plan.preempt, after.warned, policy.preemption.per_round)
         self._place(c, plan, view)
-        reclaim.carry_out(m, c, plan.preempt, view, policy.preemption.grace_s)
-        if len(plan.preempt.warn):
+        (reclaim.observe if observes else reclaim.carry_out)(m, c, plan.preempt, view, policy.preemption.grace_s)
+        if len(plan.preempt.warn) and not observes:
             self.teller.again(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
         if plan.after is not None:
             self.teller.take(m, name, view, plan.after, m.memos[name], policy.placement, now)
+        short = plan.refused is not None and bool(np.isin(plan.refused.why, FOR_ROOM).any())
+        (m.short_of_room.add if short else m.short_of_room.discard)(name)
         if plan.refused is not None:
             unfinished = np.isin(plan.refused.why, (Why.ROUND_FULL, Why.QUEUE_SHARE)).any()
             m.placeable |= bool(unfinished and len(plan.place.ask))  # go on in the next round

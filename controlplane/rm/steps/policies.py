@@ -25,6 +25,7 @@ def round_policy(c: Components) -> RoundPolicy:
         ),
         PreemptionPolicy(
             enabled=c.preemption.policy != "off",
+            observes=c.preemption.policy == "observe",
             dead_zone=preemption.dead_zone,
             natural_termination=preemption.natural_termination,
             per_round=preemption.per_round,

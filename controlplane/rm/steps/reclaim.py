@@ -36,6 +36,26 @@ def carry_out(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) 
     _stop(m, c, view.slots[plan.kill])
 
 
+def observe(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
+    """Tell what a plan would take back, once of each container, and count what would have been stopped."""
+    if not (len(plan.warn) or len(plan.kill)):
+        return
+    known, ids = m.observed, m.containers.id[view.slots]
+    fresh = ~np.isin(ids[plan.warn], list(known.told))
+    told: dict[tuple[int, int, str], list[int]] = defaultdict(list)
+    for row, intra in zip(plan.warn[fresh].tolist(), plan.intra[fresh].tolist(), strict=True):
+        job, group = m.containers.owner_of(view.slots[row])
+        told[job.id, group.run.no, _why(intra)].append(int(view.slots[row]))
+    for (job_id, no, why), slots in told.items():
+        names = _names(m, m.jobs[job_id].groups[no], slots)
+        text = f"{names} would be stopped in {grace_s:g} s, because {why}; but preemption only observes"
+        tell(c, m.jobs[job_id], "preemption", text)
+    known.told.update(ids[plan.warn].tolist())
+    gone = set(ids[plan.kill].tolist()) - known.gone
+    known.gone |= gone
+    known.stopped += len(gone)
+
+
 def spare(m: Memory, c: Changes) -> None:
     """Tell the owners of containers that no partition wants back any more."""
     if m.warned:
@@ -46,8 +66,7 @@ def spare(m: Memory, c: Changes) -> None:
 def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
     paths = view.snapshot.queues.paths
     for row, owed, intra in zip(plan.warn.tolist(), plan.owed_to.tolist(), plan.intra.tolist(), strict=True):
-        why = "another job of its queue comes before it" if intra else "it is owed to others"
-        m.warned[int(m.containers.id[view.slots[row]])] = why
+        m.warned[int(m.containers.id[view.slots[row]])] = _why(intra)
         m.room_due[paths[owed]] = c.at_us / 1e6 + grace_s
     told: dict[tuple[int, int, str], list[int]] = defaultdict(list)
     for slot in view.slots[plan.warn].tolist():
@@ -56,6 +75,10 @@ def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> N
     for (job_id, no, why), slots in told.items():
         names = _names(m, m.jobs[job_id].groups[no], slots)
         tell(c, m.jobs[job_id], "preemption", f"{names} will be stopped in {grace_s:g} s, because {why}")
+
+
+def _why(intra: bool) -> str:
+    return "another job of its queue comes before it" if intra else "it is owed to others"
 
 
 def _spare(m: Memory, c: Changes, ids: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""``/proxy/<job>/<endpoint>/[~<ticket>/]<path>``, taken apart."""
+"""``/proxy/<job>/<endpoint>/[~<ticket>/]<path>``, and ``/proxy/<job>/`` alone, taken apart."""
 
 import re
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from controlplane.router.proxy.tickets import MARK
 _ADDRESS = re.compile(
     rf"{PREFIX}([1-9]\d{{0,17}})/([a-z0-9.-]{{1,128}})(?:/({MARK}[^/]+))?(/.*)?", re.ASCII | re.DOTALL
 )
+_JOB = re.compile(rf"{PREFIX}([1-9]\d{{0,17}})/?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +36,9 @@ def parse(raw_path: str) -> Address | None:
     """From the path as it was sent, still quoted; None when it is not one of the proxy's."""
     match = _ADDRESS.fullmatch(raw_path)
     return Address(int(match[1]), match[2], match[3] or "", match[4] or "") if match else None
+
+
+def job_of(raw_path: str) -> int | None:
+    """The job, where the path says no more than that."""
+    match = _JOB.fullmatch(raw_path)
+    return int(match[1]) if match else None

@@ -26,6 +26,11 @@ def page(refusal: Refusal, href: str = "", words: str = "") -> bytes:
     return format_html(_PAGE, title=refusal.title, detail=refusal.detail, status=refusal.status, link=link).encode()
 
 
+def no_page(job_id: int) -> Refusal:
+    detail = f"Job {job_id} has no application master that has named a page; what it serves is on the job's page."
+    return Refusal(404, "It has no page", detail)
+
+
 def gone(endpoint: str, job_id: int, why: str) -> Refusal:
     detail = f"The task that serves {endpoint!r} of job {job_id} cannot be reached ({why})."
     return Refusal(502, "It does not answer", f"{detail} It may be starting, or have just ended.")

@@ -4,13 +4,19 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
 from controlplane.accounts.models import User
-from controlplane.router.proxy import access, address, pages, tickets
+from controlplane.router.proxy import PREFIX, access, address, pages, tickets
+from controlplane.statestore.queries import endpoints
 
 
 @require_safe
 def enter(request: HttpRequest, **_: object) -> HttpResponse:
-    """Redirect to the same address with a ticket. Programs with a token need none and do not come here."""
+    """Redirect to the same address with a ticket, or from a job's to the page that its master has named.
+
+    Programs with a token need no ticket and do not come here.
+    """
     raw = getattr(request, "scope", {}).get("raw_path") or request.path.encode()  # as the browser spelt it
+    if job_id := address.job_of(raw.decode("latin1")):
+        return _tracked(request, job_id)
     wanted = address.parse(raw.decode("latin1"))
     if wanted is None or wanted.ticket:
         return said(access.Refusal(404, "There is no such page", "The address is /proxy/<job>/<endpoint>/."))
@@ -25,6 +31,20 @@ def enter(request: HttpRequest, **_: object) -> HttpResponse:
     answer = HttpResponseRedirect(f"{wanted.home}/{ticket}{wanted.path or '/'}{query}")
     answer["Cache-Control"] = "no-store"
     answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+def _tracked(request: HttpRequest, job_id: int) -> HttpResponse:
+    """To the application's own page, where who may enter gets a ticket."""
+    user = request.user
+    if not isinstance(user, User):
+        return said(access.NOT_SIGNED_IN, f"/login?next={PREFIX}{job_id}/", "Sign in")
+    refused = access.may_enter(user, job_id)
+    page = None if refused else endpoints.tracking(job_id)
+    if refused or page is None:
+        return said(refused or pages.no_page(job_id), f"/jobs/{job_id}", f"Job {job_id}")
+    answer = HttpResponseRedirect(page)
+    answer["Cache-Control"] = "no-store"
     return answer
 
 

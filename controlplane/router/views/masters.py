@@ -18,13 +18,14 @@ from contract.masters import (
     MasterEvents,
     Registered,
     RegisterRequest,
+    Tracking,
     wrong,
 )
 from controlplane.accounts.models import User
 from controlplane.router import download, submission
 from controlplane.router.masterauth import ByMaster, IsMaster, MasterAuthentication, MasterPrincipal
 from controlplane.statestore.actions import masters as actions
-from controlplane.statestore.actions.errors import Invalid, NotFound
+from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
 from controlplane.statestore.actions.masters import NewAsk, NewLaunch
 from controlplane.statestore.models import Job, TaskOutput
 from controlplane.statestore.queries import masters
@@ -55,11 +56,10 @@ class MasterRegister(MasterView):
     )
     def post(self, request: Request) -> Response:
         """Begin, or begin again after a failure: what the job is, what it has, what its master may."""
-        body(request, RegisterRequest)
-        master = me(request)
-        actions.register(master.job_id, master.attempt)
-        cursor = masters.last_event(master.job_id)  # read first: what happens from here on comes as an event
+        wanted, master = body(request, RegisterRequest), me(request)
         job = Job.objects.select_related("owner").get(pk=master.job_id)
+        actions.register(master.job_id, master.attempt, _page(job, wanted.tracking))
+        cursor = masters.last_event(master.job_id)  # read first: what happens from here on comes as an event
         return Response(
             {
                 "job": job.pk,
@@ -75,6 +75,18 @@ class MasterRegister(MasterView):
                 "limits": _limits(),
             }
         )
+
+
+def _page(job: Job, tracking: Tracking | None) -> dict[str, Any] | None:
+    """The page as it is stored; ``Invalid`` unless it is on a port that the master itself declares."""
+    if tracking is None:
+        return None
+    declared = [port["name"] for port in job.spec["groups"][0].get("ports") or ()]
+    if tracking.port not in declared:
+        remedy = f"name one of: {', '.join(declared) or 'none'}; or add it to the master's `ports` in the job file"
+        wrong_port = FieldError("tracking.port", f"the master has no port {tracking.port!r}", remedy)
+        raise Invalid("the page cannot be tracked", [wrong_port])
+    return tracking.model_dump()
 
 
 def _limits() -> dict[str, Any]:

@@ -72,13 +72,14 @@ def _tell(job_id: int, payload: dict[str, Any], **containers: Iterable[int]) -> 
     transaction.on_commit(lambda: bus.wake({sub for sub, _, _ in told}))
 
 
-def register(job_id: int, attempt: int) -> None:
-    """The attempt speaks for the job from now on. Doing it again changes nothing."""
+def register(job_id: int, attempt: int, tracking: dict[str, Any] | None = None) -> None:
+    """The attempt speaks for the job from now on, and its page is ``tracking``. Doing it again changes nothing."""
     with transaction.atomic():
         session = _session(job_id)
-        if session.attempt != attempt:
-            session.attempt, session.registered_at = attempt, timezone.now()
-            session.save(update_fields=["attempt", "registered_at"])
+        if (session.attempt, session.tracking) != (attempt, tracking):
+            session.registered_at = session.registered_at if session.attempt == attempt else timezone.now()
+            session.attempt, session.tracking = attempt, tracking
+            session.save(update_fields=["attempt", "registered_at", "tracking"])
 
 
 def allocate(job_id: int, asks: Sequence[NewAsk], release: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ class Master(models.Model):
     )
     attempt = models.SmallIntegerField(default=0)  # that registered last; 0: none has
     registered_at = models.DateTimeField(null=True)
+    tracking = models.JSONField(null=True)  # port and path of its page, as the last attempt to register named it
     # How the job is to end.
     verdict = models.SmallIntegerField(choices=[(s.value, s.name) for s in JobState], null=True)
     message = models.TextField(blank=True)

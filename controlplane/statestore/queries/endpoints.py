@@ -4,12 +4,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.statestore.models import Job
+from controlplane.statestore.models import Job, Master
 from wire.ids import format_container
 
 from .paging import Cursor, Page, page
 from .sql import rows_as_dicts
 
+MASTER = "master"  # the group of a job's own application master
 # A row counts while its container lives, and while its node still registers the host it was told with.
 _LIVE = """SELECT e.id, e.name, e.host, e.port, e.healthy, e.checked_at, e.container_id, c.group_no, c.task_index,
            g.name AS "group", n.name AS node
@@ -25,6 +26,18 @@ _NAME = re.compile(r"(?:(?P<group>[a-z0-9-]{1,63})\.(?P<index>\d{1,9})\.)?(?P<na
 def address(job_id: int, group: str, index: int, name: str) -> str:
     """The path under which web passes requests on to the endpoint."""
     return f"/proxy/{job_id}/{group}.{index}.{name}/"
+
+
+def tracked(job_id: int, said: dict[str, Any] | None) -> str | None:
+    """The path to the page that a job's master has named (``Master.tracking``); always below its own endpoint."""
+    if said is None:
+        return None
+    return address(job_id, MASTER, 0, said["port"]) + said["path"].removeprefix("/")
+
+
+def tracking(job_id: int) -> str | None:
+    """``tracked``, of a job. One query."""
+    return tracked(job_id, Master.objects.filter(pk=job_id).values_list("tracking", flat=True).first())
 
 
 def list_page(job: Job, at: Cursor, size: int) -> Page:

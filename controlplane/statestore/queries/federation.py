@@ -110,6 +110,7 @@ def _sub_cluster(row: SubCluster, life: Json, nodes: Json, summary: Json | None)
         "pending": s.get("pending") or {"containers": 0, "memory_mib": 0, "vcores_milli": 0, "gpus": 0},
         "live_containers": whole(s.get("live")),
         "frozen": bool(s.get("frozen")),
+        "would_preempt": s.get("preemption"),
         "rounds": whole(s.get("rounds")),
         "placed": whole(s.get("placed")),
         "ended": whole(s.get("ended")),

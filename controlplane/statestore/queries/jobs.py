@@ -14,7 +14,7 @@ from controlplane.accounts.rights import visible_jobs_q
 from controlplane.statestore.models import Job, JobEvent, TaskGroup
 from wire.states import GroupState, JobState, terminal
 
-from . import reasons, veil
+from . import endpoints, reasons, veil
 from .joblist import Term, Walk, numbers, one_of
 from .paging import Cursor, Page, by_number, page
 from .sql import rows_as_dicts
@@ -237,8 +237,10 @@ def find_many(user: User, ids: Sequence[int]) -> dict[int, Job]:
 
 
 def partitions(job_id: int) -> set[str | None]:
-    """Partitions that the job's groups name; ``None``: its queue's own. One query."""
-    sql = "SELECT jsonb_path_query_array(spec, '$.groups[*].partition') AS named FROM statestore_job WHERE id = %(job)s"
+    """Partitions that the job's groups, or its master's declaration, name; ``None``: its queue's own. One query."""
+    sql = """
+SELECT jsonb_path_query_array(spec, '$.groups[*].partition')
+    || jsonb_path_query_array(spec, '$.master.container.partition') AS named FROM statestore_job WHERE id = %(job)s"""
     rows = rows_as_dicts(sql, {"job": job_id})
     named = rows[0]["named"] if rows else []
     return set(json.loads(named) if isinstance(named, str) else named) or {None}
@@ -251,8 +253,11 @@ def detail(user: User, job_id: int) -> dict[str, Any] | None:
     rows = Job.objects.filter(visible_jobs_q(user), pk=job_id).annotate(
         owner_name=F("owner__username"), home_name=F("home__name"), afters=_AFTERS
     )
-    row = rows.values(*COLUMNS, "spec").first()
-    return None if row is None else veil.jobs(user, as_json([row]))[0] | {"spec": row["spec"]}
+    row = rows.values(*COLUMNS, "spec", page=F("application_master__tracking")).first()
+    if row is None:
+        return None
+    page = None if terminal(row["state"]) else endpoints.tracked(job_id, row["page"])
+    return veil.jobs(user, as_json([row]))[0] | {"spec": row["spec"], "tracking": page}
 
 
 def events(job: Job, at: Cursor, size: int) -> Page:

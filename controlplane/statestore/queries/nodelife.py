@@ -19,6 +19,7 @@ from wire.resources import AXES
 from wire.states import NodeState
 
 from . import masters, rooms
+from .headroom import headroom
 from .rooms import Room
 
 Json = dict[str, Any]
@@ -146,7 +147,10 @@ def nodes_of(sub_clusters: Iterable[int]) -> list[Json]:
 
 
 def drain_preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
-    """What runs there, whether the services fit elsewhere now, and what would be stopped at the deadline."""
+    """What runs there, whether the services fit elsewhere now, and what would be stopped at the deadline.
+
+    They fit where nodes have room and the maxima of their queues allow it.
+    """
     now = timezone.now()
     deadline = None if deadline_s is None else now + dt.timedelta(seconds=deadline_s)
     held = list(Container.objects.filter(node_id=node.pk).order_by("job_id", "group_no", "task_index"))
@@ -158,18 +162,7 @@ def drain_preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
             services[c.job_id, c.group_no].append(c)
         elif c.job_id in jobs:
             batch.append(_batch(c, jobs[c.job_id], now, deadline))
-    free = _rooms(node) if services else {}
-    queues = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
-    found = [
-        _service(
-            jobs[job],
-            no,
-            tasks,
-            _may_use(jobs[job], node.sub_cluster_id, free, reach),
-            queues.get(jobs[job].queue, DEFAULT),
-        )
-        for (job, no), tasks in services.items()
-    ]
+    found = _moves(node, [(jobs[job], no, tasks) for (job, no), tasks in services.items()], reach)
     return {
         "node": node.pk,
         "name": node.name,
@@ -222,15 +215,40 @@ def _rooms(leaving: Node) -> dict[int, list[Room]]:
     return found
 
 
-def _may_use(job: Job, own: int, free: dict[int, list[Room]], reach: Reach) -> list[Room]:
-    """Rooms that the job's tasks may use; those of the sub-cluster they leave first."""
+def _moves(leaving: Node, services: list[tuple[Job, int, list[Container]]], reach: Reach) -> list[Json]:
+    """How many of these services' tasks start again, one service after the other: all of them leave first."""
+    if not services:
+        return []
+    own, free, may_hold = leaving.sub_cluster_id, _rooms(leaving), headroom()
+    queues = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
+    of = [job.spec["groups"][no].get("partition") or queues.get(job.queue, DEFAULT) for job, no, _ in services]
+    for (job, _, tasks), partition in zip(services, of, strict=True):
+        may_hold.take(own, partition, job.queue, _shape(tasks), -len(tasks))
+    found = []
+    for (job, no, tasks), partition in zip(services, of, strict=True):
+        fit, shape = 0, _shape(tasks)
+        for sub in _may_use(job, own, free, reach):
+            wanted = may_hold.units(sub, partition, job.queue, shape, len(tasks) - fit)
+            there = rooms.of_partition(free[sub], partition)
+            started = rooms.fit(shape, wanted, job.spec["groups"][no], there)
+            may_hold.take(sub, partition, job.queue, shape, started)
+            fit += started
+        found.append(_service(job, no, tasks, fit))
+    return found
+
+
+def _may_use(job: Job, own: int, free: dict[int, list[Room]], reach: Reach) -> list[int]:
+    """Sub-clusters that the job's tasks may use; the one they leave first."""
     subs = {own, job.home_id, *reach(job.queue, [job.home_id, *free])} & free.keys()
-    return [room for sub in sorted(subs, key=lambda sub: (sub != own, sub)) for room in free[sub]]
+    return sorted(subs, key=lambda sub: (sub != own, sub))
 
 
-def _service(job: Job, no: int, tasks: list[Container], free: list[Room], partition: str) -> Json:
+def _shape(tasks: list[Container]) -> list[int]:
+    return [tasks[0].memory_mib, tasks[0].vcores_milli, tasks[0].gpus.bit_count()]
+
+
+def _service(job: Job, no: int, tasks: list[Container], fit: int) -> Json:
     group = job.spec["groups"][no]
-    shape = [tasks[0].memory_mib, tasks[0].vcores_milli, tasks[0].gpus.bit_count()]
     return {
         "job": job.pk,
         "job_name": job.name,
@@ -239,6 +257,6 @@ def _service(job: Job, no: int, tasks: list[Container], free: list[Room], partit
         "tasks": [c.task_index for c in tasks],
         "count": group["count"],
         "at_once": max(1, group["count"] // 2),
-        "resources": dict(zip(AXES, shape, strict=True)),
-        "fit": rooms.fit(shape, len(tasks), group, rooms.of_partition(free, group.get("partition") or partition)),
+        "resources": dict(zip(AXES, _shape(tasks), strict=True)),
+        "fit": fit,
     }

@@ -54,9 +54,9 @@ class Tree:
         found: list[int] = np.flatnonzero(self.shape.parent == at).tolist()
         return found
 
-    def takes_back(self, sub_cluster: str) -> bool:
-        """Whether what was lent is taken back in this sub-cluster."""
-        return self.preemption.get(sub_cluster, self.preemption.get("")) != "off"
+    def preemption_in(self, sub_cluster: str) -> str:
+        """The preemption policy that holds in this sub-cluster."""
+        return self.preemption.get(sub_cluster) or self.preemption.get("", "owed")
 
     def weights(self, partition: str, guaranteed: np.ndarray) -> np.ndarray:
         """(q,) float64, those the policy gives and those that follow from guarantees (q, R)."""

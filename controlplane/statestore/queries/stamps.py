@@ -31,6 +31,7 @@ SELECT j.id, j.owner_id, j.queue, md5(concat_ws(' ', j.xmin::text,
         AND t.group_no <= f.last AND t.index < %(tasks)s),
     (SELECT string_agg(c.id || ':' || c.xmin::text, ' ' ORDER BY c.id) FROM statestore_container c
       WHERE c.job_id = j.id AND c.group_no <= f.last AND c.task_index < %(tasks)s),
+    (SELECT m.xmin::text FROM statestore_master m WHERE m.job_id = j.id),
     (SELECT string_agg(e.id || ':' || e.xmin::text, ' ' ORDER BY e.id) FROM statestore_endpoint e
       WHERE e.job_id = j.id)))
   FROM statestore_job j
@@ -61,7 +62,7 @@ def listed(jobs: Sequence[int]) -> str:
 
 @together("jobs")
 def job(jobs: Set[int]) -> dict[int, Stamped]:
-    """Of a job with its groups, its first ``TASKS`` tasks with their containers, and its endpoints. One query."""
+    """Of a job with its master, groups, first ``TASKS`` tasks with their containers, and endpoints. One query."""
     with connection.cursor() as cursor:
         cursor.execute(_JOBS, {"jobs": list(jobs), "tasks": TASKS})
         return {number: Stamped(*row) for number, *row in cursor.fetchall()}

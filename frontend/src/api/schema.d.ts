@@ -77,9 +77,10 @@ export interface components {
          * @description Containers of one kind. Only ``target`` may change from call to call; the rest may be left out then.
          *
          *     ``target``: how many over the ask's whole life, so that repeating a call
-         *     changes nothing; a lower one takes back what was not granted yet. With a
-         *     ``command`` a granted container starts at once; without one it waits to be
-         *     launched, and is taken back unless that comes soon.
+         *     changes nothing; a lower one takes back what was not granted yet. ``gang``:
+         *     all that is missing is granted at once, or none of it. With a ``command`` a
+         *     granted container starts at once; without one it waits to be launched, and
+         *     is taken back unless that comes soon.
          */
         AskSpec: {
             /** @default null */
@@ -92,6 +93,8 @@ export interface components {
             estimated_duration_s?: number;
             /** @default [] */
             files?: components["schemas"]["FileSpec"][];
+            /** @default false */
+            gang?: boolean;
             /** @default 5 */
             grace_s?: number;
             /** @default null */
@@ -259,6 +262,19 @@ export interface components {
             gpus: number;
             memory_mib: number;
             vcores_milli: number;
+        };
+        /** @description What a container will be like that nobody asks for yet. ``partition``: null is the queue's own. */
+        ContainerSpec: {
+            /** @default null */
+            partition?: string | null;
+            /**
+             * @default {
+             *       "memory_mib": 256,
+             *       "vcores_milli": 1000,
+             *       "gpus": 0
+             *     }
+             */
+            resources?: components["schemas"]["Resources"];
         };
         /** @description ``converged``: everything that is told to run the version does. */
         Convergence: {
@@ -640,6 +656,7 @@ export interface components {
             tasks: number;
             vcores_milli: number;
         };
+        /** @description ``tracking``: path on this server of the page that the application's master has named, while the job lives. */
         JobDetail: {
             admitted_at: string | null;
             finished_at: string | null;
@@ -663,6 +680,8 @@ export interface components {
             /** Format: date-time */
             submitted_at: string;
             tags: string[];
+            /** @default null */
+            tracking?: string | null;
             waiting: string | null;
         };
         JobExplanation: {
@@ -947,9 +966,16 @@ export interface components {
             grant_s: number;
             requests: string;
         };
-        /** @description The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself. */
+        /**
+         * @description The tenant's own application master: one container, which asks for the job's others. ``retries``: of itself.
+         *
+         *     ``parallelism``: quota for the master and so many of ``container`` must be
+         *     free before the job begins, where operators want it (0: none).
+         */
         MasterSpec: {
             command: string[] | string;
+            /** @default null */
+            container?: components["schemas"]["ContainerSpec"] | null;
             /** @default {} */
             env?: {
                 [key: string]: string;
@@ -972,6 +998,8 @@ export interface components {
             node_labels?: string;
             /** @default [] */
             outputs?: components["schemas"]["OutputSpec"][];
+            /** @default 0 */
+            parallelism?: number;
             /** @default null */
             partition?: string | null;
             /** @default [] */
@@ -1655,8 +1683,11 @@ export interface components {
             queue: string;
             user: string;
         };
-        /** @description Nothing yet. */
-        RegisterRequest: Record<string, never>;
+        /** @description ``tracking``: null is no page, also where this attempt named one before. */
+        RegisterRequest: {
+            /** @default null */
+            tracking?: components["schemas"]["Tracking"] | null;
+        };
         /** @description What one container gets. 1000 ``vcores_milli`` are one core. */
         Resources: {
             /** @default 0 */
@@ -2191,6 +2222,7 @@ export interface components {
             summary_age_s: number | null;
             used: components["schemas"]["Measured"];
             waits_for: string[];
+            would_preempt: components["schemas"]["WouldPreempt"] | null;
         };
         SubClusterDetail: {
             allocated: components["schemas"]["Amounts"];
@@ -2232,6 +2264,7 @@ export interface components {
             summary_age_s: number | null;
             used: components["schemas"]["Measured"];
             waits_for: string[];
+            would_preempt: components["schemas"]["WouldPreempt"] | null;
         };
         /**
          * @description ``jobs``: at home there. ``guests``: containers of jobs at home elsewhere. ``moves``: what would start elsewhere.
@@ -2374,6 +2407,12 @@ export interface components {
             /** @default 7776000 */
             valid_s?: number;
         };
+        /** @description The page on which the application shows how it is doing: ``path`` at ``port``, one of the master's own. */
+        Tracking: {
+            /** @default / */
+            path?: string;
+            port: string;
+        };
         /** @description ``at``: positions in the layout. ``demand`` is beyond ``used``. ``share``: given, ``owed`` of it guaranteed. */
         UseColumns: {
             at: number[];
@@ -2509,6 +2548,14 @@ export interface components {
             position: components["schemas"]["WaitPosition"] | null;
             text: string;
             waiting: number;
+        };
+        /**
+         * @description What preemption would take back, did it not only observe. ``marked``: containers that would be warned or stopped
+         *     now; ``stopped``: how many would have been since its leader took over.
+         */
+        WouldPreempt: {
+            marked: number;
+            stopped: number;
         };
     };
     responses: never;

@@ -9,7 +9,7 @@ export type Role = Me["role"];
 export type QueueGrant = Shapes["QueueGrant"];
 export type FieldError = Shapes["FieldError"];
 
-export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec">>;
+export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec" | "tracking">>;
 export type Group = Shapes["Group"];
 export type Task = Shapes["Task"];
 export type Container = Shapes["Container"];

@@ -36,7 +36,7 @@ from wire import keys
 from wire.ids import format_container
 from wire.states import ContainerState, JobState, TaskState
 
-APPLICATION = {"name": "app", "kind": "application", "master": {"command": ["am"]}}
+APPLICATION: dict[str, Any] = {"name": "app", "kind": "application", "master": {"command": ["am"]}}
 WORK = {"id": "work", "target": 2, "command": ["work"]}
 SLOT = {"id": "slot", "target": 2}
 
@@ -67,9 +67,10 @@ class App:
         return rows.container(self.job, self.node.session.node_id, group=group, **values)
 
 
-def application(world: World, role: str = "tenant", attempt: int = 1) -> App:
+def application(world: World, role: str = "tenant", attempt: int = 1, **master: Any) -> App:
     cache.clear()
-    row = Job.objects.get(pk=world[role].post("jobs", APPLICATION).json()["id"])
+    spec = APPLICATION | {"master": APPLICATION["master"] | master}
+    row = Job.objects.get(pk=world[role].post("jobs", spec).json()["id"])
     Job.objects.filter(pk=row.pk).update(state=JobState.RUNNING)
     node = next(n for n in world.nodes if n.session.sub_cluster_id == row.home_id)
     return started(App(row, node, None), attempt)
@@ -178,6 +179,18 @@ def test_what_is_wrong_is_named(world: World) -> None:
         problem = app.post(path, body, status=422)
         assert problem["errors"][0]["field"] == field_name, (path, body, problem)
     assert not MasterAsk.objects.exists() and not Intent.objects.filter(kind="master").exists()
+
+
+def test_a_gang_is_said_with_the_ask_and_stays(world: World) -> None:
+    app = application(world)
+    app.post("allocate", {"asks": [WORK | {"gang": True}]})
+    assert MasterAsk.objects.get().spec["gang"] is True
+    app.post("allocate", {"asks": [{"id": "work", "target": 4}]})
+    assert (MasterAsk.objects.get().target, MasterAsk.objects.get().spec["gang"]) == (4, True)
+    problem = app.post("allocate", {"asks": [WORK]}, status=409)
+    assert "another gang" in problem["detail"]
+    wrong = app.post("allocate", {"asks": [SLOT | {"gang": 2}]}, status=422)
+    assert wrong["errors"][0]["field"] == "asks.0.gang"
 
 
 def test_quotas(world: World, settings: Any) -> None:

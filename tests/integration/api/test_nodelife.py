@@ -3,13 +3,18 @@
 import datetime as dt
 from typing import Any
 
+import numpy as np
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from controlplane.policy import versions
 from controlplane.router import cluster
+from controlplane.statestore import loads
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.models import AuditEntry, Intent, Job, MaintenanceWindow, Node
+from controlplane.statestore.loads import Load, PartitionLoad
+from controlplane.statestore.models import AuditEntry, Intent, Job, MaintenanceWindow, Node, SubCluster
+from controlplane.statestore.queries import queuestanding
 from tests.integration.api import rows
 from tests.integration.api.world import POLICY, World, job
 from wire.states import NodeHealth, NodeState
@@ -120,6 +125,36 @@ def test_the_preview_of_a_drain(world: World, here: int) -> None:
     assert calm["deadline"] is None and calm["ends"] == 3
     assert Node.objects.get(pk=here).duty == "in_service", "it was only asked"
     assert world["tenant"].get(f"nodes/{here}/drain").status_code == 403
+
+
+def test_the_preview_of_a_drain_heeds_what_queues_may_hold(world: World, here: int) -> None:
+    """Half of each sub-cluster, in the one it leaves less what leaves."""
+    Node.objects.update(memory_mib=4096, vcores_milli=16_000)
+    versions.publish(SYSTEM, {"queues": {"default": {"maximum": 0.5, "open_to_all": True}}}, "halves", force=True)
+    web = {"name": "web", "count": 3, "command": ["true"], "resources": {"memory_mib": 512, "vcores_milli": 500}}
+    number = world["tenant"].post("jobs", job(name="web", kind="service", groups=[web])).json()["id"]
+    for index in range(3):
+        rows.container(Job.objects.get(pk=number), here, index=index, memory_mib=512, vcores_milli=500)
+
+    def fit(west_mib: int, east_mib: int) -> int:
+        uses(world.west, "root.default", west_mib)
+        uses(world.east, "root.default", east_mib)
+        queuestanding.forget()
+        (found,) = world["operator"].get(f"nodes/{here}/drain").json()["services"]
+        return int(found["fit"])
+
+    assert [fit(1536, 512), fit(1536, 1024), fit(1536, 1536), fit(1536, 2048)] == [3, 2, 1, 0], "there is no other node"
+    Node.objects.create(sub_cluster=world.west, name="west-2", memory_mib=4096, vcores_milli=16_000, state=NodeState.UP)
+    assert [fit(4096, 2048), fit(5120, 2048), fit(9216, 2048)] == [3, 1, 0], "half of two nodes, less what leaves"
+
+
+def uses(sub: SubCluster, queue: str, memory_mib: int) -> None:
+    """Its leader has said that the queue holds so much of it."""
+    none, used = np.zeros(3, np.int64), np.array([[memory_mib, 500, 0]], np.int64)
+    part = PartitionLoad(none, none, [queue], used, np.zeros_like(used))
+    known = Load(sub.pk, sub.name, "", True, 0.0, 1, 1, 0, 1, none, none, none, {"": part})
+    connection.ensure_connection()
+    assert loads.put(connection.connection, known)
 
 
 def test_decommission_at_once_ends_the_credential(world: World, here: int) -> None:

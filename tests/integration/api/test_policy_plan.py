@@ -78,11 +78,12 @@ def test_queues_that_come_and_go_have_one_side(world: World) -> None:
     assert told["changed"] >= 4 and queues["root.new"]["after"]["share"]["memory_mib"] > 1000
 
 
+@pytest.mark.parametrize("preemption", ["observe", "off"])
 @pytest.mark.parametrize("policy", ["gif", "uniform", "load_based", "static"])
-def test_every_way_of_dividing_has_a_plan(world: World, policy: str) -> None:
+def test_every_way_of_dividing_has_a_plan(world: World, policy: str, preemption: str) -> None:
     says(world.west, root_default=(2000, 4000), root_prod_etl=(1000, 4000))
     says(world.east)
-    made = document(0.3, 0.6) | {"components": {"shares": {"policy": policy}, "preemption": {"policy": "off"}}}
+    made = document(0.3, 0.6) | {"components": {"shares": {"policy": policy}, "preemption": {"policy": preemption}}}
     told, queues = plan(world, made)
     assert queues["root.prod"]["after"]["share"]["memory_mib"] > 0 and told["gives_back"] == NONE
 

@@ -69,6 +69,20 @@ def test_a_partition_must_exist_and_be_open_to_the_queue(world: World) -> None:
     assert world["tenant"].post("jobs", job(**wanted)).status_code == 201
 
 
+def test_what_a_master_declares_must_be_open_to_its_queue(world: World) -> None:
+    put({"default": {"open_to_all": True}, "barred": {"partitions": {"gpu": {"maximum": 0}}, "open_to_all": True}})
+    master = {"command": ["am"], "parallelism": 2, "container": {"partition": "gpu"}}
+    app = {"name": "app", "kind": "application", "master": master}
+    for wrong in (app | {"master": master | {"container": {"partition": "tpu"}}}, app | {"queue": "root.barred"}):
+        refused = world["tenant"].post("jobs", wrong)
+        assert refused.status_code == 422
+        assert refused.json()["errors"][0]["field"] == "master.container.partition"
+    stored = world["tenant"].post("jobs", app)
+    assert stored.status_code == 201
+    address = f"jobs/{stored.json()['id']}/queue"
+    assert world["tenant"].post(address, {"queue": "root.barred"}).json()["errors"][0]["field"] == "queue"
+
+
 @pytest.mark.parametrize("names", [["other"], ["role:tenant"]])
 def test_the_documents_access_lists_reach_down_and_join_the_granted_rights(world: World, names: list[str]) -> None:
     put({"a": {"submit": names, "children": {"b": {}}}, "prod": {"administer": ["other"], "children": {"etl": {}}}})

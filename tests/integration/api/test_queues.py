@@ -147,6 +147,10 @@ def test_who_is_below_its_guarantee_is_told_with_since_when_and_from_whom(federa
     assert 290 < dt.datetime.now(dt.UTC).timestamp() - detail["since"] < 310
     assert detail["reclaim"][0]["sub_cluster"] == "west" and detail["reclaim"][0]["queue"].startswith("root.")
     assert "Below its guarantee by 50 GiB of memory" in detail["text"] and "root.lab in west" in detail["text"]
+    versions.publish(SYSTEM, TREE | {"components": {"preemption": {"policy": "observe"}}}, "only observed")
+    queuestanding.forget()
+    text = got(federation, "operator", "queues/root.prod.etl/detail")["starving"]["text"]
+    assert "it would be taken back, but preemption only observes: " in text
     load(federation.west, {"root.lab": (10, 0), "root.free": (40, 0), "root.prod.etl": (50, 0)})
     generate()
     assert not Starvation.objects.exists()
@@ -167,6 +171,8 @@ def test_a_sub_cluster_that_takes_nothing_back_is_named(federation: World) -> No
     assert "root.lab in west" in east["text"] and "off" not in east["text"], "it wants nothing there"
     west = starving({"sub_clusters": {"west": off}})
     assert west["reclaim"] == [] and "Nothing is taken back in west: preemption is off there." in west["text"]
+    observes = starving({"sub_clusters": {"west": {"components": {"preemption": {"policy": "observe"}}}}})
+    assert "it would be taken back, but preemption only observes: " in observes["text"] and observes["reclaim"]
     both = starving(off | {"sub_clusters": {"west": {"components": {"placement": {"policy": "pack"}}}}})
     assert both["reclaim"] == [] and both["text"].endswith("preemption is off in the policy.")
 

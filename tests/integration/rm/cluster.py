@@ -239,7 +239,7 @@ def story(m: Memory) -> dict[str, Any]:
 
 def _group(stopping: bool, g: Any) -> tuple[Any, ...]:
     r = g.run
-    # Of a job that is being stopped only the end counts; a back-off is not carried over.
+    # Of a job that is being stopped only the end counts; that a back-off is over shows in the next round.
     state = None if stopping else (int(r.state), r.retried, sorted([*r.again, *(i for _, i in r.delayed)]))
     counters = (r.running, r.succeeded, r.failed, r.next_fresh, r.unfinished)
     slots = len(g.slots)

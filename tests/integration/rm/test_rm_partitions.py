@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from controlplane.statestore.capacities import DEFAULT
+from controlplane.statestore.models import TaskGroup
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.playing import (
     ONE_GIB,
@@ -92,6 +94,25 @@ def test_what_a_queue_may_not_hold_is_not_lent_to_it_either(cluster: Cluster) ->
     give_up(cluster, leader, denied, free)
 
 
+def test_a_share_of_what_a_partition_lacks_is_nothing(cluster: Cluster) -> None:
+    """Half of no GPUs are none, also of those that are lent; the whole is not limited. Of its cores half are lent."""
+    for name in ("n0", "n1"):
+        cluster.add_node(name, gpus=0)
+    leader = three(cluster, SHARED, QUEUES | {"a": {"maximum": 0.5} | OPEN})
+    one = {"resources": {"memory_mib": 64, "vcores_milli": 64, "gpus": 1}, "partition": ""}
+    half, whole = cluster.submit(one, queue="root.a"), cluster.submit(one, queue="root.lab")
+    plain = cluster.submit({}, queue="root.a")
+    turn(cluster, leader, 2)
+    assert (held(half, plain), where(whole)) == ([0, 1], {"g0": 1})
+    reason = TaskGroup.objects.get(job_id=half).reason
+    assert (reason["code"], reason["limits"][0]["available"]) == ("queue_maximum", {"gpus": 0})
+    assert reason["text"] == (
+        "The queue root.a may hold none (its maximum is nothing, or a share of what its partition lacks): "
+        "0 GPUs left, asked 1."
+    )
+    give_up(cluster, leader, half, whole, plain)
+
+
 @pytest.mark.parametrize("queue", ["root.lab", "root.a"])
 def test_what_was_lent_is_given_back_to_the_partitions_own_asks(cluster: Cluster, queue: str) -> None:
     """Also where the queue is guaranteed nothing of the partition: its own work comes first there."""
@@ -154,6 +175,34 @@ def test_a_node_held_for_an_ask_that_is_gone_is_lent_again(cluster: Cluster) -> 
     cluster.play(leader, own, large, plain)
 
 
+def test_no_node_is_held_for_borrowers_while_its_own_partition_fills_it_again(cluster: Cluster) -> None:
+    """g0 is the largest, so that the least share of it has to be freed for what fits n0 as well."""
+    cluster.ids.append(cluster.add_node("g0", labels={"gpu": "a100"}, memory_mib=8192, vcores_milli=8000))
+    cluster.policy(QUEUES, SHARED, preemption={"policy": "off"})
+    leader = ready(cluster)
+    own = cluster.submit(gpu(28), queue="root.lab")
+    turn(cluster, leader)
+    plain = running(cluster, leader, ONE_GIB | {"count": 8}, queue="root.a")
+    large = cluster.submit(sized(4), queue="root.a")
+    for _ in range(12):  # what ends is followed by the next: its own ask never waits long enough to hold the node
+        cluster.nodes.finish(ids=set(sorted(cluster.nodes.holds(cluster.ids[2]))[:1]))
+        turn(cluster, leader)
+    assert held_for_borrowers(leader) == {"n0"}
+    finish(cluster, leader, plain)
+    turn(cluster, leader)
+    assert where(large) == {"n0": 1}
+    again = cluster.submit(sized(4, count=3), queue="root.a")
+    finish(cluster, leader, own)
+    cluster.play(leader, own, large, again)
+
+
+def held_for_borrowers(leader: Leading) -> set[str]:
+    """Names of nodes that the default partition holds."""
+    m = leader.memory
+    held = m.nodes_of(len(m.partitions) - 1)[0][m.memos[DEFAULT].reserved_node]
+    return {m.nodes.rows[at]["name"] for at in held}
+
+
 def test_borrowers_whose_queue_may_not_be_taken_from_stay(cluster: Cluster) -> None:
     leader = three(cluster, SHARED, QUEUES | {"a": QUEUES["a"] | {"preemptable": False}})
     borrower = running(cluster, leader, ONE_GIB | {"count": 12}, queue="root.a")
@@ -188,6 +237,25 @@ def test_a_container_is_claimed_by_one_partition_only(cluster: Cluster) -> None:
     turn(cluster, leader, 2 * int(GRACE_S))
     assert (held(borrower, owed, own), marks(leader)) == ([4, 4, 4], 0)
     cluster.play(leader, borrower, owed, own)
+
+
+def test_a_container_is_observed_for_one_partition_only(cluster: Cluster) -> None:
+    """As above, and nothing is stopped; what nobody asks for any more need not go, nor of a partition that is gone."""
+    queues = {"a": {"guaranteed": 0.5} | OPEN, "b": {"guaranteed": 0.5} | OPEN}
+    observed = taking()["preemption"] | {"policy": "observe"}
+    leader = three(cluster, SHARED, queues)
+    cluster.policy(queues, SHARED, preemption=observed)
+    borrower = running(cluster, leader, ONE_GIB | {"count": 12}, queue="root.a")
+    owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
+    own = cluster.submit(gpu(4), queue="root.b")
+    turn(cluster, leader, int(GRACE_S) + 4)
+    assert leader.summary()["preemption"] == {"marked": 8, "stopped": 8}
+    assert held(borrower, owed, own) == [12, 0, 0]
+    cluster.policy(queues, {}, preemption=observed)
+    give_up(cluster, leader, owed, own)
+    turn(cluster, leader, 2)
+    assert (leader.summary()["preemption"]["marked"], leader.rounds.next_due_s()) == (0, None)
+    cluster.play(leader, borrower)
 
 
 def test_usage_is_right_by_partition_whatever_happens_to_partitions(cluster: Cluster) -> None:

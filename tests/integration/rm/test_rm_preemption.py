@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.models import Container, TaskGroup
+from controlplane.statestore.queries import federation
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.playing import (
     ONE_GIB,
@@ -102,6 +103,49 @@ def test_turning_preemption_off_spares_who_was_warned(cluster: Cluster) -> None:
     wait(cluster, leader, GRACE_S + 3)
     assert (held(borrower, owed), marks(leader)) == ([8, 0], 0)
     assert events(borrower)[1:] == ["g0[4, 5, 6, 7] may go on after all"]
+    cluster.play(leader, borrower, owed)
+
+
+def observing(interval_s: float = 1.0) -> dict[str, Any]:
+    return {"preemption": taking(interval_s=interval_s)["preemption"] | {"policy": "observe"}}
+
+
+def test_preemption_that_observes_tells_what_it_would_stop_and_stops_nothing(cluster: Cluster) -> None:
+    cluster.policy(HALVES, **observing())
+    leader = ready(cluster)
+    borrower = running(cluster, leader, ONE_GIB | {"count": 8}, queue="root.a")
+    owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
+    turn(cluster, leader, 2)
+    would = "g0[4, 5, 6, 7] would be stopped in 15 s, because it is owed to others; but preemption only observes"
+    assert (events(borrower), leader.summary()["preemption"]) == ([would], {"marked": 4, "stopped": 0})
+    wait(cluster, leader, 4 * GRACE_S)
+    assert (held(borrower, owed), marks(leader)) == ([8, 0], 0), "nobody is stopped"
+    assert (events(borrower), leader.summary()["preemption"]) == ([would], {"marked": 4, "stopped": 4}), "told once"
+    assert not (leader.memory.room_due or leader.memory.memos[""].warned.any()), "nobody is promised room"
+    leader.bus.summary(leader.summary(), b"", {})
+    (shown,) = federation.sub_clusters(cluster.user)
+    assert shown["would_preempt"] == {"marked": 4, "stopped": 4}
+    cluster.kill(owed)
+    turn(cluster, leader, 3)
+    assert leader.summary()["preemption"] == {"marked": 0, "stopped": 4}
+    cluster.play(leader, borrower, owed)
+
+
+def test_from_taking_to_observing_and_back(cluster: Cluster) -> None:
+    leader, borrower, owed = lent(cluster)
+    assert leader.summary()["preemption"] is None
+    turn(cluster, leader, 2)
+    cluster.policy(HALVES, **observing())
+    wait(cluster, leader, GRACE_S + 3)
+    assert (held(borrower, owed), marks(leader)) == ([8, 0], 0)
+    assert events(borrower)[1] == "g0[4, 5, 6, 7] may go on after all"
+    cluster.policy(HALVES, **taking())
+    turn(cluster, leader, 2)
+    assert events(borrower)[-1] == "g0[4, 5, 6, 7] will be stopped in 15 s, because it is owed to others"
+    wait(cluster, leader, GRACE_S - 3)
+    assert held(borrower, owed) == [8, 0], "they have their whole grace"
+    turn(cluster, leader, 4)
+    assert held(borrower, owed) == [4, 4]
     cluster.play(leader, borrower, owed)
 
 

@@ -6,7 +6,7 @@ import pytest
 from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.ports import BusDown, Fenced, StoreDown
 from controlplane.statestore.membership import conninfo, take
-from controlplane.statestore.models import JobEvent, Lease, Node, TaskGroup
+from controlplane.statestore.models import Container, JobEvent, Lease, Node, TaskGroup
 from tests import invariants
 from tests.integration.rm.cluster import LEASE_S, Cluster, Leading, story
 from tests.patience import wait_until
@@ -454,3 +454,34 @@ def test_the_checker_finds_planted_violations(cluster: Cluster) -> None:
     invariants.check(conninfo("test"))
     before = invariants.terminal(cluster.rows)
     assert invariants.changed(before, before | {("job", job): (11,)})
+
+
+def test_a_back_off_goes_on_under_the_next_leader(cluster: Cluster) -> None:
+    """What ended by its own fault waits as long as it was told; what a lost node took starts at once."""
+    leader, paused = running(cluster, {}, kind="service")
+    taken = cluster.submit({}, kind="service")
+    for ended in (None, None, None, {paused}):  # each fails three times, one of them once more
+        leader.clock.ahead_s += 300.0
+        leader.round()
+        cluster.nodes.step()
+        leader.round()
+        ids = Container.objects.filter(job_id__in=ended or {paused, taken}).values_list("id", flat=True)
+        assert cluster.nodes.finish(ContainerState.FAILED, set(ids)) == (1 if ended else 2)
+        cluster.nodes.step()
+        leader.round()
+    leader.round(*cluster.ids)
+    cluster.expire()
+    ahead, due_s, leader = leader.clock.ahead_s, waits(leader, paused)[1], cluster.lead()
+    assert (waits(leader, paused), waits(leader, taken)) == ((0, due_s), (1, None))
+    for seconds, placed in ((0.0, {taken}), (7.0, {taken}), (2.0, {taken, paused})):
+        ahead = leader.clock.ahead_s = ahead + seconds
+        for _ in range(2):  # nodes that were lost are heard of again
+            cluster.nodes.step()
+            leader.round()
+        assert set(Container.objects.values_list("job_id", flat=True)) == placed
+
+
+def waits(leader: Leading, job: int) -> tuple[int, float | None]:
+    """How many tasks of the job's group want to start now, and when the first of the others does."""
+    (group,) = leader.memory.jobs[job].groups
+    return group.run.wanted, group.run.next_due

@@ -1,7 +1,9 @@
 """Admission against a slow reference that asks one job at a time, and what must hold whatever happens."""
 
+import sys
 import time
 from dataclasses import dataclass, replace
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -236,6 +238,49 @@ def test_a_large_gang_is_passed_only_so_often(most: int, size: int, other_leaf: 
         line = [job for at, job in enumerate(line) if at not in gone]
         assert line[0]["passed"] <= most + 8, "held from then on"
     raise AssertionError("it starved")
+
+
+def crowd(n: int, demand: np.ndarray, passed: int = 0) -> World:
+    """So many gangs of one user in one leaf; the leaf has room for 60 of each amount."""
+    alike, none = np.zeros(n, np.int64), np.zeros(2, np.int64)
+    w = Waiting(alike + 1, alike, alike, np.arange(n), np.zeros(n), alike + passed, demand)
+    unlimited, room = np.full(2, NONE), np.full((2, 3), 60)
+    limits = Limits(np.array([-1, 0]), none, none, unlimited, none, unlimited, np.zeros((2, 3), np.int64), room)
+    return World(w, limits, Rules())
+
+
+@pytest.mark.parametrize("passed", [0, 200])
+def test_those_behind_whoever_does_not_fit_are_not_looked_at_one_by_one(passed: int) -> None:
+    """Each of the gangs alone would fit; after some were admitted none of the others does."""
+    world, calls = crowd(5000, np.full((5000, 3), 5), passed), 0
+
+    def counted(frame: FrameType, event: str, arg: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        decision = world.decide()
+    finally:
+        sys.setprofile(before)
+    assert decision.admitted.tolist() == list(range(12))
+    assert (decision.why[12:] == Why.AMOUNT).all()
+    assert calls < 1000
+
+
+@given(st.lists(st.integers(1, 30), min_size=100, max_size=300), st.sampled_from([0, 200]))
+@examples(20)
+def test_a_long_line_is_decided_as_if_asked_one_by_one(sizes: list[int], passed: int) -> None:
+    world = crowd(len(sizes), np.array(sizes)[:, None] * np.ones((1, 3), np.int64), passed)
+    expected, left = [], 60
+    for i, size in enumerate(sizes):
+        if size <= left:
+            expected.append(i)
+            left -= size
+        elif passed:  # what it lacks is held for it
+            break
+    assert world.decide().admitted.tolist() == expected
 
 
 @pytest.mark.faults

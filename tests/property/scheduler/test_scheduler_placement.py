@@ -118,9 +118,21 @@ def held_nodes(s: Snapshot, memo: Memo, policy: PlacementPolicy) -> dict[int, in
         i = int(ask[0])
         shape, fits = s.asks.shapes[s.asks.shape[i]], s.asks.masks[s.asks.mask[i], node]
         fits = fits and ((s.nodes.capacity[node] >= shape) | (shape == 0)).all()
+        fits = fits and within_maxima(s, i)
         if fits and s.asks.count[i] and not s.asks.gang[i] and i not in found and node not in found.values():
             found[i] = int(node)
     return found
+
+
+def within_maxima(s: Snapshot, a: int) -> bool:
+    """Whether one more container of a single ask is within every maximum it meets."""
+    user, shape = s.jobs.user[s.asks.job[a]], s.asks.shapes[s.asks.shape[a]]
+    left = s.users.maximum[user] - s.users.used[user]
+    queue = s.users.queue[user]
+    while queue >= 0:
+        left = np.minimum(left, s.queues.maximum[queue] - s.queues.used[queue])
+        queue = s.queues.parent[queue]
+    return bool(((shape <= left) | (shape == 0)).all())
 
 
 def play(s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes) -> tuple[Attempt, Outcome, list[int]]:

@@ -21,16 +21,30 @@ def test_guards_are_numbers_or_percentages() -> None:
 
 @pytest.mark.parametrize(
     ("staged", "soak", "guard"),
-    [(["canary="], [], []), (["west"], [1.0, 2.0], []), (["west"], [], ["failure_share"]), ([], [5.0], [])],
+    [
+        (["canary="], [], []),
+        (["west"], [1.0, 2.0], []),
+        (["west"], [], ["failure_share"]),
+        ([], [5.0], []),
+        ([], [], ["failure_share=1"]),
+    ],
 )
 def test_what_cannot_be_read_names_its_option(staged: list[str], soak: list[float], guard: list[str]) -> None:
     with pytest.raises(HydraError) as refused:
-        plan_of(staged, soak, guard, OnBreach.pause)
+        plan_of(staged, soak, None, guard, OnBreach.pause)
     assert any("--" in line for line in refused.value.lines())
 
 
 def test_without_a_stage_a_push_is_a_push() -> None:
-    assert plan_of([], [], [], OnBreach.rollback) == {}
-    assert plan_of(["west"], [5.0], [], OnBreach.pause) == {
+    assert plan_of([], [], None, [], OnBreach.rollback) == {}
+    assert plan_of(["west"], [5.0], None, [], OnBreach.pause) == {
         "stages": [{"sub_clusters": ["west"], "soak_s": 5.0}], "guards": {}, "on_breach": "pause",
     }  # fmt: skip
+
+
+def test_what_holds_for_all_may_be_watched_with_stages_before_or_alone() -> None:
+    everywhere = {"everywhere": True, "soak_s": 300.0}
+    staged = plan_of(["west"], [], 300.0, [], OnBreach.rollback)
+    assert staged["stages"] == [{"sub_clusters": ["west"], "soak_s": 60.0}, everywhere]
+    alone = plan_of([], [], 300.0, ["failure_share=5%"], OnBreach.rollback)
+    assert alone == {"stages": [everywhere], "guards": {"failure_share": 0.05}, "on_breach": "rollback"}

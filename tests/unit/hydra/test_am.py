@@ -173,6 +173,14 @@ def test_what_was_missed_is_read_again(server: Server, am: ApplicationMaster) ->
     assert missed.kind == "missed" and len(server.bodies("register")) == 2
 
 
+def test_its_page_is_named_again_whenever_it_registers_again(server: Server) -> None:
+    am = ApplicationMaster(server.url, "am.x")
+    am.register({"port": "ui", "path": "/progress"})
+    server.say("events", (200, events(event(90, "granted", 9), cursor=90, missed=True), {}))
+    am.poll()
+    assert server.bodies("register") == [{"tracking": {"port": "ui", "path": "/progress"}}] * 2
+
+
 def test_history_is_told_up_to_the_cursor(server: Server, am: ApplicationMaster) -> None:
     every = [event(seq, "granted", seq) for seq in range(1, 8)]
     server.say("events", (200, events(*every[:3], cursor=3), {}), (200, events(*every[3:], cursor=7), {}))

@@ -85,6 +85,9 @@ def test_components_with_their_defaults() -> None:
         ("low", "locality node_wait_s 3 -> 10"),
         ("medium", "placement policy spread -> pack"),
     ]
+    assert said(queues, queues, components={"preemption": {"policy": "observe"}}) == [
+        ("medium", "preemption policy owed -> observe")
+    ]
     same = {"placement": {"policy": "spread", "parameters": {"batch": 10000}}}
     assert said(queues, queues, components=same) == []
 

@@ -76,6 +76,11 @@ def children(**each: Any) -> dict[str, Any]:
         ({"queues": {"a": {}}, "components": {"place": {}}}, "components.place", "placement, locality"),
         ({"queues": {"a": {}}, "components": {"placement": {"policy": "x"}}}, "components.placement.policy", "pack"),
         (
+            {"queues": {"a": {}}, "components": {"preemption": {"policy": "x"}}},
+            "components.preemption.policy",
+            "observe",
+        ),
+        (
             {"queues": {"a": {}}, "components": {"preemption": {"parameters": {"dead_zone": 2}}}},
             "components.preemption.parameters.dead_zone",
             "use 1 or less",

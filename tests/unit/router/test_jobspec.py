@@ -217,3 +217,31 @@ def test_ports_and_their_check_are_taken_with_defaults() -> None:
 def test_wrong_ports_and_checks_are_named(wrong: dict[str, Any], field: str) -> None:
     spec, errors = parse(job(wrong))
     assert spec is None and errors[0].field == field and errors[0].remedy
+
+
+def application(**master: Any) -> dict[str, Any]:
+    return {"name": "an-app", "kind": "application", "master": {"command": ["am"]} | master}
+
+
+def test_a_master_declares_containers_that_are_not_its_own() -> None:
+    spec, errors = parse(application(parallelism=8, container={"resources": {"memory_mib": 2048}}))
+    assert not errors and spec is not None and spec.master is not None and spec.master.container is not None
+    assert spec.master.container.resources.model_dump() == {"memory_mib": 2048, "vcores_milli": 1000, "gpus": 0}
+    assert (spec.master.parallelism, spec.master.container.partition) == (8, None)
+    (group,) = spec.groups
+    assert (group.name, group.count, group.parallelism) == ("master", 1, 0) and not hasattr(group, "container")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"parallelism": 8}, "master.container"),
+        ({"container": {}}, "master.parallelism"),
+        ({"parallelism": -1, "container": {}}, "master.parallelism"),
+        ({"parallelism": 8, "container": {"memory_mib": 2048}}, "master.container.memory_mib"),
+        ({"parallelism": 8, "container": {"resources": {"memory_mib": 0}}}, "master.container.resources.memory_mib"),
+    ],
+)
+def test_a_wrong_declaration_is_named(wrong: dict[str, Any], field: str) -> None:
+    spec, errors = parse(application(**wrong))
+    assert spec is None and errors[0].field == field and errors[0].remedy

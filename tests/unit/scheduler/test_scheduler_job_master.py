@@ -227,6 +227,18 @@ def test_a_service_that_ran_long_starts_at_once_and_its_wait_is_short_again() ->
     assert g.next_due == 50.0 + SERVICE_BACKOFF_S[0]
 
 
+def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
+    g = group(count=4, service=True)
+    g.restore(0, T.PENDING, failures=3, launches=5)
+    g.restore(1, T.PENDING, failures=2, launches=2)
+    g.restore(3, T.PENDING, failures=2, launches=7)
+    g.adopt(3, 8)
+    blamed, lost = (C.SUCCEEDED, R.NONE), (C.LOST, R.NODE_LOST)
+    g.restored([(End(i, *how, 0, 0.0), 50.0) for i, how in ((0, blamed), (1, lost), (3, blamed))])
+    assert (list(g.again), g.delayed) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S[0], 0)]), "1 did nothing wrong"
+    assert (g.failures.tolist(), g.retried) == ([3, 2, 0, 2], 4 + 1 + 1 + 1 + 7)
+
+
 def test_a_service_on_a_lost_node_does_not_wait() -> None:
     g = group(service=True)
     job = admitted(g)

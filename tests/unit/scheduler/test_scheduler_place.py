@@ -1,5 +1,7 @@
 """Placement rule by rule: localities and what they wait for, fills, gangs, reservations, and reasons."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -203,6 +205,37 @@ def test_a_reservation_ends() -> None:
     assert kept(1.0, Ask(1, 2, gang=True)) == [0]
     assert kept(1.0, Ask(1, 1), open_=False) == []
     assert kept(1.0, Ask(1, 1, shape=1)) == []  # fits by now, on that node
+
+
+def test_a_reservation_ends_with_the_room_below_its_maxima() -> None:
+    """Of the queue, one above it, and the user; a gang needs room for all of it."""
+    memo = Memo(reserved=np.array([0]), reserved_node=np.array([0]), reserved_at=np.array([0.0]))
+
+    def kept(queue: int, above: int, user: int, ask: Ask) -> tuple[list[int], int]:
+        queues = [Queue("root"), Queue("root.a", (above,) * 3), Queue("root.a.b", (queue,) * 3, own=(4, 4, 4))]
+        small = Ask(0, 9, shape=1)
+        s = build(
+            [Node((8, 8, 8), (4, 4, 4))], queues, [ask, small], [(8, 8, 8), (1, 1, 1)], None, {(2, 0): (user,) * 3}
+        )
+        found = one_pass(s, PlacementPolicy(reserve_after_s=1e9), memo, 1.0)
+        return found.memo.reserved.tolist(), len(found.place.ask)
+
+    assert kept(12, 12, 8, Ask(2, 1)) == ([0], 0)
+    assert kept(11, 12, 8, Ask(2, 1)) == ([], 4), "what is free is given away"
+    assert kept(12, 11, 8, Ask(2, 1)) == ([], 4)
+    assert kept(12, 12, 7, Ask(2, 1)) == ([], 4)
+    assert kept(20, 20, 16, Ask(2, 2, gang=True))[0] == [0]
+    assert kept(19, 20, 16, Ask(2, 2, gang=True))[0] == []
+    assert kept(19, 20, 16, Ask(2, 2))[0] == [0], "one of them may still start"
+
+
+def test_a_node_that_may_not_be_held_is_neither_chosen_nor_kept() -> None:
+    nodes, policy = [Node((8, 8, 8), (2, 2, 2)), Node((8, 8, 8), (3, 3, 3))], PlacementPolicy(reserve_after_s=1.0)
+    s = build(nodes, QUEUES, [Ask(1, 1)], [(8, 8, 8)])
+    first = one_pass(s, policy, now=2.0)
+    assert first.memo.reserved_node.tolist() == [0]
+    barred = replace(s, nodes=replace(s.nodes, holdable=np.array([False, True])))
+    assert one_pass(barred, policy, first.memo, now=3.0).memo.reserved_node.tolist() == [1]
 
 
 @pytest.mark.parametrize("large", [Ask(1, 1), Ask(1, 24, shape=1, gang=True)])

@@ -14,12 +14,19 @@ export function healthState(e: Pick<Endpoint, "healthy">): string {
   return e.healthy === null ? "UNCHECKED" : e.healthy ? "HEALTHY" : "FAILING";
 }
 
+/** Where the application's own page is, for who may open it. */
+export function pageOf(job: Job, open: boolean): string | null {
+  return open ? job.tracking ?? null : null;
+}
+
 export function Endpoints({ snapshot, open }: { snapshot: JobSnapshot; open: boolean }) {
   const { job } = snapshot;
   const rows = snapshot.endpoints?.results ?? [];
+  const page = pageOf(job, open);
   if (rows.length === 0 && (ended(job.state) || !declares(job))) return null;
   return (
     <Card title="Serves at" flush aside={<Command text={`hydractl endpoints ${job.id}`} />}>
+      {page && <p className="small tasks-foot"><a href={page} target="_blank" rel="noopener noreferrer"><b>The application's page</b> ↗</a></p>}
       {rows.length === 0 ? <Empty title="Nothing serves yet">Its ports appear here once its tasks run.</Empty> : (
         <div className="table-wrap endpoints"><table className="grid">
           <thead><tr><th>Port</th><th>Task</th><th>Health</th><th>Address</th><th>Node</th></tr></thead>

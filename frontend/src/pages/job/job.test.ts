@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Group, Job } from "../../api/types";
 import { CARD, dag, depths } from "./dag";
-import { declares, healthState } from "./Endpoints";
+import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
 import { place, ticks, timeline } from "./timeline";
 
@@ -88,4 +88,8 @@ describe("what it serves", () => {
     expect([job(), job([]), job([], [{ name: "http" }]), {} as Job].map(declares)).toEqual([false, false, true, false]));
   it("tells no verdict from a bad one", () =>
     expect([true, false, null].map((healthy) => healthState({ healthy }))).toEqual(["HEALTHY", "FAILING", "UNCHECKED"]));
+  it("has a page of the application's own for who may open it", () => {
+    const named = { tracking: "/proxy/7/master.0.ui/" } as Job;
+    expect([pageOf(named, true), pageOf(named, false), pageOf({ tracking: null } as Job, true), pageOf({} as Job, true)]).toEqual([named.tracking, null, null, null]);
+  });
 });

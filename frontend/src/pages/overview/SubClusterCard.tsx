@@ -36,6 +36,7 @@ export function SubClusterCard({ sc }: { sc: SubCluster }) {
         <dl className="facts small">
           <div><dt>Live</dt><dd>{count(sc.live_containers)}</dd></div>
           <div><dt>Waiting</dt><dd>{count(sc.pending.containers)}</dd></div>
+          {sc.would_preempt && <div><dt>Would preempt</dt><dd title="Preemption only observes: nothing is stopped">{count(sc.would_preempt.marked)} now, {count(sc.would_preempt.stopped)} so far</dd></div>}
           {sc.placed_per_s != null && <div><dt>Decisions</dt><dd title="Containers allocated and ended, over the last ten seconds">{short(sc.placed_per_s + (sc.ended_per_s ?? 0))} /s</dd></div>}
           {sc.rounds_per_s != null && <div><dt>Rounds</dt><dd>{short(sc.rounds_per_s)} /s</dd></div>}
           {sc.round_ms != null && <div><dt>Last round</dt><dd>{short(sc.round_ms)} ms</dd></div>}

@@ -1,0 +1,88 @@
+"""How much more each queue may hold in each sub-cluster, by what its leader said last: what previews count with."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controlplane.statestore.capacities import DEFAULT, R, resolve_part, unlimited
+from controlplane.statestore.models import Node
+from controlplane.statestore.nodesets import capacity_of
+from controlplane.statestore.shares import UNLIMITED
+from wire.resources import AXES
+from wire.states import NodeState
+
+from .queuestanding import Part, Place, Standing, standing
+from .queuetree import Tree
+
+
+@dataclass(slots=True)
+class Headroom:
+    """left: by partition and sub-cluster, (q, R) int64 below each queue's own maximum; without a policy nothing is."""
+
+    tree: Tree | None = None
+    left: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
+
+    def units(self, sub: int, partition: str, queue: str, shape: Sequence[int], wanted: int) -> int:
+        """How many of ``wanted`` such containers the maxima of the queue and of those above it leave room for."""
+        left, at = self._of(sub, partition, queue)
+        for q in at:
+            rooms = zip(left[q].tolist(), shape, strict=True)
+            wanted = min(wanted, *(max(0, room) // need for room, need in rooms if need))
+        return wanted
+
+    def take(self, sub: int, partition: str, queue: str, shape: Sequence[int], units: int) -> None:
+        """So many such containers are held there from now on; below 0: are not any more."""
+        left, at = self._of(sub, partition, queue)
+        left[at] -= units * np.array(shape, np.int64)
+
+    def _of(self, sub: int, partition: str, queue: str) -> tuple[np.ndarray, list[int]]:
+        """What is left of that partition there, and the positions of the queue and of those above it."""
+        left = self.left.get((partition, sub), self.left.get((DEFAULT, sub)))
+        if self.tree is None or left is None:
+            return np.zeros((0, R), np.int64), []
+        chain = [self.tree.at(queue)]
+        while (up := int(self.tree.shape.parent[chain[-1]])) >= 0:
+            chain.append(up)
+        return left, chain
+
+
+def headroom() -> Headroom:
+    """As it stands now, in all sub-clusters that are not lost. A query beyond those of ``standing``."""
+    now = standing()
+    if now is None:
+        return Headroom()
+    capacities = _capacities(now.tree, [place.id for place in now.places])
+    return Headroom(now.tree, dict(_left(now, capacities)))
+
+
+def _capacities(tree: Tree, subs: list[int]) -> list[dict[str, np.ndarray]]:
+    """Of each sub-cluster, by partition, all that is not lost: (R,) int64."""
+    rows = Node.objects.filter(sub_cluster__in=subs, state__lte=NodeState.UNHEALTHY)
+    of_sub: dict[int, list[tuple[object, ...]]] = {sub: [] for sub in subs}
+    for sub, *node in rows.values_list("sub_cluster_id", "name", "rack", "labels", *AXES):
+        of_sub[sub].append(tuple(node))
+    return [capacity_of(tree.partitions, of_sub[sub]) for sub in subs]
+
+
+def _left(now: Standing, capacities: list[dict[str, np.ndarray]]) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
+    for name, part in now.parts.items():
+        whole = sum((c[name] for c in capacities), np.zeros(R, np.int64))
+        before = np.zeros(R, np.int64)
+        for at, place in enumerate(now.places):
+            own = capacities[at][name]
+            most = resolve_part(now.tree.shape, now.tree.limits[name], own, before, whole)[1]
+            most = _assigned(now, part, place, at, most)
+            no_limit = (most >= most[0]) & ((most[0] > 0) | unlimited(now.tree.shape, now.tree.limits[name]))
+            yield (name, place.id), np.where(no_limit, UNLIMITED, most) - part.used[at]
+            before = before + own
+
+
+def _assigned(now: Standing, part: Part, place: Place, at: int, most: np.ndarray) -> np.ndarray:
+    """The maxima (q, R) that hold there: the assigned ceilings, the parts by size (``most``) of the other queues."""
+    bounded = (part.ceiling[at] < UNLIMITED).any(axis=1)
+    if now.policy == "static" or place.shares_policy != now.tree.version or not bounded.any():
+        return most
+    found = most.copy()
+    found[bounded] = np.minimum(part.ceiling[at][bounded], most[0])
+    return now.tree.shape.lowered(found, np.minimum)
