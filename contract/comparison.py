@@ -14,6 +14,7 @@ class Compared(Answer):
     name: str
     state: str
     components_version: int | None = Field(description="The version whose component policies hold there")
+    policies: dict[str, str] = Field(default={}, description="Of each component the policy that holds there")
     allocations_per_s: float
     allocation_latency_count: int
     allocation_latency_p50_s: float | None = Field(description="From submit to the task's first container")

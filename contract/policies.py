@@ -65,7 +65,7 @@ MESSAGE = Field(max_length=1000, pattern=NO_NUL, description="What changes, and 
 
 class PolicyChange(Answer):
     """One value that becomes another, as ``text`` says. ``queues``: how many get it; ``kept``: the highest below
-    ``path`` that keep the old one."""
+    ``path`` that keep the old one; of a component, the sub-clusters that keep what they have."""
 
     path: str
     field: str

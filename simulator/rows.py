@@ -127,7 +127,7 @@ class Federation:
         queues = [{name: getattr(row, name) for name in row.__dataclass_fields__} for row in rows]
         for row in queues:
             row["version"] = version
-        settings = {name: full.get(name) for name in ("partitions", "components")}
+        settings = {name: full.get(name) for name in ("partitions", "components", "sub_clusters")}
         flat = [(row.path, row.parent_path, row.capacities, row.weight) for row in rows]
         whole = FederationQueues(version, flat, settings)
         self.policy = Policy(version, full, queues, whole, self.clock.now_us())

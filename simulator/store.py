@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from controlplane.policy.ownparts import held, own_components
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Key, Wish
 from controlplane.rm.ports import Fenced, StoreDown, Wanted
@@ -52,8 +53,10 @@ class SimulatedStore:
         policy = self.rows.policy
         if policy is None or policy.version != version:
             return {}
-        found = {name: policy.document.get(name) for name in ("partitions", "components", "queues")}
-        return found | {"target": version, "pushed_us": policy.pushed_us}
+        found = {name: policy.document.get(name) for name in ("partitions", "queues")}
+        whole = policy.document.get("components")
+        own = own_components(policy.document.get("sub_clusters"), self.own.name)
+        return found | {"components": held(whole, whole, own), "target": version, "pushed_us": policy.pushed_us}
 
     def acknowledge(self, version: int, pushed_us: int, nodes: NodesRun) -> None:
         self._fence()

@@ -132,12 +132,6 @@ class Components(Part):
 OF_THE_WHOLE = ("lost_sub_clusters", "routing", "amrmproxy", "shares", "admission")
 
 
-def staged(in_force: dict[str, Any] | None, own: dict[str, Any] | None) -> dict[str, Any]:
-    """What holds in a sub-cluster to which another version is being rolled out; ``own``: that one's components."""
-    whole = {name: value for name, value in (in_force or {}).items() if name in OF_THE_WHOLE}
-    return {name: value for name, value in (own or {}).items() if name not in OF_THE_WHOLE} | whole
-
-
 def stored(document: dict[str, Any] | None) -> Components:
     """The components of a document that is in force. One that no longer fits this release's shape has the defaults."""
     return _stored(json.dumps(document or {}, sort_keys=True))

@@ -5,8 +5,9 @@ the same, defaults are written out, and what a queue inherits is resolved. A
 change that queues below take over is told once, at the highest of them. Pure.
 """
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
@@ -15,6 +16,7 @@ from controlplane.policy import diffwords
 from controlplane.policy.amounts import written
 from controlplane.policy.documents import PolicyDocument, QueuePolicy, parse
 from controlplane.policy.meaning import walk
+from controlplane.policy.ownparts import held, own_components
 from controlplane.policy.rows import INHERITED, flattened
 from controlplane.statestore.capacities import ALL, NOTHING
 
@@ -40,11 +42,13 @@ _MEDIUM = {"ordering", "open_to_all", "preemptable", "leaf", "default_partition"
 class Change:
     """One value that becomes another.
 
-    ``path``: a queue (``root.prod``), ``partitions.gpu``, ``components.locality``
-    or ``approval``. ``field``: of it; ``queue`` or ``partition`` where the
-    whole of it comes (``before`` null) or goes (``after`` null). ``queues``: how
-    many queues get the new value, itself among them. ``kept``: the highest ones
-    below it that keep the old one, because they name it themselves now or did before.
+    ``path``: a queue (``root.prod``), ``partitions.gpu``, ``components.locality``,
+    ``sub_clusters.east.components.locality`` or ``approval``. ``field``: of it;
+    ``queue`` or ``partition`` where the whole of it comes (``before`` null) or
+    goes (``after`` null). ``queues``: how many queues get the new value, itself
+    among them. ``kept``: the highest ones below it that keep what they have,
+    because they name it themselves now or did before; of a component, the
+    sub-clusters that do.
     """
 
     path: str
@@ -63,7 +67,7 @@ def diff(before: Json, after: Json) -> list[Change]:
     Raises ``Invalid`` when one of them is not.
     """
     a, b = parse(before), parse(after)
-    return [*_queues(before, a, after, b), *_partitions(a, b), *_parts(a, b)]
+    return [*_queues(before, a, after, b), *_partitions(a, b), *_components(a, b), *_parts(a, b)]
 
 
 def worst(changes: list[Change]) -> Severity | None:
@@ -220,21 +224,45 @@ def _partitions(a: PolicyDocument, b: PolicyDocument) -> Iterator[Change]:
             yield from _values(path, f"partition {name}", before, after, "medium")
 
 
+def _components(a: PolicyDocument, b: PolicyDocument) -> Iterator[Change]:
+    """The cluster's, each with the sub-clusters that keep what they have; then what changes in single ones only."""
+    before, after = (d.model_dump(mode="json", include={"components", "sub_clusters"}) for d in (a, b))
+    single = {
+        name: list(_choices(before, after, name)) for name in sorted(a.sub_clusters.keys() | b.sub_clusters.keys())
+    }
+    moved = {name: {_setting(c) for c in found} for name, found in single.items()}
+    everywhere = set()
+    for c in _choices(before, after):
+        everywhere.add((_setting(c), json.dumps([c.before, c.after])))
+        kept = tuple(name for name in single if _setting(c) not in moved[name])
+        yield replace(c, text=c.text + diffwords.reach(1, kept), kept=kept)
+    for found in single.values():
+        yield from (c for c in found if (_setting(c), json.dumps([c.before, c.after])) not in everywhere)
+
+
+def _choices(before: Json, after: Json, sub_cluster: str = "") -> Iterator[Change]:
+    """What changes of the components that hold in a sub-cluster, or without one in those that name none."""
+    one, two = (
+        held(d["components"], d["components"], own_components(d["sub_clusters"], sub_cluster)) for d in (before, after)
+    )
+    path, label = (f"sub_clusters.{sub_cluster}.", f"{sub_cluster}: ") if sub_cluster else ("", "")
+    for name in sorted(one):
+        if one[name] != two[name]:
+            yield from _values(f"{path}components.{name}", f"{label}{name}", one[name], two[name], "low")
+
+
+def _setting(c: Change) -> tuple[str, str]:
+    return c.path.rpartition(".")[2], c.field
+
+
 def _parts(a: PolicyDocument, b: PolicyDocument) -> Iterator[Change]:
-    """Components, and whatever else stands beside them."""
+    """Whatever else stands beside them."""
     before, after = a.model_dump(mode="json", exclude=_APART), b.model_dump(mode="json", exclude=_APART)
-    one, two = before.pop("components"), after.pop("components")
-    for name in one.keys() | two.keys():
-        if one.get(name) == two.get(name):
-            one.pop(name, None)
-            two.pop(name, None)
-    for name in sorted(one.keys() | two.keys()):
-        yield from _values(f"components.{name}", name, one.get(name) or {}, two.get(name) or {}, "low")
     for name in sorted(before.keys() | after.keys()):
         yield from _values(name, name, before.get(name) or {}, after.get(name) or {}, "medium")
 
 
-_APART = {"queues", "partitions"}
+_APART = {"queues", "partitions", "components", "sub_clusters"}
 
 
 def _values(path: str, label: str, before: Json, after: Json, severity: Severity, within: str = "") -> Iterator[Change]:

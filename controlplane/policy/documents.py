@@ -1,7 +1,8 @@
 """The policy document: its shape, and putting a version in force.
 
 ``queues`` is the tree below ``root``, ``partitions`` are sets of nodes with
-capacities of their own, ``components`` are the policies of the RM's parts.
+capacities of their own, ``components`` are the policies of the RM's parts,
+``sub_clusters`` what the RM of a single one does otherwise.
 What the fields of a queue mean together is checked by ``policy.meaning``;
 ``policy.rows`` turns the tree into rows. docs/operators.md is the reference.
 """
@@ -17,8 +18,9 @@ from contract.problems import FieldError
 from controlplane.policy import federation, meaning
 from controlplane.policy.amounts import Limit
 from controlplane.policy.approval import Approval
-from controlplane.policy.components import Components
-from controlplane.policy.federationparts import TAG, Pair
+from controlplane.policy.components import OF_THE_WHOLE, Components
+from controlplane.policy.federationparts import TAG, Pair, SubClusterName
+from controlplane.policy.ownparts import SubClusterPolicy
 from controlplane.policy.parts import Share
 from controlplane.policy.queuerules import Backfill
 from controlplane.policy.rows import flattened
@@ -99,6 +101,10 @@ class PolicyDocument(Strict):
     queues: dict[QueueName, QueuePolicy]
     partitions: Annotated[dict[PartitionName, PartitionPolicy], Field(max_length=64)] = {}
     components: Components = Components()
+    sub_clusters: Annotated[
+        dict[SubClusterName, SubClusterPolicy],
+        Field(max_length=1000, description="components of single sub-clusters, over those of the cluster"),
+    ] = {}
     approval: Approval = Approval()
 
 
@@ -123,9 +129,12 @@ def validate(document: Any, sub_clusters: Collection[str] | None = None) -> tupl
     if wrong:
         raise Invalid("the policy document contradicts itself", wrong[: meaning.MAX_ERRORS])
     partitions = {name: p.model_dump() for name, p in parsed.partitions.items()}
-    components = parsed.components.model_dump()
-    approval = parsed.approval.model_dump()
-    full = document | {"partitions": partitions, "components": components, "approval": approval}
+    full = document | {
+        "partitions": partitions,
+        "components": parsed.components.model_dump(),
+        "sub_clusters": {name: own.model_dump(exclude_none=True) for name, own in parsed.sub_clusters.items()},
+        "approval": parsed.approval.model_dump(),
+    }
     return full, flattened(parsed.queues)
 
 
@@ -163,6 +172,8 @@ def _path(error: Any) -> str:
 def _remedy(error: Any) -> str:
     if error["type"] == "string_pattern_mismatch":
         return next((NAMES[part] for part in reversed(error["loc"]) if part in NAMES), "use letters, digits and '-'")
+    if error["loc"][:1] == ("sub_clusters",) and error["loc"][-1] in OF_THE_WHOLE:
+        return f"set components.{error['loc'][-1]}, which is one for all sub-clusters"
     context = {"fields": ", ".join(_fields(error["loc"][:-1])), "levels": meaning.MAX_LEVELS}
     context |= {name: f"{v:g}" if isinstance(v, float) else v for name, v in (error.get("ctx") or {}).items()}
     return REMEDIES.get(error["type"], "see docs/operators.md for the document's shape").format_map(context)

@@ -87,6 +87,7 @@ def unknown(document: "PolicyDocument", sub_clusters: Collection[str] | None = N
     One query at most, and only where any is named.
     """
     named = [(where, name) for field, pair in pairs(document) for where, name in _named(field, pair)]
+    named += [(f"sub_clusters.{name}", name) for name in document.sub_clusters]
     if not named:
         return []
     there = set(SubCluster.objects.values_list("name", flat=True) if sub_clusters is None else sub_clusters)

@@ -64,7 +64,7 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
     if s * q * len(queues.partitions) > MOST:
         raise TooLarge(f"{q} queues in {s} sub-clusters and {len(queues.partitions)} partitions")
     divide = alone if name in _ALONE else POLICIES[name].divide
-    reclaims = queues.components.preemption.policy == "owed"
+    reclaims = np.array([queues.takes_back(load.name) for load in known], np.bool_)
     capacity = np.zeros(R, np.int64)
     guaranteed, share, due, used, wanted, back = np.zeros((6, q, R), np.int64)
     for partition in queues.partitions if known else ():
@@ -78,8 +78,8 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
         due += found.due.sum(axis=0)
         used += queues.shape.summed(p.used.sum(axis=0))
         wanted += queues.shape.summed(p.wanted.sum(axis=0))
-        if reclaims:
-            back += given_back(p, found.due).sum(axis=0)
+        if reclaims.any():
+            back += given_back(p, found.due)[reclaims].sum(axis=0)
     leaf = np.ones(q, np.bool_)
     leaf[queues.shape.parent[1:]] = False
     return Outlook(queues.paths, queues.index, leaf, capacity, guaranteed, share, due, used, wanted, back)

@@ -6,11 +6,16 @@ import numpy as np
 import psycopg
 
 from controlplane.policy.components import Components, stored
+from controlplane.policy.ownparts import held, own_components
 from controlplane.statestore.capacities import DEFAULT, Limits, Shape, resolve, resolve_part, weights
 from controlplane.statestore.nodesets import ordered
 
 _ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
-_DOCUMENT = "SELECT document->'partitions', document->'components' FROM statestore_policyversion WHERE id = %s"
+_PARTS = ("partitions", "components", "sub_clusters")
+_DOCUMENT = """
+SELECT document->'partitions', document->'components', document->'sub_clusters'
+  FROM statestore_policyversion WHERE id = %s
+"""
 _QUEUES = "SELECT path, parent_path, capacities, weight FROM statestore_queue WHERE version_id = %s"
 
 
@@ -28,6 +33,7 @@ class FederationQueues:
         self.shape = Shape.of(self.paths, [row[1] for row in rows])
         self.partitions = [p.name for p in ordered(settings.get("partitions"))] + [DEFAULT]
         self.components: Components = stored(settings.get("components"))
+        self._settings = settings
         self._capacities = [row[2] for row in rows]
         self._weight = np.array([np.nan if row[3] is None else row[3] for row in rows])
         self._limits: dict[str, Limits] = {}
@@ -37,6 +43,11 @@ class FederationQueues:
         while path not in self.index and "." in path:
             path = path.rpartition(".")[0]
         return self.index.get(path, 0)
+
+    def takes_back(self, sub_cluster: str) -> bool:
+        """Whether what was lent is taken back in this sub-cluster; by what its part of the document says."""
+        whole, own = self._settings.get("components"), own_components(self._settings.get("sub_clusters"), sub_cluster)
+        return stored(held(whole, whole, own)).preemption.policy == "owed"
 
     def limits(self, partition: str) -> Limits:
         """What the queues may claim of the partition."""
@@ -65,6 +76,6 @@ def in_force(session: psycopg.Connection, known: FederationQueues | None) -> Fed
         return None
     if known is not None and known.version == row[0]:
         return known
-    document = session.execute(_DOCUMENT, row).fetchone() or (None, None)
+    document = session.execute(_DOCUMENT, row).fetchone() or (None,) * len(_PARTS)
     rows = session.execute(_QUEUES, row).fetchall()
-    return FederationQueues(row[0], rows, dict(zip(("partitions", "components"), document, strict=True)))
+    return FederationQueues(row[0], rows, dict(zip(_PARTS, document, strict=True)))

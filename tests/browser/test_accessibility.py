@@ -9,6 +9,7 @@ from tests.browser.registry import pages
 from tests.stack import Stack
 
 BELOW = {
+    "/fleet": ("/fleet/compare",),
     "/admin": ("/admin/accounts", "/admin/joining"),
     "/policy": ("/policy/simulations",),
 }  # views of a page with addresses of their own

@@ -29,7 +29,8 @@ SELECT v.id AS version, q.path, q.parent_path, q.leaf, q.capacities, q.weight, q
 """
 # Components are those of the sub-cluster's own version while one is rolled out to it.
 POLICY = """
-SELECT v.document->'partitions', v.document->'components', c.document->'components', coalesce(c.id, v.id),
+SELECT v.document->'partitions', v.document->'components', coalesce(c.document, v.document)->'components',
+       coalesce(c.document, v.document)->'sub_clusters'->s.name->'components', coalesce(c.id, v.id),
        (extract(epoch FROM CASE WHEN c.id IS NULL THEN v.activated_at ELSE s.components_at END) * 1e6)::bigint,
        CASE WHEN v.document->>'queues' LIKE ANY (ARRAY['%%"federation"%%', '%%"backfill"%%'])
             THEN v.document->'queues' END

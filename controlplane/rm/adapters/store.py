@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from controlplane.policy.components import staged
+from controlplane.policy.ownparts import held
 from controlplane.rm.adapters import claims, masterrows, queries
 from controlplane.rm.adapters import copy as copybin
 from controlplane.rm.changes import Changes
@@ -83,8 +83,8 @@ class PostgresStore:
             row = self.connection.execute(queries.POLICY, (self.sub_cluster_id, version)).fetchone()
         if row is None:
             return {}
-        partitions, in_force, own, *rest = row
-        found = [partitions, in_force if own is None else staged(in_force, own), *rest]
+        partitions, in_force, of_version, own, *rest = row
+        found = [partitions, held(in_force, of_version, own), *rest]
         return dict(zip(("partitions", "components", "target", "pushed_us", "queues"), found, strict=True))
 
     def acknowledge(self, version: int, pushed_us: int, nodes: acknowledgements.NodesRun) -> None:

@@ -6,9 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.comparison import Comparison
-from controlplane.policy.sidebyside import differing
+from controlplane.policy.sidebyside import differing, holding
 from controlplane.statestore.actions.errors import NotFound
-from controlplane.statestore.models import PolicyVersion
 from controlplane.statestore.queries import comparison
 
 from .common import View, answers, integer, number_parameter, require, text, text_parameter
@@ -30,8 +29,8 @@ class SubClustersCompare(View):
         rows, missing = comparison.compare(list(dict.fromkeys(names)), window_s)
         if missing:
             raise NotFound(f"there is no sub-cluster {missing[0]!r}")
-        versions = {row["components_version"] for row in rows}
-        documents = dict(PolicyVersion.objects.filter(pk__in=versions).values_list("pk", "document__components"))
-        differs = differing({row["name"]: documents.get(row["components_version"]) for row in rows})
-        answer = {"at": timezone.now(), "window_s": window_s, "differs": differs, "sub_clusters": rows}
+        components = holding({row["name"]: row["components_version"] for row in rows})
+        for row in rows:
+            row["policies"] = {name: part["policy"] for name, part in components[row["name"]].model_dump().items()}
+        answer = {"at": timezone.now(), "window_s": window_s, "differs": differing(components), "sub_clusters": rows}
         return Response(answer)

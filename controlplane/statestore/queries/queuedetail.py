@@ -160,14 +160,17 @@ def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Jso
     k = int((lacks / np.maximum(part.guaranteed[at], 1)).argmax())
     taken, free = _reclaimable(now, part, at, k)
     text = f"Below its guarantee by {said(k, int(lacks[k]))} that it wants."
-    if now.tree.preemption.get("policy") == "off":
+    rules = {place.name: now.tree.preemption_in(place.name) for place in now.places}
+    if set(rules.values()) == {"off"}:
         text += " Nothing is taken back: preemption is off in the policy."
-        taken = []
-    elif taken and seen.everything:
-        parts = ", ".join(f"{said(k, t['amount'])} from {t['queue']} in {t['sub_cluster']}" for t in taken)
-        observed = now.tree.preemption.get("policy") == "observe"
-        may = "would be taken back, but preemption only observes" if observed else "may be taken back"
-        text += f" Beyond what is free ({said(k, free)}), it {may}: {parts}."
+    elif seen.everything:
+        off = [
+            p.name
+            for p, wanted in zip(now.places, part.demand[:, at, k], strict=True)
+            if wanted and rules[p.name] == "off"
+        ]
+        text += _taken_back(taken, rules, said(k, free), k)
+        text += f" Nothing is taken back in {', '.join(off)}: preemption is off there." if off else ""
     return {
         "since": round(since, 1),
         "lacking": _amounts(lacks),
@@ -177,8 +180,24 @@ def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Jso
     }
 
 
+_MAY = {"owed": "may be taken back", "observe": "would be taken back, but preemption only observes"}
+
+
+def _taken_back(taken: list[Json], rules: dict[str, str], free: str, k: int) -> str:
+    """rules: the preemption policy of each sub-cluster."""
+    text = ""
+    for policy, may in _MAY.items():
+        rows = [t for t in taken if rules[t["sub_cluster"]] == policy]
+        parts = ", ".join(f"{said(k, t['amount'])} from {t['queue']} in {t['sub_cluster']}" for t in rows)
+        text += f" Beyond what is free ({free}), it {may}: {parts}." if parts else ""
+    return text
+
+
 def _reclaimable(now: Standing, part: Part, at: int, k: int) -> tuple[list[Json], int]:
-    """(what leaves hold beyond what they are owed where this queue wants something, most first; what is free)."""
+    """(what leaves hold beyond what they are owed where this queue wants something, most first; what is free).
+
+    Nothing of sub-clusters where preemption is off.
+    """
     tree = now.tree
     mine = [f == at or q.path.startswith(tree.rows[at].path + ".") for f, q in enumerate(tree.rows)]
     gives = np.array([q.leaf and q.preemptable for q in tree.rows]) & ~np.array(mine)
@@ -188,7 +207,8 @@ def _reclaimable(now: Standing, part: Part, at: int, k: int) -> tuple[list[Json]
             continue
         idle = max(0, int(part.capacity[place, k] - part.used[place, 0, k]))
         free += min(idle, wanted)
-        over = np.where(gives, np.maximum(part.used[place, :, k] - part.owed[place, :, k], 0), 0)
+        takes = gives & (tree.preemption_in(now.places[place].name) != "off")
+        over = np.where(takes, np.maximum(part.used[place, :, k] - part.owed[place, :, k], 0), 0)
         for row in np.argsort(-over)[:FROM_MAX].tolist():
             amount = min(int(over[row]), max(0, wanted - idle))
             if amount > 0:

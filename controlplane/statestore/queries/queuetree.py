@@ -21,8 +21,9 @@ class Tree:
     """A policy version's q queues, parents known by position; they never change.
 
     There is one of each version, so it is compared as it is. weight: (q,)
-    float64, nan where the policy gives none. shares, preemption:
-    these components as the document has them.
+    float64, nan where the policy gives none. shares: this component as the
+    document has it. preemption: the policy of this one, of the cluster under
+    "" and by name of sub-clusters that have their own.
     """
 
     version: int
@@ -33,7 +34,7 @@ class Tree:
     limits: dict[str, Limits]
     weight: np.ndarray
     shares: Json = field(default_factory=dict)
-    preemption: Json = field(default_factory=dict)
+    preemption: dict[str, str] = field(default_factory=dict)
 
     def at(self, path: str) -> int:
         """Position of a path, or of its nearest ancestor when the queue is gone."""
@@ -53,6 +54,10 @@ class Tree:
         found: list[int] = np.flatnonzero(self.shape.parent == at).tolist()
         return found
 
+    def preemption_in(self, sub_cluster: str) -> str:
+        """The preemption policy that holds in this sub-cluster."""
+        return self.preemption.get(sub_cluster) or self.preemption.get("", "owed")
+
     def weights(self, partition: str, guaranteed: np.ndarray) -> np.ndarray:
         """(q,) float64, those the policy gives and those that follow from guarantees (q, R)."""
         return weights(self.shape, self.limits[partition], self.weight, guaranteed)
@@ -64,7 +69,8 @@ _known: dict[str, Tree] = {}
 @shared
 def in_force() -> Tree | None:
     """The tree of the active version. One query, two when it is another version."""
-    columns = ("pk", "document__partitions", "document__components__shares", "document__components__preemption")
+    parts = ("partitions", "components__shares", "components__preemption__policy", "sub_clusters")
+    columns = ("pk", *(f"document__{part}" for part in parts))
     active = PolicyVersion.objects.filter(active=True).values_list(*columns).first()
     if active is None:
         return None
@@ -74,7 +80,7 @@ def in_force() -> Tree | None:
     return known
 
 
-def _read(version: int, partitions: Any, shares: Any, preemption: Any) -> Tree:
+def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clusters: Any) -> Tree:
     rows = sorted(Queue.objects.filter(version_id=version), key=lambda q: q.path.split("."))
     stored = [q.capacities for q in rows]
     named = ordered(partitions)
@@ -91,5 +97,13 @@ def _read(version: int, partitions: Any, shares: Any, preemption: Any) -> Tree:
             **(shares or {}),
             "parameters": {**_SHARES["parameters"], **((shares or {}).get("parameters") or {})},
         },  # type: ignore[dict-item]
-        preemption or {},
+        {"": preemption or "owed"} | _own_preemption(sub_clusters or {}),
     )
+
+
+def _own_preemption(sub_clusters: Json) -> dict[str, str]:
+    own = {
+        name: ((each.get("components") or {}).get("preemption") or {}).get("policy")
+        for name, each in sub_clusters.items()
+    }
+    return {name: policy for name, policy in own.items() if policy}

@@ -187,6 +187,13 @@ export interface components {
             name: string;
             /** @description Now */
             pending: components["schemas"]["Amounts"];
+            /**
+             * @description Of each component the policy that holds there
+             * @default {}
+             */
+            policies?: {
+                [key: string]: string;
+            };
             preempted: number;
             preemptions_per_min: number;
             round_count: number;
@@ -1295,7 +1302,7 @@ export interface components {
         };
         /**
          * @description One value that becomes another, as ``text`` says. ``queues``: how many get it; ``kept``: the highest below
-         *     ``path`` that keep the old one.
+         *     ``path`` that keep the old one; of a component, the sub-clusters that keep what they have.
          */
         PolicyChange: {
             after: unknown;

@@ -25,6 +25,7 @@ export type WaitLimit = Shapes["WaitLimit"];
 export type Overview = Shapes["Overview"];
 export type SubCluster = Shapes["SubCluster"];
 export type SubClusterDrainPreview = Shapes["SubClusterDrainPreview"];
+export type Comparison = Shapes["Comparison"];
 export type Queue = Shapes["Queue"];
 export type Node = Shapes["Node"];
 export type NodeContainer = Shapes["NodeContainer"];

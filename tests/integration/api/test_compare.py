@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from contract.comparison import Comparison
 from controlplane.policy import versions
+from controlplane.policy.components import stored
 from controlplane.policy.sidebyside import differing
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import ContainerHistory, Job, PolicyVersion, Round, SubCluster
@@ -111,10 +112,35 @@ def test_what_differs_is_named_with_its_values(world: World) -> None:
     assert [s["components_version"] for s in found["sub_clusters"]] == [other.pk, base.pk]
 
 
+def test_what_one_document_says_of_single_sub_clusters_is_named(world: World) -> None:
+    own = {"components": {"placement": {"policy": "pack"}, "locality": {"parameters": {"node_wait_s": 9.0}}}}
+    versions.publish(SYSTEM, PolicyVersion.objects.get(active=True).document | {"sub_clusters": {"east": own}}, "A/B")
+    found = compared(world)
+    assert found["differs"] == [
+        {"setting": "locality.node_wait_s", "values": {"east": 9.0, "west": 3.0}},
+        {"setting": "placement.policy", "values": {"east": "pack", "west": "spread"}},
+    ]
+    east, west = found["sub_clusters"]
+    assert (east["policies"]["placement"], west["policies"]["placement"]) == ("pack", "spread")
+    assert east["policies"]["routing"] == west["policies"]["routing"] == "least_loaded"
+    assert east["components_version"] == west["components_version"]
+
+
+def test_what_is_of_the_whole_is_that_of_the_version_in_force(world: World) -> None:
+    base = PolicyVersion.objects.get(active=True)
+    other = versions.create(SYSTEM, base.document | {"components": {"routing": {"policy": "hash"}}}, "hash")
+    SubCluster.objects.filter(pk=world.east.pk).update(components_version=other)
+    found = compared(world)
+    assert found["differs"] == []
+    assert {s["policies"]["routing"] for s in found["sub_clusters"]} == {"least_loaded"}
+
+
 def test_weights_are_one_setting() -> None:
     one = {"amrmproxy": {"policy": "weighted", "parameters": {"weights": {"a": 1.0}}}}
     (policy, weights) = (
-        d for d in differing({"x": one, "y": None}) if d["setting"] in ("amrmproxy.policy", "amrmproxy.weights")
+        d
+        for d in differing({"x": stored(one), "y": stored(None)})
+        if d["setting"] in ("amrmproxy.policy", "amrmproxy.weights")
     )
     assert policy["values"] == {"x": "weighted", "y": "locality"}
     assert weights["values"] == {"x": {"a": 1.0}, "y": {}}

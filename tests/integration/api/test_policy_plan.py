@@ -88,6 +88,17 @@ def test_every_way_of_dividing_has_a_plan(world: World, policy: str, preemption:
     assert queues["root.prod"]["after"]["share"]["memory_mib"] > 0 and told["gives_back"] == NONE
 
 
+def test_where_nothing_is_taken_back_nothing_is_given_back(world: World) -> None:
+    for sub in (world.west, world.east):
+        says(sub, root_default=(4000, 0), root_prod_etl=(0, 4000))
+    off = {"components": {"preemption": {"policy": "off"}}}
+    both, _ = plan(world, document(0.1, 0.8))
+    one, _ = plan(world, document(0.1, 0.8) | {"sub_clusters": {"east": off}})
+    assert one["gives_back"]["memory_mib"] == both["gives_back"]["memory_mib"] / 2 > 0
+    none, _ = plan(world, document(0.1, 0.8) | {"sub_clusters": {"east": off, "west": off}})
+    assert none["gives_back"] == NONE
+
+
 def test_without_loads_it_says_so_and_a_wrong_document_is_refused(world: World) -> None:
     told, _ = plan(world, document(0.1, 0.8))
     assert told["loads_missing"] and told["queues"]

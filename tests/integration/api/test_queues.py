@@ -157,6 +157,26 @@ def test_who_is_below_its_guarantee_is_told_with_since_when_and_from_whom(federa
     assert "starving" not in columns(federation, "operator")["root.prod.etl"]
 
 
+def test_a_sub_cluster_that_takes_nothing_back_is_named(federation: World) -> None:
+    off = {"components": {"preemption": {"policy": "off"}}}
+
+    def starving(more: dict[str, Any]) -> Any:
+        versions.publish(SYSTEM, TREE | more, "a test")
+        generate()
+        Starvation.objects.update(since=dt.datetime.now(dt.UTC) - dt.timedelta(minutes=5))
+        queuestanding.forget()
+        return got(federation, "operator", "queues/root.prod.etl/detail")["starving"]
+
+    east = starving({"sub_clusters": {"east": off}})
+    assert "root.lab in west" in east["text"] and "off" not in east["text"], "it wants nothing there"
+    west = starving({"sub_clusters": {"west": off}})
+    assert west["reclaim"] == [] and "Nothing is taken back in west: preemption is off there." in west["text"]
+    observes = starving({"sub_clusters": {"west": {"components": {"preemption": {"policy": "observe"}}}}})
+    assert "it would be taken back, but preemption only observes: " in observes["text"] and observes["reclaim"]
+    both = starving(off | {"sub_clusters": {"west": {"components": {"placement": {"policy": "pack"}}}}})
+    assert both["reclaim"] == [] and both["text"].endswith("preemption is off in the policy.")
+
+
 def test_a_maximum_below_is_no_hunger_above(world: World) -> None:
     tree = {"queues": {"a": {"guaranteed": 0.9, "children": {"b": {"guaranteed": 0.1, "maximum": 0.1}}}}}
     versions.publish(SYSTEM, tree, "a low maximum")

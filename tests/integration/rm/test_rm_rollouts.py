@@ -135,6 +135,33 @@ def test_each_stage_reaches_its_sub_clusters_only_and_the_last_one_all(federatio
     ]  # fmt: skip
 
 
+def test_one_document_gives_each_rm_the_components_it_names_for_it(federation: Federation) -> None:
+    f = federation
+    own = {"components": {"placement": {"policy": "align"}, "preemption": {"policy": "off"}}}
+    versions.publish(SYSTEM, document("pack") | {"sub_clusters": {"east": own}}, "A/B")
+    f.turn()
+    assert [m.runs for m in f.members] == [(active(), "pack"), (active(), "align"), (active(), "pack")]
+    assert [m.leader.memory.queues.components.preemption.policy for m in f.members] == ["owed", "off", "owed"]
+    f.east.cluster.expire()
+    again = Member(f.east.cluster)
+    assert again.runs == (active(), "align"), "a new leader knows it from the rows"
+    versions.publish(SYSTEM, document("pack"), "the end of it")
+    for member in (f.west, again, f.north):
+        member.turn()
+        assert member.runs == (active(), "pack")
+
+
+def test_a_stage_takes_what_its_own_version_says_of_the_sub_cluster(federation: Federation) -> None:
+    f, old = federation, active()
+    own = {name: {"components": {"placement": {"policy": "align"}}} for name in ("west", "north")}
+    row = rolloutorders.begin(SYSTEM, document("pack") | {"sub_clusters": own}, "try it", plan(("west", "east")))
+    assert row.rollout is not None
+    f.step()
+    f.turn()
+    new = row.rollout.version_id
+    assert [m.runs for m in f.members] == [(new, "align"), (new, "pack"), (old, "spread")]
+
+
 def test_what_sub_clusters_count_together_changes_everywhere_at_once(federation: Federation) -> None:
     f = federation
     gac = document() | {"components": {"placement": {"policy": "pack"}, "admission": {"policy": "gac"}}}

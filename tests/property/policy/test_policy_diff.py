@@ -1,13 +1,17 @@
 """A diff names everything that changes and nothing else, and its structure leads from one document to the other."""
 
 import copy
+import functools
+import operator
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controlplane.policy.components import stored
 from controlplane.policy.diff import Change, diff
 from controlplane.policy.documents import parse
+from controlplane.policy.ownparts import held, own_components
 from controlplane.policy.rows import INHERITED, flattened
 from controlplane.statestore.capacities import ALL, DEFAULT, NOTHING
 from tests.examples import examples
@@ -15,6 +19,7 @@ from tests.examples import examples
 Json = dict[str, Any]
 NAMES = st.sampled_from(["a", "b", "c"])
 PARTITIONS = ("gpu", "big")
+SUB_CLUSTERS = ("east", "west")
 SHARES = st.sampled_from([0, 0.1, "25%", 0.25, 0.5])
 LIMITS = st.one_of(
     SHARES,
@@ -67,6 +72,9 @@ DOCUMENTS = st.fixed_dictionaries(
     {"queues": queues(3)},
     optional={
         "components": COMPONENTS,
+        "sub_clusters": st.dictionaries(
+            st.sampled_from(SUB_CLUSTERS), st.fixed_dictionaries({}, optional={"components": COMPONENTS})
+        ),
         "partitions": st.dictionaries(
             st.sampled_from(PARTITIONS), st.fixed_dictionaries({"nodes": st.sampled_from(["gpu", "!gpu"])})
         ),
@@ -90,7 +98,15 @@ def effective(document: Json) -> dict[tuple[str, str], Any]:
         found[f"partitions.{name}", "partition"] = partition.model_dump()
     for name, part in parsed.components.model_dump().items():
         found[f"components.{name}", "part"] = part
+    for sub_cluster in SUB_CLUSTERS:
+        for name, part in in_sub_cluster(document, sub_cluster).items():
+            found[f"sub_clusters.{sub_cluster}.components.{name}", "part"] = part
     return found
+
+
+def in_sub_cluster(document: Json, name: str) -> Json:
+    whole, own = document.get("components"), own_components(document.get("sub_clusters"), name)
+    return stored(held(whole, whole, own)).model_dump()
 
 
 def below(path: str, top: str) -> bool:
@@ -127,7 +143,7 @@ def test_every_value_that_changes_is_named_and_only_those(before: Json, after: J
             reached[near[-1], name] -= 1
     assert not any(reached.values()), "as many queues as it says"
     for c in changes:
-        if not c.path.startswith(("partitions.", "components.")) and c.field not in ("queue", "leaf"):
+        if not c.path.startswith(("partitions.", "components.", "sub_clusters.")) and c.field not in ("queue", "leaf"):
             assert old[c.path, c.field] != new[c.path, c.field]
 
 
@@ -157,11 +173,12 @@ def _apply(made: Json, c: Change, old: dict[tuple[str, str], Any]) -> None:
         partitions = made.setdefault("partitions", {})
         name = c.path.removeprefix("partitions.")
         partitions.pop(name, None) if c.after is None else partitions.update({name: c.after})
-    elif c.path.startswith(("components.", "partitions.")):
-        at = made
-        for name in (*c.path.split("."), *c.field.split(".")[:-1]):
-            at = at.setdefault(name, {})
-        at[c.field.split(".")[-1]] = c.after
+    elif c.path.startswith(("components.", "partitions.", "sub_clusters.")):
+        _write_part(made, c.path, c.field, c.after)
+        for name in SUB_CLUSTERS if c.path.startswith("components.") else ():
+            path = f"sub_clusters.{name}.{c.path}"
+            kept = functools.reduce(operator.getitem, c.field.split("."), old[path, "part"])
+            _write_part(made, path, c.field, kept if name in c.kept else c.after)
     elif c.field in INHERITED:
         todo = [c.path]
         while todo:
@@ -172,6 +189,13 @@ def _apply(made: Json, c: Change, old: dict[tuple[str, str], Any]) -> None:
             todo += [p for p, n in old if n == "leaf" and p.rpartition(".")[0] == path]
     elif c.field != "leaf":
         write(made, c.path, c.field, c.after)
+
+
+def _write_part(document: Json, path: str, field: str, value: Any) -> None:
+    at = document
+    for name in (*path.split("."), *field.split(".")[:-1]):
+        at = at.setdefault(name, {})
+    at[field.rsplit(".", maxsplit=1)[-1]] = value
 
 
 def write(document: Json, path: str, field: str, value: Any) -> None:

@@ -92,6 +92,39 @@ def test_components_with_their_defaults() -> None:
     assert said(queues, queues, components=same) == []
 
 
+def of_components(
+    before: dict[str, Any], after: dict[str, Any], east_before: Any = None, east_after: Any = None
+) -> list[str]:
+    """What is said of the cluster's components and of those of one sub-cluster."""
+
+    def document(components: dict[str, Any], east: Any) -> dict[str, Any]:
+        own = {"east": {"components": east}} if east is not None else {}
+        return {"queues": {"p": {}}, "components": components, "sub_clusters": own}
+
+    return [c.text for c in diff(document(before, east_before), document(after, east_after))]
+
+
+def test_what_changes_in_one_sub_cluster_is_told_of_it() -> None:
+    pack, align = {"placement": {"policy": "pack"}}, {"placement": {"policy": "align"}}
+    assert of_components({}, {}, None, pack) == ["east: placement policy spread -> pack"]
+    assert of_components({}, {}, pack, {}) == ["east: placement policy pack -> spread"]
+    assert of_components({}, {}, None, {"placement": {"policy": "spread"}}) == []
+    assert of_components({}, pack, align, align) == ["placement policy spread -> pack; not east"]
+    assert of_components({}, pack, pack, None) == ["placement policy spread -> pack; not east"]
+    assert of_components({}, pack, {}, None) == ["placement policy spread -> pack"]
+    assert of_components({}, pack, None, align) == [
+        "placement policy spread -> pack", "east: placement policy spread -> align",
+    ]  # fmt: skip
+
+
+def test_a_change_in_one_sub_cluster_says_where_it_stands() -> None:
+    before, after = ({"queues": {"p": {}}, "sub_clusters": own} for own in ({}, {"east": {"components": {}}}))
+    after["sub_clusters"]["east"]["components"]["locality"] = {"parameters": {"node_wait_s": 10}}
+    (change,) = diff(before, after)
+    assert (change.path, change.field) == ("sub_clusters.east.components.locality", "parameters.node_wait_s")
+    assert (change.before, change.after, change.severity) == (3, 10, "low")
+
+
 def test_the_worst_of_them() -> None:
     changes = diff({"queues": {"a": {}, "b": {}}}, {"queues": {"a": {"weight": 2}}})
     assert worst(changes) == "high" and worst(changes[:1]) == "low" and worst([]) is None

@@ -10,11 +10,17 @@ import yaml
 
 from controlplane.policy import components
 from controlplane.policy.documents import DEFAULT, PartitionPolicy, QueuePolicy, _models, json_schema, validate
+from controlplane.policy.ownparts import OwnComponents, held
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.registry import PLACEMENT
 from tests.limits import limit
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
+
+
+def east(**components: Any) -> dict[str, Any]:
+    """A document by which one sub-cluster's RM does something otherwise."""
+    return {"queues": {"a": {}}, "sub_clusters": {"east": {"components": components}}}
 
 
 def queues(**fields: Any) -> dict[str, Any]:
@@ -84,6 +90,15 @@ def children(**each: Any) -> dict[str, Any]:
             "components.shares.parameters.stale_s",
             "use 40 or more",
         ),
+        (east(place={}), "sub_clusters.east.components.place", "fields: placement, locality"),
+        (east(shares={"policy": "gif"}), "sub_clusters.east.components.shares", "set components.shares"),
+        (east(placement={"policy": "x"}), "sub_clusters.east.components.placement.policy", "pack"),
+        (
+            east(preemption={"parameters": {"dead_zone": 2}}),
+            "sub_clusters.east.components.preemption.parameters.dead_zone",
+            "use 1 or less",
+        ),
+        ({"queues": {"a": {}}, "sub_clusters": {"east": {"queues": {}}}}, "sub_clusters.east.queues", "components"),
     ],
 )
 def test_a_mistake_is_told_with_its_field_and_its_remedy(document: Any, field: str, says: str) -> None:
@@ -146,13 +161,43 @@ def test_components_of_an_older_release_keep_what_still_fits() -> None:
     assert components.stored(None) == components.Components()
 
 
+def test_a_sub_clusters_components_are_the_clusters_but_for_what_it_names() -> None:
+    """Down to one parameter; what is left out follows the cluster's, also when that changes."""
+    whole = {"placement": {"policy": "pack", "parameters": {"backfill": "easy"}}, "routing": {"policy": "hash"}}
+    document = east(placement={"policy": None, "parameters": {"batch": 5}}) | {"components": whole}
+    stored = validate(document, ["east"])[0]
+    own = stored["sub_clusters"]["east"]["components"]
+    assert own == {"placement": {"parameters": {"batch": 5}}}, "nothing is written that was not"
+    found = components.stored(held(stored["components"], stored["components"], own))
+    expected = components.stored(
+        whole | {"placement": {"policy": "pack", "parameters": {"backfill": "easy", "batch": 5}}}
+    )
+    assert found == expected
+
+
+def test_what_concerns_all_sub_clusters_is_taken_from_the_version_in_force() -> None:
+    in_force, version = {"routing": {"policy": "hash"}}, {"routing": {"policy": "uniform"}}
+    assert held(in_force, version | {"placement": {"policy": "pack"}}, {"placement": {"policy": "align"}}) == {
+        "placement": {"policy": "align"}, "routing": {"policy": "hash"},
+    }  # fmt: skip
+    assert held(None, None, None) == {}
+
+
+def test_a_sub_cluster_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(Invalid) as raised:
+        validate(east(placement={"policy": "pack"}), ["west"])
+    (error,) = raised.value.errors
+    assert (error.field, error.remedy) == ("sub_clusters.east", "use one of: west")
+
+
 def test_the_names_are_those_of_the_code() -> None:
     assert set(PLACEMENT) <= set(get_args(components.Placement.model_fields["policy"].annotation))
+    assert {*OwnComponents.model_fields, *components.OF_THE_WHOLE} == set(components.Components.model_fields)
 
 
 def test_the_schema_describes_the_document() -> None:
     schema = json_schema()
-    assert set(schema["properties"]) == {"queues", "partitions", "components", "approval"}
+    assert set(schema["properties"]) == {"queues", "partitions", "components", "sub_clusters", "approval"}
     assert validate(DEFAULT)[1][1].open_to_all
 
 

@@ -1,14 +1,16 @@
-/** The fleet: a map or a table of every node, by sub-cluster and rack; below it maintenance. One node has a page of its own. */
+/** The fleet: a map or a table of every node, by sub-cluster and rack; below it maintenance. A node and the comparison have pages of their own. */
 import { SegmentedControl } from "@mantine/core";
 import { lazy, Suspense, useRef } from "react";
 import { useLocation, useSearch } from "wouter";
 import { get } from "../../api/client";
-import type { Overview } from "../../api/types";
+import type { Me, Overview } from "../../api/types";
+import { usePaletteCommands } from "../../app/palette/commands";
 import type { PageProps } from "../../app/pages";
 import { count } from "../../format/units";
 import { useLiveness, useTopic } from "../../live/hooks";
 import "../../styles/fleet.css";
 import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
+import { Tabs } from "../../ui/tabs";
 import { useWidth } from "../../ui/width";
 import { quote } from "../jobs/filters";
 import { fromSearch, narrowed, toSearch, type View } from "./filter";
@@ -21,6 +23,7 @@ import { FILLS, MEASURES, type Fill, type Measure } from "./look";
 import { useFleet } from "./store";
 import { SubClusterNodes } from "./SubClusterNodes";
 
+const ComparePage = lazy(() => import("./ComparePage"));
 const NodePage = lazy(() => import("./NodePage"));
 const NodeTable = lazy(() => import("./NodeTable"));
 const STALE_AFTER_MS = 15_000;
@@ -31,11 +34,30 @@ const MAP_HEIGHT = 820; // pixels that a whole fleet's cells may take, as far as
 export default function FleetPage({ me, rest }: PageProps) {
   const node = /^nodes\/([1-9]\d{0,15})$/.exec(rest);
   if (node) return <Suspense fallback={<Loading />}><NodePage key={node[1]} id={Number(node[1])} me={me} /></Suspense>;
-  if (rest) return <Empty title="There is no such page">Nodes have their pages at /fleet/nodes/ and their number.</Empty>;
-  return <WholeFleet />;
+  if (rest && rest !== "compare") return <Empty title="There is no such page">Nodes have their pages at /fleet/nodes/ and their number.</Empty>;
+  return rest ? <Compared me={me} /> : <WholeFleet me={me} />;
 }
 
-function WholeFleet() {
+const TABS = [{ to: "/fleet", name: "Nodes" }, { to: "/fleet/compare", name: "Compare sub-clusters" }];
+
+/** For those who may see what all queues do; others have the nodes alone. */
+function Parts({ me, here }: { me: Me; here: string }) {
+  const [, go] = useLocation();
+  usePaletteCommands(me.role === "tenant" ? [] : [{ name: "Fleet: compare sub-clusters", words: "a/b experiment side by side", run: () => go("/fleet/compare") }]);
+  return me.role === "tenant" ? null : <Tabs tabs={TABS} here={here} label="Parts of the fleet" />;
+}
+
+function Compared({ me }: { me: Me }) {
+  return (
+    <>
+      <div className="page-head"><h1>Fleet</h1></div>
+      <Parts me={me} here="/fleet/compare" />
+      <Suspense fallback={<Loading lines={12} />}><ComparePage me={me} /></Suspense>
+    </>
+  );
+}
+
+function WholeFleet({ me }: { me: Me }) {
   const view = fromSearch(useSearch());
   const [, go] = useLocation();
   const set = (more: Partial<View>) => {
@@ -58,6 +80,7 @@ function WholeFleet() {
         <SegmentedControl size="xs" aria-label="How nodes are shown" value={view.view === "map" && !few ? "auto" : view.view} onChange={(v) => set({ view: v as View["view"] })}
           data={[...(few ? [{ value: "auto", label: "Tiles" }, { value: "map", label: "Map" }] : [{ value: "auto", label: "Map" }]), { value: "table", label: "Table" }]} />
       </div>
+      <Parts me={me} here="/fleet" />
       {fleet && <OldLine error={error?.detail ?? null} at={updatedAt} />}
       <FilterBar view={view} fleet={fleet} set={set} />
       {!fleet && (error ? <Failed error={error} /> : <Card><Loading lines={8} label="Loading the fleet" /></Card>)}

@@ -1,29 +1,12 @@
 /** Small pieces that several parts of the policy's pages share. */
 import { TextInput } from "@mantine/core";
-import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import type { ApiError } from "../../api/client";
 import { Failed, Notice } from "../../ui/parts";
 import type { Change } from "./types";
 
 const MARKS = { high: "!!", medium: "!", low: "" } as const;
 const GRAVITY = { high: "takes something away for good", medium: "lowers or withdraws something", low: "" } as const;
-
-/** A table that may be wider than the screen: it scrolls by itself, by keyboard as well. */
-export function Wide({ children }: { children: ReactNode }) {
-  const ref = useRef<HTMLDivElement>(null);
-  const [wider, setWider] = useState(false);
-  useLayoutEffect(() => {
-    const box = ref.current;
-    if (!box) return;
-    const look = () => setWider(box.scrollWidth > box.clientWidth + 1);
-    look();
-    const watch = new ResizeObserver(look);
-    watch.observe(box);
-    if (box.firstElementChild) watch.observe(box.firstElementChild);
-    return () => watch.disconnect();
-  }, []);
-  return <div ref={ref} className="table-wrap" {...(wider && { tabIndex: 0, role: "group", "aria-label": "Scrolls sideways" })}>{children}</div>;
-}
 
 /** What changes, one a line; the grave ones say so. */
 export function Changes({ changes, total, empty = "Nothing changes." }: { changes: Change[]; total?: number; empty?: string }) {

@@ -7,6 +7,7 @@ import { guardRows, guardsFrom } from "./model/guards";
 import { amountOf, limitWord, totals, typed } from "./model/limits";
 import { differences, merged, threeWay } from "./model/merge";
 import { made } from "./model/override";
+import { clusters, otherwise } from "./model/own";
 import { barsOf, mostMoved, notesOf } from "./model/planrows";
 import { choices, fieldsAt, helpFor, policies, schemaAt, type Schema } from "./model/schema";
 import { documentText, edit, fromPointer, pathAt, pathOf, placeOf, read, rename, toPointer, write } from "./model/text";
@@ -57,6 +58,13 @@ describe("the text", () => {
     const back = edit(text, ["queues", "prod", "children", "web", "partitions", "gpu", "guaranteed"], undefined);
     expect(read(back).value).toMatchObject({ queues: { prod: { children: { web: {} } } } });
     expect(back).not.toContain("partitions");
+  });
+  it("keeps a sub-cluster whose last setting goes, until it is taken out itself", () => {
+    const text = edit(TEXT, ["sub_clusters", "east", "components", "placement", "policy"], "pack");
+    expect(read(text).value?.sub_clusters).toEqual({ east: { components: { placement: { policy: "pack" } } } });
+    const back = edit(text, ["sub_clusters", "east", "components", "placement", "policy"], undefined);
+    expect(read(back).value?.sub_clusters).toEqual({ east: {} });
+    expect(read(edit(back, ["sub_clusters", "east"], undefined)).value).toEqual(read(TEXT).value);
   });
   it("renames a queue in its place", () => {
     const text = rename(TEXT, ["queues", "prod"], "production");
@@ -230,5 +238,17 @@ describe("the draft", () => {
     expect(load(s)).toEqual({ text: "queues: {}", base: 3, savedAt: 1 });
     s.setItem("hydra.policy.draft", "not json");
     expect(load(s)).toBeNull();
+  });
+});
+
+describe("a sub-cluster of its own ways", () => {
+  const root: Schema = { properties: { components: { properties: { locality: { properties: { parameters: { properties: { node_wait_s: { type: "number", default: 3 } } } } } } } } };
+  it("shows the cluster's value where it says nothing: what is written, else the default", () => {
+    const path = ["locality", "parameters", "node_wait_s"];
+    expect([clusters(root, read(TEXT).value!, path), clusters(root, {}, path), clusters(root, {}, ["nothing"])]).toEqual([5, 3, undefined]);
+  });
+  it("is told in a line", () => {
+    expect(otherwise({ policy: "pack", parameters: { batch: 5, intra_queue: [] } })).toBe("policy pack, batch 5, intra_queue none");
+    expect([otherwise({}), otherwise({ policy: null })]).toEqual(["", ""]);
   });
 });

@@ -19,6 +19,8 @@ export interface FieldProps {
   editing: Editing;
   /** Words it takes, where the schema does not know them. */
   words?: string[];
+  /** What holds while it is left out, where that is the cluster's value rather than a default. */
+  above?: unknown;
 }
 
 const LABELS: Record<string, string> = { am: "AM", gpus: "GPUs", amrmproxy: "AM-RM proxy" };
@@ -33,7 +35,7 @@ export function labelOf(name: string): string {
 const plain = (text: string): string => text.replaceAll("`", "");
 
 export function FieldInput(props: FieldProps) {
-  const { name, schema, path, value, before, editing, words } = props;
+  const { name, schema, path, value, before, editing, words, above } = props;
   const kinds = variants(editing.root, schema, value);
   const error = editing.problems.find((p) => p.field === path.join("."))?.message;
   const help = helpFor(editing.root, name, schema);
@@ -43,8 +45,8 @@ export function FieldInput(props: FieldProps) {
   if (path.at(-1) === "guaranteed" || path.at(-1) === "maximum") return <LimitInput {...props} description={description} error={error} />;
   if (kinds.some((kind) => kind.oneOf || kind.properties?.policy) || (kinds.length && kinds[0]!.properties && kinds[0]!.type === "object")) return <Nested {...props} />;
   const options = words ?? choices(editing.root, schema);
-  if (options.length) return <Choice label={labelOf(name)} description={description} error={error} options={options} schema={schema} editing={editing} value={value} set={set} />;
-  if (kinds.some((kind) => kind.type === "array")) return <List label={labelOf(name)} description={description} error={error} schema={kinds[0]!} editing={editing} value={value} set={set} />;
+  if (options.length) return <Choice label={labelOf(name)} description={description} error={error} options={options} schema={schema} editing={editing} value={value} above={above} set={set} />;
+  if (kinds.some((kind) => kind.type === "array")) return <List label={labelOf(name)} description={description} error={error} schema={kinds[0]!} editing={editing} value={value ?? above} set={set} />;
   if (kinds.some((kind) => kind.type === "number" || kind.type === "integer")) return <NumberField {...props} description={description} error={error} set={set} />;
   if (kinds.some((kind) => kind.type === "object")) {
     return <Typed label={labelOf(name)} value={value && Object.keys(value).length ? write(value).trim().replaceAll("\n", ", ") : ""} placeholder="west: 1, east: 2" description={description} error={error}
@@ -58,27 +60,28 @@ function fallback(schema: Schema, root: Schema): string {
   return own === null || own === undefined ? "as above it" : Array.isArray(own) ? own.join(", ") || "none" : String(own);
 }
 
-function Choice({ label, description, error, options, schema, editing, value, set }: {
-  label: string; description: string; error: string | undefined; options: string[]; schema: Schema; editing: Editing; value: unknown; set: (v: unknown) => void;
+function Choice({ label, description, error, options, schema, editing, value, above, set }: {
+  label: string; description: string; error: string | undefined; options: string[]; schema: Schema; editing: Editing; value: unknown; above: unknown; set: (v: unknown) => void;
 }) {
   const truth: Record<string, unknown> = options.includes("true") ? { true: true, false: false } : {};
   const word = (option: string) => ({ true: "yes", false: "no", "": "the nodes no partition takes" })[option] ?? option;
   const usual = fallback(schema, editing.root);
+  const none = above !== undefined ? `${word(String(above))} (the cluster's)` : usual === "as above it" ? usual : `${word(usual)} (default)`;
   return (
     <NativeSelect label={label} description={description || undefined} error={error} value={value === undefined || value === null ? "-" : String(value)}
-      data={[{ value: "-", label: usual === "as above it" ? "as above it" : `${word(usual)} (default)` }, ...options.map((option) => ({ value: option, label: word(option) }))]}
+      data={[{ value: "-", label: none }, ...options.map((option) => ({ value: option, label: word(option) }))]}
       onChange={(e) => set(e.currentTarget.value === "-" ? undefined : (truth[e.currentTarget.value] ?? e.currentTarget.value))} />
   );
 }
 
-function NumberField({ name, schema, path, value, editing, description, error, set }: FieldProps & { description: string; error: string | undefined; set: (v: unknown) => void }) {
+function NumberField({ name, schema, path, value, above, editing, description, error, set }: FieldProps & { description: string; error: string | undefined; set: (v: unknown) => void }) {
   const { low, high, whole } = boundsOf(editing.root, schema);
   const bounds = low !== undefined && high !== undefined && high < 1e6 ? `${low} to ${high}` : "";
   const unit = unitOf(name);
   const usual = resolved(editing.root, schema).default;
   return (
     <Typed label={labelOf(name)} value={value === undefined || value === null ? "" : String(value)} inputMode={whole ? "numeric" : "decimal"} {...(unit && !unit.startsWith("share") && { suffix: unit })}
-      placeholder={usual === undefined || usual === null ? (path[0] === "queues" ? "none, or as above it" : "none") : `${String(usual)} (default)`} description={[description, typeof usual === "number" ? `default ${usual}` : "", bounds].filter(Boolean).join(" · ")} error={error}
+      placeholder={above !== undefined ? `${String(above)} (the cluster's)` : usual === undefined || usual === null ? (path[0] === "queues" ? "none, or as above it" : "none") : `${String(usual)} (default)`} description={[description, typeof usual === "number" ? `default ${usual}` : "", bounds].filter(Boolean).join(" · ")} error={error}
       onCommit={(text) => set(text === "" ? undefined : Number.isFinite(Number(text)) ? Number(text) : text)} />
   );
 }

@@ -29,7 +29,7 @@ interface Props {
 }
 
 const SECTIONS: { key: string; name: string }[] = [
-  { key: "queues", name: "Queues" }, { key: "components", name: "Components" }, { key: "partitions", name: "Partitions" }, { key: "approval", name: "Approval" },
+  { key: "queues", name: "Queues" }, { key: "components", name: "Components" }, { key: "sub_clusters", name: "Sub-clusters" }, { key: "partitions", name: "Partitions" }, { key: "approval", name: "Approval" },
 ];
 
 export function FormView({ text, base, schema, problems, at, go, onChange, toText }: Props) {

@@ -1,4 +1,4 @@
-/** What stands beside the queues: components with their policies, partitions of nodes, a second operator's approval. */
+/** What stands beside the queues: components, also of single sub-clusters, partitions of nodes, a second operator's approval. */
 import { Button, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { Card, Empty } from "../../../ui/parts";
@@ -7,6 +7,7 @@ import { fieldsAt } from "../model/schema";
 import type { Json, Path } from "../types";
 import { FieldInput, labelOf } from "./FieldInput";
 import type { Editing } from "./FormView";
+import { SubClustersForm } from "./SubClustersForm";
 
 export function PartsForm({ section, editing, at }: { section: string; editing: Editing; at: Path | null }) {
   const box = useRef<HTMLDivElement>(null);
@@ -16,6 +17,7 @@ export function PartsForm({ section, editing, at }: { section: string; editing: 
   }, [wanted]);
   const held = mapping(editing.document[section]);
   if (section === "partitions") return <Partitions held={held} editing={editing} />;
+  if (section === "sub_clusters") return <SubClustersForm held={held} editing={editing} />;
   if (section === "approval") {
     return (
       <Card title="A second operator's approval">

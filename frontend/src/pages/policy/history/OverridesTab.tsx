@@ -9,7 +9,7 @@ import { useRead } from "../../../live/hooks";
 import { Card, Command, Confirm, Empty, Failed, Loading } from "../../../ui/parts";
 import { dayFrom, dayKey, turned, weeksOf, type Span } from "../model/calendar";
 import { useChosen } from "../pager";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import { useSpread } from "../spread";
 import type { Override } from "../types";
 import { AddOverride } from "./AddOverride";

@@ -54,7 +54,7 @@ export function write(value: unknown): string {
 
 /** How people write it: the store keeps no order. What is not named here comes between, by name. */
 const FIRST = ["queues", "policy", "guaranteed", "maximum", "weight", "ordering"];
-const LAST = ["parameters", "partitions", "federation", "children", "components", "approval"];
+const LAST = ["parameters", "partitions", "federation", "children", "components", "sub_clusters", "approval"];
 
 function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);
@@ -125,12 +125,15 @@ export function pathAt({ doc }: Reading, offset: number): Path {
   }
 }
 
-/** The text with one value set, or taken out (`undefined`). A mapping that is empty then goes as well, but not a queue. */
+/** What holds things that are somebody's own, also when they are empty. */
+const NAMED = ["queues", "children", "sub_clusters"];
+
+/** The text with one value set, or taken out (`undefined`). A mapping that is empty then goes as well, but not a queue or a sub-cluster. */
 export function edit(text: string, path: Path, value: unknown): string {
   const { doc } = read(text);
   if (value === undefined) {
     doc.deleteIn(path);
-    for (let up = path.slice(0, -1); up.length && up.at(-2) !== "children" && up.at(-2) !== "queues"; up = up.slice(0, -1)) {
+    for (let up = path.slice(0, -1); up.length && !NAMED.includes(String(up.at(-2))); up = up.slice(0, -1)) {
       const around = doc.getIn(up);
       if (!isMap(around) || around.items.length) break;
       doc.deleteIn(up);

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Empty, Notice } from "../../../ui/parts";
 import { barsOf, matters, mostMoved, type Bars } from "../model/planrows";
 import { allWord, amountWord, RESOURCES, WORDS, type ResourceName } from "../model/resources";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import type { Plan } from "../types";
 
 const percent = (part: number | null): string => (part === null ? "–" : `${(100 * part).toFixed(1)} %`);

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { coarse, moment } from "../../../format/units";
 import { Card, Command, useNow } from "../../../ui/parts";
 import { KINDS, seconds } from "../model/spreading";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import type { Convergence, KindConvergence } from "../types";
 
 export function ConvergencePanel({ found }: { found: Convergence }) {

@@ -13,7 +13,8 @@ import { decideCommand } from "../model/commands";
 import { save } from "../model/draft";
 import { documentText } from "../model/text";
 import { Paged, useCursor } from "../pager";
-import { Changes, Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
+import { Changes } from "../parts";
 import { useSpread } from "../spread";
 import type { Json, Proposal, ProposalRow } from "../types";
 

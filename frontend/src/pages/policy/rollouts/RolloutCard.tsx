@@ -12,7 +12,7 @@ import { Card, Command, Confirm, useNow } from "../../../ui/parts";
 import { steerCommand } from "../model/commands";
 import { guardRows } from "../model/guards";
 import { soakLeft, STATES } from "../model/spreading";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import type { Rollout } from "../types";
 
 type Order = "pause" | "resume" | "abort";

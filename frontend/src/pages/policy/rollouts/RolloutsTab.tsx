@@ -5,7 +5,7 @@ import type { Page } from "../../../api/types";
 import { ago } from "../../../format/units";
 import { useLiveness, useRead } from "../../../live/hooks";
 import { Card, Empty, Failed, Loading, Stale, useNow } from "../../../ui/parts";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import { Paged, useCursor } from "../pager";
 import { useSpread } from "../spread";
 import type { Convergence, Rollout } from "../types";

@@ -5,7 +5,7 @@ import { API } from "../../../api/client";
 import { count, many } from "../../../format/units";
 import { Empty } from "../../../ui/parts";
 import { BY_QUEUE, clear, few, mainRows, queueRows, sides, type ByQueue } from "../model/answer";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import type { Simulation, SimulationResult } from "../types";
 import { ChangeCell, Values } from "./Change";
 import { Drained } from "./Drained";

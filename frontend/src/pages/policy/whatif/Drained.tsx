@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { count, duration } from "../../../format/units";
 import { Notice } from "../../../ui/parts";
 import { number } from "../model/figures";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import type { SimulatedDrain } from "../types";
 
 const seconds = (s: number | null): string => (s === null ? "–" : duration(1000 * s));

@@ -2,7 +2,7 @@
 import { Fragment } from "react";
 import { BY_QUEUE, domain, verdictOf, type ByQueue, type QueueRow, type Row } from "../model/answer";
 import { change, ends, type Verdict } from "../model/figures";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import { BeforeAfter } from "./Change";
 
 const HEIGHT = 26;

@@ -5,7 +5,7 @@ import { ago, duration, moment } from "../../../format/units";
 import { ToneIcon } from "../../../ui/icons";
 import { useNow } from "../../../ui/parts";
 import { over, whatOf, windowMs } from "../model/asking";
-import { Wide } from "../parts";
+import { Wide } from "../../../ui/wide";
 import type { Simulation } from "../types";
 import { Bar } from "./Progress";
 
