@@ -14,6 +14,7 @@ from typing import Any
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
+GONE = {"extended"}  # keys of older versions, whose files are to go on working
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -60,6 +61,8 @@ def load(path: str, environ: dict[str, str]) -> Config:
     """Read and check; raises ``ConfigError``."""
     raw = _read(path) if path else {}
     known = {f.name: f for f in fields(Config)}
+    for key in GONE & raw.keys():
+        del raw[key]
     for key in sorted(set(raw) - set(known)):
         raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(sorted(known))}")
     for name in known:

@@ -57,6 +57,10 @@ def test_wrong_settings_are_named(tmp_path: Path, changes: dict[str, object], na
         settings(tmp_path, **changes)
 
 
+def test_settings_of_older_versions_go_on_working(tmp_path: Path) -> None:
+    assert settings(tmp_path, extended={"licences": 3}, gpus=1).gpus == 1
+
+
 def test_unreadable_settings_files_say_so(tmp_path: Path) -> None:
     for text in ("{", "[1]", "- a", "a: [", "\0"):
         path = tmp_path / "bad"
