@@ -177,7 +177,9 @@ def _measured(r: Rollout) -> list[tuple[str, str, str]]:
     found = []
     for when, measures in (("before", r.baseline.get(str(r.stage))), ("now", now[0] if now else None)):
         if measures:
-            found += [(when, "staged", _words(measures.staged)), (when, "others", _words(measures.others))]
+            found.append((when, "staged", _words(measures.staged)))
+            if not r.stages[r.stage].everywhere:
+                found.append((when, "others", _words(measures.others)))
     return found
 
 

@@ -16,7 +16,7 @@ from .duty import database_now
 from .errors import Conflict, FieldError, Forbidden, Invalid
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-RESERVED = {"tokens", "register"}  # addresses of the API
+RESERVED = {"tokens", "register", "compare"}  # addresses of the API
 JOIN_TOKEN_VALID = dt.timedelta(days=1)
 
 

@@ -1,6 +1,7 @@
 """Sub-clusters over REST: joining with a token, draining with a preview, leaving; and the Router's part in it."""
 
 import datetime as dt
+import re
 import time
 
 import pytest
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from controlplane.policy import versions
 from controlplane.router import cluster
+from controlplane.router.urls import api
 from controlplane.statestore.actions import nodes, subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.membership import take
@@ -90,6 +92,14 @@ def test_a_registration_that_cannot_be_says_why_and_keeps_the_token(world: World
     SubClusterToken.objects.filter(name="").update(expires_at=timezone.now())
     assert Api().post("sub-clusters/register", {"token": free, "name": "fifth"}).status_code == 403
     assert Api().post("sub-clusters/register", {"token": token, "name": "third"}).status_code == 201
+
+
+def test_no_sub_cluster_is_called_like_an_address_beside_it(world: World) -> None:
+    beside = {str(route.pattern).partition("/")[2] for route in api if str(route.pattern)[:13] == "sub-clusters/"}
+    names = [name for name in beside if re.fullmatch("[a-z-]+", name)]
+    assert {"tokens", "compare"} <= set(names)
+    for name in names:
+        assert world["operator"].post("sub-clusters/tokens", {"name": name}).status_code == 422, name
 
 
 # --- draining
