@@ -4,8 +4,10 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.crypto import salted_hmac
 
+from controlplane.choices import TextChoices
 
-class Role(models.TextChoices):
+
+class Role(TextChoices):
     OPERATOR = "operator", "Operator"  # everything
     TENANT = "tenant", "Tenant"  # own jobs, and queues it was granted
     VIEWER = "viewer", "Viewer"  # sees everything, changes nothing
@@ -31,7 +33,7 @@ class User(AbstractUser):
 class QueueAccess(models.Model):
     """What an account may do in a queue and everything below it."""
 
-    class Level(models.TextChoices):
+    class Level(TextChoices):
         SUBMIT = "submit", "Submit jobs and see the queue's jobs"
         ADMIN = "admin", "Also kill, move and reprioritise any job of the queue"
 

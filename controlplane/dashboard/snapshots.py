@@ -77,9 +77,10 @@ def _paged(page: Page, path: str, params: dict[str, str]) -> dict[str, Any]:
 def _job_filter(filters: dict[str, str]) -> JobFilter:
     """Filters as ``GET /jobs`` understands them; an unknown state or time matches nothing."""
     texts = {name: text for name, text in filters.items() if name not in ("state", "since", "until", "order")}
-    times = {name: read_moment(filters[name]) for name in ("since", "until") if name in filters}
+    times: dict[str, Any] = {name: read_moment(filters[name]) for name in ("since", "until") if name in filters}
+    named: dict[str, Any] = {**texts, **times}
     states = STATES.get(filters["state"], (-1,)) if "state" in filters else None
-    return JobFilter(states=(-1,) if None in times.values() else states, **texts, **times)
+    return JobFilter(states=(-1,) if None in times.values() else states, **named)
 
 
 def _jobs(user: User, topic: Topic) -> Reading:

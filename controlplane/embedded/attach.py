@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from typing import Any
 
 from . import spawn
 from .home import Home, HomeError, read_json
@@ -35,7 +36,7 @@ def main() -> int:
     return os.waitstatus_to_exitcode(status) and 1
 
 
-def state() -> dict:
+def state() -> dict[str, Any]:
     try:
         return read_json(Home.from_environment().state)
     except HomeError:

@@ -55,7 +55,7 @@ def nodes() -> list[NodeView]:
     """Every registered node; state and age from the RM's summary where there is one."""
     rows = Node.objects.select_related("sub_cluster").order_by("sub_cluster_id", "name")
     found = list(rows)
-    seen = {}
+    seen: dict[int, tuple[int, int]] = {}
     for loads in bus.node_loads({n.sub_cluster_id for n in found}).values():
         known = zip(loads.state.tolist(), loads.age_ms.tolist(), strict=True)
         seen.update(zip(loads.id.tolist(), known, strict=True))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 DEFAULT_HTTP_PORT = 8470
@@ -225,7 +226,7 @@ def free_ports(count: int) -> list[int]:
             s.close()
 
 
-def read_json(path: Path) -> dict:
+def read_json(path: Path) -> dict[str, Any]:
     """The object in a file, ``{}`` when there is none. A damaged file is a ``HomeError``."""
     try:
         value = json.loads(path.read_text())
@@ -238,7 +239,7 @@ def read_json(path: Path) -> dict:
     return value
 
 
-def write_json(path: Path, value: dict, mode: int = 0o644) -> None:
+def write_json(path: Path, value: dict[str, Any], mode: int = 0o644) -> None:
     """Replace a file in one step, so that a reader or a crash never meets half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

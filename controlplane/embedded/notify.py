@@ -34,7 +34,7 @@ def listen(path: str) -> socket.socket:
 
 def senders(inbox: socket.socket) -> list[int]:
     """Process ids that have said they are ready since the last call."""
-    found = []
+    found: list[int] = []
     while True:
         try:
             data, extra, _, _ = inbox.recvmsg(256, socket.CMSG_SPACE(CREDENTIALS.size))

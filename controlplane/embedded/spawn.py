@@ -94,7 +94,7 @@ def send(pids: Iterable[int], sig: int) -> None:
 
 def reap() -> list[tuple[int, int]]:
     """Collect ended children: (process id, wait status)."""
-    ended = []
+    ended: list[tuple[int, int]] = []
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)

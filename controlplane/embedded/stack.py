@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import spawn
 from .home import Home, HomeError, read_json
@@ -70,13 +71,13 @@ def wait_until_ready(home: Home, guard: subprocess.Popen[bytes], answer: int, sh
     raise HomeError(f"not ready after {START_S:.0f} s; {progress(own_state(home, guard.pid))}. See {home.logs}")
 
 
-def own_state(home: Home, guard_pid: int) -> dict:
+def own_state(home: Home, guard_pid: int) -> dict[str, Any]:
     """The state file, unless it is still that of an earlier run."""
     state = read_json(home.state)
     return state if state.get("guard_pid") == guard_pid else {}
 
 
-def progress(state: dict) -> str:
+def progress(state: dict[str, Any]) -> str:
     waiting = [p["name"] for p in state.get("processes", []) if p["state"] not in {"ready", "done", "held"}]
     crashed = [f"{p['name']} ({p['last_exit']})" for p in state.get("processes", []) if p["state"] == "backoff"]
     if crashed:

@@ -9,6 +9,7 @@ import select
 import signal
 import sys
 import time
+from typing import Any
 
 from . import notify, spawn, template
 from .home import Home, HomeError, write_json
@@ -112,7 +113,7 @@ class Supervisor:
 
     def wait(self) -> None:
         busy = any(c.state in {"starting", "backoff"} for c in self.children) or self.phase == "starting"
-        watched = [self.inbox, self.wake_read, *self.tied_to]
+        watched: list[Any] = [self.inbox, self.wake_read, *self.tied_to]
         readable, _, _ = select.select(watched, [], [], TICK_BUSY_S if busy else TICK_IDLE_S)
         if any(fd in readable for fd in self.tied_to):
             say("the process this stack is tied to has ended")

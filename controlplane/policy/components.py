@@ -122,8 +122,8 @@ class Components(Part):
     preemption: Preemption = Preemption()
     failing_nodes: FailingNodes = FailingNodes()
     lost_sub_clusters: LostSubClusters = LostSubClusters()
-    routing: Routing = LeastLoaded()  # type: ignore[valid-type]
-    amrmproxy: AmRmProxy = LocalityProxy()  # type: ignore[valid-type]
+    routing: Routing = LeastLoaded()
+    amrmproxy: AmRmProxy = LocalityProxy()
     shares: Shares = Shares()
     admission: Admission = Admission()
 

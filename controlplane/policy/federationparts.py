@@ -6,7 +6,7 @@ which, is in ``policy.federation``; docs/operators.md is the reference.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
@@ -192,12 +192,16 @@ ROUTERS: tuple[type[Part], ...] = (
     LeastLoaded, Uniform, WeightedRandom, Priority, Hash, LocalityRouting, LocalFirst, Reject,
 )  # fmt: skip
 PROXIES: tuple[type[Part], ...] = (LocalityProxy, HomeProxy, BroadcastProxy, WeightedProxy)
-Routing = _by_policy(*ROUTERS)
-AmRmProxy = _by_policy(*PROXIES)
+if TYPE_CHECKING:
+    Routing = LeastLoaded | Uniform | WeightedRandom | Priority | Hash | LocalityRouting | LocalFirst | Reject
+    AmRmProxy = LocalityProxy | HomeProxy | BroadcastProxy | WeightedProxy
+else:
+    Routing = _by_policy(*ROUTERS)
+    AmRmProxy = _by_policy(*PROXIES)
 
 
 class Pair(Part):
     """Both halves as one value. A half that is left out has its default, not that of a queue above."""
 
-    routing: Routing = LeastLoaded()  # type: ignore[valid-type]
-    amrmproxy: AmRmProxy = LocalityProxy()  # type: ignore[valid-type]
+    routing: Routing = LeastLoaded()
+    amrmproxy: AmRmProxy = LocalityProxy()

@@ -100,10 +100,10 @@ def _limits(field: str, guaranteed: Amounts | None, maximum: Amounts | None) -> 
         if least is None or most is None or bool(least[1]) != bool(most[1]):
             continue
         if least > most:
-            of = (lambda a: f"{a[1]}") if least[1] else (lambda a: f"{a[0]:g} of the parent")
+            low, high = (f"{a[1]}" if least[1] else f"{a[0]:g} of the parent" for a in (least, most))
             yield FieldError(
                 f"{field}.guaranteed",
-                f"guarantees {of(least)} {axis} and allows {of(most)} at most",
+                f"guarantees {low} {axis} and allows {high} at most",
                 "raise maximum, or lower guaranteed",
             )
             return

@@ -5,7 +5,7 @@ since what it leaves out, down to a single parameter, is the cluster's.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
@@ -27,8 +27,11 @@ def _own(part: type[Part], fields: Iterable[tuple[str, FieldInfo]]) -> Any:
     return create_model(f"Own{part.__name__}", __base__=Part, __doc__=part.__doc__, **found)
 
 
-OwnComponents = _own(Components, ((n, f) for n, f in Components.model_fields.items() if n not in OF_THE_WHOLE))
-OwnComponents.__doc__ = "Of one sub-cluster's RM. What is left out is the cluster's."
+if TYPE_CHECKING:
+    OwnComponents = Components
+else:
+    OwnComponents = _own(Components, ((n, f) for n, f in Components.model_fields.items() if n not in OF_THE_WHOLE))
+    OwnComponents.__doc__ = "Of one sub-cluster's RM. What is left out is the cluster's."
 
 
 class SubClusterPolicy(Part):

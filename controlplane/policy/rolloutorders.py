@@ -7,9 +7,9 @@ from typing import Any
 from django.db import transaction
 
 from contract.problems import FieldError
+from contract.rollouts import Guards
 from controlplane import events
 from controlplane.policy import documents, proposals, rollouts, versions
-from controlplane.policy.guards import Guards
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions import staged
 from controlplane.statestore.actions.audit import Actor, record
@@ -100,7 +100,8 @@ def _create(actor: Actor, document: Json, message: str, plan: Plan, author: int 
 
 def _check_stages(stages: list[Json]) -> None:
     states = dict(SubCluster.objects.values_list("name", "state"))
-    wrong, seen = [], set()
+    wrong: list[FieldError] = []
+    seen: set[str] = set()
     for at, stage in enumerate(stages):
         wrong += _check_kind(at, stage, len(stages))
         for no, name in enumerate(stage["sub_clusters"]):

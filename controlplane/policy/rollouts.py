@@ -11,9 +11,10 @@ from typing import Any
 
 from django.db import transaction
 
+from contract.rollouts import Guards
 from controlplane import events
 from controlplane.policy import measuring, versions
-from controlplane.policy.guards import Comparison, Guards, breaches
+from controlplane.policy.guards import Comparison, breaches
 from controlplane.policy.staging import Action, Decision, Standing, decide
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions import staged

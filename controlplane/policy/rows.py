@@ -59,7 +59,7 @@ def _effective(queue: "QueuePolicy", above: _Inherited) -> _Inherited:
 
 
 def _row(path: str, up: str, queue: "QueuePolicy | None", effective: _Inherited, leaf: bool) -> QueueRow:
-    capacities: dict[str, Any] = {DEFAULT: capacity(queue and queue.guaranteed, queue and queue.maximum)}
+    capacities: dict[str, Any] = {DEFAULT: capacity(*(queue.guaranteed, queue.maximum) if queue else (None, None))}
     for name, limits in queue.partitions.items() if queue else ():
         capacities[name] = capacity(limits.guaranteed, limits.maximum)
     return QueueRow(

@@ -1,6 +1,6 @@
 """Where the component policies of several sub-clusters differ: what an A/B comparison is about."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db.models import Q
@@ -33,7 +33,7 @@ def differing(components: Mapping[str, Components]) -> list[Json]:
     """
     flat = {name: _flat("", found.model_dump()) for name, found in components.items()}
     settings = sorted({path for values in flat.values() for path in values})
-    found = ({"setting": path, "values": {n: flat[n].get(path) for n in flat}} for path in settings)
+    found: Iterator[Json] = ({"setting": path, "values": {n: flat[n].get(path) for n in flat}} for path in settings)
     return [s for s in found if any(v != next(iter(s["values"].values())) for v in s["values"].values())]
 
 

@@ -100,7 +100,9 @@ def effective(document: Json, rows: list[QueueRow], overrides: list[Override]) -
     try:
         return Effective(*documents.validate(derive(document, overrides)), [o.number for o in overrides])
     except Invalid:
-        found, kept, refused = Effective(document, rows), [], {}
+        found = Effective(document, rows)
+        kept: list[Override] = []
+        refused: dict[int, str] = {}
     for o in overrides:
         try:
             found = Effective(*documents.validate(derive(document, [*kept, o])))

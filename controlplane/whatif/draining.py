@@ -87,7 +87,8 @@ def _read(row: Simulation, horizon_s: float) -> _Now:
         size = history.table(history.LIVE, at, at)
         if row.forecast:
             times = -(-horizon_s // ARRIVALS.total_seconds())
-            size = tuple(int(a + times * b) for a, b in zip(size, history.table(history.CAME, since, at), strict=True))
+            came = history.table(history.CAME, since, at)
+            size = int(size[0] + times * came[0]), int(size[1] + times * came[1])
         sample = history.sample_of(*size, history.CONTAINERS_MOST)
         machines = fleet.read(sample, closed_too=True)
         _checked(machines, row)
@@ -136,7 +137,7 @@ class _Ties:
         self._own = self._numbers[name]
         self._reach = reaches(document, self._numbers)
         self._partitions = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
-        every = [
+        every: list[dict[str, Any]] = [
             {"id": 0, "name": m.name, "rack": m.rack, "labels": m.labels, "sub": number}
             | {axis: getattr(m, axis) for axis in AXES}
             for number, sub in machines.known.items()

@@ -72,7 +72,8 @@ class LiveReader(Reader):
     def _of(self, job: int, group: int) -> Live:
         begin, end = np.searchsorted(self._rows["job"], (job, job + 1)).tolist()
         rows = begin + np.flatnonzero(self._rows["group"][begin:end] == group)
-        return Live(*(self._rows[name][rows] for name in ("sub", "node", "gpus")), self._ran_s[rows])
+        sub, node, gpus = (self._rows[name][rows] for name in ("sub", "node", "gpus"))
+        return Live(sub, node, gpus, self._ran_s[rows])
 
     def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> Group | None:
         """What runs, and what waits yet; but what an application's master was not granted is not known."""

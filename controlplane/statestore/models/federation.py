@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane.choices import TextChoices
 from wire.states import NodeState
 
 
@@ -13,7 +14,7 @@ class SubCluster(models.Model):
     is a drain's: what still runs here then is stopped; null: never.
     """
 
-    class State(models.TextChoices):
+    class State(TextChoices):
         JOINING = "joining", "Registered; no RM has led it yet, or it has no node"
         RUNNING = "running", "Running"
         DRAINING = "draining", "Is being emptied: nothing new is sent here"
@@ -73,7 +74,7 @@ class Node(models.Model):
     from which its RM works out what to stop and what not to place.
     """
 
-    class Duty(models.TextChoices):
+    class Duty(TextChoices):
         IN_SERVICE = "in_service", "Takes containers"
         CORDONED = "cordoned", "Takes no new containers; what runs, runs on"
         DRAINING = "draining", "Is being emptied"

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
+from controlplane.choices import TextChoices
 from wire.states import ExecutionType, GroupState, JobState, TaskState
 
 
@@ -14,7 +15,7 @@ class Job(models.Model):
     later (kill, priority) it asks for with an ``Intent``.
     """
 
-    class Kind(models.TextChoices):
+    class Kind(TextChoices):
         BATCH = "batch", "Batch"
         SERVICE = "service", "Service"
         APPLICATION = "application", "Application, with a master of its own"
@@ -179,7 +180,7 @@ class JobEvent(models.Model):
 class Intent(models.Model):
     """What web wants of an RM. Writer: web; the RM deletes it in the round that carries it out."""
 
-    class Kind(models.TextChoices):
+    class Kind(TextChoices):
         SUBMIT = "submit", "Take this job"
         KILL = "kill", "Stop this job"
         PRIORITY = "priority", "Change this job's priority"

@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane.choices import TextChoices
+
 from .queues import PolicyVersion
 
 
@@ -14,7 +16,7 @@ class PolicyProposal(models.Model):
     base is not what is in force any more: both are found by looking.
     """
 
-    class State(models.TextChoices):
+    class State(TextChoices):
         PENDING = "pending", "Waits for another operator"
         APPROVED = "approved", "Carried out"
         REJECTED = "rejected", "Will not be done"

@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane.choices import TextChoices
+
 
 class PolicyVersion(models.Model):
     """One immutable version of the policy document. Writer: web (operators), and the stepper of overrides.
@@ -36,11 +38,11 @@ class Queue(models.Model):
     partition, in the normal form of ``statestore.capacities``.
     """
 
-    class State(models.TextChoices):
+    class State(TextChoices):
         RUNNING = "running", "Takes jobs"
         STOPPED = "stopped", "Takes no new jobs"
 
-    class Ordering(models.TextChoices):
+    class Ordering(TextChoices):
         FIFO = "fifo", "By submission"
         FAIR = "fair", "Every job its share"
         PRIORITY = "priority", "By priority, then by submission"

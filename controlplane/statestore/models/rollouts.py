@@ -5,6 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
+from controlplane.choices import TextChoices
+
 
 class Acknowledgement(models.Model):
     """What one part of the system says of the policy it runs. Writer: that part; an RM as its sub-cluster's leader.
@@ -13,7 +15,7 @@ class Acknowledgement(models.Model):
     most 100 laggards by name, and how long after the push they reported it.
     """
 
-    class Kind(models.TextChoices):
+    class Kind(TextChoices):
         RM = "rm", "The RM of a sub-cluster"
         ROUTER = "router", "A web process"
         GPG = "gpg", "The global policy generator"
@@ -48,7 +50,7 @@ class Rollout(models.Model):
     ``metrics``: what the guards saw last.
     """
 
-    class State(models.TextChoices):
+    class State(TextChoices):
         PENDING = "pending", "Has not begun"
         RUNNING = "running", "A stage's sub-clusters are taking it in"
         SOAKING = "soaking", "A stage's sub-clusters run it and are watched"
@@ -58,7 +60,7 @@ class Rollout(models.Model):
         ROLLED_BACK = "rolled_back", "The old content is in force again"
         FAILED = "failed", "Given up: another version was put in force meanwhile"
 
-    class OnBreach(models.TextChoices):
+    class OnBreach(TextChoices):
         PAUSE = "pause", "Pause"
         ROLLBACK = "rollback", "Put the old content in force again"
 

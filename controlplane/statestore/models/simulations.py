@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane.choices import TextChoices
+
 from .federation import SubCluster
 from .queues import PolicyVersion
 
@@ -14,11 +16,11 @@ class Simulation(models.Model):
     running, so one that was cancelled or replaced changes nothing.
     """
 
-    class Kind(models.TextChoices):
+    class Kind(TextChoices):
         POLICY = "policy", "What a policy would have done"
         DRAIN = "drain", "What would wait if a sub-cluster were drained"
 
-    class State(models.TextChoices):
+    class State(TextChoices):
         QUEUED = "queued", "Waits for a runner"
         RUNNING = "running", "Is being simulated"
         DONE = "done", "Has a result"

@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--role", choices=[str(role) for role in Role], help="of a new one: tenant, if not given")
+        parser.add_argument("--role", choices=Role.values, help="of a new one: tenant, if not given")
         parser.add_argument("--create", action="store_true", help="make it; asks for a password")
         parser.add_argument("--password", action="store_true", help="another password; its tokens and sessions end")
         parser.add_argument("--password-stdin", action="store_true", help="read the password from stdin")
