@@ -203,10 +203,18 @@ class TiedGroup(Answer):
     why: str
 
 
+class HeldBack(Answer):
+    """Containers of a queue that leave and would wait, as the maxima of the queue, or of one above it, are reached."""
+
+    queue: str
+    containers: int
+
+
 class SubClusterDrainPreview(Outcomes):
     """``jobs``: at home there. ``guests``: containers of jobs at home elsewhere. ``moves``: what would start elsewhere.
 
-    ``tied``: the first hundred of ``tied_groups``.
+    ``fits``: all of it could start now. ``over_maximum``: by queue, what could not, room or no room. ``tied``: the
+    first hundred of ``tied_groups``.
     """
 
     sub_cluster: str
@@ -218,7 +226,8 @@ class SubClusterDrainPreview(Outcomes):
     guests: int
     queues: list[QueueThere]
     moves: Amounts
-    fits: bool  # what leaves has room elsewhere now
+    fits: bool
+    over_maximum: list[HeldBack]
     others: list[OtherSubCluster]
     tied: list[TiedGroup]
     tied_groups: int

@@ -243,7 +243,10 @@ def _verdict(p: SubClusterDrainPreview) -> str:
             f"By {plain(p.deadline)}: {_counted(p.ends, 'batch task')} would end by themselves, {p.stopped} be stopped "
             f"and tried again, of {p.unknown} nobody knows."
         )
-    if not p.moves.nothing:
+    if p.over_maximum:
+        queues = ", ".join(f"{q.queue} {q.containers}" for q in p.over_maximum)
+        said.append(f"Of what leaves ({resources(p.moves)}), the maxima of queues keep some waiting: {queues}.")
+    elif not p.moves.nothing:
         room = "has room elsewhere now" if p.fits else "has no room elsewhere now, and would wait"
         said.append(f"What leaves ({resources(p.moves)}) {room}.")
     if p.tied_groups:

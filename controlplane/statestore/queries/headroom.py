@@ -56,6 +56,44 @@ def headroom() -> Headroom:
     return Headroom(now.tree, dict(_left(now, capacities)))
 
 
+def headroom_without(leaving: int) -> Headroom:
+    """As it will stand in the others once the sub-cluster ``leaving`` is empty and nothing of it is held any more.
+
+    Maxima that are parts of the cluster are then parts of less. Unless shares are static, the GPG brings each
+    queue's maximum to where its demand is: what one sub-cluster takes of it, the others have no longer.
+    """
+    now = standing()
+    if now is None:
+        return Headroom()
+    stay = [at for at, place in enumerate(now.places) if place.id != leaving]
+    capacities = _capacities(now.tree, [now.places[at].id for at in stay])
+    return Headroom(now.tree, dict(_left_in(now, stay, capacities)))
+
+
+def _left_in(
+    now: Standing, stay: list[int], capacities: list[dict[str, np.ndarray]]
+) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
+    for name, part in now.parts.items():
+        owns = [c[name] for c in capacities]
+        whole = sum(owns, np.zeros(R, np.int64))
+        if now.policy == "static":
+            before = np.zeros(R, np.int64)
+            for at, own in zip(stay, owns, strict=True):
+                most = resolve_part(now.tree.shape, now.tree.limits[name], own, before, whole)[1]
+                yield (name, now.places[at].id), _below(now, name, most, part.used[at])
+                before = before + own
+        else:
+            most = resolve_part(now.tree.shape, now.tree.limits[name], whole, np.zeros(R, np.int64), whole)[1]
+            left = _below(now, name, most, part.used[stay].sum(axis=0))
+            yield from (((name, now.places[at].id), left) for at in stay)
+
+
+def _below(now: Standing, partition: str, most: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """What is left below these maxima (q, R), where there are any."""
+    no_limit = (most >= most[0]) & ((most[0] > 0) | unlimited(now.tree.shape, now.tree.limits[partition]))
+    return np.where(no_limit, UNLIMITED, most) - used
+
+
 def _capacities(tree: Tree, subs: list[int]) -> list[dict[str, np.ndarray]]:
     """Of each sub-cluster, by partition, all that is not lost: (R,) int64."""
     rows = Node.objects.filter(sub_cluster__in=subs, state__lte=NodeState.UNHEALTHY)
@@ -73,8 +111,7 @@ def _left(now: Standing, capacities: list[dict[str, np.ndarray]]) -> Iterable[tu
             own = capacities[at][name]
             most = resolve_part(now.tree.shape, now.tree.limits[name], own, before, whole)[1]
             most = _assigned(now, part, place, at, most)
-            no_limit = (most >= most[0]) & ((most[0] > 0) | unlimited(now.tree.shape, now.tree.limits[name]))
-            yield (name, place.id), np.where(no_limit, UNLIMITED, most) - part.used[at]
+            yield (name, place.id), _below(now, name, most, part.used[at])
             before = before + own
 
 

@@ -15,6 +15,7 @@ from wire.resources import AXES
 from wire.states import JobState, NodeState
 
 from . import rooms
+from .headroom import Headroom, headroom_without
 from .rooms import Room
 from .sql import rows_as_dicts
 
@@ -77,20 +78,19 @@ Reach = Callable[[str, Sequence[int]], Collection[int]]  # of a queue: to which 
 
 
 def preview(row: SubCluster, deadline_s: int | None, reach: Reach) -> Json:
-    """What a drain would do now. Six queries, one of which reads all containers there."""
+    """What a drain would do now. A bounded number of queries, one of which reads all containers there."""
     now = timezone.now()
     deadline = None if deadline_s is None else now + dt.timedelta(seconds=deadline_s)
     here = _rows(_HERE, sub=row.pk, deadline=deadline, now=now)
     choosy = _rows(_CHOOSY, sub=row.pk, ended=int(JobState.SUCCEEDED))
     elsewhere = _open_elsewhere(row.pk)
-    tied = _tied(row.pk, here + choosy, elsewhere, reach)
+    partition_of = _partitions()
+    tied = _tied(row.pk, here + choosy, elsewhere, reach, partition_of)
     stuck = {(t["job"], t["group_no"]) for t in tied}
-    moving = [0, 0, 0]
-    for group in here:
-        if (group["job"], group["group_no"]) not in stuck:
-            for i, amount in enumerate(_leaves(group)):
-                moving[i] += amount
-    others, fits = _others(list(elsewhere.values()), moving)
+    moving = [group for group in here if (group["job"], group["group_no"]) not in stuck and _leaving(group)]
+    moves = [sum(group[axis] * _leaving(group) // group["containers"] for group in moving) for axis in AXES]
+    others, room = _others(list(elsewhere.values()), moves)
+    held_back = _held_back(row.pk, moving, list(elsewhere), reach, partition_of)
     jobs = Job.objects.filter(home=row.pk, state__lt=JobState.SUCCEEDED)
     return {
         "sub_cluster": row.name,
@@ -102,8 +102,9 @@ def preview(row: SubCluster, deadline_s: int | None, reach: Reach) -> Json:
         "guests": sum(g["containers"] for g in here if g["home_id"] != row.pk),
         **_totals(here),
         "queues": _by_queue(here),
-        "moves": dict(zip(AXES, moving, strict=True)),
-        "fits": fits,
+        "moves": dict(zip(AXES, moves, strict=True)),
+        "fits": room and not held_back,
+        "over_maximum": [{"queue": queue, "containers": n} for queue, n in sorted(held_back.items())],
         "others": others,
         "tied": [{k: v for k, v in t.items() if k != "group_no"} for t in tied[:TIED_MAX]],
         "tied_groups": len(tied),
@@ -143,10 +144,33 @@ def _by_queue(groups: list[Json]) -> list[Json]:
     ]
 
 
-def _leaves(group: Json) -> list[int]:
-    """What of it would be stopped and start again: along the axis."""
-    leaving = group["containers"] - (0 if _service(group) else group["ends"])
-    return [group[axis] * leaving // group["containers"] for axis in AXES]
+def _leaving(group: Json) -> int:
+    """How many of its containers would be stopped and start again."""
+    return int(group["containers"] - (0 if _service(group) else group["ends"]))
+
+
+def _partitions() -> Callable[[Json], str]:
+    """Of a group: the partition that its asks go to, by its own word or its queue's. One query."""
+    of_queue = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
+    return lambda group: (group["spec"] or {}).get("partition") or of_queue.get(group["queue"], DEFAULT)
+
+
+def _held_back(
+    own: int, moving: list[Json], elsewhere: list[int], reach: Reach, partition_of: Callable[[Json], str]
+) -> dict[str, int]:
+    """By queue, how many containers would wait although there were room: its maxima elsewhere are reached."""
+    found: dict[str, int] = {}
+    may_hold = headroom_without(own) if moving else Headroom()
+    for group in moving:
+        queue, partition, left = group["queue"], partition_of(group), _leaving(group)
+        shape = [group[f"each_{axis}"] for axis in AXES]
+        for sub in sorted({*reach(queue, [group["home_id"], *elsewhere])} & {*elsewhere}):
+            units = may_hold.units(sub, partition, queue, shape, left)
+            may_hold.take(sub, partition, queue, shape, units)
+            left -= units
+        if left:
+            found[queue] = found.get(queue, 0) + left
+    return found
 
 
 def _open_elsewhere(own: int) -> dict[int, Other]:
@@ -168,9 +192,10 @@ def _open_elsewhere(own: int) -> dict[int, Other]:
     return {pk: Other(name, used[pk], found[pk]) for pk, name in takes.items()}
 
 
-def _tied(own: int, groups: list[Json], elsewhere: dict[int, Other], reach: Reach) -> list[Json]:
+def _tied(
+    own: int, groups: list[Json], elsewhere: dict[int, Other], reach: Reach, partition_of: Callable[[Json], str]
+) -> list[Json]:
     """Groups for which no other sub-cluster has a node, however empty, with the reason."""
-    partitions = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
     known: dict[str, str] = {}
     found, seen = [], set()
     for group in groups:
@@ -180,7 +205,7 @@ def _tied(own: int, groups: list[Json], elsewhere: dict[int, Other], reach: Reac
         seen.add(key)
         spec = group["spec"] or {}
         shape = [group[f"each_{axis}"] for axis in AXES]
-        partition = spec.get("partition") or partitions.get(group["queue"], DEFAULT)
+        partition = partition_of(group)
         home = group.get("home_id", own)
         wish = repr((group["queue"], home, partition, spec.get("node_labels"), spec.get("locality"), shape))
         if wish not in known:

@@ -615,6 +615,11 @@ export interface components {
             /** @default 3 */
             timeout_s?: number;
         };
+        /** @description Containers of a queue that leave and would wait, as the maxima of the queue, or of one above it, are reached. */
+        HeldBack: {
+            containers: number;
+            queue: string;
+        };
         /** @description Outputs ``name`` of every task of ``group``, placed as ``path``; ``{index}`` is the producing task's. */
         InputSpec: {
             group: string;
@@ -2269,7 +2274,8 @@ export interface components {
         /**
          * @description ``jobs``: at home there. ``guests``: containers of jobs at home elsewhere. ``moves``: what would start elsewhere.
          *
-         *     ``tied``: the first hundred of ``tied_groups``.
+         *     ``fits``: all of it could start now. ``over_maximum``: by queue, what could not, room or no room. ``tied``: the
+         *     first hundred of ``tied_groups``.
          */
         SubClusterDrainPreview: {
             /** Format: date-time */
@@ -2282,6 +2288,7 @@ export interface components {
             jobs: number;
             moves: components["schemas"]["Amounts"];
             others: components["schemas"]["OtherSubCluster"][];
+            over_maximum: components["schemas"]["HeldBack"][];
             queues: components["schemas"]["QueueThere"][];
             services: number;
             state: string;

@@ -169,6 +169,19 @@ def test_the_preview_names_what_can_run_nowhere_else(world: World) -> None:
     assert preview(world)["tied_groups"] == 5 and preview(world)["others"] == []
 
 
+@pytest.mark.parametrize("shares", ["static", "gif"])
+def test_the_preview_knows_what_the_maxima_of_queues_keep_waiting(world: World, shares: str) -> None:
+    lead("west", "east")
+    here(world, 4, kind="service")
+    assert preview(world)["fits"] and preview(world)["over_maximum"] == []
+    half = {"guaranteed": 0.2, "maximum": 0.25, "open_to_all": True}
+    versions.publish(SYSTEM, {"components": {"shares": {"policy": shares}}, "queues": {"default": half}}, "for tests")
+    found = preview(world)
+    assert found["over_maximum"] == [{"queue": "root.default", "containers": 3}], "a quarter of what is left is one"
+    assert not found["fits"]
+    assert found["others"][0]["percent_after"] == 100.0, "though there were room"
+
+
 @pytest.mark.parametrize(
     ("proxy", "tied"),
     [

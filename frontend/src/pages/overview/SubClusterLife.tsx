@@ -103,7 +103,8 @@ function Preview({ sc, limit }: { sc: SubCluster; limit: number | null }) {
           <tbody>{p.others.map((s) => <tr key={s.sub_cluster}><td className="clip">{s.sub_cluster}</td><td className="num">{count(s.nodes)}</td><td className="num">{s.percent} %</td><td className="num">{s.percent_after} %</td></tr>)}</tbody>
         </table>
       )}
-      {moves && !p.fits && <Notice kind="warn">What leaves ({memory(p.moves.memory_mib)}, {coresWord(p.moves.vcores_milli)}{p.moves.gpus ? `, ${p.moves.gpus} GPUs` : ""}) has no room elsewhere now; some of it would wait.</Notice>}
+      {p.over_maximum.length > 0 && <Notice kind="warn">Maxima keep {count(p.over_maximum.reduce((sum, q) => sum + q.containers, 0))} of what leaves waiting: {p.over_maximum.slice(0, 10).map((q) => `${q.queue} ${count(q.containers)}`).join(", ")}{p.over_maximum.length > 10 ? " …" : ""}. Raise them, or let some of it end first.</Notice>}
+      {moves && !p.fits && !p.over_maximum.length && <Notice kind="warn">What leaves ({memory(p.moves.memory_mib)}, {coresWord(p.moves.vcores_milli)}{p.moves.gpus ? `, ${p.moves.gpus} GPUs` : ""}) has no room elsewhere now; some of it would wait.</Notice>}
       {p.tied_groups > 0 && (
         <>
           <Notice kind="warn">{p.tied_groups === 1 ? "One task group" : `${count(p.tied_groups)} task groups`} can run nowhere else.</Notice>

@@ -153,6 +153,8 @@ describe("the schema", () => {
     expect(complete(ROOT, policy, policy.length, true)?.options.map((o) => o.label)).toEqual(["least", "hash"]);
     const top = "queues: {}\nro";
     expect(complete(ROOT, top, top.length, false)?.options.map((o) => o.label)).toEqual(["routing"]);
+    const named = "sub_clusters:\n  east: {}\n  w";
+    expect(complete(ROOT, named, named.length, false, ["east", "west"])?.options.map((o) => o.apply)).toEqual(["west:"]);
   });
 });
 

@@ -1,6 +1,7 @@
 /** One document in two views; then what it would do; then pushing it. */
 import { Button, SegmentedControl } from "@mantine/core";
 import { lazy, Suspense, useEffect, useState } from "react";
+import type { Page, SubCluster } from "../../../api/types";
 import type { PageProps } from "../../../app/pages";
 import { ago } from "../../../format/units";
 import { useRead } from "../../../live/hooks";
@@ -32,6 +33,8 @@ export default function EditTab(_: PageProps) {
 function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Policy; schema: Schema | undefined; reread: () => Promise<Policy | undefined> }) {
   const [search, put] = useChosen();
   const check = useCheck(draft.text);
+  const known = useRead<Page<SubCluster>>("/sub-clusters");
+  const subClusters = (known.data?.results ?? []).filter((sc) => sc.state !== "decommissioned").map((sc) => sc.name);
   const view = search.get("view") === "text" ? "text" : "form";
   const at = search.get("at");
   const path = at ? fromPointer(at) : null;
@@ -61,7 +64,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
       {view === "text" ? (
         <Suspense fallback={<Loading lines={10} label="Loading the editor" />}>
           <section className="card policy-editor" aria-label="Text of the policy">
-            <Editor text={draft.text} schema={schema} problems={check.problems} at={path} onChange={draft.set} onSave={() => { if (check.state === "right" && draft.dirty) put({ step: "plan" }, false); }} />
+            <Editor text={draft.text} schema={schema} subClusters={subClusters} problems={check.problems} at={path} onChange={draft.set} onSave={() => { if (check.state === "right" && draft.dirty) put({ step: "plan" }, false); }} />
           </section>
         </Suspense>
       ) : <FormView text={draft.text} base={draft.base} schema={schema} problems={check.problems} at={path} go={go} onChange={draft.set} toText={() => put({ view: "text" })} />}

@@ -17,6 +17,7 @@ import type { Path } from "../types";
 export interface EditorProps {
   text: string;
   schema: Schema | undefined;
+  subClusters: string[];
   problems: Problem[];
   /** Where to stand; taken when it changes. */
   at: Path | null;
@@ -51,7 +52,7 @@ function helpNode(name: string, schema: Schema, root: Schema): HTMLElement {
 function extensions(props: { current: EditorProps }): Extension[] {
   const source = (context: CompletionContext): CompletionResult | null => {
     const root = props.current.schema;
-    const found = root && complete(root, context.state.doc.toString(), context.pos, context.explicit);
+    const found = root && complete(root, context.state.doc.toString(), context.pos, context.explicit, props.current.subClusters);
     if (!found) return null;
     return {
       from: found.from,

@@ -31,7 +31,8 @@ function pathByIndent(lines: string[], line: number, indent: number): Path {
   return path;
 }
 
-export function complete(root: Schema, text: string, offset: number, explicit: boolean): Completion | null {
+/** `subClusters`: the names that the mappings of sub-clusters may have. */
+export function complete(root: Schema, text: string, offset: number, explicit: boolean, subClusters: string[] = []): Completion | null {
   const before = text.slice(0, offset);
   const lines = before.split("\n");
   const no = lines.length - 1;
@@ -41,7 +42,7 @@ export function complete(root: Schema, text: string, offset: number, explicit: b
   if (typing) {
     if (!explicit && !typing[2]) return null;
     const path = pathByIndent(text.split("\n"), no, typing[1]!.length);
-    return { from: offset - typing[2]!.length, options: fieldOptions(root, path, document) };
+    return { from: offset - typing[2]!.length, options: [...fieldOptions(root, path, document), ...nameOptions(path, document, subClusters)] };
   }
   const value = /^(\s*)([\w-]+):\s+([\w-]*)$/.exec(line);
   if (!value) return null;
@@ -58,9 +59,20 @@ function without(text: string, line: number): string {
   return text.split("\n").filter((_, at) => at !== line).join("\n");
 }
 
-function fieldOptions(root: Schema, path: Path, document: unknown): Option[] {
+/** The keys that the mapping at `path` has. */
+function keysAt(path: Path, document: unknown): Set<string> {
   const value = path.reduce<unknown>((v, part) => (typeof v === "object" && v !== null ? (v as Record<string, unknown>)[String(part)] : undefined), document);
-  const there = new Set(typeof value === "object" && value !== null ? Object.keys(value) : []);
+  return new Set(typeof value === "object" && value !== null ? Object.keys(value) : []);
+}
+
+function nameOptions(path: Path, document: unknown, subClusters: string[]): Option[] {
+  if (path.length !== 1 || path[0] !== "sub_clusters") return [];
+  const there = keysAt(path, document);
+  return subClusters.filter((name) => !there.has(name)).map((name) => ({ label: name, apply: `${name}:`, detail: "sub-cluster", info: "", kind: "property" as const }));
+}
+
+function fieldOptions(root: Schema, path: Path, document: unknown): Option[] {
+  const there = keysAt(path, document);
   return fieldsAt(root, path, document).filter(({ name, schema }) => !there.has(name) && !schema.deprecated).map(({ name, schema }) => {
     const help = helpFor(root, name, schema);
     const nested = variants(root, schema).every((one) => one.type === "object");
