@@ -21,7 +21,7 @@ NOTHING = Amounts(memory_mib=0, vcores_milli=0, gpus=0)
 class QueueStanding(Answer):
     """A queue as one row of the tree; amounts by resource, of the queue with all below it.
 
-    ``share``: what it was given, ``owed`` of it guaranteed. ``sees``: 1 its
+    ``share``: what it was given, ``guaranteed_part`` of it for certain. ``sees``: 1 its
     name only, 2 limits and your own part, 3 all. ``starves_since``: it is below
     its guarantee and wants more.
     """
@@ -32,9 +32,9 @@ class QueueStanding(Answer):
     guaranteed: Amounts
     maximum: Amounts
     used: Amounts
-    demand: Amounts
+    pending: Amounts
     share: Amounts
-    owed: Amounts
+    guaranteed_part: Amounts
     live_jobs: int
     running_jobs: int
     starves_since: datetime | None
@@ -48,9 +48,9 @@ class QueueCell(Answer):
     resource: str
     rule: str
     share: Amounts
-    owed: Amounts
+    guaranteed_part: Amounts
     used: Amounts
-    demand: Amounts
+    pending: Amounts
 
 
 class QueueCalls:
@@ -110,7 +110,7 @@ def _rows(q: dict[str, Any], use: dict[str, Any]) -> list[QueueStanding]:
         i = moving.get(at)
         moved = {
             what: _amounts(use["queues"][what], i) if moving else NOTHING
-            for what in ("used", "demand", "share", "owed")
+            for what in ("used", "pending", "share", "guaranteed_part")
         }
         jobs = (0, 0) if i is None else (use["queues"]["live"][i], use["queues"]["running"][i])
         limits = {what: _amounts(q[what], at) for what in ("guaranteed", "maximum")}
@@ -139,5 +139,5 @@ def _of(amounts: list[int]) -> Amounts:
 
 def _cells(row: dict[str, Any], names: list[str]) -> Iterator[QueueCell]:
     for i, name in enumerate(names):
-        amounts = {what: _of(row[what][i]) for what in ("share", "owed", "used", "demand")}
+        amounts = {what: _of(row[what][i]) for what in ("share", "guaranteed_part", "used", "pending")}
         yield QueueCell(queue=row["path"], sub_cluster=name, resource=row["resource"], rule=row["rules"][i], **amounts)

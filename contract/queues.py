@@ -76,16 +76,18 @@ class QueueRightRequest(Request):
 
 
 class QueuePlace(Answer):
-    """``why``: the rule in words. ``by_size``, ``by_demand``: what other ways of sharing would guarantee here."""
+    """``guaranteed_part``: of ``share``. ``why``: the rule in words. ``by_size``, ``by_demand``: what other ways of
+    sharing would guarantee here.
+    """
 
     sub_cluster: str
     counts: bool
     stale: bool
     shares_age_s: float | None
     share: Amounts
-    guaranteed: Amounts
+    guaranteed_part: Amounts
     used: Amounts
-    demand: Amounts
+    pending: Amounts
     rule: Rule
     why: str
     by_size: int
@@ -141,7 +143,7 @@ class QueueDetail(Answer):
     maximum: Amounts
     user_limit: Amounts
     used: Amounts
-    demand: Amounts
+    pending: Amounts
     live_jobs: int
     running_jobs: int
     weight: float | None

@@ -43,13 +43,13 @@ class UsePlace(Answer):
 
 
 class UseColumns(Answer):
-    """``at``: positions in the layout. ``demand`` is beyond ``used``. ``share``: given, ``owed`` of it guaranteed."""
+    """``at``: positions in the layout. ``pending`` is beyond ``used``; ``guaranteed_part`` is within ``share``."""
 
     at: Column
     used: Columns
-    demand: Columns
+    pending: Columns
     share: Columns
-    owed: Columns
+    guaranteed_part: Columns
     live: Column
     running: Column
 
@@ -109,9 +109,9 @@ class MatrixRow(Answer):
     guaranteed: list[int]
     maximum: list[int]
     share: list[list[int]]
-    owed: list[list[int]]
+    guaranteed_part: list[list[int]]
     used: list[list[int]]
-    demand: list[list[int]]
+    pending: list[list[int]]
     rules: list[Rule]
 
 

@@ -80,14 +80,14 @@ def _starves(q: QueueStanding) -> str:
 TREE: list[Column[QueueStanding]] = [
     ("QUEUE", lambda q: "  " * q.depth + q.path.rpartition(".")[2]),
     ("GUARANTEED", lambda q: resources(q.guaranteed)), ("MAXIMUM", lambda q: resources(q.maximum)),
-    ("USED", lambda q: resources(q.used)), ("WAITING", lambda q: resources(q.demand)),
-    ("GIVEN", lambda q: resources(q.share)), ("JOBS", lambda q: f"{q.running_jobs} of {q.live_jobs}"),
+    ("USED", lambda q: resources(q.used)), ("PENDING", lambda q: resources(q.pending)),
+    ("SHARE", lambda q: resources(q.share)), ("JOBS", lambda q: f"{q.running_jobs} of {q.live_jobs}"),
     ("STARVED", _starves),
 ]  # fmt: skip
 MATRIX: list[Column[QueueCell]] = [
     ("QUEUE", lambda c: c.queue), ("SUB-CLUSTER", lambda c: c.sub_cluster),
-    ("GIVEN", lambda c: resources(c.share)), ("GUARANTEED OF IT", lambda c: resources(c.owed)),
-    ("USED", lambda c: resources(c.used)), ("WAITING", lambda c: resources(c.demand)),
+    ("SHARE", lambda c: resources(c.share)), ("GUARANTEED", lambda c: resources(c.guaranteed_part)),
+    ("USED", lambda c: resources(c.used)), ("PENDING", lambda c: resources(c.pending)),
     ("RULE", lambda c: c.rule),
 ]  # fmt: skip
 USED: list[Column[UsedHour]] = [

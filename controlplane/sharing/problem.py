@@ -58,4 +58,4 @@ def problem(queues: FederationQueues, partition: str, loads: Sequence[Load]) -> 
 def _enter(queues: FederationQueues, part: PartitionLoad, used: np.ndarray, wanted: np.ndarray) -> None:
     rows = np.array([queues.at(path) for path in part.paths], np.int64)
     np.add.at(used, rows, part.used)
-    np.add.at(wanted, rows, part.demand)
+    np.add.at(wanted, rows, part.pending)

@@ -43,7 +43,7 @@ class PartitionLoad:
 
     capacity: (R,) int64, all of its own nodes that take containers now, and of
     the others what is used there. free: (R,) int64, of it. paths: k queues that use or want something,
-    ancestors left out. used, demand: (k, R) int64 of the queue itself; demand
+    ancestors left out. used, pending: (k, R) int64 of the queue itself; pending
     is what live asks want beyond what is used.
     """
 
@@ -51,7 +51,7 @@ class PartitionLoad:
     free: np.ndarray
     paths: list[str]
     used: np.ndarray
-    demand: np.ndarray
+    pending: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _packed(queues: Mapping[str, PartitionLoad]) -> bytes:
     tables = {}
     for name, p in queues.items():
         own = np.concatenate((p.capacity, p.free))[None]
-        rows = np.concatenate((own, np.concatenate((p.used, p.demand), axis=1)))
+        rows = np.concatenate((own, np.concatenate((p.used, p.pending), axis=1)))
         tables[name] = [_WHOLE, *p.paths], rows
     return pack(tables)
 

@@ -88,7 +88,7 @@ def test_the_matrix_says_which_rule_binds(operator: Page, running: str) -> None:
     operator.goto("/queues?tab=matrix")
     table = operator.get_by_role("region", name="Queues and sub-clusters")
     expect(table.get_by_role("columnheader", name="west")).to_be_visible()
-    cell = table.get_by_role("button", name=re.compile(r"root\.default in (west|east): given .*uses"))
+    cell = table.get_by_role("button", name=re.compile(r"root\.default in (west|east): share .*uses"))
     expect(cell.first).to_be_visible()
     cell.first.click()
     expect(operator.get_by_role("complementary", name="Queue root.default")).to_contain_text("wants")

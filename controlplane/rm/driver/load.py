@@ -50,7 +50,7 @@ def _fingerprint(load: Load) -> bytes:
     digest.update(repr(numbers).encode())
     for name, p in load.queues.items():
         digest.update(repr((name, p.paths)).encode())
-        for column in (p.capacity, p.free, p.used, p.demand):
+        for column in (p.capacity, p.free, p.used, p.pending):
             digest.update(np.ascontiguousarray(column).tobytes())
     return digest.digest()
 
@@ -81,11 +81,11 @@ def _partition(m: Memory, number: int, n: Nodes, queue: np.ndarray, wanted: np.n
     nodes, own = m.nodes_of(number)
     nodes = nodes[own]
     used = m.ledger.queues[number]
-    demand = np.stack([np.bincount(queue, wanted[:, r], len(used)) for r in range(R)], axis=1).astype(np.int64)
-    at = np.flatnonzero((used > 0).any(axis=1) | (demand > 0).any(axis=1))
+    pending = np.stack([np.bincount(queue, wanted[:, r], len(used)) for r in range(R)], axis=1).astype(np.int64)
+    at = np.flatnonzero((used > 0).any(axis=1) | (pending > 0).any(axis=1))
     paths = m.queues.paths
     takes = n.open[nodes]
     free = takes @ np.maximum(n.free.take(nodes, axis=0), 0)
     closed = nodes[~takes & (m.nodes.state[nodes] <= NodeState.UNHEALTHY)]
     capacity = takes @ n.capacity.take(nodes, axis=0) + m.nodes.used[closed].sum(axis=0)
-    return PartitionLoad(capacity, free, [paths[i] for i in at.tolist()], used[at], demand[at])
+    return PartitionLoad(capacity, free, [paths[i] for i in at.tolist()], used[at], pending[at])

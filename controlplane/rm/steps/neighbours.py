@@ -98,7 +98,7 @@ class Neighbours:
             if not self.usable(sub):
                 continue
             p = load.queues.get(partition)
-            free = load.free - load.pending if p is None else p.free - p.demand.sum(axis=0)
+            free = load.free - load.pending if p is None else p.free - p.pending.sum(axis=0)
             if p is not None or partition == DEFAULT:
                 taken = sum((amount for _, to, amount in self._sent if to == sub), np.zeros(R, np.int64))
                 found[sub] = np.maximum(free - taken, 0)

@@ -26,9 +26,9 @@ class Cell:
     policy: str
     assigned: bool
     used: int
-    demand: int
+    pending: int
     share: int
-    owed: int
+    guaranteed_part: int
     ceiling: int
     sized: int
     capacity: int
@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def wants(self) -> int:
-        return self.used + self.demand
+        return self.used + self.pending
 
     @property
     def little(self) -> float:
@@ -58,7 +58,7 @@ def rule(c: Cell) -> str:
         return "demand" if c.wants else "idle"
     if c.limit or c.share >= c.ceiling - c.little:
         return "maximum"
-    if c.full and c.share - c.owed <= c.little:
+    if c.full and c.share - c.guaranteed_part <= c.little:
         return "guarantee" if c.all_share >= c.guaranteed - c.little else "capacity"
     return "weight"
 
@@ -79,7 +79,7 @@ def said(axis: int, amount: int) -> str:
 
 def _amounts(c: Cell) -> str:
     return (
-        f"wants {said(c.axis, c.wants)} in {c.place}: {said(c.axis, c.used)} in use, {said(c.axis, c.demand)} waiting"
+        f"wants {said(c.axis, c.wants)} in {c.place}: {said(c.axis, c.used)} in use, {said(c.axis, c.pending)} waiting"
     )
 
 
@@ -115,9 +115,9 @@ def _capacity(c: Cell) -> str:
 
 
 def _weight(c: Cell) -> str:
-    sure = f"{said(c.axis, c.owed)} is guaranteed" if c.owed else "Nothing here is guaranteed"
+    sure = f"{said(c.axis, c.guaranteed_part)} is guaranteed" if c.guaranteed_part else "Nothing here is guaranteed"
     weight = f"its weight, {c.weight:g} of {c.siblings:g} among its siblings"
-    more = f"{said(c.axis, max(0, c.share - c.owed))} more comes by {weight}"
+    more = f"{said(c.axis, max(0, c.share - c.guaranteed_part))} more comes by {weight}"
     place = f"{c.place} is full" if c.full else "What is left goes by the tree"
     return f"It {_amounts(c)}. {place}. {sure}; {more}."
 

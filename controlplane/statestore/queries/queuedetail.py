@@ -76,7 +76,7 @@ def _whole(now: Standing, part: Part, name: str, at: int, axis: int, seen: Sight
     cells = [cell(now, part, name, p, about) for p in range(len(now.places))]
     return {
         "used": _amounts(part.used[:, at].sum(axis=0)),
-        "demand": _amounts(part.demand[:, at].sum(axis=0)),
+        "pending": _amounts(part.pending[:, at].sum(axis=0)),
         "live_jobs": int(now.jobs[at, 0]),
         "running_jobs": int(now.jobs[at, 1]),
         "weight": about.weight,
@@ -90,16 +90,16 @@ def _whole(now: Standing, part: Part, name: str, at: int, axis: int, seen: Sight
 def _own(user: User, path: str) -> Json:
     own = own_use(user.pk)
     jobs = own.jobs.get(path, (0, 0))
-    used, demand = (sum(by.get(path, {}).values(), np.zeros(len(AXES), np.int64)) for by in (own.used, own.wanted))
+    used, pending = (sum(by.get(path, {}).values(), np.zeros(len(AXES), np.int64)) for by in (own.used, own.wanted))
     return {
-        "used": _amounts(used), "demand": _amounts(demand), "live_jobs": jobs[0], "running_jobs": jobs[1],
+        "used": _amounts(used), "pending": _amounts(pending), "live_jobs": jobs[0], "running_jobs": jobs[1],
         "weight": None, "siblings_weight": None, "places": [], "users": [], "starving": None,
     }  # fmt: skip
 
 
 def _place(now: Standing, part: Part, at: int, place: int, c: Cell, seen: Sight) -> Json:
     """One place, with the sentence and with what the other policies of shares would guarantee there."""
-    k, wants = c.axis, part.used[:, at, c.axis].sum() + part.demand[:, at, c.axis].sum()
+    k, wants = c.axis, part.used[:, at, c.axis].sum() + part.pending[:, at, c.axis].sum()
     by_demand = c.guaranteed * c.wants // int(wants) if wants else 0
     return {
         "sub_cluster": c.place,
@@ -107,9 +107,9 @@ def _place(now: Standing, part: Part, at: int, place: int, c: Cell, seen: Sight)
         "stale": now.stale(now.places[place]),
         "shares_age_s": _rounded(now.places[place].shares_age_s),
         "share": _amounts(part.share[place, at]),
-        "guaranteed": _amounts(part.owed[place, at]),
+        "guaranteed_part": _amounts(part.guaranteed_part[place, at]),
         "used": _amounts(part.used[place, at]),
-        "demand": _amounts(part.demand[place, at]),
+        "pending": _amounts(part.pending[place, at]),
         "rule": rule(c),
         "why": why(c) if seen.everything or _harmless(now, seen, c) else _PLAIN[rule(c)],
         "by_size": c.sized,
@@ -166,7 +166,7 @@ def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Jso
     elif seen.everything:
         off = [
             p.name
-            for p, wanted in zip(now.places, part.demand[:, at, k], strict=True)
+            for p, wanted in zip(now.places, part.pending[:, at, k], strict=True)
             if wanted and rules[p.name] == "off"
         ]
         text += _taken_back(taken, rules, said(k, free), k)
@@ -202,13 +202,13 @@ def _reclaimable(now: Standing, part: Part, at: int, k: int) -> tuple[list[Json]
     mine = [f == at or q.path.startswith(tree.rows[at].path + ".") for f, q in enumerate(tree.rows)]
     gives = np.array([q.leaf and q.preemptable for q in tree.rows]) & ~np.array(mine)
     found, free = [], 0
-    for place, wanted in enumerate(part.demand[:, at, k].tolist()):
+    for place, wanted in enumerate(part.pending[:, at, k].tolist()):
         if not wanted:
             continue
         idle = max(0, int(part.capacity[place, k] - part.used[place, 0, k]))
         free += min(idle, wanted)
         takes = gives & (tree.preemption_in(now.places[place].name) != "off")
-        over = np.where(takes, np.maximum(part.used[place, :, k] - part.owed[place, :, k], 0), 0)
+        over = np.where(takes, np.maximum(part.used[place, :, k] - part.guaranteed_part[place, :, k], 0), 0)
         for row in np.argsort(-over)[:FROM_MAX].tolist():
             amount = min(int(over[row]), max(0, wanted - idle))
             if amount > 0:

@@ -131,7 +131,7 @@ def _place(now: Standing, at: int, everything: bool) -> Json:
 
 
 def _moving(now: Standing, seen: Sight, own: OwnUse | None, where: int | None) -> Json:
-    amounts = [_at(total(now, what), where) for what in ("used", "demand", "share", "owed")]
+    amounts = [_at(total(now, what), where) for what in ("used", "pending", "share", "guaranteed_part")]
     columns = np.stack([a[seen.rows] for a in amounts], axis=1)  # (rows, 4, R)
     jobs = now.jobs[seen.rows].copy()
     see = seen.see[seen.rows]
@@ -141,9 +141,9 @@ def _moving(now: Standing, seen: Sight, own: OwnUse | None, where: int | None) -
         for path in own.jobs.keys() & position:
             columns[position[path]], jobs[position[path]] = _own(now, own, path, where), own.jobs[path]
     at = np.flatnonzero(columns.any(axis=(1, 2)) | jobs.any(axis=1))
-    used, demand, share, owed = (columns[at, i].T.tolist() for i in range(4))
+    used, pending, share, guaranteed_part = (columns[at, i].T.tolist() for i in range(4))
     live, running = jobs[at].T.tolist() if len(at) else ([], [])
-    return {"at": at.tolist(), "used": used, "demand": demand, "share": share, "owed": owed,
+    return {"at": at.tolist(), "used": used, "pending": pending, "share": share, "guaranteed_part": guaranteed_part,
             "live": live, "running": running}  # fmt: skip
 
 
@@ -174,8 +174,8 @@ def lacking(now: Standing, partition: str) -> np.ndarray:
     part = now.parts.get(partition)
     if part is None:
         return np.zeros((len(now.tree.rows), R), np.int64)
-    used, demand = part.used.sum(axis=0), part.own_demand.sum(axis=0)
-    return starving.lacking(now.tree.shape, part.guaranteed, part.maximum, used, demand)
+    used, pending = part.used.sum(axis=0), part.own_pending.sum(axis=0)
+    return starving.lacking(now.tree.shape, part.guaranteed, part.maximum, used, pending)
 
 
 def _others(now: Standing, own: OwnUse, wide: bool) -> Json | None:

@@ -52,7 +52,7 @@ def matrix(user: User, under: str = "root", partition: str = DEFAULT, resource: 
 def _sorted(part: Part, rows: list[int]) -> list[int]:
     """By the largest part of all that a queue holds and wants, then by the tree's order."""
     capacity = np.maximum(part.capacity.sum(axis=0), 1)
-    wants = ((part.used + part.demand).sum(axis=0) / capacity).max(axis=1)
+    wants = ((part.used + part.pending).sum(axis=0) / capacity).max(axis=1)
     return sorted(rows, key=lambda row: (-wants[row], row))
 
 
@@ -77,7 +77,7 @@ def _row(now: Standing, part: Part, name: str, row: int, resource: str) -> Json:
     axis = axis_of(part, row, resource)
     about = Row.of(now, part, name, row, axis)
     cells = [cell(now, part, name, at, about) for at in range(len(now.places))]
-    columns = {what: getattr(part, what)[:, row].tolist() for what in ("share", "owed", "used", "demand")}
+    columns = {what: getattr(part, what)[:, row].tolist() for what in ("share", "guaranteed_part", "used", "pending")}
     return {
         "path": now.tree.rows[row].path,
         "leaf": now.tree.rows[row].leaf,
@@ -94,7 +94,7 @@ def axis_of(part: Part, row: int, resource: str) -> int:
     if resource in AXES:
         return AXES.index(resource)
     capacity = np.maximum(part.capacity.sum(axis=0), 1)
-    wants = (part.used + part.demand).sum(axis=0)[row] / capacity
+    wants = (part.used + part.pending).sum(axis=0)[row] / capacity
     return int((wants if wants.any() else part.guaranteed[row] / capacity).argmax())
 
 
@@ -138,9 +138,9 @@ def cell(now: Standing, part: Part, name: str, place: int, row: Row) -> Cell:
         policy=now.policy,
         assigned=now.places[place].version > 0,
         used=int(part.used[place, q, k]),
-        demand=int(part.demand[place, q, k]),
+        pending=int(part.pending[place, q, k]),
         share=int(part.share[place, q, k]),
-        owed=int(part.owed[place, q, k]),
+        guaranteed_part=int(part.guaranteed_part[place, q, k]),
         ceiling=int(part.ceiling[place, q, k]),
         sized=int(part.by_size(now.tree, name)[0][place, q, k]),
         capacity=int(part.capacity[place, k]),

@@ -69,18 +69,18 @@ class Place:
 class Part:
     """One partition over s places and q queues, whole subtrees, in units: (s, q, R) int64 unless said otherwise.
 
-    capacity: (s, R). guaranteed, maximum: (q, R), of the whole. share: what
-    the queue was given there, owed: the guaranteed part of it, ceiling: at
-    most, ``UNLIMITED`` without. Zero where nothing was assigned. own_demand:
-    of the queue itself.
+    capacity: (s, R). guaranteed, maximum: (q, R), of the whole. pending: beyond
+    used, own_pending: of the queue itself. share: what the queue was given there,
+    guaranteed_part: of it, ceiling: at most, ``UNLIMITED`` without. Zero where
+    nothing was assigned.
     """
 
     capacity: np.ndarray
     used: np.ndarray
-    demand: np.ndarray
-    own_demand: np.ndarray
+    pending: np.ndarray
+    own_pending: np.ndarray
     share: np.ndarray
-    owed: np.ndarray
+    guaranteed_part: np.ndarray
     ceiling: np.ndarray
     guaranteed: np.ndarray
     maximum: np.ndarray
@@ -218,7 +218,7 @@ def _follow(cursor: Any, known: dict[int, tuple[int, dict[str, Table]]], wanted:
 def _part(tree: Tree, places: list[Place], name: str) -> Part:
     s, q = len(places), len(tree.rows)
     capacity = np.zeros((s, R), np.int64)
-    used, demand, share, owed = np.zeros((4, s, q, R), np.int64)
+    used, pending, share, guaranteed_part = np.zeros((4, s, q, R), np.int64)
     ceiling = np.full((s, q, R), UNLIMITED)
     for at, place in enumerate(places):
         table = _of(_known.loads, place.id, name)
@@ -227,18 +227,22 @@ def _part(tree: Tree, places: list[Place], name: str) -> Part:
             own = tree.all_at(paths[1:])
             np.add.at(used[at], own, rows[1:, :R])
             if place.counts:
-                np.add.at(demand[at], own, rows[1:, R:])
+                np.add.at(pending[at], own, rows[1:, R:])
                 capacity[at] = rows[0, :R]
         table = _of(_known.shares, place.id, name)
         if table is not None:
             paths, rows = table
             given = np.array([tree.index.get(path, -1) for path in paths], np.int64)
             rows, given = rows[given >= 0], given[given >= 0]
-            share[at, given], owed[at, given], ceiling[at, given] = rows[:, :R], rows[:, R : 2 * R], rows[:, 2 * R :]
+            share[at, given], guaranteed_part[at, given], ceiling[at, given] = (
+                rows[:, :R],
+                rows[:, R : 2 * R],
+                rows[:, 2 * R :],
+            )
     capacity = np.maximum(capacity, used.sum(axis=1))  # nodes may be lent, or overfull
     guaranteed, maximum = resolve(tree.shape, tree.limits[name], capacity.sum(axis=0))
-    summed = (np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, demand))
-    return Part(capacity, *summed, demand, share, owed, ceiling, guaranteed, maximum)
+    summed = (np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending))
+    return Part(capacity, *summed, pending, share, guaranteed_part, ceiling, guaranteed, maximum)
 
 
 def _of(known: Mapping[int, tuple[int, dict[str, Table]]], sub: int, name: str) -> Table | None:

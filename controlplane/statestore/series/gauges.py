@@ -94,7 +94,7 @@ def tree_sums(fresh: list[loads.Load]) -> tuple[list[str], np.ndarray]:
     for load in fresh:
         for p in load.queues.values():
             rows = [place[path] for path in p.paths]
-            own[rows] += np.concatenate((p.used, p.demand), axis=1)
+            own[rows] += np.concatenate((p.used, p.pending), axis=1)
     return paths, Shape.of(paths, [path.rpartition(".")[0] for path in paths]).summed(own)
 
 

@@ -1039,12 +1039,12 @@ export interface components {
         };
         /** @description ``share`` and its neighbours: per place, one number per resource. ``rules``: per place, of ``resource``. */
         MatrixRow: {
-            demand: number[][];
             guaranteed: number[];
+            guaranteed_part: number[][];
             leaf: boolean;
             maximum: number[];
-            owed: number[][];
             path: string;
+            pending: number[][];
             resource: string;
             rules: ("demand" | "idle" | "maximum" | "guarantee" | "capacity" | "weight" | "size" | "none")[];
             share: number[][];
@@ -1532,7 +1532,6 @@ export interface components {
         /** @description ``sees``: ``own`` counts the reader's own jobs only. ``pointer``: where it stands in the policy document. */
         QueueDetail: {
             default_priority: number;
-            demand: components["schemas"]["Amounts"];
             guaranteed: components["schemas"]["Amounts"];
             leaf: boolean;
             live_jobs: number;
@@ -1545,6 +1544,7 @@ export interface components {
             ordering: string;
             partition: string;
             path: string;
+            pending: components["schemas"]["Amounts"];
             places: components["schemas"]["QueuePlace"][];
             pointer: string | null;
             preemptable: boolean;
@@ -1596,13 +1596,16 @@ export interface components {
             shares: components["schemas"]["MatrixSettings"];
             under: string;
         };
-        /** @description ``why``: the rule in words. ``by_size``, ``by_demand``: what other ways of sharing would guarantee here. */
+        /**
+         * @description ``guaranteed_part``: of ``share``. ``why``: the rule in words. ``by_size``, ``by_demand``: what other ways of
+         *     sharing would guarantee here.
+         */
         QueuePlace: {
             by_demand: number;
             by_size: number;
             counts: boolean;
-            demand: components["schemas"]["Amounts"];
-            guaranteed: components["schemas"]["Amounts"];
+            guaranteed_part: components["schemas"]["Amounts"];
+            pending: components["schemas"]["Amounts"];
             /** @enum {string} */
             rule: "demand" | "idle" | "maximum" | "guarantee" | "capacity" | "weight" | "size" | "none";
             share: components["schemas"]["Amounts"];
@@ -2420,12 +2423,12 @@ export interface components {
             path?: string;
             port: string;
         };
-        /** @description ``at``: positions in the layout. ``demand`` is beyond ``used``. ``share``: given, ``owed`` of it guaranteed. */
+        /** @description ``at``: positions in the layout. ``pending`` is beyond ``used``; ``guaranteed_part`` is within ``share``. */
         UseColumns: {
             at: number[];
-            demand: number[][];
+            guaranteed_part: number[][];
             live: number[];
-            owed: number[][];
+            pending: number[][];
             running: number[];
             share: number[][];
             used: number[][];

@@ -60,11 +60,23 @@ def session() -> psycopg.Connection:
 def load(sub: SubCluster, queues: dict[str, tuple[int, int]], capacity: tuple[int, int, int] = PLACE) -> None:
     """A load row: queue -> GiB used, GiB wanted beyond; cores in proportion."""
     used = np.array([[u * GIB, u * 1000, 0] for u, _ in queues.values()], np.int64).reshape(-1, 3)
-    demand = np.array([[w * GIB, w * 1000, 0] for _, w in queues.values()], np.int64).reshape(-1, 3)
+    pending = np.array([[w * GIB, w * 1000, 0] for _, w in queues.values()], np.int64).reshape(-1, 3)
     cap = np.array(capacity, np.int64)
-    part = PartitionLoad(cap, cap - used.sum(axis=0), list(queues), used, demand)
+    part = PartitionLoad(cap, cap - used.sum(axis=0), list(queues), used, pending)
     tell = Load(
-        sub.pk, sub.name, "", True, 0.0, 1, version(), 0, 1, cap, cap - used.sum(axis=0), demand.sum(axis=0), {"": part}
+        sub.pk,
+        sub.name,
+        "",
+        True,
+        0.0,
+        1,
+        version(),
+        0,
+        1,
+        cap,
+        cap - used.sum(axis=0),
+        pending.sum(axis=0),
+        {"": part},
     )
     Lease.objects.update_or_create(
         pk=sub.pk, defaults={"epoch": 1, "holder": "test", "expires_at": dt.datetime(2120, 1, 1, tzinfo=dt.UTC)}
@@ -114,10 +126,10 @@ def columns(world: World, role: str, address: str = "queues/use") -> dict[str, d
             "see": q["see"][at],
             "guaranteed": q["guaranteed"][0][at] / GIB,
             "maximum": q["maximum"][0][at] / GIB,
-            **dict.fromkeys(("used", "demand", "share", "owed"), 0),
+            **dict.fromkeys(("used", "pending", "share", "guaranteed_part"), 0),
         }
     for i, at in enumerate(use["queues"]["at"]):
-        found[paths[at]] |= {w: use["queues"][w][0][i] / GIB for w in ("used", "demand", "share", "owed")}
+        found[paths[at]] |= {w: use["queues"][w][0][i] / GIB for w in ("used", "pending", "share", "guaranteed_part")}
         found[paths[at]] |= {"live": use["queues"]["live"][i]}
     for s in use["starving"]:
         found[paths[s["at"]]]["starving"] = s
@@ -128,12 +140,12 @@ def test_the_tree_says_what_each_queue_holds_wants_and_was_given(federation: Wor
     found = columns(federation, "operator")
     assert next(iter(found)) == "root" and found["root"]["maximum"] == 200
     lab, etl = found["root.lab"], found["root.prod.etl"]
-    assert (lab["guaranteed"], lab["maximum"], lab["used"], lab["demand"]) == (60, 80, 70, 10)
-    assert (etl["guaranteed"], etl["used"], etl["demand"]) == (80, 0, 50)
-    assert found["root.prod"]["used"] == 20 and found["root.prod"]["demand"] == 50, "of whole subtrees"
-    assert 36 < etl["owed"] < 37, "west is too small for all that is guaranteed and wanted there"
+    assert (lab["guaranteed"], lab["maximum"], lab["used"], lab["pending"]) == (60, 80, 70, 10)
+    assert (etl["guaranteed"], etl["used"], etl["pending"]) == (80, 0, 50)
+    assert found["root.prod"]["used"] == 20 and found["root.prod"]["pending"] == 50, "of whole subtrees"
+    assert 36 < etl["guaranteed_part"] < 37, "west is too small for all that is guaranteed and wanted there"
     there = columns(federation, "operator", "queues/use?sub_cluster=east")
-    assert there["root.lab"]["used"] == 10 and there["root.prod.etl"]["demand"] == 0
+    assert there["root.lab"]["used"] == 10 and there["root.prod.etl"]["pending"] == 0
     got(federation, "operator", "queues/use?sub_cluster=nowhere", 404)
 
 
@@ -240,9 +252,9 @@ def test_one_queue_tells_its_limits_users_and_rights(federation: World) -> None:
 def test_a_tenant_sees_its_queues_and_nothing_of_others(federation: World) -> None:
     found = columns(federation, "submitter")
     assert set(found) == {"root", "root.prod", "root.prod.etl", "root.prod.web", "root.free"}
-    assert found["root"] | {"live": 0} == {"see": 1, "guaranteed": 0, "maximum": 0, "used": 0, "demand": 0, "share": 0,
-                                           "owed": 0, "live": 0}  # fmt: skip
-    assert found["root.prod.etl"]["demand"] == 50, "of a queue it was granted it sees all"
+    assert found["root"] | {"live": 0} == {"see": 1, "guaranteed": 0, "maximum": 0, "used": 0, "pending": 0, "share": 0,
+                                           "guaranteed_part": 0, "live": 0}  # fmt: skip
+    assert found["root.prod.etl"]["pending"] == 50, "of a queue it was granted it sees all"
     assert found["root.free"]["guaranteed"] == 40 and found["root.free"]["used"] == 0, "of an open one its own part"
     assert set(columns(federation, "tenant")) == {"root", "root.free"}
     for address in ("queues/root.lab/detail", "queues/matrix?under=root.lab", "queues/root/detail"):

@@ -30,10 +30,10 @@ def test_a_row_says_what_queues_use_and_want(cluster: Cluster) -> None:
     assert load.capacity.tolist() == [8192, 8000, 4]
     p = load.queues[""]
     assert p.capacity.tolist() == [8192, 8000, 4] and p.paths == ["root.a", "root.b"]
-    total = p.used + p.demand
+    total = p.used + p.pending
     assert total.tolist() == [[20 * 512, 20 * 500, 0], [300, 12000, 0]]
     assert (load.capacity - load.free == p.used.sum(axis=0)).all()
-    assert (load.pending == p.demand.sum(axis=0)).all()
+    assert (load.pending == p.pending.sum(axis=0)).all()
 
 
 def test_rows_of_all_sub_clusters_are_read_by_each(cluster: Cluster) -> None:

@@ -43,7 +43,7 @@ function Told({ q, operator }: { q: QueueDetail; operator: boolean }) {
       {q.sees === "own" && <p className="muted small">This queue is open to everybody: what is counted here are your own jobs.</p>}
       <dl className="facts">
         <Fact name={q.sees === "own" ? "You use" : "Uses"}>{amounts(q.used)}</Fact>
-        <Fact name={q.sees === "own" ? "You wait for" : "Waits for"}>{amounts(q.demand)}</Fact>
+        <Fact name={q.sees === "own" ? "Your pending" : "Pending"}>{amounts(q.pending)}</Fact>
         <Fact name="Guaranteed">{amounts(q.guaranteed)}</Fact>
         <Fact name="Maximum">{amounts(q.maximum)}</Fact>
         <Fact name="Jobs"><Link href={`/jobs?state=live&queue=${encodeURIComponent(q.path)}`}>{count(q.live_jobs)} live</Link>, {count(q.running_jobs)} running</Fact>

@@ -97,30 +97,30 @@ function MatrixRow({ row, m, set }: { row: QueueMatrix["rows"][number]; m: Queue
           : <button type="button" className="linkish" onClick={() => set({ under: row.path, skip: 0 })} aria-label={`${name}, open this branch`}>{name} ›</button>}
         <div className="small muted">of {amount(axis, row.guaranteed[axis] ?? 0)} guaranteed</div>
       </th>
-      {m.places.map((p, at) => <MatrixCell key={p.name} axis={axis} cell={{ share: row.share[at]?.[axis] ?? 0, owed: row.owed[at]?.[axis] ?? 0, used: row.used[at]?.[axis] ?? 0, demand: row.demand[at]?.[axis] ?? 0, capacity: p.capacity[axis] ?? 0 }}
+      {m.places.map((p, at) => <MatrixCell key={p.name} axis={axis} cell={{ share: row.share[at]?.[axis] ?? 0, guaranteed_part: row.guaranteed_part[at]?.[axis] ?? 0, used: row.used[at]?.[axis] ?? 0, pending: row.pending[at]?.[axis] ?? 0, capacity: p.capacity[axis] ?? 0 }}
         rule={row.rules[at] ?? "none"} label={`${row.path} in ${p.name}`} onOpen={() => set({ queue: row.path })} />)}
     </tr>
   );
 }
 
-interface Cell { share: number; owed: number; used: number; demand: number; capacity: number }
+interface Cell { share: number; guaranteed_part: number; used: number; pending: number; capacity: number }
 
 function MatrixCell({ axis, cell, rule, label, onOpen }: { axis: number; cell: Cell; rule: string; label: string; onOpen: () => void }) {
   const at = (n: number) => `${cell.capacity > 0 ? Math.min(100, (100 * n) / cell.capacity).toFixed(1) : 0}%`;
   const say = (n: number) => amount(axis, n);
-  const text = `${label}: given ${say(cell.share)}, ${say(cell.owed)} of it guaranteed, uses ${say(cell.used)}, wants ${say(cell.demand)} more. ${RULES[rule]?.says ?? ""}`;
-  const quiet = cell.share + cell.used + cell.demand === 0;
+  const text = `${label}: share ${say(cell.share)}, ${say(cell.guaranteed_part)} of it guaranteed, uses ${say(cell.used)}, ${say(cell.pending)} pending. ${RULES[rule]?.says ?? ""}`;
+  const quiet = cell.share + cell.used + cell.pending === 0;
   return (
     <td>
       <button type="button" className="mcell" data-quiet={quiet} title={text} aria-label={text} onClick={onOpen}>
         <svg className="mbar" preserveAspectRatio="none" aria-hidden="true">
           <rect className="qbar-track" width="100%" y="2" height="8" />
-          {cell.demand > 0 && <rect className="qbar-demand" y="1" height="10" width={at(cell.used + cell.demand)} />}
+          {cell.pending > 0 && <rect className="qbar-demand" y="1" height="10" width={at(cell.used + cell.pending)} />}
           <rect className="qbar-used" y="3" height="6" width={at(Math.min(cell.used, cell.share))} />
           {cell.used > cell.share && <rect className="qbar-borrowed" x={at(cell.share)} y="3" height="6" width={at(cell.used - cell.share)} />}
           {cell.share > 0 && <rect className="qbar-tick" x={at(cell.share)} y="0" width="2" height="12" />}
         </svg>
-        <span className="mtext"><b>{say(cell.share)}</b> <span className="muted">{say(cell.used)} used{cell.demand > 0 ? `, ${say(cell.demand)} wait` : ""}</span></span>
+        <span className="mtext"><b>{say(cell.share)}</b> <span className="muted">{say(cell.used)} used{cell.pending > 0 ? `, ${say(cell.pending)} pending` : ""}</span></span>
         <span className={`rule rule-${rule}`}>{RULES[rule]?.word ?? rule}</span>
       </button>
     </td>

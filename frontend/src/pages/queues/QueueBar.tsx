@@ -13,7 +13,7 @@ export function amount(axis: number, n: number): string {
 function barText(row: QueueRow): string {
   const say = (n: number) => amount(row.axis, n);
   const words = [`${row.path}, ${WORDS[row.axis]}: uses ${say(row.used)} (${percent(row.used, row.whole)} of all)`, `guaranteed ${say(row.guaranteed)}`, `at most ${say(row.maximum)}`];
-  if (row.demand > 0) words.push(`wants ${say(row.demand)} more`);
+  if (row.pending > 0) words.push(`${say(row.pending)} pending`);
   if (row.borrowed > 0) words.push(`borrows ${say(row.borrowed)}`);
   if (row.lent >= 1) words.push(`lends ${say(Math.round(row.lent))}`);
   return words.join(", ");
@@ -23,12 +23,12 @@ export function QueueBar({ row, scale }: { row: QueueRow; scale: Scale }) {
   const full = fullOf(row, scale);
   const at = (n: number) => `${(full > 0 ? 100 * Math.min(1, n / full) : 0).toFixed(2)}%`;
   const own = row.used - row.borrowed; // of a part that is one's own, nobody can say what is borrowed
-  const wanted = Math.min(row.used + row.demand, row.whole);
+  const wanted = Math.min(row.used + row.pending, row.whole);
   return (
     <svg className="qbar" role="img" aria-label={barText(row)} preserveAspectRatio="none">
       <title>{barText(row)}</title>
       <rect className="qbar-track" y="6" height="8" width={at(row.maximum)} rx="2" />
-      {row.demand > 0 && <rect className="qbar-demand" y="4.5" height="11" width={at(wanted)} rx="2" />}
+      {row.pending > 0 && <rect className="qbar-demand" y="4.5" height="11" width={at(wanted)} rx="2" />}
       <rect className="qbar-used" y="6" height="8" width={at(own)} />
       {row.borrowed > 0 && <rect className="qbar-borrowed" x={at(row.guaranteed)} y="6" height="8" width={at(row.borrowed)} />}
       {row.lent >= 1 && <rect className="qbar-lent" x={at(row.used)} y="9" height="2" width={at(row.lent)} />}
@@ -41,7 +41,7 @@ export function Legend() {
   return (
     <div className="legend" aria-label="Legend">
       <span><i className="swatch q-used" />used</span><span><i className="swatch q-borrowed" />of it borrowed</span>
-      <span><i className="swatch q-demand" />with what is wanted</span><span><i className="q-tick" />guaranteed</span>
+      <span><i className="swatch q-demand" />pending</span><span><i className="q-tick" />guaranteed</span>
       <span><i className="swatch q-lent" />lent to others</span><span><i className="swatch free" />up to its maximum</span>
     </div>
   );

@@ -18,7 +18,7 @@ import "../../styles/queues.css";
 
 const STALE_AFTER_MS = 15_000;
 const RESOURCE_NAMES = [{ value: "dominant", label: "Dominant" }, { value: "memory", label: "Memory" }, { value: "cores", label: "Cores" }, { value: "gpus", label: "GPUs" }];
-const SORT_NAMES = [{ value: "tree", label: "As in the policy" }, { value: "used", label: "Most used first" }, { value: "waiting", label: "Most waiting first" }, { value: "borrowed", label: "Most borrowed first" }, { value: "below", label: "Starved first" }];
+const SORT_NAMES = [{ value: "tree", label: "As in the policy" }, { value: "used", label: "Most used first" }, { value: "waiting", label: "Most pending first" }, { value: "borrowed", label: "Most borrowed first" }, { value: "below", label: "Starved first" }];
 const SCALE_NAMES = [{ value: "all", label: "Bars: of all" }, { value: "own", label: "Bars: of its own" }];
 
 export default function QueuesPage({ me }: PageProps) {

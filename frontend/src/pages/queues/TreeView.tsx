@@ -53,7 +53,7 @@ export function TreeView({ rows, all, scale, toggled, searching, chosen, now, on
   };
   return (
     <div className="qtree">
-      <div className="qrow qhead" aria-hidden="true"><span>Queue</span><span>{scale === "all" ? "Held of all there is" : "Held of its guarantee"}</span><span className="num">Used</span><span className="num">Guaranteed</span><span className="num">Waiting</span><span className="num">Jobs</span></div>
+      <div className="qrow qhead" aria-hidden="true"><span>Queue</span><span>{scale === "all" ? "Held of all there is" : "Held of its guarantee"}</span><span className="num">Used</span><span className="num">Guaranteed</span><span className="num">Pending</span><span className="num">Jobs</span></div>
       <div ref={scroller} className="qscroll" role="treegrid" aria-label="Queues" aria-rowcount={rows.length} onKeyDown={onKey}>
         <div role="presentation" className="qspace" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map((item) => {
@@ -86,7 +86,7 @@ function Row({ index, top, row, scale, open, chosen, tab, now, onToggle, onChoos
         <span role="gridcell" className="qcell-bar"><QueueBar row={row} scale={scale} /></span>
         <span role="gridcell" className="num">{amount(row.axis, row.used)}</span>
         <span role="gridcell" className="num muted">{amount(row.axis, row.guaranteed)}</span>
-        <span role="gridcell" className="num">{row.demand > 0 ? amount(row.axis, row.demand) : "–"}</span>
+        <span role="gridcell" className="num">{row.pending > 0 ? amount(row.axis, row.pending) : "–"}</span>
         <span role="gridcell" className="num muted">{row.live ? `${count(row.running)} of ${count(row.live)}` : "–"}</span>
       </>}
     </div>

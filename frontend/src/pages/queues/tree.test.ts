@@ -15,8 +15,8 @@ const use = (more: Partial<QueueUse> = {}): QueueUse => ({
   at: 0, layout: "7", sub_cluster: null, shares: { policy: "gif", stale_s: 30 }, capacity: [100 * G, 100, 0], places: [], others: null,
   queues: {
     at: [0, 1, 2, 3], used: [[80 * G, 20 * G, 20 * G, 60 * G], [70, 50, 50, 20], [0, 0, 0, 0]],
-    demand: [[30 * G, 30 * G, 30 * G, 0], [0, 0, 0, 0], [0, 0, 0, 0]], share: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
-    owed: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]], live: [3, 1, 1, 2], running: [3, 1, 1, 2],
+    pending: [[30 * G, 30 * G, 30 * G, 0], [0, 0, 0, 0], [0, 0, 0, 0]], share: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
+    guaranteed_part: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]], live: [3, 1, 1, 2], running: [3, 1, 1, 2],
   },
   starving: [{ at: 2, partition: "", since: 1, lacking: [30 * G, 0, 0] }], ...more,
 });
@@ -32,11 +32,11 @@ describe("rows of the tree", () => {
   });
   it("shows of each queue the resource of which it holds and wants the largest part", () => {
     expect(rowsOf(layout, use(), "dominant")!.map((r) => r.axis)).toEqual([0, 0, 0, 0]);
-    const idle = use({ queues: { ...use().queues, demand: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]] } });
+    const idle = use({ queues: { ...use().queues, pending: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]] } });
     expect(rowsOf(layout, idle, "dominant")!.map((r) => r.axis)).toEqual([0, 1, 1, 0]);
   });
   it("in one sub-cluster goes by what is guaranteed there", () => {
-    const there = use({ sub_cluster: "west", queues: { ...use().queues, owed: [[0, 7 * G, 7 * G, 0], [0, 0, 0, 0], [0, 0, 0, 0]] } });
+    const there = use({ sub_cluster: "west", queues: { ...use().queues, guaranteed_part: [[0, 7 * G, 7 * G, 0], [0, 0, 0, 0], [0, 0, 0, 0]] } });
     expect(rowsOf(layout, there, "memory")![1]!.guaranteed).toBe(7 * G);
   });
   it("draws bars against all there is, or against what each queue is about", () => {
@@ -44,7 +44,7 @@ describe("rows of the tree", () => {
     expect(rows.map((r) => fullOf(r, "all") / G)).toEqual([100, 100, 100, 100]);
     expect(rows.map((r) => fullOf(r, "own") / G)).toEqual([100, 100, 80, 80]);
     const bare = { ...rows[2]!, guaranteed: 0, used: 0 };
-    expect([fullOf(bare, "own"), fullOf({ ...bare, demand: 0 }, "own")]).toEqual([30 * G, 100 * G]);
+    expect([fullOf(bare, "own"), fullOf({ ...bare, pending: 0 }, "own")]).toEqual([30 * G, 100 * G]);
   });
   it("waits while the two are of different policies", () => expect(rowsOf(layout, use({ layout: "8" }), "memory")).toBeNull());
 });
@@ -63,7 +63,7 @@ describe("what is shown of it", () => {
     const many = 5000;
     const column = (n: number) => [Array(many).fill(n), Array(many).fill(n), Array(many).fill(0)] as number[][];
     const large: QueueLayout = { ...layout, queues: { name: Array.from({ length: many }, (_, i) => `q${i}`), parent: Array.from({ length: many }, (_, i) => (i === 0 ? -1 : Math.floor((i - 1) / 20))), see: Array(many).fill(3), flags: Array(many).fill(0), guaranteed: column(1), maximum: column(2), weight: Array(many).fill(null) } };
-    const full = use({ starving: [], queues: { at: Array.from({ length: many }, (_, i) => i), used: column(1), demand: column(1), share: column(0), owed: column(0), live: Array(many).fill(1), running: Array(many).fill(1) } });
+    const full = use({ starving: [], queues: { at: Array.from({ length: many }, (_, i) => i), used: column(1), pending: column(1), share: column(0), guaranteed_part: column(0), live: Array(many).fill(1), running: Array(many).fill(1) } });
     const began = performance.now();
     expect(visible(rowsOf(large, full, "dominant")!, { ...choice, sort: "used", search: "q4" }).length).toBeGreaterThan(1000);
     expect(performance.now() - began).toBeLessThan(500);

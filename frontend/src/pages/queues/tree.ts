@@ -21,7 +21,7 @@ export interface QueueRow {
   guaranteed: number;
   maximum: number;
   used: number;
-  demand: number;
+  pending: number;
   share: number;
   borrowed: number;
   lent: number;
@@ -44,7 +44,7 @@ export function rowsOf(layout: QueueLayout, use: QueueUse, resource: ResourceNam
     const i = place.get(at);
     const of = (columns: number[][], axis: number) => (i === undefined ? 0 : columns[axis]?.[i] ?? 0);
     const limit = (columns: number[][], axis: number) => columns[axis]?.[at] ?? 0;
-    const axis = resource === "dominant" ? dominant(use, (k) => of(use.queues.used, k) + of(use.queues.demand, k), (k) => limit(q.guaranteed, k)) : RESOURCES.indexOf(resource) - 1;
+    const axis = resource === "dominant" ? dominant(use, (k) => of(use.queues.used, k) + of(use.queues.pending, k), (k) => limit(q.guaranteed, k)) : RESOURCES.indexOf(resource) - 1;
     const here = use.sub_cluster !== null;
     const share = of(use.queues.share, axis);
     rows.push({
@@ -55,10 +55,10 @@ export function rowsOf(layout: QueueLayout, use: QueueUse, resource: ResourceNam
       leaf: ((q.flags[at] ?? 0) & LEAF) !== 0,
       see: q.see[at] ?? SEE_PATH,
       whole: use.capacity[axis] ?? 0,
-      guaranteed: here ? of(use.queues.owed, axis) : limit(q.guaranteed, axis),
+      guaranteed: here ? of(use.queues.guaranteed_part, axis) : limit(q.guaranteed, axis),
       maximum: here ? Math.min(limit(q.maximum, axis), use.capacity[axis] ?? 0) : limit(q.maximum, axis),
       used: of(use.queues.used, axis),
-      demand: of(use.queues.demand, axis),
+      pending: of(use.queues.pending, axis),
       borrowed: 0, lent: 0,
       live: i === undefined ? 0 : use.queues.live[i] ?? 0,
       running: i === undefined ? 0 : use.queues.running[i] ?? 0,
@@ -107,9 +107,9 @@ export type Sort = (typeof SORTS)[number];
 const KEYS: Record<Sort, (row: QueueRow) => number> = {
   tree: () => 0,
   used: (row) => part(row, row.used),
-  waiting: (row) => part(row, row.demand),
+  waiting: (row) => part(row, row.pending),
   borrowed: (row) => part(row, row.borrowed),
-  below: (row) => (row.starving ? 1e6 : 0) + Math.min(part(row, row.demand), part(row, Math.max(0, row.guaranteed - row.used))),
+  below: (row) => (row.starving ? 1e6 : 0) + Math.min(part(row, row.pending), part(row, Math.max(0, row.guaranteed - row.used))),
 };
 
 export function part(row: QueueRow, amount: number): number {
@@ -123,7 +123,7 @@ export type Scale = (typeof SCALES)[number];
 /** The amount at the end of a queue's bar. Its own: its guarantee twice, or its maximum; what it uses in any case. */
 export function fullOf(row: QueueRow, scale: Scale): number {
   if (scale === "all") return row.whole;
-  return Math.max(Math.min(2 * row.guaranteed, row.maximum), row.used) || Math.min(row.demand, row.maximum) || row.whole;
+  return Math.max(Math.min(2 * row.guaranteed, row.maximum), row.used) || Math.min(row.pending, row.maximum) || row.whole;
 }
 
 export interface Choice {
