@@ -9,14 +9,14 @@ thread sends, coalesced, so that a caller never waits for Redis.
 
 import asyncio
 import atexit
-import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping
 
+import structlog
 from channels.layers import get_channel_layer
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 GROUP = "hints"
 COALESCE_S = 0.05
@@ -77,7 +77,7 @@ class _Sender:
         try:
             await asyncio.wait_for(layer.group_send(GROUP, {"type": "hint", "topics": topics}), 2)
         except Exception as error:  # a hint that cannot be sent is a hint lost, whatever the reason
-            log.debug("hint not sent: %s", error)
+            log.debug("hint not sent", problem=str(error))
 
 
 _sender = _Sender()

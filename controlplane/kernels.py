@@ -15,7 +15,7 @@ from django.conf import settings
 import scheduler
 from controlplane import heap
 
-log = structlog.get_logger("kernels")
+log = structlog.get_logger(__name__)
 _begun = threading.Lock()
 _done = threading.Event()
 COMPILE_MAX_S = 900.0

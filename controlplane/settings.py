@@ -11,6 +11,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from controlplane import logs
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -31,6 +33,14 @@ def number(name: str, default: float) -> float:
         return float(env(name) or default)
     except ValueError:
         raise ImproperlyConfigured(f"{name} is {env(name)!r}; use a number") from None
+
+
+def choice(name: str, words: tuple[str, ...]) -> str:
+    """One of the words; the first unless the environment says otherwise."""
+    value = env(name) or words[0]
+    if value.lower() not in (word.lower() for word in words):
+        raise ImproperlyConfigured(f"{name} is {value!r}; use {' or '.join(words)}")
+    return value
 
 
 def database(url: str) -> dict:
@@ -57,6 +67,10 @@ SECRET_KEY = env("HYDRA_SECRET_KEY", "insecure-only-for-tests-and-tools" if DEBU
 ALLOWED_HOSTS = [h for h in env("HYDRA_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if h]
 PUBLIC_URL = env("HYDRA_PUBLIC_URL", "http://127.0.0.1:8470")  # how nodes and people reach web
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+LOGGING = logs.configuration(
+    choice("HYDRA_LOG_FORMAT", logs.FORMATS).lower(),
+    choice("HYDRA_LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")).upper(),
+)
 
 DATABASES = {"default": database(env("DATABASE_URL", "postgres://hydra@localhost/hydra"))}
 REDIS_URL = env("REDIS_URL", "redis://localhost:6379/0")  # nodes, hints

@@ -13,9 +13,9 @@ that it has missed one even when nothing comes after it.
 import asyncio
 import contextlib
 import json
-import logging
 from typing import Any
 
+import structlog
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from .feed import Feed, dumps
@@ -26,7 +26,7 @@ from .snapshots import Refusal
 from .topics import parse
 from .watches import Watches
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 NOT_SIGNED_IN = 4401  # close code: sign in again; reconnecting does not help
 INTERNAL_ERROR = 1011

@@ -6,17 +6,17 @@ over and the sockets notice nothing but a slower refresh.
 """
 
 import asyncio
-import logging
 from contextlib import suppress
 from typing import Any, Protocol
 
+import structlog
 from channels.layers import get_channel_layer
 
 from controlplane.events import GROUP
 
 from .members import Members
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 RENEW_S = 30.0  # without any hint for this long the subscription is made anew: it may have been lost silently
 RETRY_S = 1.0
@@ -40,7 +40,7 @@ class Hints(Members[Listening]):
             except TimeoutError:
                 continue  # nothing for a while: subscribe anew
             except Exception as error:  # a layer may raise anything; hints are a luxury
-                log.debug("hints are interrupted: %s", error)
+                log.debug("hints are interrupted", problem=str(error))
                 await _forget()
                 await asyncio.sleep(RETRY_S)
 

@@ -4,10 +4,10 @@ All of them are looked at together, so that a thousand tabs cost two queries.
 """
 
 import asyncio
-import logging
 from collections.abc import Set
 from typing import Protocol
 
+import structlog
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db import Error as StoreError
@@ -20,7 +20,7 @@ from controlplane.accounts.models import User
 from .members import Members
 from .reader import Reader
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 CHECK_S = 10.0
 SignIn = tuple[str, int]  # key of a session, number of the account

@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-import logging
+
+import structlog
 
 from controlplane.events import of_owner
 
@@ -13,7 +14,7 @@ from .schedule import Schedule
 from .snapshots import Refusal, Result, Snapshot
 from .topics import Topic
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 FAULT = Refusal(500, "This cannot be shown because of a fault in Hydra; its log says more.")
 FAULT_REST_S = 1.0
@@ -50,7 +51,7 @@ class Watch:
                 await self._until_due()
                 result = await self._read()
             except Exception:
-                log.exception("topic %s cannot be read", self._topic.name)
+                log.exception("a topic cannot be read", topic=self._topic.name)
                 self._offer(FAULT)
                 await asyncio.sleep(FAULT_REST_S)
             else:

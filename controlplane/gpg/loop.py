@@ -11,7 +11,7 @@ import structlog
 from controlplane.gpg.duties import Duty
 from controlplane.statestore.membership import FENCED, Post
 
-log = structlog.get_logger("gpg")
+log = structlog.get_logger(__name__)
 _LONGEST_WAIT_S = 0.5
 
 

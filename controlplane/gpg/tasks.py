@@ -16,7 +16,7 @@ from controlplane.policy.following import Follower
 from controlplane.statestore.membership import FENCED, Post, take_post
 from controlplane.statestore.posts import GPG
 
-log = structlog.get_logger("gpg")
+log = structlog.get_logger(__name__)
 
 
 @shared_task(name="gpg.lead", ignore_result=True)

@@ -4,12 +4,12 @@ One thread per process. A hint on a Redis channel wakes it; without Redis it
 looks every second. What it says is a row that expires with the process.
 """
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 
 import redis
+import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from redis.backoff import NoBackoff
@@ -19,7 +19,7 @@ from controlplane import events, shutdown
 from controlplane.statestore import acknowledgements
 from wire import keys
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 LOOK_S = 1.0  # without any hint
 RENEW_S = 4.0  # the row, so that it does not expire
@@ -55,7 +55,7 @@ class Follower:
             close_old_connections()
             self._look()
         except (DatabaseError, InterfaceError) as error:
-            log.debug("the policy in force cannot be read: %s", error)
+            log.debug("the policy in force cannot be read", problem=str(error))
 
     def _look(self) -> None:
         with connection.cursor() as cursor:
@@ -87,6 +87,6 @@ class Follower:
                 return  # look once more: what was published before this moment was missed
             self._hints.get_message(timeout=LOOK_S)
         except (redis.RedisError, OSError) as error:
-            log.debug("no hints of new policies: %s", error)
+            log.debug("no hints of new policies", problem=str(error))
             self._hints = None
             stop.wait(LOOK_S)

@@ -29,7 +29,7 @@ from controlplane.statestore.actions import rehoming, subclusters
 from controlplane.statestore.actions.nodes import lease_master, restore_acl
 from controlplane.statestore.membership import Leadership, conninfo, take
 
-log = structlog.get_logger("rm")
+log = structlog.get_logger(__name__)
 _keeper = Keeper(settings.HYDRA["lease_s"])
 
 

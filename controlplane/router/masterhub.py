@@ -6,20 +6,20 @@ subscription is a hint; without it events come as late as the next look.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import redis.asyncio
+import structlog
 from django.conf import settings
 
 from controlplane.router.threads import Threads
 from controlplane.statestore.queries import masters
 from wire import keys
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 LOOK_EVERY_S = 2.0
 RETRY_S = 1.0
@@ -88,7 +88,7 @@ class Hub:
             try:
                 await self._subscription()
             except (redis.RedisError, OSError) as error:
-                log.debug("hints are interrupted: %s", error)
+                log.debug("hints are interrupted", problem=str(error))
                 await asyncio.sleep(RETRY_S)
 
     async def _subscription(self) -> None:
@@ -118,7 +118,7 @@ class Hub:
                 asked = [(w.job_id, w.container_id, w.after) for w in waiters]
                 moved, live = await threads.start(masters.news, asked)
             except Exception as error:  # a store that does not answer now is asked again
-                log.debug("no look at events: %s", error)
+                log.debug("no look at events", problem=str(error))
                 continue
             for waiter in waiters:
                 waiter.over = waiter.container_id not in live

@@ -1,10 +1,10 @@
 """Errors as RFC 9457 problem documents: ``type, title, status, detail, errors: [{field, message, remedy}]``."""
 
 import json
-import logging
 from dataclasses import asdict
 from typing import Any
 
+import structlog
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from contract.problems import FieldError
 from controlplane.statestore.actions.errors import Refused
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 RETRY_AFTER_S = 2
@@ -94,7 +94,7 @@ def _response(body: dict, headers: dict[str, str]) -> Response:
 
 
 def _unavailable(error: Exception) -> Response:
-    log.warning("the StateStore did not answer: %s", error)
+    log.warning("the StateStore did not answer", problem=str(error))
     body = document(503, "the StateStore does not answer; nothing was lost, try again shortly")
     return _response(body, {"Retry-After": str(RETRY_AFTER_S)})
 
@@ -119,7 +119,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response:
     for kinds, status, detail in _PLAIN:
         if isinstance(error, kinds):
             return _response(document(status, detail), {})
-    log.error("unforeseen error in %s", context.get("view"), exc_info=error)
+    log.error("unforeseen error", view=type(context.get("view")).__name__, exc_info=error)
     return _response(document(500, "the request failed for a reason that is now in the log of the web process"), {})
 
 

@@ -6,7 +6,6 @@ short wait and not one per request. Nothing here raises because of Redis.
 """
 
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import redis
+import structlog
 from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -21,7 +21,7 @@ from redis.retry import Retry
 from controlplane.statestore import nodeloads
 from wire import desired, keys, status
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 TIMEOUT_S = 0.1
@@ -67,7 +67,7 @@ def attempt(call: Callable[["redis.Redis[bytes]"], T], otherwise: T) -> T:
         return call(client())
     except redis.RedisError as error:
         breaker.failed()
-        log.warning("Redis did not answer (%s); going on without it for %.0f s", error, REST_S)
+        log.warning("Redis did not answer; going on without it", problem=str(error), for_s=REST_S)
         return otherwise
 
 

@@ -21,7 +21,7 @@ from controlplane.statestore.models import Simulation
 from controlplane.whatif import answer, asked, draining, sides
 from controlplane.whatif.asked import Unanswerable
 
-log = structlog.get_logger("whatif")
+log = structlog.get_logger(__name__)
 BEAT_S = 1.0
 
 

@@ -18,7 +18,7 @@ from controlplane.whatif import pace
 from controlplane.whatif.asked import Case
 from simulator.measures import Run
 
-log = structlog.get_logger("whatif")
+log = structlog.get_logger(__name__)
 LOOK_S = 0.25  # between two looks at what processes say
 _fork = get_context("fork")  # the workload is read once, and is there in each of them
 Look = Callable[[float, float], None]  # progress 0 to 1, simulated s of the slowest; what it raises ends all of it

@@ -11,7 +11,7 @@ from django.conf import settings
 from controlplane.statestore.actions import simulationruns
 from controlplane.statestore.actions.simulationruns import Claim
 
-log = structlog.get_logger("whatif")
+log = structlog.get_logger(__name__)
 NICE = "10"  # below everything that serves
 
 

@@ -18,7 +18,7 @@ import structlog
 
 from controlplane.statestore.membership import FENCED, Leadership, conninfo
 
-log = structlog.get_logger("rm")
+log = structlog.get_logger(__name__)
 
 PATIENCE = 10  # leases
 

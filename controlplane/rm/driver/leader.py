@@ -17,7 +17,7 @@ from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Bus, BusDown, Clock, Store
 from wire import keys
 
-log = structlog.get_logger("rm")
+log = structlog.get_logger(__name__)
 SWEEP_NODES = 500  # a bound on what one round reads, and so on how long it takes
 HEARD_SHARE = 0.9  # of a heartbeat: a node that was heard later than that ago is not looked at again
 _JUDGE_S = 0.25

@@ -27,7 +27,7 @@ from scheduler.federation.routing import Ask, route
 from wire import status
 from wire.states import NodeState
 
-log = structlog.get_logger("rm")
+log = structlog.get_logger(__name__)
 _SEQ = 3  # of the fields of a status
 
 

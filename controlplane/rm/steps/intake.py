@@ -23,7 +23,7 @@ from wire.states import JobState, NodeState
 
 BATCH = 1000
 ELSEWHERE_US = 30_000_000  # between two looks at the nodes of other sub-clusters
-log = structlog.get_logger("rm")
+log = structlog.get_logger(__name__)
 
 
 def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answered: float) -> int:

@@ -21,7 +21,7 @@ from scheduler.lifecycle.group import resized
 from wire.ids import parse_container
 from wire.states import ContainerReason, ContainerState, JobState, Want, terminal
 
-log = structlog.get_logger("rm")
+log = structlog.get_logger(__name__)
 
 
 def complete(rows: list[dict[str, Any]], store: Store) -> Wanted:

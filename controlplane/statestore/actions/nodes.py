@@ -3,13 +3,13 @@
 import datetime as dt
 import hashlib
 import hmac
-import logging
 import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import redis
+import structlog
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
@@ -24,7 +24,7 @@ from .audit import SYSTEM, Actor, record
 from .credentials import hashed, new_secret
 from .errors import Conflict, FieldError, Forbidden, Invalid
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 ACL_BATCH = 500
@@ -244,7 +244,7 @@ def _save_acl(r: "redis.Redis[bytes]") -> None:
     try:
         r.execute_command("ACL SAVE")
     except redis.ResponseError as error:
-        log.debug("ACL SAVE: %s", error)
+        log.debug("Redis keeps no file of its users", problem=str(error))
 
 
 def grant_redis(sub_cluster_id: int, nodes: Sequence[tuple[int, str]]) -> bool:
@@ -260,7 +260,7 @@ def grant_redis(sub_cluster_id: int, nodes: Sequence[tuple[int, str]]) -> bool:
         _save_acl(r)
     except redis.RedisError as error:
         log.warning(
-            "Redis users of %d nodes not set: %s; set again when a node asks for its session", len(nodes), error
+            "Redis users not set; set again when a node asks for its session", nodes=len(nodes), problem=str(error)
         )
         return False
     return True
@@ -272,7 +272,9 @@ def _remove_redis_user(node_id: int) -> None:
         r.execute_command("ACL DELUSER", keys.acl_user(node_id))
         _save_acl(r)
     except redis.RedisError as error:
-        log.error("Redis user of revoked node %d not removed: %s; the next clean-up removes it", node_id, error)
+        log.error(
+            "Redis user of a revoked node not removed; the next clean-up removes it", node=node_id, problem=str(error)
+        )
 
 
 def ensure_redis_user(node: Node, sha256: str) -> None:
@@ -281,7 +283,7 @@ def ensure_redis_user(node: Node, sha256: str) -> None:
     try:
         missing = bus.client(timeout_s=2.0).execute_command("ACL GETUSER", user) is None
     except redis.RedisError as error:
-        log.warning("cannot look for Redis user %s: %s", user, error)
+        log.warning("cannot look for a Redis user", user=user, problem=str(error))
         return
     if missing:
         grant_redis(node.sub_cluster_id, [(node.pk, sha256)])
@@ -298,6 +300,6 @@ def restore_acl(sub_cluster_id: int) -> int:
         try:
             bus.client(timeout_s=2.0).execute_command("ACL DELUSER", *revoked)
         except redis.RedisError as error:
-            log.warning("Redis users of revoked nodes not removed: %s", error)
+            log.warning("Redis users of revoked nodes not removed", problem=str(error))
     grant_redis(sub_cluster_id, valid)
     return len(valid)

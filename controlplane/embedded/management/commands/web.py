@@ -38,7 +38,7 @@ class Command(BaseCommand):
             ws="websockets-sansio",
             ws_per_message_deflate=os.environ.get("HYDRA_SOCKET_COMPRESSION") == "1",
             lifespan="off",
-            log_level="info",
+            log_config=None,  # controlplane.logs says how
             access_log=options["access_log"],
             server_header=False,
             proxy_headers=os.environ.get("HYDRA_BEHIND_PROXY") == "1",
