@@ -34,6 +34,9 @@ describe("rows of the tree", () => {
     expect(rowsOf(layout, use(), "dominant")!.map((r) => r.axis)).toEqual([0, 0, 0, 0]);
     const idle = use({ queues: { ...use().queues, pending: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]] } });
     expect(rowsOf(layout, idle, "dominant")!.map((r) => r.axis)).toEqual([0, 1, 1, 0]);
+    const empty = [[10 * G, 0, 0, 0], [20, 0, 0, 0], [0, 0, 0, 0]];
+    const nothing = use({ queues: { ...use().queues, used: empty, pending: empty } });
+    expect(rowsOf(layout, nothing, "dominant")!.map((r) => r.axis), "idle ones like the root").toEqual([1, 1, 1, 1]);
   });
   it("in one sub-cluster goes by what is guaranteed there", () => {
     const there = use({ sub_cluster: "west", queues: { ...use().queues, guaranteed_part: [[0, 7 * G, 7 * G, 0], [0, 0, 0, 0], [0, 0, 0, 0]] } });

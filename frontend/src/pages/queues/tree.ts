@@ -6,6 +6,8 @@ export const SEE_PATH = 1, SEE_OWN = 2, SEE_WHOLE = 3;
 export const RESOURCES = ["dominant", "memory", "cores", "gpus"] as const;
 export type ResourceName = (typeof RESOURCES)[number];
 
+const ALIKE = 0.99; // guarantees are rounded to whole units
+
 /** Amounts are of `axis`, in its units; parts of them are of `whole`. */
 export interface QueueRow {
   at: number;
@@ -44,7 +46,7 @@ export function rowsOf(layout: QueueLayout, use: QueueUse, resource: ResourceNam
     const i = place.get(at);
     const of = (columns: number[][], axis: number) => (i === undefined ? 0 : columns[axis]?.[i] ?? 0);
     const limit = (columns: number[][], axis: number) => columns[axis]?.[at] ?? 0;
-    const axis = resource === "dominant" ? dominant(use, (k) => of(use.queues.used, k) + of(use.queues.pending, k), (k) => limit(q.guaranteed, k)) : RESOURCES.indexOf(resource) - 1;
+    const axis = resource === "dominant" ? dominant(use, (k) => of(use.queues.used, k) + of(use.queues.pending, k), (k) => limit(q.guaranteed, k), up?.axis ?? 0) : RESOURCES.indexOf(resource) - 1;
     const here = use.sub_cluster !== null;
     const share = of(use.queues.share, axis);
     rows.push({
@@ -71,18 +73,14 @@ export function rowsOf(layout: QueueLayout, use: QueueUse, resource: ResourceNam
   return rows;
 }
 
-/** The resource of which the largest part is held or wanted; where nothing is, of which most is guaranteed. */
-function dominant(use: QueueUse, wants: (axis: number) => number, guaranteed: (axis: number) => number): number {
-  const largest = (amount: (axis: number) => number) => {
-    let best = 0, most = 0;
-    use.capacity.forEach((capacity, axis) => {
-      const part = capacity > 0 ? amount(axis) / capacity : 0;
-      if (part > most) [best, most] = [axis, part];
-    });
-    return most > 0 ? best : -1;
-  };
-  const held = largest(wants);
-  return held >= 0 ? held : Math.max(0, largest(guaranteed));
+/** The resource of which the largest part is held or wanted; where nothing is, of which most is guaranteed, and of those alike the one in `above`. */
+function dominant(use: QueueUse, wants: (axis: number) => number, guaranteed: (axis: number) => number, above: number): number {
+  const parts = (amount: (axis: number) => number) => use.capacity.map((capacity, axis) => (capacity > 0 ? amount(axis) / capacity : 0));
+  const largest = (found: number[], nearly: number) => (found.some((part) => part > 0) ? found.findIndex((part) => part >= nearly * Math.max(...found)) : -1);
+  const held = largest(parts(wants), 1);
+  if (held >= 0) return held;
+  const sure = parts(guaranteed);
+  return (sure[above] ?? 0) >= ALIKE * Math.max(...sure) ? above : Math.max(0, largest(sure, ALIKE));
 }
 
 /** What siblings hold beyond their guarantees is lent by those who leave theirs idle, each in proportion. */
