@@ -2,8 +2,9 @@
 (``tests.doubles``)."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -91,6 +92,16 @@ class SteppedLeader:
         return told
 
 
+class Live(NamedTuple):
+    """A live container's row. node: its name."""
+
+    id: int
+    node: str
+    group: int
+    state: int
+    amounts: tuple[int, int, int]
+
+
 Led = TypeVar("Led", bound=SteppedLeader)
 
 
@@ -109,6 +120,34 @@ class SteppedCluster(Generic[Led]):
 
     def state(self, job_id: int) -> int:
         """The job's ``JobState``, as its row says."""
+        raise NotImplementedError
+
+    def live(self, job_id: int) -> list["Live"]:
+        """The job's live containers, by id."""
+        raise NotImplementedError
+
+    def group(self, job_id: int, no: int = 0) -> Any:
+        """``state``, ``failed``, ``retried`` and ``reason`` of a group's row."""
+        raise NotImplementedError
+
+    def events(self, job_id: int, kind: str = "preemption") -> list[str]:
+        """What was told of the job, oldest first."""
+        raise NotImplementedError
+
+    def reasons(self, job_id: int) -> Counter[str]:
+        """How its containers ended."""
+        raise NotImplementedError
+
+    def held(self, *jobs: int) -> list[int]:
+        """How many containers each job has now."""
+        return [len(self.live(job)) for job in jobs]
+
+    def where(self, job_id: int) -> Counter[str]:
+        """How many of its containers each node has."""
+        return Counter(container.node for container in self.live(job_id))
+
+    def kill(self, job_id: int, message: str = "stop") -> None:
+        """Ask for the job's end."""
         raise NotImplementedError
 
     def submit(self, *groups: dict[str, Any], **job: Any) -> int:

@@ -1,5 +1,6 @@
 """The RM's real parts over real stores, stepped by hand, so that every moment can be chosen."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,10 +20,11 @@ from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.actions.jobs import NewGroup, NewJob
 from controlplane.statestore.membership import Leadership, take
-from controlplane.statestore.models import Job, Node
+from controlplane.statestore.models import Container, ContainerHistory, Job, JobEvent, Node, TaskGroup
 from simulator.hollow import HollowNodes
-from tests.stepped import Stepped, SteppedCluster, SteppedLeader
+from tests.stepped import Live, Stepped, SteppedCluster, SteppedLeader
 from wire.nodeapi import Register
+from wire.states import ContainerReason
 
 LEASE_S = 60.0
 FOR_EVER_S = 1e6
@@ -139,6 +141,25 @@ class Cluster(SteppedCluster[Leading]):
 
     def state(self, job_id: int) -> int:
         return self.job(job_id).state
+
+    def live(self, job_id: int) -> list[Live]:
+        rows = Container.objects.filter(job_id=job_id).order_by("id")
+        names = dict(Node.objects.values_list("id", "name"))
+        return [
+            Live(c.id, names[c.node_id], c.group_no, c.state, (c.memory_mib, c.vcores_milli, c.gpus.bit_count()))
+            for c in rows
+        ]
+
+    def group(self, job_id: int, no: int = 0) -> TaskGroup:
+        return TaskGroup.objects.get(job_id=job_id, no=no)
+
+    def events(self, job_id: int, kind: str = "preemption") -> list[str]:
+        rows = JobEvent.objects.filter(job_id=job_id, kind=kind).order_by("id")
+        return list(rows.values_list("message", flat=True))
+
+    def reasons(self, job_id: int) -> Counter[str]:
+        found = ContainerHistory.objects.filter(job_id=job_id).values_list("reason", flat=True)
+        return Counter(ContainerReason(reason).name for reason in found)
 
     def job(self, job_id: int) -> Job:
         return Job.objects.get(pk=job_id)
