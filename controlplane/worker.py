@@ -25,6 +25,7 @@ from controlplane import duties, heap, liveness, shutdown
 from controlplane.celery import app
 from controlplane.embedded import notify
 from controlplane.rm.driver import balance
+from controlplane.rm.tasks import terms
 from controlplane.statestore import bus, posts
 
 log = structlog.get_logger(__name__)
@@ -137,9 +138,9 @@ def even_out(name: str) -> None:
         for kind, other, said, _ in bus.processes() or []
         if kind == "worker" and "serves" in said
     ]
-    trusted = [worker for worker in workers if not balance.here.shuns(worker)]
+    trusted = [worker for worker in workers if not terms.shuns(worker)]
     if (found := balance.handover(name, led, trusted, time.time())) is not None:
-        balance.here.resign(*found)
+        terms.resign(*found)
 
 
 def run(name: str, queues: list[str], threads: int, every: bool = False) -> int:
@@ -148,7 +149,7 @@ def run(name: str, queues: list[str], threads: int, every: bool = False) -> int:
     pulse = Pulse(name, served)
     os.environ["HYDRA_WORKER"] = name
     sys.setswitchinterval(SWITCH_S)
-    balance.here.most = threads - DUTY_THREADS
+    terms.most = threads - DUTY_THREADS
     served_names = [queue.removeprefix("rm.") for queue in queues if queue.startswith("rm.")]
     liveness.start("worker", name, serves=EVERY if every else ",".join(served_names))
 

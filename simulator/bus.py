@@ -1,13 +1,18 @@
-"""The Bus port within one process: hints arrive at once, documents wait to be taken to the nodes."""
+"""The Bus port within one process: Redis as dictionaries, what its scripts refuse refused as well.
+
+Hints arrive at once; documents wait to be taken to the nodes.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from controlplane.rm.codec.records import DOCUMENT, SIGNED_LEASE, WANTED
+from controlplane.rm.ports import BusDown, Clock, Fenced
 from simulator.played import Documents
-from wire import desired
+from wire import desired, keys, policy
 
 
 class NoKey(desired.Key):
@@ -33,38 +38,123 @@ class NoSigner:
         return _KEY
 
 
-class SimulatedBus:
-    """One sub-cluster's. reported: the last status of each node. desired: documents that no node has read yet.
+@dataclass(slots=True)
+class Wires:
+    """What one sub-cluster's Redis holds.
 
-    ``hint``: called with sub-clusters that have rows to read.
+    epoch: the highest that has published, None where Redis has lost it. woken:
+    nodes that were told of their documents and have not been asked whether they
+    heard. dirty: who has news, in order of arrival. summary: the last one, with
+    the nodes' columns and the containers' usage.
     """
 
-    def __init__(self, hint: Callable[[Iterable[int]], None]):
-        self.hint = hint
-        self.reported: dict[int, bytes] = {}
-        self.desired: dict[int, bytes] = {}
+    sub: int
+    epoch: int | None = None
+    documents: dict[int, bytes] = field(default_factory=dict)
+    woken: dict[int, None] = field(default_factory=dict)
+    statuses: dict[int, bytes] = field(default_factory=dict)
+    templates: dict[bytes, bytes] = field(default_factory=dict)
+    policy: bytes | None = None
+    dirty: dict[str, None] = field(default_factory=dict)
+    masters: list[int] = field(default_factory=list)  # jobs whose application masters were told that there is news
+    summary: tuple[dict[str, Any], bytes, dict[int, str]] | None = None
+    down: bool = False
+
+    def flush(self) -> None:
+        """All that it holds is lost."""
+        self.epoch, self.policy, self.summary = None, None, None
+        for held in (self.documents, self.statuses, self.templates, self.dirty):
+            held.clear()
+
+    def put(self, documents: Mapping[int, bytes]) -> None:
+        self.documents.update(documents)
+        self.woken.update(dict.fromkeys(documents))
+
+    def report(self, statuses: Mapping[int, bytes], hint: bool = True) -> None:
+        """Nodes say this of themselves. hint: and tell the leader that they did."""
+        self.statuses.update(statuses)
+        if hint:
+            self.dirty.update(dict.fromkeys(map(str, statuses)))
+
+    def take_dirty(self) -> set[str]:
+        """Who has news; nobody has any more."""
+        found = set(self.dirty)
+        self.dirty.clear()
+        return found
+
+    def take_woken(self) -> dict[int, bytes]:
+        """Documents of which their nodes were told since the last call."""
+        found = {node: self.documents[node] for node in self.woken if node in self.documents}
+        self.woken.clear()
+        return found
+
+
+class SimulatedBus:
+    """One leader's. wires: of all sub-clusters. hint: called with sub-clusters that have rows to read."""
+
+    def __init__(
+        self,
+        wires: Mapping[int, Wires],
+        sub: int,
+        epoch: int,
+        clock: Clock,
+        hint: Callable[[Iterable[int]], None] = lambda _: None,
+    ):
+        self.all, self.own, self.epoch, self.clock, self.hint = wires, wires[sub], epoch, clock, hint
+
+    def _reach(self) -> None:
+        if self.own.down:
+            raise BusDown("Redis does not answer")
+
+    def _fence(self) -> bool:
+        """As the scripts in Redis do; whether Redis knew an epoch."""
+        known = self.own.epoch
+        if known is not None and known > self.epoch:
+            raise Fenced("a leader with a higher epoch has published")
+        return known is not None
 
     def wait(self, timeout_s: float) -> set[str]:
-        return set()
+        self._reach()
+        if not self.own.dirty:
+            self.clock.sleep(timeout_s)
+        return self.own.take_dirty()
 
     def wake(self, sub_clusters: Iterable[int]) -> None:
-        self.hint(sub_clusters)
+        self._reach()
+        woken = sorted(sub_clusters)
+        for sub in woken:
+            self.all[sub].dirty[keys.INTENTS] = None
+        self.hint(woken)
 
     def tell_masters(self, jobs: Iterable[int]) -> None:
-        pass
+        self._reach()
+        self.own.masters.extend(jobs)
 
     def statuses(self, node_ids: Sequence[int]) -> list[bytes | None]:
-        return [self.reported.get(node) for node in node_ids]
+        self._reach()
+        return [self.own.statuses.get(node) for node in node_ids]
 
     def publish(self, documents: Mapping[int, bytes], templates: Mapping[bytes, bytes]) -> bool:
-        self.desired.update(documents)
-        return True
+        self._reach()
+        self.own.templates.update(templates)
+        intact = self._fence()
+        self._put(documents)
+        self.own.epoch = self.epoch
+        return intact
+
+    def _put(self, documents: Mapping[int, bytes]) -> None:
+        self.own.put(documents)
 
     def announce_policy(self, version: int, wake: bool = True) -> None:
-        pass
+        """A missing epoch is left to ``publish``, which tells."""
+        self._reach()
+        if self._fence():
+            self.own.epoch = self.epoch
+        self.own.policy = policy.encode(self.epoch, version)
 
     def summary(self, summary: dict[str, Any], nodes: bytes, usage: Mapping[int, str]) -> None:
-        pass
+        self._reach()
+        self.own.summary = summary, nodes, dict(usage)
 
 
 def read(bodies: list[bytes], rows: np.ndarray) -> Documents:

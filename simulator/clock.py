@@ -18,6 +18,14 @@ class VirtualClock:
     def monotonic(self) -> float:
         return self.now
 
+    def sleep(self, seconds: float) -> None:
+        """Whoever sleeps moves the time on."""
+        self.now += max(0.0, seconds)
+
+    def processor_s(self) -> float:
+        """Nothing takes time here but what is told to."""
+        return 0.0
+
     @property
     def wall_s(self) -> float:
         """Seconds since 1970."""

@@ -8,7 +8,7 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Counts
 from controlplane.rm.memory.jobs import GroupEntry
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, Handed, pack
-from simulator.rows import Ask, Federation, SubCluster
+from simulator.rows import Ask, Federation, Logged, SubCluster
 from wire.states import ContainerState
 
 _LIVE = ["id", "node", "job", "group", "task", "attempt", "state", "gpus", "allocated_us"]
@@ -40,6 +40,7 @@ def write(rows: Federation, sub: int, epoch: int, c: Changes) -> None:
     """Apply it. ``refused`` has found nothing against it."""
     own = rows.subs[sub]
     _containers(rows, own, c)
+    rows.masters.write(rows.groups, c)
     _asks(rows, c)
     _answers(rows, sub, c)
     _reports(rows, own, c)
@@ -51,7 +52,15 @@ def write(rows: Federation, sub: int, epoch: int, c: Changes) -> None:
     if c.intents:
         done = set(c.intents)
         own.intents = [row for row in own.intents if row["id"] not in done]
-    own.sequence += sum(map(len, c.transitions))
+    _log(rows, own, epoch, c)
+
+
+def _log(rows: Federation, own: SubCluster, epoch: int, c: Changes) -> None:
+    count = sum(map(len, c.transitions))
+    if count and rows.keep_ended:
+        first = own.sequence + 1
+        own.log.append(Logged(first, first + count - 1, epoch, np.concatenate(c.transitions)))
+    own.sequence += count
 
 
 def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
@@ -88,7 +97,7 @@ def _jobs(rows: Federation, epoch: int, c: Changes) -> None:
     for key, group in c.groups.items():
         counters = rows.groups.get(key[0])
         if counters is not None:
-            counters[key[1]] = [*group.counters()[:-1], group.reason is not None]
+            counters[key[1]] = [*group.counters()[:-1], group.reason]
     for job_id, job in c.jobs.items():
         row = rows.jobs.get(job_id)
         if row is None or row["epoch"] > epoch:
@@ -135,15 +144,16 @@ def _answers(rows: Federation, sub: int, c: Changes) -> None:
 
 
 def _reports(rows: Federation, own: SubCluster, c: Changes) -> None:
-    told: list[tuple[int, int | None, int | None, bytes]] = [
-        (job, None, None, np.concatenate(events).tobytes()) for job, events in c.reports.items()
+    packed = {job: np.concatenate(events).tobytes() for job, events in c.reports.items()}
+    said: list[tuple[int, int | None, int | None, bytes, Any]] = [
+        (job, None, None, packed.get(job, b""), c.told.get(job)) for job in packed | c.told
     ]
-    told += [(*lowered, b"") for lowered in c.lowered]
-    for job_id, group, target, events in told:
+    said += [(*lowered, b"", None) for lowered in c.lowered]
+    for job_id, group, target, events, told in said:
         job = rows.jobs.get(job_id)
         if job is not None:
             row: dict[str, Any] = {"id": rows.number(), "job_id": job_id, "sub_cluster_id": own.id, "group_no": group}
-            rows.subs[job["home_id"]].reports.append(row | {"target": target, "events": events, "told": None})
+            rows.subs[job["home_id"]].reports.append(row | {"target": target, "events": events, "told": told})
     if c.reports_read:
         read = set(c.reports_read)
         own.reports = [row for row in own.reports if row["id"] not in read]

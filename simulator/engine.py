@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.changes import Changes
+from simulator.bus import Wires
 from simulator.clock import VirtualClock
 from simulator.fairness import granted
 from simulator.gpg import Shares
@@ -89,11 +90,10 @@ class Simulation:
         self.emptied: dict[str, float] = {}  # sub-clusters that are drained, and since when nothing is left there
         self._groups: dict[int, int] = {}  # live jobs: how many groups each has
         opening = self._open(setup.standing)
+        wires = {sub: Wires(sub, epoch=0) for sub in self.rows.subs}
+        heard = self._hint, self._heard, self._freed
         self.sites = {
-            sub: Site(
-                self.rows, sub, self.clock, setup.pace, self.runs, self._hint, self._heard, self._freed, setup.check
-            )
-            for sub in self.rows.subs
+            sub: Site(self.rows, sub, self.clock, setup.pace, self.runs, wires, *heard, setup.check) for sub in wires
         }
         opening.hold(self.sites)
         self._standing = {sub: np.zeros((2 * len(leaves) + 1, R)) for sub in self.sites}

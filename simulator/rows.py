@@ -3,7 +3,7 @@
 What Postgres promises is kept: a transaction happens as a whole or not at all,
 and the fence refuses whoever does not hold the newest epoch. Rows of jobs that
 have ended are dropped unless ``keep_ended``, so that memory does not grow with
-history.
+history, nor is the log of transitions kept.
 """
 
 from collections import defaultdict
@@ -11,13 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from controlplane.policy import documents
 from controlplane.rm.claims import Key, Wish
 from controlplane.rm.driver.load import ANYWAY_S
 from controlplane.sharing.queues import FederationQueues
+from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
 from simulator.clock import VirtualClock
+from simulator.masterrows import MasterRows
 from wire.resources import AXES
 from wire.states import NodeState
 
@@ -31,6 +35,16 @@ class Lease:
 
     epoch: int = 0
     holder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One round of the log. transitions: ``changes.TRANSITION``."""
+
+    first: int
+    last: int
+    epoch: int
+    transitions: np.ndarray
 
 
 @dataclass(slots=True)
@@ -49,7 +63,11 @@ class SubCluster:
     load: Load | None = None
     loaded_at: float = 0.0
     shares: Assignment | None = None
+    windows: list[Json] = field(default_factory=list)  # of maintenance, as ``Store.windows`` gives them
+    deadline_us: int | None = None  # of its drain
+    acknowledged: tuple[int, int, NodesRun] | None = None  # by which epoch, the policy version, what its nodes run
     sequence: int = 0  # transitions written to the log so far
+    log: list[Logged] = field(default_factory=list)  # empty unless what has ended is kept
     sums: tuple[int, ...] | None = None  # of what its nodes have that are not lost; None: to be added up
 
     def capacity(self) -> tuple[int, ...]:
@@ -90,9 +108,12 @@ class Policy:
 
 
 class Federation:
-    """All rows. groups: job -> one list of counters per group; tasks: job -> (group, index) -> (state, attempts,
-    failures, the last container, when it ended in us); ends: job -> container that did not succeed -> (state, reason);
-    asks: by job, group and sub-cluster."""
+    """All rows.
+
+    groups: job -> per group a list of its counters, the last why it waits. tasks: job -> (group, index) -> (state,
+    attempts, failures, the last container, when it ended in us). ends: job -> container that did not succeed -> (state,
+    reason). asks: by job, group and sub-cluster.
+    """
 
     def __init__(self, clock: VirtualClock, keep_ended: bool = False):
         self.clock, self.keep_ended = clock, keep_ended
@@ -104,6 +125,7 @@ class Federation:
         self.asks: dict[tuple[int, int, int], Ask] = {}
         self.counts: defaultdict[Key, dict[int, int]] = defaultdict(dict)  # admitted jobs, by sub-cluster
         self.counted: dict[int, int] = {}  # sub-cluster -> policy version under which it has counted
+        self.masters = MasterRows()
         self.policy: Policy | None = None
         self.submitted = 0  # jobs, and the last one's id
         self._numbers = 0
@@ -149,7 +171,7 @@ class Federation:
             "id": job, "home_id": home, "state": 0, "message": "", "epoch": 0, "admitted_us": 0, "started_us": 0,
             "finished_us": 0,
         }  # fmt: skip
-        self.groups[job] = [[0, 0, 0, 0, 0, 0, False] for _ in row["spec"]["groups"]]
+        self.groups[job] = [[0, 0, 0, 0, 0, 0, None] for _ in row["spec"]["groups"]]
         return job
 
     def intend(self, sub: int, kind: str, job: int | None = None, node: int | None = None, **payload: Any) -> None:
@@ -206,3 +228,4 @@ class Federation:
             self.groups.pop(job, None)
             self.tasks.pop(job, None)
             self.ends.pop(job, None)
+            self.masters.forget(job)

@@ -4,7 +4,7 @@ The leader is the round driver as it runs in production; what ``rm.leader``
 does around it with threads and sleeps is done here with moments.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.driver.load import LoadTeller
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.driver.round import Duties, Report, Round, RoundSettings
-from simulator.bus import NoSigner, SimulatedBus, read
+from simulator.bus import NoSigner, SimulatedBus, Wires, read
 from simulator.clock import VirtualClock
 from simulator.played import Played, Runs
 from simulator.quiet import Quiet
@@ -62,6 +62,7 @@ class Site:
         clock: VirtualClock,
         pace: Pace,
         runs: Runs,
+        wires: Mapping[int, Wires],
         hint: Callable[[Iterable[int]], None],
         heard: Callable[[int, Changes], None],
         freed: Callable[[int], None],
@@ -69,7 +70,7 @@ class Site:
     ):
         """freed: called with this sub-cluster when it tells that there is more room than it told before."""
         self.rows, self.sub, self.clock, self.pace, self.runs, self.check = rows, sub, clock, pace, runs, check
-        self.own, self.hint, self.heard, self.freed = rows.subs[sub], hint, heard, freed
+        self.own, self.wires, self.hint, self.heard, self.freed = rows.subs[sub], wires, hint, heard, freed
         self.nodes = Played()
         self.nodes.more(list(self.own.nodes))
         self.row = {node: at for at, node in enumerate(self.own.nodes)}
@@ -89,7 +90,7 @@ class Site:
         lease = self.own.lease
         lease.epoch, lease.holder = lease.epoch + 1, "simulated"
         self.store = SimulatedStore(self.rows, self.sub, lease.epoch, self.heard)
-        self.bus = SimulatedBus(self.hint)
+        self.bus = SimulatedBus(self.wires, self.sub, lease.epoch, self.clock, self.hint)
         self.memory = rebuild(self.store, _LOG_BYTES, self.clock.now)
         settings = RoundSettings(_LOG_BYTES, _LEASE_S, self.check)
         self.round = Round(self.sub, self.memory, self.store, self.bus, self.clock, NoSigner(), settings)  # type: ignore[arg-type]
@@ -208,12 +209,13 @@ class Site:
         self.unsaid[rows] = False
         if len(rows):
             bodies = self.nodes.statuses(rows, now - self.pace.network_s)
-            self.bus.reported = dict(zip(self.nodes.ids[rows].tolist(), bodies, strict=True))
+            self.bus.own.report(dict(zip(self.nodes.ids[rows].tolist(), bodies, strict=True)), hint=False)
         return rows
 
     def _deliver(self, now: float) -> None:
         """The documents of this round reach their nodes."""
-        desired, self.bus.desired = self.bus.desired, {}
+        desired = self.bus.own.take_woken()
+        self.bus.own.templates.clear()  # played nodes need none
         rows = np.array([self.row[node] for node in desired], np.int64)
         heard = ~self.silent[rows]
         if not heard.any():

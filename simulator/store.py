@@ -11,6 +11,7 @@ from controlplane.rm.ports import Fenced, StoreDown, Wanted
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
+from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED
 from simulator import commit
 from simulator.clock import moment
@@ -18,6 +19,7 @@ from simulator.rows import Federation, Json
 from wire.resources import AXES
 from wire.states import ContainerState, NodeState, TaskState
 
+_NEVER_US = 1 << 62
 _ASK = ("base", "target", "taken", "wish", "work", "halt", "version", "acknowledged")
 
 
@@ -28,7 +30,11 @@ class SimulatedStore:
         self.rows, self.sub, self.epoch, self.heard = federation, sub, epoch, heard
         self.own = federation.subs[sub]
 
+    def _reach(self) -> None:
+        """A session to which nothing happens is there."""
+
     def _fence(self) -> None:
+        self._reach()
         if self.own.lease.epoch != self.epoch:
             raise Fenced(f"epoch {self.epoch} no longer leads sub-cluster {self.sub}")
 
@@ -39,11 +45,13 @@ class SimulatedStore:
 
     def windows(self) -> list[Json]:
         """A sub-cluster that is being drained is a window over all its nodes that never ends."""
-        if self.own.state != "draining":
-            return []
-        ends = 1 << 62
-        window = {"node": "", "rack": "", "labels": "", "message": "", "starts_us": ends, "ends_us": ends}
-        return [window | {"lead_s": ends // 1_000_000 + 1}]
+        now_us = self.rows.clock.now_us()
+        found = [dict(row) for row in self.own.windows if row["ends_us"] > now_us]
+        if self.own.state == "draining":
+            starts = _NEVER_US if self.own.deadline_us is None else self.own.deadline_us
+            window = {"node": "", "rack": "", "labels": "", "message": "", "starts_us": starts, "ends_us": _NEVER_US}
+            found.append(window | {"lead_s": starts // 1_000_000 + 1})
+        return sorted(found, key=lambda row: row["starts_us"])
 
     def queues(self) -> tuple[int, list[Json]]:
         policy = self.rows.policy
@@ -59,7 +67,11 @@ class SimulatedStore:
         return found | {"components": held(whole, whole, own), "target": version, "pushed_us": policy.pushed_us}
 
     def acknowledge(self, version: int, pushed_us: int, nodes: NodesRun) -> None:
-        self._fence()
+        self._reach()
+        known = self.own.acknowledged
+        if known is not None and known[0] > self.epoch:
+            raise Fenced(f"a leader after epoch {self.epoch} has acknowledged a policy version")
+        self.own.acknowledged = self.epoch, version, nodes
 
     def elsewhere(self, singly: bool) -> list[tuple[Any, ...]]:
         others = [sub for sub in self.rows.subs.values() if sub.id != self.sub and sub.nodes]
@@ -105,16 +117,22 @@ class SimulatedStore:
         ]
 
     def last_ends(self, jobs: Mapping[int, Any]) -> Iterable[tuple[int, int, int, int, int, int]]:
+        """Of a back-off that is over by now nothing is told."""
         well = (int(ContainerState.SUCCEEDED), 0)
+        since_us = self.rows.clock.now_us() - int(BACKOFF_MAX_S * 1e6)
         return [
             (job, group, index, *self.rows.ends.get(job, {}).get(container, well), at_us)
             for job in jobs
             for (group, index), (state, _, failures, container, at_us) in self.rows.tasks.get(job, {}).items()
-            if state == TaskState.PENDING and failures
+            if state == TaskState.PENDING and failures and at_us > since_us
         ]
 
     def groups(self, jobs: Mapping[int, Any]) -> list[tuple[Any, ...]]:
-        return [(job, no, *group) for job in jobs for no, group in enumerate(self.rows.groups[job])]
+        return [
+            (job, no, *counters, reason is not None)
+            for job in jobs
+            for no, (*counters, reason) in enumerate(self.rows.groups[job])
+        ]
 
     def containers(self) -> list[tuple[Any, ...]]:
         rows = sorted(self.own.containers.items())
@@ -168,7 +186,7 @@ class SimulatedStore:
         return own.state == "running" and own.nodes[node]["duty"] == "in_service"
 
     def reports(self, limit: int) -> list[Json]:
-        return self.own.reports[:limit]
+        return sorted(self.own.reports, key=lambda row: row["id"])[:limit]
 
     def forward_reports(self, ids: Sequence[int]) -> None:
         going = set(ids)
@@ -205,7 +223,15 @@ class SimulatedStore:
         return self.rows.claim(self.sub, version, wishes)
 
     def masters(self, jobs: Sequence[int]) -> Wanted:
-        return Wanted()
+        if not jobs:
+            return Wanted()
+        live = [row for sub in self.rows.subs.values() for row in sub.containers.values()]
+        begun = [(row[2], row[3], row[4]) for row in live]
+        begun += [(job, group, index) for job in jobs for group, index in self.rows.tasks.get(job, ())]
+        started: dict[tuple[int, int], int] = {}
+        for job, group, index in begun:
+            started[job, group] = max(started.get((job, group), 0), index + 1)
+        return self.rows.masters.all_of(jobs, started, {row[0] for row in live})
 
     def some_masters(
         self,
@@ -214,14 +240,17 @@ class SimulatedStore:
         launches: Sequence[int],
         ending: Sequence[int],
     ) -> Wanted:
-        return Wanted()
+        return self.rows.masters.some_of(known, asks, launches, ending)
 
     def put_load(self, load: Load) -> None:
-        self._fence()
+        self._reach()
+        if self.own.load is not None and self.own.load.epoch > load.epoch:
+            raise Fenced(f"a leader after epoch {self.epoch} has written its load")
         self.own.load, self.own.loaded_at = load, self.rows.clock.now
 
     def loads(self, queues: bool = True) -> list[Load]:
-        return self.rows.loads()
+        found = self.rows.loads()
+        return found if queues else [replace(load, queues={}) for load in found]
 
     def shares(self, known: int) -> Assignment | None:
         found = self.own.shares

@@ -153,13 +153,19 @@ def changed(before: dict[tuple[Any, ...], Any], after: dict[tuple[Any, ...], Any
 
 def queue_usage(rows: Rows, sub_cluster: int, queues: dict[str, dict[str, int]]) -> list[str]:
     """Queues of a summary whose usage is not the sum of their containers. Only where nothing moves."""
-    sums: dict[str, list[int]] = {path: [0, 0, 0] for path in queues}
-    for queue, *amounts in rows(
+    used = rows(
         f"""SELECT j.queue, sum(c.memory_mib)::bigint, sum(c.vcores_milli)::bigint,
                    sum(bit_count(c.gpus::bit(64)))::bigint
               FROM statestore_container c JOIN statestore_job j ON j.id = c.job_id
              WHERE c.sub_cluster_id = {sub_cluster:d} GROUP BY 1"""
-    ):
+    )
+    return usage_told(used, queues)
+
+
+def usage_told(used: list[tuple[Any, ...]], queues: dict[str, dict[str, int]]) -> list[str]:
+    """The same with what is used: (queue, amounts along the axis of resources), a queue perhaps several times."""
+    sums: dict[str, list[int]] = {path: [0, 0, 0] for path in queues}
+    for queue, *amounts in used:
         path = queue
         while path:
             if path in sums:

@@ -100,3 +100,11 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds; never goes back, whatever happens to the wall clock."""
         ...
+
+    def sleep(self, seconds: float) -> None:
+        """Come back when so much time has passed; at once where it is not positive."""
+        ...
+
+    def processor_s(self) -> float:
+        """What this thread has taken of the processor, s."""
+        ...

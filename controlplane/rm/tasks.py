@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from controlplane import events, kernels, shutdown
 from controlplane.rm.adapters.bus import RedisBus
-from controlplane.rm.adapters.clock import DatabaseClock
+from controlplane.rm.adapters.clock import DatabaseClock, HostClock
 from controlplane.rm.adapters.store import PostgresStore
 from controlplane.rm.driver import balance, undertaker
 from controlplane.rm.driver.acknowledge import Acknowledger
@@ -30,13 +30,15 @@ from controlplane.statestore.actions.nodes import lease_master, restore_acl
 from controlplane.statestore.membership import Leadership, conninfo, take
 
 log = structlog.get_logger(__name__)
-_keeper = Keeper(settings.HYDRA["lease_s"])
+_clock = HostClock()
+_keeper = Keeper(settings.HYDRA["lease_s"], _clock)
+terms = balance.Terms(_clock)
 
 
 @shared_task(name="rm.lead", ignore_result=True)
 def lead(sub_cluster_id: int) -> None:
     """Lead the sub-cluster if nobody does, until told to stop, fenced off, or a round fails."""
-    if not balance.here.may_lead(sub_cluster_id):
+    if not terms.may_lead(sub_cluster_id):
         return
     try:
         leadership = take(
@@ -48,7 +50,7 @@ def lead(sub_cluster_id: int) -> None:
     if leadership is None:
         return
     log.info("leading", sub_cluster=sub_cluster_id, epoch=leadership.epoch)
-    with balance.here.term(sub_cluster_id) as term:
+    with terms.term(sub_cluster_id) as term:
         _lead(leadership, term)
     if term.successor:
         _hand_over(sub_cluster_id, term.successor)
@@ -99,7 +101,7 @@ def _bury(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
     """Look at its nodes, and take its lease where there is something to do: jobs to move, or containers to end."""
     conf = settings.HYDRA
     with closing(RedisBus(settings.REDIS_URL, sub, 0, lambda: restore_acl(sub))) as bus:
-        alive = undertaker.reports(bus, nodes, 3 * conf["heartbeat_s"])
+        alive = undertaker.reports(bus, _clock, nodes, 3 * conf["heartbeat_s"])
     leadership = take(sub, rehoming.UNDERTAKER, conf["lease_s"]) if has_jobs or not alive else None
     if leadership is None:
         return

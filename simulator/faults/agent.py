@@ -8,9 +8,9 @@ from nodemanager import events as ev
 from nodemanager.core import Core, Node
 from nodemanager.lifecycle import meta
 from nodemanager.state import SEQ_RESERVE, container_from_json, container_to_json
+from simulator.bus import Wires
 from simulator.clock import VirtualClock
 from simulator.faults.machine import Machine, Process
-from simulator.faults.wires import Wires
 from wire import desired, policy, status, template
 from wire.desired import Lease
 

@@ -12,7 +12,7 @@ from simulator.faults.book import Book, require
 from simulator.faults.remembered import LOG_BYTES
 from simulator.faults.session import FaultySession, Post
 from simulator.faults.setting import MAX_DISCONNECT_S, NODE_LOST_S
-from simulator.faults.wires import FaultyBus, Wires
+from simulator.faults.wires import FaultyBus, FaultyWires
 from simulator.quiet import Quiet
 from simulator.rows import Federation
 from wire.states import NodeState
@@ -23,7 +23,7 @@ _PACE = leader.Pace(1.0, 0.0, 0.8, NODE_LOST_S, MAX_DISCONNECT_S)
 
 
 class SteppedLeader(leader.Leader):
-    """Nobody looks at its screens, and it never sleeps."""
+    """Nobody looks at its screens, and it never sleeps: the time is everybody's."""
 
     def _rest(self, seconds: float) -> None:
         pass
@@ -36,13 +36,13 @@ class Leading:
     """One process that leads a sub-cluster, from its take-over to its end. number: no other leader has it."""
 
     def __init__(
-        self, number: int, rows: Federation, sub: int, post: Post, wires: Mapping[int, Wires], book: Book,
+        self, number: int, rows: Federation, sub: int, post: Post, wires: Mapping[int, FaultyWires], book: Book,
         signer: Signer, heard: Callable[[int, Changes], None],
     ):  # fmt: skip
         self.number, self.sub, self.book = number, sub, book
         clock, answered = rows.clock, AnsweredClock()
         self.store = FaultySession(rows, sub, post.take(), heard, post, self._wrote)
-        self.bus = FaultyBus(wires, sub, self.store.epoch, lambda: answered.by(clock.now), book.published)
+        self.bus = FaultyBus(wires, sub, self.store.epoch, clock, lambda: answered.by(clock.now), book.published)
         memory = rebuild(self.store, LOG_BYTES, answered.now)
         settings = RoundSettings(LOG_BYTES, CONTAINER_LEASE_S, True)
         rounds = Round(sub, memory, self.store, self.bus, clock, signer, settings)

@@ -62,9 +62,11 @@ class FaultySession(SimulatedStore):
         self.post, self.wrote, self.fault, self.broken = post, wrote, "", False
         self.meanwhile: Callable[[], None] | None = None
 
-    def _fence(self) -> None:
+    def _reach(self) -> None:
         if self.broken:
             raise StoreDown("the session is gone")
+
+    def _fence(self) -> None:
         super()._fence()
         self.post.extend()
 

@@ -15,7 +15,7 @@ from simulator.faults.leading import Leading
 from simulator.faults.machine import KILL, TERM, Machine, Process
 from simulator.faults.session import Post
 from simulator.faults.setting import MAX_DISCONNECT_S, Setting
-from simulator.faults.wires import Crash, Flight, Wires
+from simulator.faults.wires import Crash, FaultyWires, Flight
 from simulator.gpg import Shares
 from simulator.rows import Federation
 from simulator.workload import Machine as Hardware
@@ -38,7 +38,7 @@ class World:
         self.book = Book(self.rows)
         self.look = RowsCheck(self.rows, self.book)
         self.signer = Signer(_MASTER, 1)
-        self.wires: dict[int, Wires] = {}
+        self.wires: dict[int, FaultyWires] = {}
         self.posts: dict[int, Post] = {}
         self.leaders: dict[int, Leading] = {}
         self.zombies: list[Leading] = []
@@ -57,7 +57,7 @@ class World:
 
     def _enter(self, sub: int, machines: list[Hardware]) -> None:
         own = self.rows.enter(sub, f"s{sub}")
-        self.wires[sub], self.posts[sub] = Wires(sub), Post(self.rows, sub)
+        self.wires[sub], self.posts[sub] = FaultyWires(sub), Post(self.rows, sub)
         for row in setting.nodes(machines, 100 * sub):
             own.nodes[row["id"]] = row
             self.machines[row["id"]] = Machine(row["id"], sub)

@@ -9,10 +9,11 @@ to everybody; a worker from which a sub-cluster came back gets none for a while.
 
 import math
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from controlplane.rm.ports import Clock
 
 UNEVEN = 4  # sub-clusters more than another leads, from which on one is handed over
 SETTLED_S = 10.0  # a worker that has just started may end at once again
@@ -69,6 +70,7 @@ class Term:
 class Terms:
     """Who leads in this process. most: so many at once, as each takes a thread."""
 
+    clock: Clock
     most: int = 1 << 30
     _led: dict[int, Term] = field(default_factory=dict)
     _given: dict[int, tuple[str, float]] = field(default_factory=dict)  # sub-cluster -> to whom and when, monotonic s
@@ -79,23 +81,23 @@ class Terms:
         """Whether this process should take the sub-cluster: not at once again after handing it over, nor too many."""
         with self._lock:
             _, given = self._given.get(sub, ("", -math.inf))
-            return len(self._led) < self.most and time.monotonic() - given > RESERVED_S
+            return len(self._led) < self.most and self.clock.monotonic() - given > RESERVED_S
 
     def shuns(self, worker: Worker) -> bool:
         """Whether this very process did not take over what was handed to it, a while ago."""
         with self._lock:
             since = self._shunned.get(worker.name, -math.inf)
-        return worker.started_at <= since and time.time() - since < SHUNNED_S
+        return worker.started_at <= since and self.clock.now_us() / 1e6 - since < SHUNNED_S
 
     @contextmanager
     def term(self, sub: int) -> Iterator[Term]:
         """Lead within the block, until ``ends`` is set."""
-        found, now = Term(threading.Event()), time.monotonic()
+        found, now = Term(threading.Event()), self.clock.monotonic()
         with self._lock:
             self._led[sub] = found
             to, given = self._given.pop(sub, ("", -math.inf))
             if now - given < PROVEN_S:
-                self._shunned[to] = time.time()
+                self._shunned[to] = self.clock.now_us() / 1e6
         try:
             yield found
         finally:
@@ -108,9 +110,6 @@ class Terms:
         with self._lock:
             found = self._led.get(sub)
             if found is not None:
-                self._given[sub] = successor, time.monotonic()
+                self._given[sub] = successor, self.clock.monotonic()
                 found.successor = successor
                 found.ends.set()
-
-
-here = Terms()

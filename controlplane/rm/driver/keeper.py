@@ -9,13 +9,13 @@ nowhere is replaced. A process that is stopped or killed takes its keeper along.
 
 import math
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import psycopg
 import structlog
 
+from controlplane.rm.ports import Clock
 from controlplane.statestore.membership import FENCED, Leadership, conninfo
 
 log = structlog.get_logger(__name__)
@@ -24,10 +24,10 @@ PATIENCE = 10  # leases
 
 
 class Keeper:
-    """lease_s: how long a lease lasts from each renewal."""
+    """lease_s: how long a lease lasts from each renewal. clock: the one by which leaders note their renewals."""
 
-    def __init__(self, lease_s: float) -> None:
-        self.lease_s = lease_s
+    def __init__(self, lease_s: float, clock: Clock) -> None:
+        self.lease_s, self.clock = lease_s, clock
         self._kept: dict[int, tuple[Leadership, float]] = {}  # by sub-cluster, with when it was extended here
         self._lock = threading.Lock()
         self._idle = threading.Event()
@@ -54,7 +54,7 @@ class Keeper:
     def _run(self, ended: threading.Event) -> None:
         while not ended.wait(self.lease_s / 4):
             with self._lock:
-                for sub in self._late(time.monotonic()):
+                for sub in self._late(self.clock.monotonic()):
                     self._extend(sub)
         with self._lock:
             if ended is self._idle:
@@ -76,7 +76,7 @@ class Keeper:
                 self._session = psycopg.connect(conninfo("rm:keeper"), autocommit=True)
             words = (sub, leadership.epoch, self.lease_s)
             self._session.execute("SELECT statestore_fence(%s::smallint, %s, %s)", words)
-            self._kept[sub] = leadership, time.monotonic()
+            self._kept[sub] = leadership, self.clock.monotonic()
         except psycopg.Error as error:
             if error.sqlstate == FENCED:
                 self._kept[sub] = leadership, math.inf  # the leader learns it from its next write

@@ -1,6 +1,5 @@
 """Leading one sub-cluster: wait for news, run rounds, keep the lease, watch the nodes."""
 
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -148,7 +147,7 @@ class Leader:
         # Under load rounds grow rather than multiply: a pause of three times the last one's length.
         earliest = self.timers.round_began + min(self.pace.interval_s, 3 * self.timers.round_took)
         if earliest > now:
-            time.sleep(earliest - now)
+            self._rest(earliest - now)
         due = self.round.next_due_s()
         wake = min(self.timers.sweep + self._sweep_every_s() - self.clock.monotonic(), 0.5, 1e9 if due is None else due)
         wake = min(wake, self.acknowledger.due_s(self.memory, self.clock))
@@ -158,7 +157,7 @@ class Leader:
             return self.bus.wait(wake)
         except BusDown as error:
             log.warning("redis cannot be reached", error=str(error))
-            time.sleep(min(0.2, max(0.01, wake)))
+            self._rest(min(0.2, max(0.01, wake)))
             return set()
 
     def _duties(self, woken: set[str]) -> Duties:
@@ -227,7 +226,7 @@ class Leader:
         self.told |= report.jobs
 
     def _rest(self, seconds: float) -> None:
-        time.sleep(seconds)
+        self.clock.sleep(seconds)
 
     def _judge(self, duties: Duties) -> None:
         """Which nodes are lost; those that report in this very round are not."""

@@ -6,7 +6,6 @@ still report, their containers run on for the jobs' new homes; where all are
 silent, a last round ends what they held, so that it is started elsewhere.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -44,11 +43,11 @@ def declare_lost(sub: int, ended: int) -> None:
         subclusters.lose(sub, f"nobody leads it and its nodes are silent; {ended} containers were lost")
 
 
-def reports(bus: Bus, ids: Sequence[int], watch_s: float) -> bool:
+def reports(bus: Bus, clock: Clock, ids: Sequence[int], watch_s: float) -> bool:
     """Whether any of these nodes reports anything new within ``watch_s``. Raises ``BusDown``."""
-    before, until = _numbers(bus, ids), time.monotonic() + watch_s
-    while ids and time.monotonic() < until:
-        time.sleep(min(0.5, watch_s))
+    before, until = _numbers(bus, ids), clock.monotonic() + watch_s
+    while ids and clock.monotonic() < until:
+        clock.sleep(min(0.5, watch_s))
         if any(seq != old for seq, old in zip(_numbers(bus, ids), before, strict=True)):
             return True
     return False

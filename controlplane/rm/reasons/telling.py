@@ -1,12 +1,11 @@
 """Keeping the reasons of waiting groups true: which to work out now, and which to write.
 
 A plan explains every ask in columns; sentences are made a few at a time, those
-that would say something else first, within a bounded time per round. A reason
+that would say something else first, so many per round. A reason
 is written when it says something else than before; new numbers alone replace
 old ones only every few seconds.
 """
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,9 +20,7 @@ from scheduler.explain.outlook import Outlook
 from scheduler.explain.sentence import describe
 
 REFRESH_S = 5.0  # the numbers of a reason may be this old
-MAX_S = 0.004  # spent on sentences in one round, but for the first few
-FIRST_FEW = 8
-MAX_GROUPS = 200  # reasons written by one round
+SENTENCES = 32  # worked out in one round; a hundredth to half a millisecond each
 _BACKOFF = -1  # in place of limits: it waits before it tries again
 
 Key = tuple[int, int]  # job, group
@@ -100,27 +97,25 @@ class Teller:
         """Groups whose reason has changed. now: s, as ``take``."""
         changed = self._forget(m)
         self._back_off(m, now, changed)
-        until, self.more = time.perf_counter() + MAX_S, False
+        left, self.more = SENTENCES, False
         for name, plan in self._plans.items():
-            self._sentences(m, name, plan, until, changed)
+            left -= self._sentences(m, name, plan, left, changed)
         return changed
 
-    def _sentences(self, m: Memory, name: str, plan: _Plan, until: float, changed: dict[Key, GroupEntry]) -> None:
+    def _sentences(self, m: Memory, name: str, plan: _Plan, most: int, changed: dict[Key, GroupEntry]) -> int:
+        """Up to so many, those that would say something else first; how many these were."""
         e, rows = plan.explanation, plan.rows
         keys = plan.view.snapshot.asks.key[e.columns.ask]
         theirs = m.asks.key[rows] == keys
         fresh = (self.told_key[rows] != keys) | (self.told_limits[rows] != e.columns.limits)
         old = ~fresh & (e.now - self.told_at[rows] >= REFRESH_S)
         first = np.flatnonzero(fresh & theirs)
-        due = np.concatenate((first, np.flatnonzero(old & theirs)))
+        due = np.concatenate((first, np.flatnonzero(old & theirs)))[:most]
         outlook = self._outlook(m, name, plan) if len(due) else None
-        done = 0
         for i in due.tolist():
-            if len(changed) >= MAX_GROUPS or (done >= FIRST_FEW and time.perf_counter() > until):
-                break
             self._sentence(m, plan, i, outlook, changed)
-            done += 1
-        self.more |= done < len(first)
+        self.more |= most < len(first)
+        return len(due)
 
     def _outlook(self, m: Memory, name: str, plan: _Plan) -> Outlook | None:
         """What runs, as last seen; None when nodes or queues are others since."""

@@ -1,9 +1,9 @@
 """The RM's real parts over real stores, stepped by hand, so that every moment can be chosen."""
 
-import json
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from django.conf import settings
 from django.db import connection
 
@@ -13,10 +13,6 @@ from controlplane.policy import versions
 from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.adapters.clock import DatabaseClock
 from controlplane.rm.adapters.store import PostgresStore
-from controlplane.rm.driver import summary
-from controlplane.rm.driver.rebuild import rebuild
-from controlplane.rm.driver.round import Duties, Report, Round, RoundSettings
-from controlplane.rm.memory.whole import Memory
 from controlplane.rm.steps.publish import Signer
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.actions import nodes as node_actions
@@ -24,10 +20,11 @@ from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.actions.jobs import NewGroup, NewJob
 from controlplane.statestore.membership import Leadership, take
-from controlplane.statestore.models import Job, Node
+from controlplane.statestore.models import Container, ContainerHistory, Job, JobEvent, Node, TaskGroup
 from simulator.hollow import HollowNodes
+from tests.stepped import Live, Stepped, SteppedCluster, SteppedLeader
 from wire.nodeapi import Register
-from wire.states import ContainerState, terminal
+from wire.states import ContainerReason
 
 LEASE_S = 60.0
 FOR_EVER_S = 1e6
@@ -52,71 +49,43 @@ class Clock(DatabaseClock):
         return self._stands + self.ahead_s
 
 
-class Nodes(HollowNodes):
-    """Hollow nodes that move when told to. A container runs until ``finish``."""
+class Nodes(HollowNodes, Stepped):
+    """Hollow nodes that move when told to."""
 
     def step(self, *cut: int) -> None:
-        """Every node but those cut off reads its document, obeys and reports."""
         ids = set(self.nodes) - set(cut)
         self._report(self._obey(ids), ids)
 
-    def all_held(self) -> dict[int, int]:
-        """Container id -> state, over all nodes."""
-        return {cid: state for node in self.nodes for cid, state in self.holds(node).items()}
+    def known(self) -> Iterable[int]:
+        return self.nodes
 
-    def holds(self, node_id: int) -> dict[int, int]:
-        """Container id -> state of one node."""
-        return dict(self.held.each(self.nodes[node_id].row))
-
-    def finish(self, state: ContainerState = ContainerState.SUCCEEDED, ids: set[int] | None = None) -> int:
-        """End running containers (all of them, or ``ids``); how many. They report at the next step."""
-        return self.held.end(ids, state)
-
-    def lose(self, node_id: int, cid: int) -> None:
-        """The node no longer knows this container."""
-        self.held.lose(self.nodes[node_id].row, cid)
+    def row_of(self, node_id: int) -> int:
+        return self.nodes[node_id].row
 
 
-class Leading:
-    """One leader: its memory, its session and its rounds."""
+class Leading(SteppedLeader):
+    """One leader over Postgres and Redis."""
+
+    store: PostgresStore
+    bus: RedisBus
+    clock: Clock
 
     def __init__(self, leadership: Leadership):
-        sub = leadership.sub_cluster_id
-        self.leadership, self.epoch = leadership, leadership.epoch
-        self.store = PostgresStore(leadership, LEASE_S)
-        self.answered = 0.0
-        self.memory = rebuild(self.store, 1 << 20, self.answered)
-        self.restored = 0
-        self.bus = RedisBus(settings.REDIS_URL, sub, self.epoch, self._restore)
-        self.clock = Clock(self.store.now_us())
+        self.leadership, self.restored = leadership, 0
+        sub, store = leadership.sub_cluster_id, PostgresStore(leadership, LEASE_S)
+        bus = RedisBus(settings.REDIS_URL, sub, leadership.epoch, self._restore)
         signer = Signer(node_actions.lease_master(), settings.HYDRA["lease_key_id"])
-        chosen = RoundSettings(1 << 20, 7200.0, check_invariants=True)
-        self.rounds = Round(sub, self.memory, self.store, self.bus, self.clock, signer, chosen)
+        super().__init__(sub, store, bus, Clock(store.now_us()), signer)
 
     def _restore(self) -> None:
         self.restored += 1
-
-    def round(self, *lost: int, intents: bool = True) -> Report:
-        """One round that looks at everything, but perhaps intents. ``lost``: node ids to declare lost."""
-        self.answered += 1.0
-        at = [self.memory.nodes.index[n] for n in lost]
-        statuses = list(range(len(self.memory.nodes)))
-        return self.rounds.run(Duties(statuses, intents, np.array(at, np.int64)), self.answered)
-
-    def rebuilt(self) -> Memory:
-        """What a successor would know now."""
-        return rebuild(self.store, 1 << 20, 0.0)
-
-    def summary(self) -> dict[str, Any]:
-        """The summary as web would read it."""
-        return json.loads(json.dumps(summary.summary(self.memory, "test", {}, False, 0.0)))
 
     def close(self) -> None:
         self.bus.close()
         self.leadership.release()
 
 
-class Cluster:
+class Cluster(SteppedCluster[Leading]):
     """A sub-cluster of two nodes. Leaders are made with ``lead``."""
 
     def __init__(self) -> None:
@@ -165,44 +134,38 @@ class Cluster:
         """The lease runs out, as it does for a leader that has stopped."""
         self.rows("UPDATE statestore_lease SET expires_at = clock_timestamp() - interval '1 s' RETURNING 1")
 
-    def submit(self, *groups: dict[str, Any], **job: Any) -> int:
-        """Store a job; its id. A group is 1 task of 512 MiB and half a core unless it says otherwise."""
-        filled = [
-            {"name": f"g{no}", "command": ["true"], "resources": {"memory_mib": 512, "vcores_milli": 500}} | g
-            for no, g in enumerate(groups)
-        ]
-        spec, errors = jobspec.parse({"name": "job", "groups": filled} | job)
-        assert spec is not None, errors
-        return self.store(spec)[0]
-
-    def submit_spec(self, raw: dict[str, Any]) -> int:
-        """Store a job as its tenant would hand it in; its id."""
-        spec, errors = jobspec.parse(raw)
-        assert spec is not None, errors
-        return self.store(spec)[0]
-
     def store(self, *specs: jobspec.JobSpec) -> list[int]:
         new = [_new_job(s, self.sub.pk) for s in specs]
         ids: list[int] = job_actions.submit(self.actor, new, lambda ids, _: {"ids": ids})["ids"]
         return ids
+
+    def state(self, job_id: int) -> int:
+        return self.job(job_id).state
+
+    def live(self, job_id: int) -> list[Live]:
+        rows = Container.objects.filter(job_id=job_id).order_by("id")
+        names = dict(Node.objects.values_list("id", "name"))
+        return [
+            Live(c.id, names[c.node_id], c.group_no, c.state, (c.memory_mib, c.vcores_milli, c.gpus.bit_count()))
+            for c in rows
+        ]
+
+    def group(self, job_id: int, no: int = 0) -> TaskGroup:
+        return TaskGroup.objects.get(job_id=job_id, no=no)
+
+    def events(self, job_id: int, kind: str = "preemption") -> list[str]:
+        rows = JobEvent.objects.filter(job_id=job_id, kind=kind).order_by("id")
+        return list(rows.values_list("message", flat=True))
+
+    def reasons(self, job_id: int) -> Counter[str]:
+        found = ContainerHistory.objects.filter(job_id=job_id).values_list("reason", flat=True)
+        return Counter(ContainerReason(reason).name for reason in found)
 
     def job(self, job_id: int) -> Job:
         return Job.objects.get(pk=job_id)
 
     def kill(self, job_id: int, message: str = "stop") -> None:
         job_actions.kill(self.actor, self.job(job_id), message)
-
-    def play(self, leader: Leading, *jobs: int, rounds: int = 40) -> None:
-        """Rounds and nodes in turn, every attempt succeeding, until these jobs have ended."""
-        for _ in range(rounds):
-            leader.round()
-            if all(terminal(self.job(j).state) for j in jobs):
-                return
-            self.nodes.step()
-            self.nodes.finish()
-            self.nodes.step()
-            leader.clock.ahead_s += 100.0
-        raise AssertionError([(j, self.job(j).state) for j in jobs])
 
 
 def _new_job(s: jobspec.JobSpec, home: int) -> NewJob:
@@ -211,36 +174,3 @@ def _new_job(s: jobspec.JobSpec, home: int) -> NewJob:
         r = g.resources
         groups.append(NewGroup(g.name, g.count, r.memory_mib, r.vcores_milli, r.gpus, False, bool(g.after)))
     return NewJob(s.name, s.kind, s.queue, s.priority or 0, "[]", s.model_dump_json(), home, tuple(groups))
-
-
-def story(m: Memory) -> dict[str, Any]:
-    """What a leader's memory says, in a form in which two memories can be compared."""
-    n, t = m.nodes, m.containers
-    live = np.flatnonzero(t.live)
-    columns = ("id", "state", "want", "task", "attempt", "gpus", "allocated_us", "started_us")
-    containers = {
-        int(t.id[s]): [int(n.id[t.node[s]]), *(int(getattr(t, name)[s]) for name in columns)] for s in live.tolist()
-    }
-    nodes = {
-        int(n.id[at]): (
-            n.used[at].tolist(), n.capacity[at].tolist(), int(n.gpu_held[at]), int(n.containers[at]), int(n.state[at]),
-            int(n.health[at]),
-        )
-        for at in range(len(n))
-    }  # fmt: skip
-    jobs = {
-        job.id: (job.run.state, job.run.live, job.run.verdict, job.run.message, job.priority, job.queue, job.owner,
-                 job.started_us, [_group(job.run.stopping, g) for g in job.groups])
-        for job in m.jobs.values()
-    }  # fmt: skip
-    queues = dict(zip(m.queues.paths, m.ledger.queues[-1].tolist(), strict=True))
-    return {"containers": containers, "nodes": nodes, "jobs": jobs, "queues": queues, "policy": m.queues.version}
-
-
-def _group(stopping: bool, g: Any) -> tuple[Any, ...]:
-    r = g.run
-    # Of a job that is being stopped only the end counts; that a back-off is over shows in the next round.
-    state = None if stopping else (int(r.state), r.retried, sorted([*r.again, *(i for _, i in r.delayed)]))
-    counters = (r.running, r.succeeded, r.failed, r.next_fresh, r.unfinished)
-    slots = len(g.slots)
-    return (state, counters, slots, r.task_state.tolist(), r.failures.tolist(), r.launches.tolist())

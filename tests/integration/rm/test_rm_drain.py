@@ -21,7 +21,8 @@ from controlplane.statestore.models import (
     Task,
     TaskGroup,
 )
-from tests.integration.rm.cluster import Cluster, Leading, story
+from tests.integration.rm.cluster import Cluster, Leading
+from tests.stepped import story
 from wire.nodeapi import Register
 from wire.states import ContainerReason, ContainerState, JobState, NodeState
 

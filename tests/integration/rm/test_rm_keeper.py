@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from controlplane.rm.adapters.clock import HostClock
 from controlplane.rm.driver.keeper import PATIENCE, Keeper
 from controlplane.statestore.membership import Leadership, take
 from controlplane.statestore.models import Lease
@@ -25,7 +26,7 @@ def keepers() -> int:
 
 
 def test_long_work_keeps_its_lease_for_as_long_as_our_patience_lasts(cluster: Cluster) -> None:
-    keeper = Keeper(LEASE_S)
+    keeper = Keeper(LEASE_S, HostClock())
     first = taken(cluster, "first")
     assert first is not None
     with keeper.keeping(first):
@@ -43,7 +44,7 @@ def test_long_work_keeps_its_lease_for_as_long_as_our_patience_lasts(cluster: Cl
 
 
 def test_a_leader_that_renews_by_itself_costs_nothing_and_none_is_kept_after_its_end(cluster: Cluster) -> None:
-    keeper, first = Keeper(LEASE_S), taken(cluster, "first")
+    keeper, first = Keeper(LEASE_S, HostClock()), taken(cluster, "first")
     assert first is not None
     with keeper.keeping(first):
         for _ in range(20):

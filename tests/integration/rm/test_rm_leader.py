@@ -16,15 +16,14 @@ from controlplane.rm.driver.leader import Leader, Pace
 from controlplane.rm.driver.liveness import AnsweredClock
 from controlplane.rm.tasks import lead
 from controlplane.statestore import bus
-from controlplane.statestore.models import Lease, Node
+from controlplane.statestore.models import Lease
 from simulator.hollow import HollowNodes
 from tests import invariants
 from tests.integration.rm.cluster import Cluster
 from tests.patience import let_pass, wait_until
-from wire.states import JobState, NodeState
+from wire.states import JobState
 
 QUICK = Pace(heartbeat_s=0.1, interval_s=0.02, renew_s=0.1, node_lost_s=2.0, max_disconnect_s=60.0)
-FOR_EVER = float("inf")
 
 
 @contextmanager
@@ -62,10 +61,6 @@ def ended(cluster: Cluster, *jobs: int) -> Callable[[], bool]:
     return lambda: all(cluster.job(j).state >= JobState.SUCCEEDED for j in jobs)
 
 
-def state(node: int) -> int:
-    return int(Node.objects.get(pk=node).state)
-
-
 def test_jobs_run_through_by_themselves_and_the_summary_tells_it(cluster: Cluster) -> None:
     with serving(cluster, run_s=0.02):
         jobs = [cluster.submit({"count": 60}, {"name": "sum", "after": ["g0"]}) for _ in range(3)]
@@ -91,58 +86,6 @@ def test_a_leader_with_nothing_to_do_extends_its_lease(cluster: Cluster) -> None
         for _ in range(5):
             before = expires()
             wait_until(lambda before=before: expires() > before, 5, "the lease lasts longer")
-
-
-@pytest.mark.parametrize("slice_", [1, 500])
-def test_a_silent_node_is_lost_its_work_goes_on_elsewhere_and_it_returns(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, slice_: int
-) -> None:
-    monkeypatch.setattr("controlplane.rm.driver.leader.SWEEP_NODES", slice_)  # however many nodes a round looks at
-    cluster.add_node("n2")
-    with serving(cluster, run_s=3.0) as played:
-        wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "three nodes up")
-        job = cluster.submit({"count": 9})
-        bus.wake([cluster.sub.pk])
-        wait_until(lambda: cluster.one("SELECT count(*) FROM statestore_container WHERE state = 2") == 9, 10, "9 run")
-        cut = cluster.ids[0]
-        played.silence([cut], FOR_EVER)
-        wait_until(lambda: state(cut) == NodeState.LOST, 10, "lost")
-        wait_until(ended(cluster, job), 20, "the job")
-        played.silence([cut], 0.0)
-        wait_until(lambda: state(cut) == NodeState.UP, 20, "back")
-    assert cluster.job(job).state == JobState.SUCCEEDED
-    assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1 ORDER BY 1") == [
-        (10, 9),
-        (13, 3),
-    ]
-
-
-def test_an_idle_node_that_falls_silent_is_lost_among_idle_ones(cluster: Cluster) -> None:
-    cluster.add_node("n2")
-    with serving(cluster, run_s=1.0) as played:
-        wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "three nodes up")
-        cut, *others = cluster.ids
-        played.silence([cut], FOR_EVER)
-        wait_until(lambda: state(cut) == NodeState.LOST, 10, "lost")
-        assert {state(n) for n in others} == {NodeState.UP}
-
-
-def test_when_all_fall_silent_nothing_is_lost(cluster: Cluster) -> None:
-    def frozen() -> bool:
-        return bool(bus.summaries([cluster.sub.pk]).get(cluster.sub.pk, {}).get("frozen"))
-
-    with serving(cluster, run_s=2.0) as played:
-        wait_until(lambda: all(state(n) == NodeState.UP for n in played.nodes), 10, "nodes up")
-        job = cluster.submit({"count": 4})
-        bus.wake([cluster.sub.pk])
-        wait_until(lambda: cluster.one("SELECT count(*) FROM statestore_container WHERE state = 2") == 4, 10, "4 run")
-        played.silence(list(played.nodes), FOR_EVER)
-        wait_until(frozen, 10, "frozen")
-        played.silence(list(played.nodes), 0.0)
-        wait_until(lambda: not frozen(), 10, "the nodes answer again")
-        wait_until(ended(cluster, job), 10, "the job")
-        assert {state(n) for n in played.nodes} == {NodeState.UP}
-    assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1") == [(10, 4)]
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from controlplane.statestore.actions.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.actions.masters import NewAsk, NewLaunch
 from controlplane.statestore.models import Container, ContainerHistory, Intent, MasterEvent, TaskGroup
 from controlplane.statestore.queries import masters as queries
-from tests.integration.rm.cluster import Cluster, Leading, story
+from tests.integration.rm.cluster import Cluster, Leading
+from tests.stepped import story
 from wire.ids import format_container, parse_container
 from wire.states import ContainerReason, ContainerState, JobState, Want
 

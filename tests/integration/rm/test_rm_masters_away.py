@@ -13,10 +13,11 @@ from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import Container, Intent, MasterEvent, TaskGroup
 from controlplane.statestore.queries import masters as queries
-from tests.integration.rm.cluster import Cluster, story
+from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import FAST, OPEN, Federation
 from tests.integration.rm.test_rm_masters import ask, ended, events, launch, live, submit
 from tests.integration.rm.test_rm_rehoming import bury, fall_silent, rounds
+from tests.stepped import story
 from wire.ids import parse_container, sub_cluster
 from wire.states import ContainerState, JobState, Want
 

@@ -5,9 +5,10 @@ from django.conf import LazySettings
 from controlplane.rm.memory.quota import demand
 from controlplane.statestore.actions import masters as actions
 from controlplane.statestore.models import MasterAsk, TaskGroup
-from tests.integration.rm.cluster import Cluster, story
+from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import FAST, OPEN, SECOND, Federation, another, begun, leading, written
 from tests.integration.rm.test_rm_masters import ask, events, launch, live, running, submit
+from tests.stepped import story
 from wire.states import JobState
 
 WHOLE = {"memory_mib": 1024, "vcores_milli": 1000}  # beside the master there is room for seven: four and three

@@ -4,8 +4,9 @@ import numpy as np
 
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.models import JobEvent
-from tests.integration.rm.cluster import Cluster, Leading, story
+from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, Federation, another, begun, leading, small, states, written
+from tests.stepped import story
 
 QUEUES = {"default": OPEN, "one": OPEN | {"max_running_jobs": 1}, "two": OPEN | {"max_running_jobs": 2}}
 

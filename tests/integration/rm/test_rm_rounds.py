@@ -10,7 +10,8 @@ from controlplane.rm.adapters import copy as copybin
 from controlplane.rm.steps.intake import BATCH
 from controlplane.statestore.models import Intent, JobEvent, Node, TaskGroup
 from tests import invariants
-from tests.integration.rm.cluster import Cluster, story
+from tests.integration.rm.cluster import Cluster
+from tests.stepped import story
 from wire import keys, status
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, NodeState
 

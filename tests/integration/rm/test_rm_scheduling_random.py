@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests import invariants
-from tests.integration.rm.cluster import Cluster, Leading, story
-from tests.integration.rm.playing import OPEN, counted_wrong, marks, ready
-from tests.integration.rm.test_rm_preemption import give_up, taking
+from tests.integration.rm.cluster import Cluster, Leading
+from tests.playing import OPEN, counted_wrong, give_up, marks, ready, taking
+from tests.stepped import story
 from wire.states import ContainerState
 
 WANT = 3  # among what ``story`` tells of a container

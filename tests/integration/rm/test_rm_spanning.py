@@ -8,8 +8,9 @@ import pytest
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.steps import away
-from tests.integration.rm.cluster import Cluster, Leading, story
+from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import another
+from tests.stepped import story
 from wire.states import ContainerState, JobState
 
 SMALL = {"resources": {"memory_mib": 512, "vcores_milli": 500}}

@@ -15,8 +15,9 @@ from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import SubCluster
 from tests import invariants
-from tests.integration.rm.cluster import Cluster, Leading, story
+from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SMALL, Federation
+from tests.stepped import story
 from wire.states import ContainerState, JobState
 
 GONE = (Fenced, StoreDown)

@@ -8,8 +8,9 @@ from controlplane.rm.ports import BusDown, Fenced, StoreDown
 from controlplane.statestore.membership import conninfo, take
 from controlplane.statestore.models import Container, JobEvent, Lease, Node, TaskGroup
 from tests import invariants
-from tests.integration.rm.cluster import LEASE_S, Cluster, Leading, story
+from tests.integration.rm.cluster import LEASE_S, Cluster, Leading
 from tests.patience import wait_until
+from tests.stepped import story
 from wire import keys
 from wire.states import ContainerState, JobState, NodeState
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controlplane.rm.adapters.clock import HostClock
 from controlplane.rm.driver.balance import SETTLED_S, UNEVEN, Terms, Worker, handover
 
 NOW = 1000.0
@@ -55,7 +56,7 @@ def test_it_ends_with_nobody_far_ahead(counts: list[int]) -> None:
 
 
 def test_what_was_handed_over_is_not_taken_back_at_once() -> None:
-    terms = Terms(most=2)
+    terms = Terms(HostClock(), most=2)
     with terms.term(1) as first, terms.term(2):
         assert not terms.may_lead(3)  # as many as there are threads
         terms.resign(1, "b")
@@ -65,7 +66,7 @@ def test_what_was_handed_over_is_not_taken_back_at_once() -> None:
 
 
 def test_a_worker_from_which_it_comes_back_gets_none_for_a_while() -> None:
-    terms, other = Terms(), worker("b")
+    terms, other = Terms(HostClock()), worker("b")
     with terms.term(1):
         assert not terms.shuns(other)
         terms.resign(1, "b")
@@ -77,7 +78,7 @@ def test_a_worker_from_which_it_comes_back_gets_none_for_a_while() -> None:
 
 
 def test_a_late_end_of_a_term_does_not_end_the_next() -> None:
-    terms = Terms()
+    terms = Terms(HostClock())
     late = terms.term(1)
     late.__enter__()
     with terms.term(1) as next_one:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from controlplane.statestore.models import TaskGroup
 from scheduler.core.snapshot import Backfill
-from tests.integration.rm.cluster import Cluster
-from tests.integration.rm.playing import ONE_GIB, OPEN, finish, held, ready, turn
+from tests.doubles import MemoryCluster as Cluster
+from tests.playing import ONE_GIB, OPEN, finish, ready, turn
 
 OFF: dict[str, Any] = {"preemption": {"policy": "off"}}
 
@@ -14,8 +13,8 @@ def gang(count: int, lasts_s: float) -> dict[str, Any]:
     return ONE_GIB | {"count": count, "gang": True, "estimated_duration_s": lasts_s}
 
 
-def reason(job: int) -> dict[str, Any]:
-    found: dict[str, Any] | None = TaskGroup.objects.get(job_id=job, no=0).reason
+def reason(cluster: Cluster, job: int) -> dict[str, Any]:
+    found: dict[str, Any] | None = cluster.group(job).reason
     assert found is not None
     return found
 
@@ -25,19 +24,20 @@ def test_a_queue_that_backfills_starts_only_what_keeps_its_promise(cluster: Clus
     leader = ready(cluster)
     first = cluster.submit(gang(6, 1000.0), queue="root.batch")
     turn(cluster, leader, 2)
-    assert held(first) == [6]
+    assert cluster.held(first) == [6]
     waits = cluster.submit(gang(7, 50.0), queue="root.batch")
     turn(cluster, leader)
     too_long = cluster.submit(gang(2, 5000.0), queue="root.batch")
     short = cluster.submit(gang(1, 500.0), queue="root.batch")
     turn(cluster, leader, 2)
-    assert held(first, waits, too_long, short) == [6, 0, 0, 1]
+    assert cluster.held(first, waits, too_long, short) == [6, 0, 0, 1]
     leader.clock.ahead_s += 2.0
     turn(cluster, leader, 2)
-    assert reason(waits)["code"] in ("gang", "no_room") and 900 < reason(waits)["estimate"]["latest_s"] <= 1000
+    told = reason(cluster, waits)
+    assert told["code"] in ("gang", "no_room") and 900 < told["estimate"]["latest_s"] <= 1000
     other = cluster.submit(ONE_GIB, queue="root.free")
     turn(cluster, leader, 2)
-    assert held(other, too_long) == [1, 0], "queues without a rule go on as before"
+    assert cluster.held(other, too_long) == [1, 0], "queues without a rule go on as before"
 
 
 def test_what_is_kept_back_is_told_until_when_there_is_room(cluster: Cluster) -> None:
@@ -47,12 +47,12 @@ def test_what_is_kept_back_is_told_until_when_there_is_room(cluster: Cluster) ->
     turn(cluster, leader, 2)
     waits, too_long = (cluster.submit(g, queue="root.batch") for g in (gang(8, 50.0), gang(1, 5000.0)))
     turn(cluster, leader, 2)
-    told = reason(too_long)
-    assert (held(waits, too_long), told["code"]) == ([0, 0], "reserved")
+    told = reason(cluster, too_long)
+    assert (cluster.held(waits, too_long), told["code"]) == ([0, 0], "reserved")
     assert told["limits"][0]["asked"] == {"seconds": 5000} and 800 < told["limits"][0]["available"]["seconds"] <= 1000
     finish(cluster, leader, first)
     turn(cluster, leader, 2)
-    assert held(waits) == [8]
+    assert cluster.held(waits) == [8]
 
 
 def test_what_a_queue_says_holds_for_all_below_it_and_before_what_the_cluster_says(cluster: Cluster) -> None:

@@ -1,9 +1,9 @@
 """What a leader does while nothing happens: hardly anything, however many wait."""
 
 from controlplane.rm.driver.round import Duties
-from tests.integration.rm.cluster import Cluster, Leading
-from tests.integration.rm.playing import ONE_GIB, OPEN, ready, running, sized, turn
-from tests.integration.rm.test_rm_preemption import give_up
+from tests.doubles import MemoryCluster as Cluster
+from tests.doubles import MemoryLeader as Leading
+from tests.playing import ONE_GIB, OPEN, give_up, ready, running, sized, turn
 
 STEP_S = 0.05
 

@@ -5,24 +5,22 @@ from typing import Any
 import pytest
 
 from controlplane.statestore.capacities import DEFAULT
-from controlplane.statestore.models import TaskGroup
-from tests.integration.rm.cluster import Cluster, Leading
-from tests.integration.rm.playing import (
+from tests.doubles import MemoryCluster as Cluster
+from tests.doubles import MemoryLeader as Leading
+from tests.playing import (
+    GRACE_S,
     ONE_GIB,
     OPEN,
     counted_wrong,
-    events,
     finish,
-    held,
+    give_up,
     marks,
     ready,
-    reasons,
     running,
     sized,
+    taking,
     turn,
-    where,
 )
-from tests.integration.rm.test_rm_preemption import GRACE_S, give_up, taking
 
 SHARED = {"gpu": {"nodes": "gpu", "exclusive": False}}
 EXCLUSIVE = {"gpu": {"nodes": "gpu", "exclusive": True}}
@@ -49,8 +47,8 @@ def test_an_exclusive_partition_takes_only_asks_that_name_it(cluster: Cluster) -
     named = cluster.submit(gpu(1), queue="root.a")
     of_queue = cluster.submit(ONE_GIB | {"count": 2}, queue="root.lab")
     turn(cluster, leader)
-    assert where(plain) == {"n0": 4, "n1": 4}
-    assert (where(named), where(of_queue)) == ({"g0": 1}, {"g0": 2})
+    assert cluster.where(plain) == {"n0": 4, "n1": 4}
+    assert (cluster.where(named), cluster.where(of_queue)) == ({"g0": 1}, {"g0": 2})
     assert counted_wrong(cluster, leader) == []
     cluster.play(leader, plain, named, of_queue)
     assert counted_wrong(cluster, leader) == []
@@ -61,10 +59,10 @@ def test_what_is_idle_in_a_shared_partition_is_lent_after_its_own_asks_were_serv
     plain = cluster.submit(ONE_GIB | {"count": 12}, queue="root.a")
     own = cluster.submit(gpu(3), queue="root.a")
     turn(cluster, leader)
-    assert (where(own), where(plain)) == ({"g0": 3}, {"n0": 4, "n1": 4, "g0": 1})
+    assert (cluster.where(own), cluster.where(plain)) == ({"g0": 3}, {"n0": 4, "n1": 4, "g0": 1})
     finish(cluster, leader, own)
     turn(cluster, leader)
-    assert where(plain) == {"n0": 4, "n1": 4, "g0": 4}
+    assert cluster.where(plain) == {"n0": 4, "n1": 4, "g0": 4}
     assert counted_wrong(cluster, leader) == []
     cluster.play(leader, plain, own)
 
@@ -75,10 +73,10 @@ def test_a_queue_has_limits_of_its_own_in_each_partition(cluster: Cluster) -> No
     plain = cluster.submit(ONE_GIB | {"count": 9}, queue="root.a")
     named = cluster.submit(gpu(9), queue="root.a")
     turn(cluster, leader)
-    assert (where(named), sum(where(plain).values())) == ({"g0": 2}, 2)
+    assert (cluster.where(named), sum(cluster.where(plain).values())) == ({"g0": 2}, 2)
     other = cluster.submit(gpu(9), queue="root.b")
     turn(cluster, leader)
-    assert held(other) == [2]
+    assert cluster.held(other) == [2]
     give_up(cluster, leader, plain, named, other)
 
 
@@ -90,7 +88,7 @@ def test_what_a_queue_may_not_hold_is_not_lent_to_it_either(cluster: Cluster) ->
     one = {"resources": {"memory_mib": 64, "vcores_milli": 64, "gpus": 1}}
     denied, free = cluster.submit(one, queue="root.a"), cluster.submit(one | {"partition": ""}, queue="root.lab")
     turn(cluster, leader)
-    assert (where(denied), where(free)) == ({}, {"g0": 1})
+    assert (cluster.where(denied), cluster.where(free)) == ({}, {"g0": 1})
     give_up(cluster, leader, denied, free)
 
 
@@ -103,8 +101,8 @@ def test_a_share_of_what_a_partition_lacks_is_nothing(cluster: Cluster) -> None:
     half, whole = cluster.submit(one, queue="root.a"), cluster.submit(one, queue="root.lab")
     plain = cluster.submit({}, queue="root.a")
     turn(cluster, leader, 2)
-    assert (held(half, plain), where(whole)) == ([0, 1], {"g0": 1})
-    reason = TaskGroup.objects.get(job_id=half).reason
+    assert (cluster.held(half, plain), cluster.where(whole)) == ([0, 1], {"g0": 1})
+    reason = cluster.group(half).reason
     assert (reason["code"], reason["limits"][0]["available"]) == ("queue_maximum", {"gpus": 0})
     assert reason["text"] == (
         "The queue root.a may hold none (its maximum is nothing, or a share of what its partition lacks): "
@@ -120,14 +118,14 @@ def test_what_was_lent_is_given_back_to_the_partitions_own_asks(cluster: Cluster
     borrower = running(cluster, leader, ONE_GIB | {"count": 12}, queue="root.a")
     own = cluster.submit(gpu(2), queue=queue)
     turn(cluster, leader, 2)
-    assert len(events(borrower)) == 1 and "it is owed to others" in events(borrower)[0]
+    assert len(cluster.events(borrower)) == 1 and "it is owed to others" in cluster.events(borrower)[0]
     turn(cluster, leader, int(GRACE_S) - 2)
-    assert held(borrower, own) == [12, 0], "nobody is stopped before the grace is over"
+    assert cluster.held(borrower, own) == [12, 0], "nobody is stopped before the grace is over"
     turn(cluster, leader, 3)
-    assert (where(own), where(borrower)) == ({"g0": 2}, {"n0": 4, "n1": 4, "g0": 2})
-    assert (reasons(borrower), marks(leader)) == ({"PREEMPTED": 2}, 0)
+    assert (cluster.where(own), cluster.where(borrower)) == ({"g0": 2}, {"n0": 4, "n1": 4, "g0": 2})
+    assert (cluster.reasons(borrower), marks(leader)) == ({"PREEMPTED": 2}, 0)
     turn(cluster, leader, 2 * int(GRACE_S))
-    assert (held(borrower, own), len(events(borrower))) == ([10, 2], 1)
+    assert (cluster.held(borrower, own), len(cluster.events(borrower))) == ([10, 2], 1)
     assert counted_wrong(cluster, leader) == []
     cluster.play(leader, borrower, own)
 
@@ -137,10 +135,10 @@ def test_borrowers_go_back_when_the_room_is_idle_again(cluster: Cluster) -> None
     borrower = running(cluster, leader, ONE_GIB | {"count": 12}, queue="root.a")
     own = cluster.submit(gpu(4), queue="root.lab")
     turn(cluster, leader, int(GRACE_S) + 4)
-    assert (where(own), where(borrower)) == ({"g0": 4}, {"n0": 4, "n1": 4})
+    assert (cluster.where(own), cluster.where(borrower)) == ({"g0": 4}, {"n0": 4, "n1": 4})
     finish(cluster, leader, own)
     turn(cluster, leader)
-    assert where(borrower) == {"n0": 4, "n1": 4, "g0": 4}
+    assert cluster.where(borrower) == {"n0": 4, "n1": 4, "g0": 4}
     cluster.play(leader, borrower, own)
 
 
@@ -154,9 +152,9 @@ def test_room_that_is_being_made_is_not_given_away_meanwhile(cluster: Cluster) -
     on_g0 = cluster.nodes.holds(cluster.ids[2])
     cluster.nodes.finish(ids=set(sorted(on_g0)[:1]))
     turn(cluster, leader, 3)
-    assert (held(borrower, small), where(small)) == ([11, 0], {}), "one place is free there, and kept"
+    assert (cluster.held(borrower, small), cluster.where(small)) == ([11, 0], {}), "one place is free there, and kept"
     turn(cluster, leader, int(GRACE_S))
-    assert where(large) == {"g0": 1}
+    assert cluster.where(large) == {"g0": 1}
     cluster.play(leader, borrower, small, large)
 
 
@@ -168,10 +166,10 @@ def test_a_node_held_for_an_ask_that_is_gone_is_lent_again(cluster: Cluster) -> 
     assert len(leader.memory.memos["gpu"].reserved) == 1
     plain = cluster.submit(ONE_GIB | {"count": 9}, queue="root.a")
     turn(cluster, leader, 2)
-    assert where(plain) == {"n0": 4, "n1": 4}, "the place left is kept"
+    assert cluster.where(plain) == {"n0": 4, "n1": 4}, "the place left is kept"
     cluster.kill(large)
     turn(cluster, leader, 2)
-    assert where(plain) == {"n0": 4, "n1": 4, "g0": 1}, "nobody asks for the partition any more"
+    assert cluster.where(plain) == {"n0": 4, "n1": 4, "g0": 1}, "nobody asks for the partition any more"
     cluster.play(leader, own, large, plain)
 
 
@@ -190,7 +188,7 @@ def test_no_node_is_held_for_borrowers_while_its_own_partition_fills_it_again(cl
     assert held_for_borrowers(leader) == {"n0"}
     finish(cluster, leader, plain)
     turn(cluster, leader)
-    assert where(large) == {"n0": 1}
+    assert cluster.where(large) == {"n0": 1}
     again = cluster.submit(sized(4, count=3), queue="root.a")
     finish(cluster, leader, own)
     cluster.play(leader, own, large, again)
@@ -208,7 +206,7 @@ def test_borrowers_whose_queue_may_not_be_taken_from_stay(cluster: Cluster) -> N
     borrower = running(cluster, leader, ONE_GIB | {"count": 12}, queue="root.a")
     own = cluster.submit(gpu(2), queue="root.lab")
     turn(cluster, leader, int(GRACE_S) + 4)
-    assert (held(borrower, own), events(borrower)) == ([12, 0], [])
+    assert (cluster.held(borrower, own), cluster.events(borrower)) == ([12, 0], [])
     cluster.play(leader, borrower, own)
 
 
@@ -220,7 +218,7 @@ def test_what_a_shared_partition_holds_itself_is_not_the_default_ones_to_divide(
     borrower = running(cluster, leader, ONE_GIB | {"count": 8}, queue="root.a")
     owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
     turn(cluster, leader, int(GRACE_S) + 4)
-    assert held(own, borrower, owed) == [4, 4, 4]
+    assert cluster.held(own, borrower, owed) == [4, 4, 4]
     cluster.play(leader, own, borrower, owed)
 
 
@@ -232,10 +230,10 @@ def test_a_container_is_claimed_by_one_partition_only(cluster: Cluster) -> None:
     owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
     own = cluster.submit(gpu(4), queue="root.b")
     turn(cluster, leader, int(GRACE_S) + 4)
-    assert (held(borrower, owed), where(own)) == ([4, 4], {"g0": 4})
-    assert reasons(borrower) == {"PREEMPTED": 8}
+    assert (cluster.held(borrower, owed), cluster.where(own)) == ([4, 4], {"g0": 4})
+    assert cluster.reasons(borrower) == {"PREEMPTED": 8}
     turn(cluster, leader, 2 * int(GRACE_S))
-    assert (held(borrower, owed, own), marks(leader)) == ([4, 4, 4], 0)
+    assert (cluster.held(borrower, owed, own), marks(leader)) == ([4, 4, 4], 0)
     cluster.play(leader, borrower, owed, own)
 
 
@@ -250,7 +248,7 @@ def test_a_container_is_observed_for_one_partition_only(cluster: Cluster) -> Non
     own = cluster.submit(gpu(4), queue="root.b")
     turn(cluster, leader, int(GRACE_S) + 4)
     assert leader.summary()["preemption"] == {"marked": 8, "stopped": 8}
-    assert held(borrower, owed, own) == [12, 0, 0]
+    assert cluster.held(borrower, owed, own) == [12, 0, 0]
     cluster.policy(queues, {}, preemption=observed)
     give_up(cluster, leader, owed, own)
     turn(cluster, leader, 2)
@@ -298,6 +296,6 @@ def test_partitions_may_change_while_nodes_are_held_and_containers_warned(cluste
         turn(cluster, leader, 2)
         warned = {cid for memo in memory.memos.values() for cid in memo.warned.tolist()}
         assert set(memory.warned) == warned, "a warning has somebody who stands by it"
-    assert where(own) in ({}, {"g0": 1}, {"n0": 1})
+    assert cluster.where(own) in ({}, {"g0": 1}, {"n0": 1})
     give_up(cluster, leader, borrower, own)
     assert marks(leader) == 0
