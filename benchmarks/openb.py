@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.snapshots import one_queue
 from controlplane.kernels import compile_now
-from scheduler.core.snapshot import Fill, Memo
+from scheduler.core.snapshot import Memo
+from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
 from simulator.workloads import openb

@@ -15,7 +15,7 @@ from contract.queues import QueueDetail, UsedHour
 from wire.resources import AXES
 
 _QUEUES = "/api/v1/queues"
-NOTHING = Amounts(memory_mib=0, vcores_milli=0, gpus=0)
+NOTHING = Amounts(**dict.fromkeys(AXES, 0))
 
 
 class QueueStanding(Answer):

@@ -1,17 +1,15 @@
-"""Placement policies by the names that operators write."""
+"""The strategies of each stage by the names that operators write: what is not here, no document can choose.
 
-from scheduler.core.snapshot import Backfill, Fill
+Names come from the code itself; ``tests/tidy/test_strategies.py`` holds documents, jobs and both halves of a pair to
+them. How shares are divided is ``controlplane.sharing.divide.POLICIES``.
+"""
 
-PLACEMENT = {
-    "spread": Fill.SPREAD,
-    "pack": Fill.PACK,
-    "align": Fill.ALIGN,
-    "first_fit": Fill.FIRST_FIT,
-}
+from scheduler.core.snapshot import Backfill, Ordering
+from scheduler.federation import routing, split
+from scheduler.placement.fills import Fill
 
-BACKFILL = {
-    "none": Backfill.NONE,
-    "easy": Backfill.EASY,
-    "conservative": Backfill.CONSERVATIVE,
-    "strict": Backfill.STRICT,
-}
+PLACEMENT = {fill.name.lower(): fill for fill in Fill}
+ORDERING = {ordering.name.lower(): ordering for ordering in Ordering}
+BACKFILL = {rule.name.lower(): rule for rule in Backfill}
+ROUTING = routing.POLICIES
+SPLITTING = split.POLICIES

@@ -10,7 +10,8 @@ import numpy as np
 
 from scheduler.core.compiled import compile_all
 from scheduler.core.plan import Why
-from scheduler.core.snapshot import Asks, Backfill, Fill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
+from scheduler.core.snapshot import Asks, Backfill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
+from scheduler.placement.fills import Fill
 from wire.resources import AXES
 
 R = len(AXES)

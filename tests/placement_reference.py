@@ -7,8 +7,9 @@ equally good (on one level of emptiness or alignment), each of them is.
 import numpy as np
 
 from scheduler.core.plan import Why
-from scheduler.core.snapshot import Fill, Memo, Snapshot
+from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.board import BINS, LEVELS
+from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementPolicy
 
 NODE, RACK, ANY = range(3)

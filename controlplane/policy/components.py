@@ -1,4 +1,4 @@
-"""The policies an RM and the Router choose from, with their parameters: the one place for names, bounds and defaults.
+"""The policies an RM and the Router choose from, with their parameters: the one place for bounds and defaults.
 
 The pure code behind the names is in ``scheduler.registry`` and
 ``scheduler.federation``. Durations are seconds, shares are 0 to 1.
@@ -6,7 +6,7 @@ The pure code behind the names is in ``scheduler.registry`` and
 
 import json
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -14,6 +14,12 @@ from controlplane.policy.federationparts import AmRmProxy, LeastLoaded, Locality
 from controlplane.policy.parts import Count, Part, Seconds, Share
 from controlplane.policy.queuerules import Backfill
 from controlplane.policy.sharesparts import Admission, Shares
+from scheduler.registry import PLACEMENT
+
+if TYPE_CHECKING:
+    PlacementName = str
+else:
+    PlacementName = Literal[tuple(PLACEMENT)]
 
 
 class PlacementParameters(Part):
@@ -33,7 +39,7 @@ class PlacementParameters(Part):
 class Placement(Part):
     """How nodes that have room are chosen from, where a job does not say so itself."""
 
-    policy: Literal["spread", "pack", "align", "first_fit"] = "spread"
+    policy: PlacementName = "spread"
     parameters: PlacementParameters = PlacementParameters()
 
 

@@ -16,13 +16,14 @@ from controlplane.policy.parts import Part
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Router, router
 from scheduler.federation.split import ProxyPolicy
+from scheduler.registry import SPLITTING
 
 if TYPE_CHECKING:
     from controlplane.policy.documents import PolicyDocument
 
 Json = dict[str, Any]
 # Which proxies may go with a router: the others would undo what it decides.
-_ANY = ("locality", "home", "weighted", "broadcast")
+_ANY = tuple(SPLITTING)
 PARTNERS: dict[str, tuple[str, ...]] = {
     "least_loaded": _ANY,
     "uniform": _ANY,

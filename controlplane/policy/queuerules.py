@@ -1,10 +1,14 @@
 """What a queue's field says to all below it, read from a stored document: how the asks of its leaves backfill."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-Backfill = Literal["none", "easy", "conservative", "strict"]
-RULES = get_args(Backfill)
+from scheduler.registry import BACKFILL
+
+if TYPE_CHECKING:
+    Backfill = str
+else:
+    Backfill = Literal[tuple(BACKFILL)]
 
 
 def backfill_rules(queues: Mapping[str, Any] | None, usual: Backfill) -> Callable[[str], Backfill]:
@@ -13,7 +17,7 @@ def backfill_rules(queues: Mapping[str, Any] | None, usual: Backfill) -> Callabl
     todo = [(f"root.{name}", queue, usual) for name, queue in (queues or {}).items()]
     for path, queue, above in todo:
         rule = queue.get("backfill")
-        rule = rule if rule in RULES else above  # null, or of another release
+        rule = rule if rule in BACKFILL else above  # null, or of another release
         if rule != above:
             found[path] = rule
         todo += [(f"{path}.{name}", child, rule) for name, child in (queue.get("children") or {}).items()]

@@ -19,15 +19,6 @@ class Ordering(IntEnum):
     FAIR = 2  # weighted max-min over the jobs, then by submission
 
 
-class Fill(IntEnum):
-    """How the nodes that have room are chosen from."""
-
-    SPREAD = 0  # least loaded first
-    PACK = 1  # the fullest node that still has room
-    ALIGN = 2  # the node whose remaining resources point most the way the ask does
-    FIRST_FIT = 3  # in order of position
-
-
 class Backfill(IntEnum):
     """Which asks may start before one that waits in the same queue; see ``scheduler.placement.backfill``."""
 
@@ -116,7 +107,7 @@ class Asks:
     key: (a,) int64, what the ask is called from round to round, ascending.
     count: (a,) int64 wanted now. job, shape, mask: (a,) int32 positions in
     jobs, shapes, masks. since: (a,) float64, when it began to wait. gang: (a,)
-    bool, all of ``count`` at once or none. fill: (a,) int8 ``Fill``, or -1 for
+    bool, all of ``count`` at once or none. fill: (a,) int8 ``placement.fills.Fill``, or -1 for
     the policy's. near: the preferred nodes of ask i are
     ``near[near_from[i]:near_from[i + 1]]`` (int32 positions); near_rack
     likewise, racks. duration: (a,) float64 s its containers are expected to run, 0 unknown.

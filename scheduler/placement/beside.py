@@ -24,9 +24,11 @@ from scheduler.placement.board import (
     Record,
     Wants,
 )
+from scheduler.placement.fills import level_of, rank, ranked
+from scheduler.placement.fills import stays as stays_at
 from scheduler.placement.foresee import MANY, levy, most_in, node_of, room_due, units_below
 from scheduler.placement.limits import fits, units_within
-from scheduler.placement.pools import FIRST_FIT, PACK, exhausted, fullness_bin, level_of
+from scheduler.placement.pools import exhausted
 from scheduler.placement.promises import COUNT, IN_THE_WAY, KINDS, Promises
 from scheduler.placement.serve import put, whole_gang_fits
 
@@ -121,10 +123,8 @@ def _mark_near(g: Ground, w: Wants, h: Promises, a: int) -> None:
 @part
 def _bin(g: Ground, k: Kinds, kind: int, node: int) -> int:
     """Where the fill puts a node: the lower the sooner."""
-    if k.fill[kind] == PACK:
-        return fullness_bin(g.free, g.inverse, node)
-    if k.fill[kind] == FIRST_FIT:
-        return 0
+    if stays_at(k, kind):
+        return rank(g, k, kind, node) if ranked(k, kind) else 0
     return max(LEVELS - level_of(g, k, kind, node), 0)
 
 
@@ -133,7 +133,7 @@ def _line_up(g: Ground, w: Wants, k: Kinds, o: Record, h: Promises, a: int) -> i
     """Fill ``h.line`` with the nodes that have room for ask ``a`` as far as its level goes, best first: how many."""
     kind, size = w.kind[a], 0
     i = _tightest(g, k, h, a)
-    start = o.state[CURSOR] if k.fill[kind] != PACK else 0
+    start = o.state[CURSOR] if not ranked(k, kind) else 0
     _mark_near(g, w, h, a)
     for x in range(len(h.bins)):
         h.bins[x] = 0
@@ -161,7 +161,7 @@ def _line_up(g: Ground, w: Wants, k: Kinds, o: Record, h: Promises, a: int) -> i
 def _choose(g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, want: int) -> int:
     """Choose nodes for up to ``want`` containers of ask ``a``: how many. They stand in the record, and are weighed."""
     kind, at, chosen = w.kind[a], o.state[PLACED], 0
-    fills, due = k.fill[kind] == PACK or k.fill[kind] == FIRST_FIT, -np.inf
+    fills, due = stays_at(k, kind), -np.inf
     size = _line_up(g, w, k, o, h, a)
     while size > 0 and chosen < want:
         kept = 0

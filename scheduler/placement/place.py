@@ -14,7 +14,7 @@ import numpy as np
 
 from scheduler.core.compiled import fixed
 from scheduler.core.plan import Ahead, Place, Reserve, Why
-from scheduler.core.snapshot import Asks, Backfill, Fill, Memo, Snapshot
+from scheduler.core.snapshot import Asks, Backfill, Memo, Snapshot
 from scheduler.placement.backfill import backfill_in_order
 from scheduler.placement.board import (
     BINS,
@@ -29,6 +29,7 @@ from scheduler.placement.board import (
     Record,
     Wants,
 )
+from scheduler.placement.fills import Fill
 from scheduler.placement.prepare import line_up, list_racks, number_kinds, set_levels
 from scheduler.placement.promises import COUNT, Promises, promises, rules
 from scheduler.placement.reserve import reserve, still_held

@@ -4,20 +4,20 @@ Free space only shrinks within a round, so a node that has no room for a kind is
 dropped from the kind's pool for good: each test either places a container or
 makes the pool smaller.
 
-* PACK and FIRST_FIT stay at a node until it is full. The order is fixed when
-  the pool is first used: the fullest first, or by position from the cursor.
-* SPREAD and ALIGN sweep: nodes have a level (how empty, how aligned), which only
+* Some fills (``placement.fills``) stay at a node until it is full. The order is fixed
+  when the pool is first used: by rank, or by position from the cursor.
+* The others sweep: nodes have a level (how empty, how aligned), which only
   falls. A sweep takes one container for every node of the best level there is,
   passes over the others, and tells the level of the next sweep. So the node
-  taken is always one of the best level. Kinds that spread look at the head of
+  taken is always one of the best level. Those in line look at the head of
   the line that they share first, and sweep if nothing there suits them.
 """
 
 import numpy as np
 
 from scheduler.core.compiled import aside, part
-from scheduler.core.snapshot import Fill
 from scheduler.placement.board import BINS, CURSOR, EVERYWHERE, LEVELS, Ground, Kinds, Pools
+from scheduler.placement.fills import level_of, lines_up, rank, ranked, stays
 from scheduler.placement.limits import fits, units_within
 from scheduler.placement.line import emptiest, next_in_line
 
@@ -29,33 +29,7 @@ KEPT = 3  # of the candidates before AT those are left, at the front
 LEVEL = 4  # of the sweep: no candidate is better
 BEST = 5  # of the candidates before AT: the level of the next sweep
 
-PACK = int(Fill.PACK)
-FIRST_FIT = int(Fill.FIRST_FIT)
-ALIGN = int(Fill.ALIGN)
-SPREAD = int(Fill.SPREAD)
-
 _HEAD = 4  # nodes at the head of the shared line that are tried
-
-
-@part
-def fullness_bin(free: np.ndarray, inverse: np.ndarray, node: int) -> int:
-    """The dominant remaining share of a node in ``BINS`` steps: 0 where nothing is left."""
-    most = 0.0
-    for i in range(free.shape[1]):
-        most = max(most, free[node, i] * inverse[node, i])
-    return int(min(most, 1.0) * (BINS - 1))
-
-
-@part
-def level_of(g: Ground, k: Kinds, kind: int, node: int) -> int:
-    """How good a node is for a kind that sweeps."""
-    if k.fill[kind] != ALIGN:
-        level: int = g.room_level[node]
-        return level
-    product = 0.0
-    for i in range(g.free.shape[1]):
-        product += max(g.free[node, i], 0) * k.direction[kind, i]
-    return int(product)
 
 
 @aside
@@ -66,7 +40,7 @@ def build(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int
     first, last, lane = 0, g.free.shape[0], 0
     if rack >= 0:
         first, last, lane = g.rack_from[rack], g.rack_from[rack + 1], 1
-    start, size = state[CURSOR] if rack < 0 and k.fill[kind] != PACK else 0, last - first
+    start, size = state[CURSOR] if rack < 0 and not ranked(k, kind) else 0, last - first
     count = 0
     for x in range(size):
         node = x + start
@@ -80,23 +54,23 @@ def build(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int
     table[kind, 1 + rack, BUILT] = 1
     table[kind, 1 + rack, END] = count
     table[kind, 1 + rack, LEVEL] = LEVELS
-    if k.fill[kind] == PACK:
-        _sort(g, p, kind, lane, first, count)
+    if ranked(k, kind):
+        _sort(g, k, p, kind, lane, first, count)
 
 
 @part
-def _sort(g: Ground, p: Pools, kind: int, lane: int, first: int, count: int) -> None:
-    """The fullest first; among equals the order stays."""
+def _sort(g: Ground, k: Kinds, p: Pools, kind: int, lane: int, first: int, count: int) -> None:
+    """By rank; among equals the order stays."""
     counts = p.counts
     for x in range(BINS + 1):
         counts[x] = 0
     for x in range(count):
         p.unsorted[x] = p.node[kind, lane, first + x]
-        counts[fullness_bin(g.free, g.inverse, p.unsorted[x]) + 1] += 1
+        counts[rank(g, k, kind, p.unsorted[x]) + 1] += 1
     for x in range(BINS):
         counts[x + 1] += counts[x]
     for x in range(count):
-        at = fullness_bin(g.free, g.inverse, p.unsorted[x])
+        at = rank(g, k, kind, p.unsorted[x])
         p.node[kind, lane, first + counts[at]] = p.unsorted[x]
         counts[at] += 1
 
@@ -110,7 +84,7 @@ def exhausted(p: Pools, kind: int) -> bool:
 @part
 def following(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> int:
     """The node that comes next for the kind, -1 if none has room. It stays the next one until it is taken."""
-    if rack < 0 and k.fill[kind] == SPREAD:
+    if rack < 0 and lines_up(k, kind):
         node = emptiest(g, state)
         for _ in range(_HEAD):
             if node >= 0:
@@ -127,7 +101,7 @@ def _following_in_pool(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: i
         build(g, k, p, state, kind, rack)
     if rack >= 0:
         lane, first = 1, g.rack_from[rack]
-    shape, sweeps = k.shape[kind], k.fill[kind] != PACK and k.fill[kind] != FIRST_FIT
+    shape, sweeps = k.shape[kind], not stays(k, kind)
     at, end, kept = table[kind, 1 + rack, AT], table[kind, 1 + rack, END], table[kind, 1 + rack, KEPT]
     level, best = table[kind, 1 + rack, LEVEL], table[kind, 1 + rack, BEST]
     found = -1

@@ -4,10 +4,11 @@ import numpy as np
 
 from scheduler.core.compiled import kernel, part
 from scheduler.placement.board import ANY, NODE, RACK, Ground, Wants
+from scheduler.placement.fills import Fill
 from scheduler.placement.limits import units_within
 from scheduler.placement.line import join
 
-_FILLS = 4
+_FILLS = len(Fill)
 
 
 @kernel

@@ -19,17 +19,10 @@ from scheduler.placement.board import (
     Record,
     Wants,
 )
+from scheduler.placement.fills import stays as stays_at
 from scheduler.placement.limits import allowed, binding, charge, fits, take, units_within
 from scheduler.placement.line import join, leave
-from scheduler.placement.pools import (
-    FIRST_FIT,
-    PACK,
-    advance,
-    exhausted,
-    following,
-    room_anywhere,
-    units_in_pool,
-)
+from scheduler.placement.pools import advance, exhausted, following, room_anywhere, units_in_pool
 
 NO_NODES = int(Why.NO_NODES)
 NO_NODE_MATCHES = int(Why.NO_NODE_MATCHES)
@@ -128,7 +121,7 @@ def _place_near(g: Ground, w: Wants, o: Record, a: int, want: int) -> int:
 def _place_in_pools(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record, a: int, want: int) -> int:
     """In preferred racks, then in those of preferred nodes, then anywhere, as far as its level goes."""
     kind, placed, anywhere = w.kind[a], 0, 1 if w.level[a] >= ANY else 0
-    stays = k.fill[kind] == PACK or k.fill[kind] == FIRST_FIT
+    stays = stays_at(k, kind)
     racks, near = w.near_rack_from[a + 1] - w.near_rack_from[a], w.near_from[a + 1] - w.near_from[a]
     for x in range(racks + near + anywhere):
         rack = EVERYWHERE

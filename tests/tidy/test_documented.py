@@ -1,14 +1,17 @@
-"""Every setting and every command has its place in the operators' guide."""
+"""The guides name every setting, command and field of the job file; what the guide to changes names exists."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from contract import jobspec, masters
 from controlplane.embedded.management.commands.bench import benchmarks
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "operators.md"
+TENANTS = ROOT / "docs" / "tenants.md"
+CHANGING = ROOT / "docs" / "changing.md"
 SOURCES = ("manage.py", "controlplane", "client", "nodemanager")
 SETTING = re.compile(r"\b(HYDRA_[A-Z0-9_]+|DATABASE_URL|REDIS_URL)\b")
 # Variables a process hands to its own children or tasks, and those of tests: not settings of an operator.
@@ -52,3 +55,27 @@ def test_benchmarks():
     text = (ROOT / "docs" / "performance.md").read_text()
     missing = [name for name in benchmarks() if name not in text]
     assert not missing, f"docs/performance.md does not mention {', '.join(missing)}"
+
+
+JOB_FILE = (
+    jobspec.JobSpec, jobspec.GroupSpec, jobspec.MasterSpec, jobspec.ContainerSpec, jobspec.Resources, jobspec.FileSpec,
+    jobspec.InputSpec, jobspec.OutputSpec, jobspec.Locality, jobspec.PortSpec, jobspec.HealthCheckSpec,
+    masters.AskSpec, masters.LaunchSpec,
+)  # fmt: skip
+
+
+def test_fields_of_the_job_file():
+    text = TENANTS.read_text()
+    names = {name for model in JOB_FILE for name in model.model_fields}
+    missing = sorted(name for name in names if not re.search(rf"`[^`\n]*\b{name}\b[^`\n]*`", text))
+    assert not missing, f"docs/tenants.md does not mention {', '.join(missing)}"
+
+
+def test_where_a_change_goes_names_what_exists():
+    named = re.findall(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|md|toml|txt))(?:::(\w+))?`", CHANGING.read_text())
+    assert len(named) > 40
+    gone = [path for path, _ in named if not (ROOT / path).exists()]
+    assert not gone, f"docs/changing.md names what is not there: {', '.join(gone)}"
+    tests = [(path, test) for path, test in named if test]
+    lost = [f"{path}::{test}" for path, test in tests if f"def {test}(" not in (ROOT / path).read_text()]
+    assert not lost, f"docs/changing.md names tests that are not there: {', '.join(lost)}"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.memory.application import MASTER, Application, Declared
-from scheduler.core.snapshot import Fill
 from scheduler.lifecycle.group import GroupRun, resized
 from scheduler.lifecycle.guest import GuestRun, Handed
 from scheduler.lifecycle.job import JobRun
+from scheduler.placement.fills import Fill
 from wire import desired, labels, template
 from wire.resources import AXES
 from wire.states import JobState

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from scheduler.core.invariants import check_plan, check_reserved
 from scheduler.core.plan import Plan, Why
-from scheduler.core.snapshot import Backfill, Fill, Memo, Ordering, Running, Snapshot
+from scheduler.core.snapshot import Backfill, Memo, Ordering, Running, Snapshot
+from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
 from tests import backfill_reference as book

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.plan import Why
-from scheduler.core.snapshot import Fill, Memo, Snapshot
+from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.placement.fills import Fill
 from scheduler.placement.place import Attempt, Outcome, PlacementPolicy, begin, finish, run
 from tests.examples import examples
 from tests.placement_reference import PlacementReference

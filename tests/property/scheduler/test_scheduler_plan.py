@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from scheduler.core.invariants import InvariantError, check_plan, check_reserved
 from scheduler.core.plan import Place, Plan, Why
-from scheduler.core.snapshot import Fill, Memo, Snapshot
+from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
 from tests.examples import examples

@@ -22,11 +22,8 @@ def parameters_of(part: type[Part]) -> set[str]:
     return set(part.model_fields["parameters"].annotation.model_fields)  # type: ignore[union-attr]
 
 
-def test_names_are_those_of_the_code() -> None:
-    assert name_of(ROUTERS[0]) == "least_loaded", "the default comes first"
-    assert {name_of(r) for r in ROUTERS} == set(routing.POLICIES) == set(PARTNERS)
-    assert {name_of(p) for p in PROXIES} == set(split.POLICIES)
-    assert set(get_args(RouterParameters.model_fields["fallback"].annotation)) == set(routing.FALLBACKS)
+def test_the_default_comes_first() -> None:
+    assert (name_of(ROUTERS[0]), name_of(PROXIES[0])) == ("least_loaded", "locality")
 
 
 @pytest.mark.parametrize("part", ROUTERS, ids=name_of)

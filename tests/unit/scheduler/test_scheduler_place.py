@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from scheduler.core.plan import Why
-from scheduler.core.snapshot import Fill, Memo, Snapshot
+from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.placement.fills import Fill
 from scheduler.placement.place import Outcome, PlacementPolicy, begin, finish, run
 from tests.worlds import Ask, Node, Queue, build
 
