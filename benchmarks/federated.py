@@ -25,9 +25,9 @@ from simulator.measures import Run
 from simulator.report.charts import Chart
 from simulator.report.svg import Axis, Plot, linear, log_times
 from simulator.site import Pace
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 from simulator.workloads import synthetic
-from simulator.workloads.shape import Shape
+from simulator.workloads.shape import WorkloadShape
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "federated.svg"
 CORES, MEMORY_MIB, RACKS = 32, 131_072, 3
@@ -93,22 +93,22 @@ def sub_clusters(count: int, nodes: int) -> dict[str, list[Machine]]:
     }
 
 
-def shaped(subs: dict[str, list[Machine]], horizon_s: float) -> Shape:
+def shaped(subs: dict[str, list[Machine]], horizon_s: float) -> WorkloadShape:
     """The generator's own shape, but for a steady rate, jobs of up to 500 tasks and tasks of up to 10 min."""
     names = {sub: [m.name for m in machines] for sub, machines in subs.items()}
-    return Shape(
+    return WorkloadShape(
         horizon_s=horizon_s, diurnal=0.0, sub_clusters=names, home_skew=0.3, wishes=0, tasks_most=500, longest_s=600.0,
         jobs_per_hour=6000.0,
     )  # fmt: skip
 
 
-def rated(shape: Shape, wanted: float, subs: dict[str, list[Machine]], seed: int) -> Shape:
+def rated(shape: WorkloadShape, wanted: float, subs: dict[str, list[Machine]], seed: int) -> WorkloadShape:
     """At the rate that makes this load, by what the jobs of another rate ask for."""
     found = load(synthetic.generate(seed, shape), subs, shape)
     return replace(shape, jobs_per_hour=shape.jobs_per_hour * wanted / found)
 
 
-def load(jobs: Iterable[Submission], subs: dict[str, list[Machine]], shape: Shape) -> float:
+def load(jobs: Iterable[Submission], subs: dict[str, list[Machine]], shape: WorkloadShape) -> float:
     """What jobs ask for, over what the machines have in that time."""
     asked = sum(g.vcores_milli * float(g.run_s.sum()) for job in jobs for g in job.groups)
     return asked / (sum(m.vcores_milli for machines in subs.values() for m in machines) * shape.horizon_s)
@@ -124,7 +124,7 @@ def with_data(jobs: Iterable[Submission], subs: dict[str, list[Machine]], seed: 
         yield replace(job, groups=files, home="")
 
 
-def _reading(group: Group, at: int, machines: list[Machine], rng: np.random.Generator) -> Group:
+def _reading(group: SubmittedGroup, at: int, machines: list[Machine], rng: np.random.Generator) -> SubmittedGroup:
     """The tasks from ``at`` on, as a group that prefers the nodes of its file."""
     run_s = group.run_s[at : at + TASKS_PER_FILE]
     first = int(rng.integers(len(machines)))
@@ -137,7 +137,7 @@ def _reading(group: Group, at: int, machines: list[Machine], rng: np.random.Gene
     )  # fmt: skip
 
 
-def played(name: str, subs: dict[str, list[Machine]], shape: Shape, jobs: list[Submission]) -> Result:
+def played(name: str, subs: dict[str, list[Machine]], shape: WorkloadShape, jobs: list[Submission]) -> Result:
     """The jobs under one of the policies."""
     queues = {queue: {**said, "open_to_all": True} for queue, said in synthetic.queue_tree(shape).items()}
     whole = {"one": [machine for machines in subs.values() for machine in machines]}

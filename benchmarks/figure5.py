@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.boxes import Panel, svg
 from scheduler.core.compiled import compile_all
 from scheduler.federation import comparators, gif
-from simulator.setups import Setup, Shape, generate
+from simulator.setups import RandomSetup, SetupParameters, generate
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "figure5.svg"
 POLICIES = {
@@ -30,7 +30,7 @@ def main(argv: list[str]) -> dict[str, Any]:
     parser.add_argument("--setups", type=int, default=300)
     parser.add_argument("--figure", type=Path, default=FIGURE)
     options = parser.parse_args(argv)
-    compile_all(lambda: [measure(generate(seed, Shape(sub_clusters=3, leaves=20))) for seed in range(3)])
+    compile_all(lambda: [measure(generate(seed, SetupParameters(sub_clusters=3, leaves=20))) for seed in range(3)])
     found = [measure(generate(seed, drawn(seed))) for seed in range(options.setups)]
     figures = {name: np.array([f[name] for f in found]) for name in found[0]}
     options.figure.parent.mkdir(parents=True, exist_ok=True)
@@ -40,10 +40,10 @@ def main(argv: list[str]) -> dict[str, Any]:
     return {"setups": len(found), "worst_behind_centralised": round(float(behind.max()), 3), **means}
 
 
-def drawn(seed: int) -> Shape:
+def drawn(seed: int) -> SetupParameters:
     """A shape of federation: tens of sub-clusters, small and large hierarchies, balanced and skewed demand."""
     rng = np.random.default_rng([seed, 5])
-    return Shape(
+    return SetupParameters(
         sub_clusters=int(rng.integers(10, 41)),
         leaves=int(rng.integers(50, 501)),
         load=float(rng.uniform(0.8, 1.6)),
@@ -53,7 +53,7 @@ def drawn(seed: int) -> Shape:
     )
 
 
-def measure(s: Setup) -> dict[str, float]:
+def measure(s: RandomSetup) -> dict[str, float]:
     """Of each policy: utilization in percent, the error in percent of what is due, and the mean error of a queue.
 
     The latter in percent of all capacity.

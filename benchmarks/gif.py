@@ -15,9 +15,9 @@ from scheduler.core.compiled import compile_all, compiled
 from scheduler.federation import gif
 from scheduler.federation.bound import most_used
 from scheduler.federation.comparators import fairness_error, oracle
-from simulator.setups import Setup, Shape, generate
+from simulator.setups import RandomSetup, SetupParameters, generate
 
-SMALL = Shape(sub_clusters=3, leaves=20)
+SMALL = SetupParameters(sub_clusters=3, leaves=20)
 
 
 def main(argv: list[str]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def main(argv: list[str]) -> dict[str, Any]:
     parser.add_argument("--rounds", type=int, default=12)
     options = parser.parse_args(argv)
     compile_all(warm)
-    shape = Shape(sub_clusters=options.sub_clusters, leaves=options.leaves)
+    shape = SetupParameters(sub_clusters=options.sub_clusters, leaves=options.leaves)
     figures = [measure(generate(seed, shape), options.rounds) for seed in range(options.setups)]
     times = np.concatenate([f.pop("times") for f in figures])
     mean = {name: float(np.mean([f[name] for f in figures])) for name in figures[0]}
@@ -53,7 +53,7 @@ def warm() -> None:
         most_used(small.tree, small.capacity, small.demand)
 
 
-def measure(s: Setup, rounds: int) -> dict[str, Any]:
+def measure(s: RandomSetup, rounds: int) -> dict[str, Any]:
     """One setup: processor seconds of each round, and how good the shares are."""
     forms, times = compiled(), []
     for _ in range(rounds):
@@ -77,7 +77,7 @@ def measure(s: Setup, rounds: int) -> dict[str, Any]:
     }
 
 
-def everywhere(s: Setup) -> float:
+def everywhere(s: RandomSetup) -> float:
     """The error against the oracle when every queue wants all sub-clusters alike, in percent."""
     part = s.capacity / s.capacity.sum(axis=0)
     spread = replace(s, demand=np.floor(s.demand.sum(axis=1, keepdims=True) * part).astype(np.int64))
@@ -85,7 +85,7 @@ def everywhere(s: Setup) -> float:
     return fairness_error(due, oracle(spread.tree, spread.capacity, spread.demand), s.leaves)
 
 
-def first_pass(s: Setup) -> np.ndarray:
+def first_pass(s: RandomSetup) -> np.ndarray:
     """(l, s, r): each queue's ideal divided once by where its demand is, cut where a sub-cluster cannot hold it."""
     ideal = oracle(s.tree, s.capacity, s.demand)[s.leaves]
     demand = s.demand[s.leaves]

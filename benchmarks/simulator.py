@@ -15,7 +15,7 @@ from controlplane import heap, kernels
 from simulator.engine import Setup, Simulation
 from simulator.measures import Run
 from simulator.site import Pace
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 
 QUEUES = 8
 POLICY = {"queues": {f"q{i}": {"guaranteed": 1 / QUEUES, "open_to_all": True} for i in range(QUEUES)}}
@@ -60,7 +60,7 @@ def jobs(count: int, per_s: float, tasks: int, mean_s: float = 60.0) -> Iterator
     rng, at = np.random.default_rng(1), 0.0
     for number in range(count):
         at += rng.exponential(1 / per_s)
-        group = Group(tasks, 1024, 1000, 1 + rng.exponential(mean_s - 1, tasks), estimate_s=mean_s)
+        group = SubmittedGroup(tasks, 1024, 1000, 1 + rng.exponential(mean_s - 1, tasks), estimate_s=mean_s)
         yield Submission(at, f"root.q{number % QUEUES}", f"u{number % 30}", (group,), number)
 
 

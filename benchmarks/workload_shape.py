@@ -17,12 +17,12 @@ from benchmarks.pictures import chart, mark_swatch, picture
 from simulator.report.charts import Chart
 from simulator.report.svg import Plot, line_swatch, linear, log_ratios, log_times
 from simulator.workloads import synthetic
-from simulator.workloads.shape import Shape, Sizes
+from simulator.workloads.shape import Sizes, WorkloadShape
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "workload-shape.svg"
 SERVERS, PER_SUB_CLUSTER = 250_000, 2500  # Hydra, Table 1, and the middle of section 6.1
 SHORT_S, SHORT_PERCENT = 10.0, 60.0  # Mercury, section 1: the one point of Figure 1 that the text tells
-LARGE = Shape(tasks_mean=8000.0, tasks_most=1_000_000)
+LARGE = WorkloadShape(tasks_mean=8000.0, tasks_most=1_000_000)
 LEVELS = np.linspace(0, 1, 401)
 WIDTH, HEIGHT = 460.0, 280.0
 Legend = Sequence[tuple[str, str]]
@@ -34,7 +34,7 @@ def main(argv: list[str]) -> dict[str, Any]:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--figure", type=Path, default=FIGURE)
     options = parser.parse_args(argv)
-    jobs = list(synthetic.generate(options.seed, Shape(horizon_s=3600 * options.hours)))
+    jobs = list(synthetic.generate(options.seed, WorkloadShape(horizon_s=3600 * options.hours)))
     runs = [job.groups[0].run_s for job in jobs]
     tasks, longest = np.concatenate(runs), np.array([run_s.max() for run_s in runs])
     sizes = np.array([len(run_s) for run_s in runs])

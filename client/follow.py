@@ -19,7 +19,7 @@ _POLL_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LogTarget:
     """``JOB``, ``JOB/GROUP`` or ``JOB/GROUP/INDEX``; or one container."""
 
     job: int = 0
@@ -28,14 +28,14 @@ class Target:
     container: str | None = None
 
 
-def parse_target(text: str) -> Target:
+def parse_target(text: str) -> LogTarget:
     """Read what a person typed; ``HydraError`` when it is none of these."""
     if text.startswith("c-"):
         try:
             parse_container(text)
         except ValueError as error:
             raise client_error(str(error), field_name="target") from error
-        return Target(container=text)
+        return LogTarget(container=text)
     job, *rest = text.split("/")
     numbers = [job, *rest[1:]]
     if len(rest) > 2 or not all(n.isascii() and n.isdigit() for n in numbers) or "" in rest:
@@ -44,10 +44,10 @@ def parse_target(text: str) -> Target:
             field_name="target",
             remedy="Give JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id like c-1-1-5.",
         )
-    return Target(int(job), rest[0] if rest else None, int(rest[1]) if len(rest) > 1 else None)
+    return LogTarget(int(job), rest[0] if rest else None, int(rest[1]) if len(rest) > 1 else None)
 
 
-def tasks_of(client: Client, target: Target) -> list[Task]:
+def tasks_of(client: Client, target: LogTarget) -> list[Task]:
     """The tasks a target means; ``HydraError`` when there are none."""
     found = []
     for task in client.tasks(target.job, group=target.group):

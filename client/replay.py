@@ -52,7 +52,7 @@ class Options:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ReplayOutcome:
     """jobs: their numbers, in order. late_s: the most by which one was submitted later than it should have been."""
 
     jobs: list[int] = field(default_factory=list)
@@ -136,7 +136,7 @@ def play(
     jobs: Iterator[Recorded],
     o: Options,
     submit: Callable[[list[Spec]], list[int]],
-    outcome: Outcome,
+    outcome: ReplayOutcome,
     told: Callable[[], None] = lambda: None,
 ) -> None:
     """Submit each job when its time has come, those of the same moment together, at most ``BATCH`` at once.

@@ -34,7 +34,7 @@ from nodemanager.transfers import Transfers
 from nodemanager.usage import Rates
 from wire import desired, keys, policy, status, template
 from wire.ids import format_container
-from wire.nodeapi import Session
+from wire.nodeapi import NodeSession
 from wire.states import NodeHealth
 
 COALESCE_S = 0.02  # least time between two statuses
@@ -58,7 +58,7 @@ class Agent:
         self.pool = ThreadPoolExecutor(TRANSFERS, "transfer")
         self.stopping = threading.Event()
         self.state = StateFile(config.dir)
-        self.session: Session = session.parse(saved.session)
+        self.session: NodeSession = session.parse(saved.session)
         self.lease_keys = session.keys(self.session)
         self.heartbeat_s = config.heartbeat_s or self.session.heartbeat_s
         self.core = self._core()
@@ -447,7 +447,7 @@ class Agent:
         self.renewing = False
         note("warning", "the control plane did not renew the session", why=why)
 
-    def _renewed(self, fresh: Session) -> None:
+    def _renewed(self, fresh: NodeSession) -> None:
         self.renewing = False
         if (fresh.node_id, fresh.sub_cluster_id) != (self.session.node_id, self.session.sub_cluster_id):
             note("warning", "registered as another node", was=self.session.node_id, now=fresh.node_id)

@@ -8,14 +8,14 @@ from nodemanager.config import Config
 from nodemanager.http import Http, HttpError
 from nodemanager.limits import Limits, advertised
 from wire import nodeapi
-from wire.nodeapi import Register, Session
+from wire.nodeapi import NodeSession, Register
 
 
-def parse(raw: Any, credential: str = "") -> Session:
+def parse(raw: Any, credential: str = "") -> NodeSession:
     """A session from JSON; ``ValueError`` when it is not one. ``credential`` fills in when the answer has none."""
     try:
-        known = {f.name for f in fields(Session)}
-        session = Session(**{"credential": credential, **{k: v for k, v in raw.items() if k in known and v != ""}})
+        known = {f.name for f in fields(NodeSession)}
+        session = NodeSession(**{"credential": credential, **{k: v for k, v in raw.items() if k in known and v != ""}})
         if not session.credential or not session.node_id:
             raise ValueError("no credential or node id")
         keys(session)
@@ -24,16 +24,16 @@ def parse(raw: Any, credential: str = "") -> Session:
         raise ValueError(f"not a session: {error}") from None
 
 
-def keys(session: Session) -> dict[int, bytes]:
+def keys(session: NodeSession) -> dict[int, bytes]:
     """Lease keys by id."""
     return {int(number): bytes.fromhex(text) for number, text in session.lease_keys.items()}
 
 
-def authorization(session: Session) -> str:
+def authorization(session: NodeSession) -> str:
     return f"{nodeapi.AUTH_SCHEME} {session.node_id}:{session.credential}"
 
 
-def to_json(session: Session, config: Config) -> dict[str, Any]:
+def to_json(session: NodeSession, config: Config) -> dict[str, Any]:
     """The session as local state keeps it, with what it was given for."""
     return asdict(session) | {"name": config.name, "host": advertised(config)}
 
@@ -44,7 +44,7 @@ def holds(saved: dict[str, Any], config: Config) -> bool:
     return saved.get("name") == config.name and not moved
 
 
-def register(http: Http, config: Config, limits: Limits) -> Session:
+def register(http: Http, config: Config, limits: Limits) -> NodeSession:
     """A new credential for this node's name. Raises ``HttpError`` or ``ValueError``."""
     if not config.join_token:
         raise HttpError(401, "this node has no credential and no join token; set join_token")
@@ -66,13 +66,13 @@ def register(http: Http, config: Config, limits: Limits) -> Session:
     return session
 
 
-def refresh(http: Http, known: Session) -> Session:
+def refresh(http: Http, known: NodeSession) -> NodeSession:
     """The session as the control plane sees it now; it also restores this node's Redis user."""
     http.authorization = authorization(known)
     return parse(http.request("GET", f"{nodeapi.PREFIX}/session"), known.credential)
 
 
-def renew(http: Http, config: Config, limits: Limits, known: Session | None) -> Session:
+def renew(http: Http, config: Config, limits: Limits, known: NodeSession | None) -> NodeSession:
     """Refresh, or register again when the credential is refused and a join token is there."""
     if known is not None:
         try:

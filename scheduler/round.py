@@ -17,7 +17,7 @@ from scheduler.core.plan import After, Plan, Preempt, Refusal, Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement import place
 from scheduler.placement.order import service_order
-from scheduler.placement.place import Attempt, Outcome, PlacementPolicy
+from scheduler.placement.place import Attempt, PlacementOutcome, PlacementPolicy
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
 from scheduler.preemption.users import behind_others
@@ -92,7 +92,7 @@ def capacity_now(s: Snapshot, free: np.ndarray) -> np.ndarray:
 
 
 def _reclaim(
-    s: Snapshot, attempt: Attempt, outcome: Outcome, policy: PreemptionPolicy, now: float
+    s: Snapshot, attempt: Attempt, outcome: PlacementOutcome, policy: PreemptionPolicy, now: float
 ) -> tuple[Preempt, Memo]:
     """Step 5, where the caller has shown what runs."""
     memo, why = outcome.memo, outcome.why

@@ -84,7 +84,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedFigure:
     """One figure of one policy. change: value minus the first policy's, None of the first policy itself."""
 
     value: Estimate
@@ -96,7 +96,7 @@ class QueueFigures:
     """Keys of ``BY_QUEUE`` -> figure."""
 
     queue: str
-    figures: dict[str, Compared]
+    figures: dict[str, ComparedFigure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class PolicyFigures:
 
     policy: str
     seeds: list[int]
-    figures: dict[str, Compared]
+    figures: dict[str, ComparedFigure]
     queues: list[QueueFigures]
 
 
@@ -205,7 +205,7 @@ def _policy(side: _Side, first: _Side, queues: list[str]) -> PolicyFigures:
         _over_jobs(own if alone else None, change if unsure else None, run, other, queues)
     own.low = np.maximum(own.low, 0.0)
     changes = change.each() if change is not None else [None] * len(own.value)
-    found = [Compared(*pair) for pair in zip(own.each(), changes, strict=True)]
+    found = [ComparedFigure(*pair) for pair in zip(own.each(), changes, strict=True)]
     begins = range(len(OVERALL), len(found), len(BY_QUEUE))
     each = [
         QueueFigures(queue, dict(zip(BY_QUEUE, found[begin : begin + len(BY_QUEUE)], strict=True)))

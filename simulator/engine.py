@@ -20,16 +20,16 @@ from controlplane.rm.changes import Changes
 from simulator.bus import Wires
 from simulator.clock import VirtualClock
 from simulator.fairness import granted
-from simulator.gpg import Shares
+from simulator.gpg import SimulatedGpg
 from simulator.measures import Run
 from simulator.recorder import Meter, Recorder
 from simulator.router import Homes
 from simulator.rows import Federation
 from simulator.site import NEVER, Pace, Site
-from simulator.specs import Runs, job_row, node_row
+from simulator.specs import PlayedRuns, job_row, node_row
 from simulator.standing import Opening
 from simulator.waits import Waits
-from simulator.workload import Machine, Running, Standing, Submission, in_order
+from simulator.workload import Machine, RunningContainers, RunningJob, Submission, in_order
 from wire.resources import AXES
 
 Json = dict[str, Any]
@@ -54,7 +54,7 @@ class Setup:
     until_s: float | None = None
     check: bool = False
     name: str = "policy"
-    standing: Sequence[Standing] = ()
+    standing: Sequence[RunningJob] = ()
     waits: bool = False
 
 
@@ -71,7 +71,7 @@ class Simulation:
         self.setup, self.name = setup, name
         self.clock = VirtualClock()
         self.rows = Federation(self.clock)
-        self.runs = Runs()
+        self.runs = PlayedRuns()
         place = {}
         for number, (sub, machines) in enumerate(setup.sub_clusters.items(), 1):
             own = self.rows.enter(number, sub)
@@ -85,7 +85,7 @@ class Simulation:
         self.recorder = Recorder(leaves, place)
         self.meter = Meter(len(leaves), setup.period_s)
         self.homes = Homes(self.rows, setup.seed)
-        self.gpg = Shares(self.rows, setup.pace.load_s)
+        self.gpg = SimulatedGpg(self.rows, setup.pace.load_s)
         self.waits = Waits() if setup.waits else None
         self.emptied: dict[str, float] = {}  # sub-clusters that are drained, and since when nothing is left there
         self._groups: dict[int, int] = {}  # live jobs: how many groups each has
@@ -106,7 +106,7 @@ class Simulation:
         self._moved_s = 0.0  # when a container last came or ended
         self.notes: list[str] = []
 
-    def _open(self, standing: Sequence[Standing]) -> Opening:
+    def _open(self, standing: Sequence[RunningJob]) -> Opening:
         """Store what leaders find when they begin."""
         opening, numbers = Opening(self.rows, self.clock), {sub.name: sub.id for sub in self.rows.subs.values()}
         for each in standing:
@@ -209,7 +209,7 @@ class Simulation:
         if home is not None:
             self._hint((home,))
 
-    def _enter(self, job: int | None, s: Submission, running: Sequence[Running] = ()) -> None:
+    def _enter(self, job: int | None, s: Submission, running: Sequence[RunningContainers] = ()) -> None:
         """Whoever measures learns of the job. None: nobody takes it."""
         if self.waits is not None:
             self.waits.submit(job, s, running)

@@ -7,7 +7,7 @@ from controlplane.statestore.shares import Assignment
 from simulator.rows import Federation
 
 
-class Shares:
+class SimulatedGpg:
     """Assigns shares while the policy does so. next_s: when it looks again. least_s: between two looks."""
 
     def __init__(self, rows: Federation, least_s: float = 0.0):

@@ -20,7 +20,7 @@ _FAILED, _EXIT_CODE = int(ContainerState.FAILED), int(ContainerReason.EXIT_CODE)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DocumentEntries:
     """What documents name, one document's after the other.
 
     rows: (k,) whose they are. sizes: (k,) how much each names. ids, want: (e,). starts: (e,) whether there is a lease
@@ -75,7 +75,7 @@ class Held:
         self.report, self.began = report, np.pad(self.began, more)
         self.due = np.pad(self.due, more, constant_values=_NEVER)
 
-    def obey(self, t: Told, now: float) -> tuple[np.ndarray, np.ndarray]:
+    def obey(self, t: DocumentEntries, now: float) -> tuple[np.ndarray, np.ndarray]:
         """Do what these documents say: which of what they name was started, and which ended by this, (e,) bool each."""
         row = t.rows[t.owner]
         known, at = self._find(t)
@@ -105,7 +105,7 @@ class Held:
         self._put(t.rows, t.owner[there], report[there], began[there], due[there])
         return started, refused | over
 
-    def _find(self, t: Told) -> tuple[np.ndarray, np.ndarray]:
+    def _find(self, t: DocumentEntries) -> tuple[np.ndarray, np.ndarray]:
         """Which of what documents name their nodes hold, and at which place: (e,) bool and int64."""
         names, held = t.padded(), self.report["id"][t.rows]
         held = held[:, : max(1, int(self.count[t.rows].max(initial=0)))]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from controlplane.rm.codec.records import STATUS
-from simulator.held import Held, Told, padded
+from simulator.held import DocumentEntries, Held, padded
 from wire import status
 
 # (l,) ``SIGNED_LEASE`` -> how long each of these containers will run, (l,) float64 s, and the exit code it ends with
@@ -87,7 +87,7 @@ class Played:
         self.head["epoch"][d.rows], self.head["generation"][d.rows] = d.numbers[:, 0], d.numbers[:, 1]
         self.named(d.rows, d.numbers[:, 0], d.numbers[:, 2])
         starts, run_s, codes, refused = self._leased(d, runs, wall_s)
-        told = Told(d.rows, d.sizes, d.wanted["id"], d.wanted["want"], starts, run_s, codes)
+        told = DocumentEntries(d.rows, d.sizes, d.wanted["id"], d.wanted["want"], starts, run_s, codes)
         started, over = self.held.obey(told, now)
         urgent = self.held.count[d.rows] < status.PATIENT_ENTRIES
         news = np.zeros(len(d.rows), np.bool_)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
-from controlplane.rm.memory.view import View
+from controlplane.rm.memory.view import PlanView
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.reasons.telling import Teller
 from scheduler.core.snapshot import Memo
@@ -16,7 +16,9 @@ class Quiet(Teller):
     def looks(self, name: str, now: float) -> bool:
         return False
 
-    def take(self, m: Memory, name: str, view: View, after: After, memo: Memo, patience: Patience, now: float) -> None:
+    def take(
+        self, m: Memory, name: str, view: PlanView, after: After, memo: Memo, patience: Patience, now: float
+    ) -> None:
         self.waiting[view.asks[np.flatnonzero(after.left > 0)]] = True
 
     def tell(self, m: Memory, now: float) -> dict[tuple[int, int], GroupEntry]:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 from controlplane.policy.federation import routers
-from scheduler.federation.routing import Ask, Candidate, Router, route
+from scheduler.federation.routing import Candidate, RoutedJob, Router, route
 from simulator.rows import Federation, SubCluster
 from simulator.specs import demand
 from simulator.workload import Submission
@@ -34,7 +34,7 @@ class Homes:
         by = self._router(s.queue)
         owned = self._owned(s) if "locality" in (by.name, by.fallback) else {}
         count = sum(g.count for g in s.groups)
-        ask = Ask(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
+        ask = RoutedJob(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
         decision = route(self._fresh(), ask, by, self._random.random())
         if decision.home is None:
             self.refused += 1

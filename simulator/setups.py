@@ -18,7 +18,7 @@ BUNDLE_KINDS = np.array([[2048, 1000], [4096, 1000], [8192, 1000], [8192, 2000],
 
 
 @dataclass(frozen=True)
-class Shape:
+class SetupParameters:
     """What is drawn. Counts, levels, and parts of one."""
 
     sub_clusters: int = 20
@@ -33,7 +33,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Setup:
+class RandomSetup:
     """q queues, parents before children; s sub-clusters; r = 2: memory_mib, vcores_milli.
 
     leaves: (l,) rows of the tree. capacity: (s, r) int64. demand: (q, s, r)
@@ -46,7 +46,7 @@ class Setup:
     demand: np.ndarray
 
 
-def generate(seed: int, shape: Shape) -> Setup:
+def generate(seed: int, shape: SetupParameters) -> RandomSetup:
     """The setup of this seed and shape: always the same."""
     rng = np.random.default_rng(seed)
     counts = rng.integers(shape.nodes[0], shape.nodes[1] + 1, shape.sub_clusters)
@@ -56,7 +56,7 @@ def generate(seed: int, shape: Shape) -> Setup:
     tree = entitled(rng, parent, capacity.sum(axis=0), shape.capped)
     demand = np.zeros((len(parent), *capacity.shape), np.int64)
     demand[leaves] = wanted(rng, tree.guaranteed[leaves], capacity, shape)
-    return Setup(tree, leaves, capacity, demand)
+    return RandomSetup(tree, leaves, capacity, demand)
 
 
 def hierarchy(rng: np.random.Generator, leaves: int, levels: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +98,9 @@ def entitled(rng: np.random.Generator, parent: np.ndarray, total: np.ndarray, ca
     return ShareTree(parent, guaranteed, np.maximum(maximum, guaranteed), entitlement)
 
 
-def wanted(rng: np.random.Generator, guaranteed: np.ndarray, capacity: np.ndarray, shape: Shape) -> np.ndarray:
+def wanted(
+    rng: np.random.Generator, guaranteed: np.ndarray, capacity: np.ndarray, shape: SetupParameters
+) -> np.ndarray:
     """Demand of leaves with these guarantees: (l, s, r) int64."""
     count, s = len(guaranteed), len(capacity)
     size = guaranteed[:, 0] * rng.lognormal(0.0, 1.0, count) * (rng.random(count) >= shape.idle)

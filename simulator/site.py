@@ -12,7 +12,7 @@ import numpy as np
 from controlplane.rm.changes import Changes
 from controlplane.rm.driver.load import LoadTeller
 from controlplane.rm.driver.rebuild import rebuild
-from controlplane.rm.driver.round import Duties, Report, Round, RoundSettings
+from controlplane.rm.driver.round import Duties, Round, RoundReport, RoundSettings
 from simulator.bus import NoSigner, SimulatedBus, Wires, read
 from simulator.clock import VirtualClock
 from simulator.played import Played, Runs
@@ -163,7 +163,7 @@ class Site:
         m = self.memory
         return bool(m.line) or bool(m.delayed) or bool(self.round.planner.teller.waiting.any())
 
-    def step(self) -> Report | None:
+    def step(self) -> RoundReport | None:
         """A round at the clock's time, and what follows at the nodes."""
         now = self.clock.now
         rows = self._reports(now)

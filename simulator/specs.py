@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from simulator.clock import VirtualClock, moment
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 from wire.states import NodeState
 
 Json = dict[str, Any]
@@ -30,7 +30,7 @@ def job_row(job: Submission, owner: int, clock: VirtualClock) -> Json:
     }
 
 
-def _group(g: Group) -> Json:
+def _group(g: SubmittedGroup) -> Json:
     return _FIXED | {
         "name": g.name,
         "count": g.count,
@@ -63,13 +63,13 @@ def node_row(number: int, m: Machine) -> Json:
     }  # fmt: skip
 
 
-class Runs:
+class PlayedRuns:
     """How long each container runs, and what it ends with: by the group its lease names."""
 
     def __init__(self) -> None:
-        self._groups: dict[tuple[int, int], Group] = {}
+        self._groups: dict[tuple[int, int], SubmittedGroup] = {}
 
-    def enter(self, job: int, groups: tuple[Group, ...]) -> None:
+    def enter(self, job: int, groups: tuple[SubmittedGroup, ...]) -> None:
         for no, group in enumerate(groups):
             self._groups[job, no] = group
 

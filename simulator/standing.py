@@ -9,7 +9,7 @@ from scheduler.lifecycle.guest import UNLOWERED, pack
 from simulator.clock import VirtualClock
 from simulator.rows import Ask, Federation
 from simulator.site import Site
-from simulator.workload import Running, Standing
+from simulator.workload import RunningContainers, RunningJob
 from wire.ids import container_id
 from wire.states import ContainerState, JobState
 
@@ -23,7 +23,7 @@ class Opening:
         self._nodes = {sub.id: list(sub.nodes) for sub in rows.subs.values()}
         self._held: defaultdict[int, list[tuple[np.ndarray, ...]]] = defaultdict(list)
 
-    def enter(self, job: int, s: Standing) -> None:
+    def enter(self, job: int, s: RunningJob) -> None:
         """The job's row is there; it runs, and so do these containers of it."""
         row, now_us = self.rows.jobs[job], self.clock.now_us()
         row |= {"state": int(JobState.RUNNING), "admitted_us": now_us, "started_us": now_us}
@@ -38,7 +38,7 @@ class Opening:
             run_s = np.broadcast_to(s.job.groups[each.group].run_s, s.job.groups[each.group].count)[each.task]
             self._held[sub.id].append((each.node, ids, -each.ran_s, run_s - each.ran_s))
 
-    def _rows(self, job: int, r: Running, ids: np.ndarray) -> None:
+    def _rows(self, job: int, r: RunningContainers, ids: np.ndarray) -> None:
         own = self._subs[r.sub]
         nodes = self._nodes[own.id]
         columns = (ids.tolist(), r.node.tolist(), r.task.tolist(), r.gpus.tolist(), r.ran_s.tolist())

@@ -8,7 +8,7 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.columns import longer
 from simulator.clock import seconds
 from simulator.measures import Waited
-from simulator.workload import Running, Submission
+from simulator.workload import RunningContainers, Submission
 from wire.states import ContainerState, GroupState
 
 # since: when it began to want what it still wants, s; NaN: it wants nothing.
@@ -25,7 +25,7 @@ class Waits:
         self._groups: dict[int, int] = {}  # live jobs: how many groups each has
         self._later: set[tuple[int, int]] = set()  # groups that wait for others to end
 
-    def submit(self, job: int | None, s: Submission, running: Sequence[Running] = ()) -> None:
+    def submit(self, job: int | None, s: Submission, running: Sequence[RunningContainers] = ()) -> None:
         """A job was stored; None: nobody takes it, so it waits for ever."""
         for no, group in enumerate(s.groups):
             where = slice(self._count, self._count + group.count)

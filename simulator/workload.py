@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SubmittedGroup:
     """``count`` tasks of one shape; all at once or none with ``gang``.
 
     run_s: how long each task really runs: (count,) float64, or (1,) where all
@@ -47,7 +47,7 @@ class Submission:
     at_s: float
     queue: str
     user: str
-    groups: tuple[Group, ...]
+    groups: tuple[SubmittedGroup, ...]
     number: int = 0
     priority: int = 0
     home: str = ""
@@ -68,7 +68,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningContainers:
     """Containers of one group that run in one sub-cluster when a simulation begins.
 
     group: its position in the job. sub: the sub-cluster's name. task: (k,)
@@ -86,11 +86,11 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunningJob:
     """A job that has begun before a simulation does. job: with its home, submitted at 0."""
 
     job: Submission
-    running: tuple[Running, ...]
+    running: tuple[RunningContainers, ...]
 
 
 class Disordered(ValueError):

@@ -11,7 +11,7 @@ import numpy as np
 from contract import jobspec
 from controlplane.rm.driver import summary
 from controlplane.rm.driver.rebuild import rebuild
-from controlplane.rm.driver.round import Duties, Report, Round, RoundSettings
+from controlplane.rm.driver.round import Duties, Round, RoundReport, RoundSettings
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Bus, Store
 from controlplane.rm.steps.publish import Signer
@@ -75,7 +75,7 @@ class SteppedLeader:
         chosen = RoundSettings(LOG_BYTES, 7200.0, check_invariants=True)
         self.rounds = Round(sub, self.memory, store, bus, clock, signer, chosen)
 
-    def round(self, *lost: int, intents: bool = True) -> Report:
+    def round(self, *lost: int, intents: bool = True) -> RoundReport:
         """One round that looks at everything, but perhaps intents. ``lost``: node ids to declare lost."""
         self.answered += 1.0
         at = [self.memory.nodes.index[n] for n in lost]

@@ -32,7 +32,7 @@ FORMER_FIELDS = frozenset({"extended"})  # of a registration: node managers of o
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class NodeSession:
     """The answer to ``register`` (with ``credential``) and to ``GET /node/v1/session`` (without)."""
 
     node_id: int

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.errors import client_error
-from client.follow import Printer, Target, follow_tasks, parse_target, tasks_of
+from client.follow import LogTarget, Printer, follow_tasks, parse_target, tasks_of
 from client.progress import uploading
 from client.screen import Column, Format, OutputOption, console, print_json, printable, say, show, size
 from contract.jobs import Artifact, LogPiece, Output
@@ -62,7 +62,7 @@ def _printer(output: Format, several: bool) -> Printer:
     return JsonPrinter(False) if output is Format.json else Printer(prefixed=several)
 
 
-def _print_all(client: Client, wanted: Target, stream: str, offset: int, output: Format) -> None:
+def _print_all(client: Client, wanted: LogTarget, stream: str, offset: int, output: Format) -> None:
     """What has been written so far, task after task; says so when there was nothing."""
     tasks = tasks_of(client, wanted)
     printer = _printer(output, several=len(tasks) > 1)

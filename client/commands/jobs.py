@@ -16,8 +16,7 @@ from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.commands.views import view_named
 from client.errors import InvalidJob
-from client.follow import MAX_FOLLOWED, Printer, follow_tasks, tasks_of
-from client.follow import Target as LogTarget
+from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one
 from contract.jobs import Container, Event, Group, Job, Task

@@ -38,7 +38,7 @@ def replay(
     count, last_s = _length(file, limit, until)
     o = trace.Options(speed, queue, scale, f"replay-{uuid.uuid4().hex[:8]}")
     say(f"{count:,} jobs over {timedelta(seconds=round(last_s / speed))}; they carry the tag {o.tag}")
-    outcome = trace.Outcome()
+    outcome = trace.ReplayOutcome()
     with connected(ctx) as client:
         try:
             with _bar(count) as progress:

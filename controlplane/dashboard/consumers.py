@@ -22,7 +22,7 @@ from .feed import Feed, dumps
 from .hints import Hints
 from .reader import Reader
 from .sessions import Sessions
-from .snapshots import Refusal
+from .snapshots import TopicRefusal
 from .topics import parse
 from .watches import Watches
 
@@ -122,7 +122,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._end(INTERNAL_ERROR)
 
     async def _tell(self, feed: Feed) -> None:
-        if isinstance(feed.offered, Refusal) and feed.offered.status == 401:
+        if isinstance(feed.offered, TopicRefusal) and feed.offered.status == 401:
             await self._end(NOT_SIGNED_IN)
         elif self.feeds.get(feed.topic.name) is feed and (message := feed.message()) is not None:
             await self.send(message)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from controlplane.statestore.queries.fleet import Fleet
 
-from .snapshots import Refusal, Result
+from .snapshots import Result, TopicRefusal
 from .topics import Topic
 
 
@@ -19,7 +19,7 @@ class Feed:
     seq: int = 0
     force: bool = True  # send even if nothing changed
     digest: bytes = b""
-    refused: Refusal | None = None
+    refused: TopicRefusal | None = None
     heard: tuple[int, int] = (0, -1)  # of a topic told in steps: line and look that its browser heard of last
     offered: Result | None = None  # the last that was read, if the browser does not know it: never a queue of old ones
 
@@ -34,7 +34,7 @@ class Feed:
         result, self.offered = self.offered, None
         if result is None:
             return None
-        if isinstance(result, Refusal):
+        if isinstance(result, TopicRefusal):
             self.refused, self.force = result, False
             return refusal_message(self.topic.name, result)
         if isinstance(result, Fleet):
@@ -44,7 +44,7 @@ class Feed:
         return snapshot_message(self.topic.name, self.seq, result.body)
 
     def _is_news(self, result: Result) -> bool:
-        if self.force or isinstance(result, Refusal) or self.refused is not None:
+        if self.force or isinstance(result, TopicRefusal) or self.refused is not None:
             return self.force or self.refused != result
         if isinstance(result, Fleet):
             return self.heard != (result.line, result.look)
@@ -66,7 +66,7 @@ def snapshot_message(topic: str, seq: int, body: str, what: str = "snapshot") ->
     return f'{{"topic":{dumps(topic)},"seq":{seq},"{what}":{body}}}'
 
 
-def refusal_message(topic: str, refusal: Refusal) -> str:
+def refusal_message(topic: str, refusal: TopicRefusal) -> str:
     return dumps({"topic": topic, "error": {"status": refusal.status, "detail": refusal.detail}})
 
 

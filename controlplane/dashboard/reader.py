@@ -16,7 +16,7 @@ from typing import Any
 
 from controlplane.statestore.queries.looks import Look
 
-from .snapshots import Refusal, Result, read
+from .snapshots import Result, TopicRefusal, read
 from .topics import Topic
 
 READ_TIMEOUT_S = 5.0
@@ -59,7 +59,7 @@ class Reader:
                     return await asyncio.wait_for(asyncio.shield(wanted), READ_TIMEOUT_S)
                 except TimeoutError:
                     if self._ended == ended:
-                        return Refusal(503, f"The StateStore has not answered for {READ_TIMEOUT_S:.0f} s.")
+                        return TopicRefusal(503, f"The StateStore has not answered for {READ_TIMEOUT_S:.0f} s.")
         finally:
             wanted.cancel()  # nobody waits for it any more
 

@@ -42,7 +42,7 @@ CONTAINERS_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class TopicSnapshot:
     """``body`` is JSON text; equal ``digest`` means nothing has changed. own: it holds the account's own jobs only."""
 
     body: str
@@ -51,7 +51,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class TopicRefusal:
     """The topic cannot be shown. 401: no longer signed in; 404: nothing one may see; 503: the store does not answer."""
 
     status: int
@@ -142,8 +142,8 @@ READS: dict[str, Callable[[User, Topic], Any]] = {
 
 # What these show to those who see everything is the same for all of a role.
 ALIKE = frozenset({"overview", "policy", "queues", "queueuse", "queuematrix", "jobs", "job"})
-Result = Snapshot | Fleet | Refusal
-_kept: Kept[Snapshot | Refusal] = Kept()
+Result = TopicSnapshot | Fleet | TopicRefusal
+_kept: Kept[TopicSnapshot | TopicRefusal] = Kept()
 
 
 def read(user_id: int, topic: Topic, look: Look) -> Result:
@@ -154,13 +154,13 @@ def read(user_id: int, topic: Topic, look: Look) -> Result:
                 return _read(user_id, topic)
         except (DatabaseError, InterfaceError):
             connection.close()  # a restart of the store may have broken it: once more with another
-    return Refusal(503, "The StateStore does not answer; what is shown is the last that was known.")
+    return TopicRefusal(503, "The StateStore does not answer; what is shown is the last that was known.")
 
 
 def _read(user_id: int, topic: Topic) -> Result:
     user = _account(user_id)
     if user is None:
-        return Refusal(401, "This account is not signed in any more.")
+        return TopicRefusal(401, "This account is not signed in any more.")
     if topic.kind == "fleet":
         return fleet.look(user)
     if topic.kind in ALIKE and sees_everything(user):
@@ -172,12 +172,12 @@ _account = together("accounts")(accounts)
 
 
 @shared
-def _alike(role: str, topic: Topic) -> Snapshot | Refusal:
+def _alike(role: str, topic: Topic) -> TopicSnapshot | TopicRefusal:
     """For everybody of a role that sees everything."""
     return _snapshot(User(role=role, is_active=True), topic)
 
 
-def _snapshot(user: User, topic: Topic) -> Snapshot | Refusal:
+def _snapshot(user: User, topic: Topic) -> TopicSnapshot | TopicRefusal:
     value = READS[topic.kind](user, topic)
     if isinstance(value, Reading):
         own = topic.kind == "jobs" and bool(is_tenant(user)) and not access(user)
@@ -186,14 +186,14 @@ def _snapshot(user: User, topic: Topic) -> Snapshot | Refusal:
     return _encoded(value)
 
 
-def _encoded(value: Any, own: bool = False) -> Snapshot | Refusal:
+def _encoded(value: Any, own: bool = False) -> TopicSnapshot | TopicRefusal:
     """The time of reading alone is no change: the digest leaves it out."""
     if value is None:
-        return Refusal(404, "It does not exist, or you may not see it.")
+        return TopicRefusal(404, "It does not exist, or you may not see it.")
     timed = isinstance(value, dict) and "at" in value
     rest = _json({name: v for name, v in value.items() if name != "at"} if timed else value)
     body = f'{{"at":{_json(value["at"])},{rest[1:]}' if timed else rest
-    return Snapshot(body, hashlib.blake2b(rest.encode(), digest_size=16).digest(), own)
+    return TopicSnapshot(body, hashlib.blake2b(rest.encode(), digest_size=16).digest(), own)
 
 
 def _json(value: Any) -> str:

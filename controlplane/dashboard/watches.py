@@ -11,12 +11,12 @@ from .feed import Feed
 from .hints import Hints
 from .reader import Reader
 from .schedule import Schedule
-from .snapshots import Refusal, Result, Snapshot
+from .snapshots import Result, TopicRefusal, TopicSnapshot
 from .topics import Topic
 
 log = structlog.get_logger(__name__)
 
-FAULT = Refusal(500, "This cannot be shown because of a fault in Hydra; its log says more.")
+FAULT = TopicRefusal(500, "This cannot be shown because of a fault in Hydra; its log says more.")
 FAULT_REST_S = 1.0
 
 
@@ -73,7 +73,7 @@ class Watch:
         began = loop.time()
         result = await self._reader.get(self._user_id, self._topic, schedule.begin(began))
         schedule.took_s = loop.time() - began
-        if self._topic.kind == "jobs" and isinstance(result, Snapshot):
+        if self._topic.kind == "jobs" and isinstance(result, TopicSnapshot):
             self._topics = frozenset(of_owner(self._user_id) if result.own else {self._topic.hint})
         return result
 

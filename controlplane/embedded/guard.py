@@ -36,7 +36,7 @@ def main() -> int:
         check_space(home)
         for held in home.held.iterdir():
             held.unlink()
-        shape = plan.Shape(tuple(options.sub_clusters.split(",")), options.nodes, options.only_stores)
+        shape = plan.StackShape(tuple(options.sub_clusters.split(",")), options.nodes, options.only_stores)
         plan.check_ports(home, shape, dict(os.environ), http_host(), http_port())
         programs = plan.programs(home, shape, dict(os.environ))
         if home.uses_own_postgres(os.environ):

@@ -21,7 +21,7 @@ ROLES = ("web", *WORKERS, "beat", "prepare")
 NODE_VCORES_MILLI = 2000  # at least; nodes of one host share its cores
 
 
-class Stop(IntEnum):
+class StopOrder(IntEnum):
     """Highest first: leaders before nodes, so that nothing is placed again; nodes before web, which they tell."""
 
     STORES = 0
@@ -31,7 +31,7 @@ class Stop(IntEnum):
 
 
 @dataclass(frozen=True)
-class Shape:
+class StackShape:
     """What was asked for: names of sub-clusters, nodes in each, and whether only the stores are wanted."""
 
     sub_clusters: tuple[str, ...]
@@ -39,7 +39,7 @@ class Shape:
     only_stores: bool = False
 
 
-def programs(home: Home, shape: Shape, environ: dict[str, str]) -> list[Program]:
+def programs(home: Home, shape: StackShape, environ: dict[str, str]) -> list[Program]:
     """In the order they start where nothing else decides."""
     env = base_environment(home, environ)
     found = store_programs(home, env)
@@ -85,7 +85,7 @@ def postgres_program(home: Home, env: dict[str, str]) -> Program:
         ready=lambda pid: stores.postgres_ready(home, pid),
         essential=True,
         as_nobody=os.geteuid() == 0,
-        stop_rank=Stop.STORES,
+        stop_rank=StopOrder.STORES,
         stop_signal=signal.SIGINT,  # Postgres' fast shutdown
         death_signal=signal.SIGINT,
         grace_s=15,
@@ -100,7 +100,7 @@ def valkey_program(home: Home, env: dict[str, str], name: str, port: int, passwo
         {"PATH": env.get("PATH", ""), "LC_ALL": "C", "GLIBC_TUNABLES": stores.VALKEY_ALLOCATION},
         ready=lambda _: stores.valkey_ready(port, password),
         essential=True,
-        stop_rank=Stop.STORES,
+        stop_rank=StopOrder.STORES,
         death_signal=signal.SIGKILL,  # it keeps nothing
         before=lambda: stores.prepare_valkey(home, name, password),
     )
@@ -108,33 +108,33 @@ def valkey_program(home: Home, env: dict[str, str], name: str, port: int, passwo
 
 def template_program(home: Home, env: dict[str, str]) -> Program:
     argv = [*manage("template"), str(template_socket(home)), *ROLES]
-    return Program("template", argv, env, essential=True, stop_rank=Stop.DUTIES)
+    return Program("template", argv, env, essential=True, stop_rank=StopOrder.DUTIES)
 
 
 def template_socket(home: Home) -> Path:
     return home.sockets / "template.sock"
 
 
-def role_programs(home: Home, shape: Shape, env: dict[str, str], needs: tuple[str, ...]) -> list[Program]:
+def role_programs(home: Home, shape: StackShape, env: dict[str, str], needs: tuple[str, ...]) -> list[Program]:
     """The template's copies. Nothing else starts before the StateStore is prepared."""
 
-    def role(name: str, words: list[str], stop_rank: Stop, **more: Any) -> Program:
+    def role(name: str, words: list[str], stop_rank: StopOrder, **more: Any) -> Program:
         address = template_socket(home)
         return Program(name, manage(*words), env, (*needs, "template"), stop_rank=stop_rank, template=address, **more)
 
     found = []
     if not stores.is_prepared(home, list(shape.sub_clusters), env):
         prepare = ["prepare", "--sub-clusters", ",".join(shape.sub_clusters)]
-        found.append(role("prepare", prepare, Stop.DUTIES, oneshot=True, silent=True))
+        found.append(role("prepare", prepare, StopOrder.DUTIES, oneshot=True, silent=True))
         needs = ("prepare",)
-    found.append(role("web", ["web"], Stop.WEB))
+    found.append(role("web", ["web"], StopOrder.WEB))
     for name in WORKERS:
-        found.append(role(name, ["worker", "--name", name, "--all"], Stop.DUTIES, grace_s=4))
-    found.append(role("beat", ["beat"], Stop.DUTIES))
+        found.append(role(name, ["worker", "--name", name, "--all"], StopOrder.DUTIES, grace_s=4))
+    found.append(role("beat", ["beat"], StopOrder.DUTIES))
     return found
 
 
-def node_programs(home: Home, shape: Shape, env: dict[str, str]) -> list[Program]:
+def node_programs(home: Home, shape: StackShape, env: dict[str, str]) -> list[Program]:
     """A node manager knows its config file and nothing else: no store's address, no secret of ours."""
     if not (REPO / "nodemanager" / "__main__.py").exists():
         return []
@@ -147,11 +147,11 @@ def node_programs(home: Home, shape: Shape, env: dict[str, str]) -> list[Program
             argv = [sys.executable, "-m", "nodemanager", "--config", str(home.nodes / name / "node.json")]
             argv.append("--stop-containers")  # its tasks end with it, reported as stopped: their jobs start them again
             environ = bare | {"PYTHONPATH": str(REPO)}
-            found.append(Program(name, argv, environ, ("web",), silent=True, stop_rank=Stop.NODES, grace_s=8))
+            found.append(Program(name, argv, environ, ("web",), silent=True, stop_rank=StopOrder.NODES, grace_s=8))
     return found
 
 
-def write_node_config(home: Home, shape: Shape, env: dict[str, str], sub_cluster: str, name: str) -> None:
+def write_node_config(home: Home, shape: StackShape, env: dict[str, str], sub_cluster: str, name: str) -> None:
     folder = home.nodes / name
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     home.link_nodes()
@@ -175,7 +175,7 @@ def write_node_config(home: Home, shape: Shape, env: dict[str, str], sub_cluster
         json.dump(config, out, indent=1)
 
 
-def check_ports(home: Home, shape: Shape, environ: dict[str, str], host: str, port: int) -> None:
+def check_ports(home: Home, shape: StackShape, environ: dict[str, str], host: str, port: int) -> None:
     """Say which setting to change before anything is started on a port that somebody else has."""
     if not shape.only_stores and not port_is_free(host, port):
         raise HomeError(f"port {port} on {host} is taken: set HYDRA_HTTP_PORT to a free one, or stop what uses it")

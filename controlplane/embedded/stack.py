@@ -20,7 +20,7 @@ POLL_S = 0.05
 
 
 @dataclass(frozen=True)
-class Started:
+class RunningStack:
     """A stack: its folder, and the guard's process id when this process started it."""
 
     home: Home
@@ -30,7 +30,7 @@ class Started:
 
 def start(
     home: Home, sub_clusters: list[str], nodes: int, detach: bool, show: Callable[[str], None], stores: bool = False
-) -> Started:
+) -> RunningStack:
     """Start and wait until every process serves. Raises ``HomeError`` with the reason; then nothing is left."""
     answer = os.memfd_create("answer")
     os.set_inheritable(answer, True)
@@ -55,7 +55,7 @@ def start(
     finally:
         os.close(answer)
     guard.returncode = 0  # whoever waits for it later does so by its number
-    return Started(home, guard.pid, url)
+    return RunningStack(home, guard.pid, url)
 
 
 def wait_until_ready(home: Home, guard: subprocess.Popen[bytes], answer: int, show: Callable[[str], None]) -> str:

@@ -9,7 +9,7 @@ import psycopg
 from controlplane import kernels
 from controlplane.gpg import ceilings
 from controlplane.sharing.divide import POLICIES
-from controlplane.sharing.problem import Problem, problem
+from controlplane.sharing.problem import SharingProblem, problem
 from controlplane.sharing.queues import FederationQueues, in_force
 from controlplane.statestore import bus, loads, shares
 from controlplane.statestore.loads import Load
@@ -111,7 +111,7 @@ def assignments(queues: FederationQueues, found: Sequence[Load], before: Assigne
 
 
 def _ceilings(
-    queues: FederationQueues, p: Problem, due: np.ndarray, last: Sequence[Table | None], settled: bool
+    queues: FederationQueues, p: SharingProblem, due: np.ndarray, last: Sequence[Table | None], settled: bool
 ) -> np.ndarray:
     """What queues may use in each sub-cluster: (s, q, R) int64."""
     found = np.full_like(due, shares.UNLIMITED)

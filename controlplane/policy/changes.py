@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ChangeOutcome:
     """``changed``: ``version`` is new, rather than the one that said all this before. Or a proposal waits."""
 
     version: int | None = None
@@ -28,7 +28,7 @@ class Outcome:
     override: PolicyOverride | None = None
 
 
-def push(actor: Actor, document: Any, message: str, *, parent: int | None = None, force: bool = False) -> Outcome:
+def push(actor: Actor, document: Any, message: str, *, parent: int | None = None, force: bool = False) -> ChangeOutcome:
     """Put a document in force, or propose it where that needs a second operator.
 
     A document that says what the one in force says changes nothing, whatever it was made from.
@@ -42,16 +42,18 @@ def push(actor: Actor, document: Any, message: str, *, parent: int | None = None
         was, to = versions.written(before), valid[0]
         found = versions.changes(was, to) if before else []
         if before and not found and _same(was, to):
-            return Outcome(before.pk)
+            return ChangeOutcome(before.pk)
         actions.check_parent(before, parent)
         versions.check_approval(actor, before, to)
         if before and proposals.needed(actor, before):
             payload = {"document": to, "force": force}
-            return Outcome(proposal=proposals.propose(actor, "document", payload, message, before, found))
-        return Outcome(versions.put_in_force(actor, valid, message, before, found, force=force).pk, changed=True)
+            return ChangeOutcome(proposal=proposals.propose(actor, "document", payload, message, before, found))
+        return ChangeOutcome(versions.put_in_force(actor, valid, message, before, found, force=force).pk, changed=True)
 
 
-def rollback(actor: Actor, number: int, message: str, *, parent: int | None = None, force: bool = False) -> Outcome:
+def rollback(
+    actor: Actor, number: int, message: str, *, parent: int | None = None, force: bool = False
+) -> ChangeOutcome:
     """Push what operators wrote in an older version, as a new one. ``Invalid`` where it makes no sense any more."""
     old = PolicyVersion.objects.filter(pk=number).first() if 0 < number < 2**63 else None
     if old is None:
@@ -63,19 +65,19 @@ def rollback(actor: Actor, number: int, message: str, *, parent: int | None = No
         raise Invalid(detail, error.errors) from None
 
 
-def override(actor: Actor, new: overrides.NewOverride) -> Outcome:
+def override(actor: Actor, new: overrides.NewOverride) -> ChangeOutcome:
     """Plan an override, or propose it where changes need a second operator."""
     with transaction.atomic():
         actions.lock()
         before = versions.active()
         if before is None or not proposals.needed(actor, before):
-            return Outcome(override=overrides.add(actor, new))
+            return ChangeOutcome(override=overrides.add(actor, new))
         overrides.check(new, database_now())
         was = versions.written(before)
         to = derive(was, [Override(new.queue, new.field, new.partition, new.change)])
         payload = proposals.as_payload(new)
         changes = versions.changes(was, to)
-        return Outcome(proposal=proposals.propose(actor, "override", payload, new.message, before, changes))
+        return ChangeOutcome(proposal=proposals.propose(actor, "override", payload, new.message, before, changes))
 
 
 def _same(one: Json, two: Json) -> bool:
@@ -96,7 +98,7 @@ def _check_message(message: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedVersions:
     """``changes``: what operators wrote. ``overridden``: what overrides make of the second one; null is a document."""
 
     first: int | None
@@ -105,7 +107,7 @@ class Compared:
     overridden: list[Any]
 
 
-def compare(first: int | None, second: int | None, document: Json | None) -> Compared:
+def compare(first: int | None, second: int | None, document: Json | None) -> ComparedVersions:
     """From version ``first`` to a document, or to version ``second``; the version in force where one is not given."""
     one = _version(first)
     if document is None:
@@ -116,7 +118,7 @@ def compare(first: int | None, second: int | None, document: Json | None) -> Com
         to, rows = documents.validate(document)
         live = [versions.as_override(row) for row in versions.live_overrides(database_now())]
         two, held = None, versions.effective(to, rows, live).document
-    return Compared(one and one.pk, two and two.pk, diff(versions.written(one), to), diff(to, held))
+    return ComparedVersions(one and one.pk, two and two.pk, diff(versions.written(one), to), diff(to, held))
 
 
 def _version(number: int | None) -> PolicyVersion | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from controlplane.policy.federationparts import AmRmProxy, LeastLoaded, LocalityProxy, Routing
-from controlplane.policy.parts import Count, Part, Seconds, Share
+from controlplane.policy.parts import ComponentPart, Count, Seconds, Share
 from controlplane.policy.queuerules import Backfill
 from controlplane.policy.sharesparts import Admission, Shares
 from scheduler.registry import PLACEMENT
@@ -22,7 +22,7 @@ else:
     PlacementName = Literal[tuple(PLACEMENT)]
 
 
-class PlacementParameters(Part):
+class PlacementParameters(ComponentPart):
     batch: Annotated[int, Field(ge=1, le=1_000_000, description="containers placed in one round at most")] = 10_000
     backfill: Annotated[
         Backfill,
@@ -36,28 +36,28 @@ class PlacementParameters(Part):
     ] = 100
 
 
-class Placement(Part):
+class Placement(ComponentPart):
     """How nodes that have room are chosen from, where a job does not say so itself."""
 
     policy: PlacementName = "spread"
     parameters: PlacementParameters = PlacementParameters()
 
 
-class LocalityParameters(Part):
+class LocalityParameters(ComponentPart):
     node_wait_s: Annotated[Seconds, Field(description="how long an ask holds out for a preferred node")] = 3.0
     rack_wait_s: Annotated[Seconds, Field(description="how much longer for a node in a preferred rack")] = 3.0
     node_misses: Annotated[Count, Field(description="or this many opportunities let pass; 0: by time only")] = 0
     rack_misses: Annotated[Count, Field(description="likewise for the rack")] = 0
 
 
-class Locality(Part):
+class Locality(ComponentPart):
     """How long asks wait for the nodes and racks they prefer."""
 
     policy: Literal["delay"] = "delay"
     parameters: LocalityParameters = LocalityParameters()
 
 
-class ReservationParameters(Part):
+class ReservationParameters(ComponentPart):
     after_s: Annotated[Seconds, Field(description="an ask too large to fit waits this long before it holds a node")] = (
         10.0
     )
@@ -65,14 +65,14 @@ class ReservationParameters(Part):
     max_s: Annotated[Seconds, Field(description="a node is held no longer than this")] = 600.0
 
 
-class Reservation(Part):
+class Reservation(ComponentPart):
     """Nodes kept free for asks too large to fit, so that they do not starve."""
 
     policy: Literal["reserve"] = "reserve"
     parameters: ReservationParameters = ReservationParameters()
 
 
-class PreemptionParameters(Part):
+class PreemptionParameters(ComponentPart):
     interval_s: Annotated[Seconds, Field(description="between two looks at what is owed")] = 1.0
     dead_zone: Annotated[Share, Field(description="of its guarantee a queue may be over without losing anything")] = 0.1
     natural_termination: Annotated[
@@ -89,37 +89,37 @@ class PreemptionParameters(Part):
     ] = ["priority"]
 
 
-class Preemption(Part):
+class Preemption(ComponentPart):
     """Taking back what was lent; ``observe``: only told, and nothing is stopped; ``off``: nothing ever gives way."""
 
     policy: Literal["owed", "observe", "off"] = "owed"
     parameters: PreemptionParameters = PreemptionParameters()
 
 
-class FailingNodesParameters(Part):
+class FailingNodesParameters(ComponentPart):
     job_failures: Annotated[int, Field(ge=1, le=1000, description="of one job on a node, then the job avoids it")] = 2
     max_node_share: Annotated[Share, Field(description="of the nodes that a job may avoid")] = 0.33
 
 
-class FailingNodes(Part):
+class FailingNodes(ComponentPart):
     """Nodes on which a job's containers keep failing are avoided by it."""
 
     policy: Literal["avoid"] = "avoid"
     parameters: FailingNodesParameters = FailingNodesParameters()
 
 
-class RehomeParameters(Part):
+class RehomeParameters(ComponentPart):
     after_s: Annotated[Seconds, Field(ge=1, description="for how long nobody has led it")] = 60.0
 
 
-class LostSubClusters(Part):
+class LostSubClusters(ComponentPart):
     """What becomes of jobs whose home nobody leads: new homes, or ``wait`` for its RM to come back."""
 
     policy: Literal["rehome", "wait"] = "rehome"
     parameters: RehomeParameters = RehomeParameters()
 
 
-class Components(Part):
+class Components(ComponentPart):
     """Every component with its policy; what the document leaves out has these defaults."""
 
     placement: Placement = Placement()

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from contract.problems import FieldError
 from controlplane.policy.components import Components, stored
 from controlplane.policy.federationparts import Pair, WeightedRandomParameters
-from controlplane.policy.parts import Part
+from controlplane.policy.parts import ComponentPart
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Router, router
 from scheduler.federation.split import ProxyPolicy
@@ -107,12 +107,12 @@ def _named(field: str, pair: Pair) -> Iterator[tuple[str, str]]:
         yield from ((f"{at}.order.{i}", name) for i, name in enumerate(_order(part)))
 
 
-def _weights(part: Part) -> Mapping[str, float]:
+def _weights(part: ComponentPart) -> Mapping[str, float]:
     found: Mapping[str, float] = getattr(part.parameters, "weights", {})  # type: ignore[attr-defined]
     return found
 
 
-def _order(part: Part) -> list[str]:
+def _order(part: ComponentPart) -> list[str]:
     found: list[str] = getattr(part.parameters, "order", [])  # type: ignore[attr-defined]
     return found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
-from controlplane.policy.parts import NoParameters, Part, Seconds, Share
+from controlplane.policy.parts import ComponentPart, NoParameters, Seconds, Share
 
 SubClusterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=63)]
 Weight = Annotated[float, Field(ge=0, le=1_000_000)]
@@ -21,7 +21,7 @@ Weights = Annotated[
 Load = Annotated[float, Field(gt=0, le=1000)]
 
 
-class RouterParameters(Part):
+class RouterParameters(ComponentPart):
     fallback: Annotated[
         Literal["least_loaded", "uniform", "hash", "locality", "reject"],
         Field(description="decides where the policy names no sub-cluster that is up and not full"),
@@ -58,67 +58,67 @@ class LocalFirstParameters(RouterParameters):
     spill_load: Annotated[Load, Field(description="demand over capacity up to which one is used")] = 0.9
 
 
-class RejectParameters(Part):
+class RejectParameters(ComponentPart):
     message: Annotated[str, Field(max_length=255, description="what the tenant reads")] = ""
 
 
-class LeastLoaded(Part):
+class LeastLoaded(ComponentPart):
     """Where the job leaves the lowest load."""
 
     policy: Literal["least_loaded"] = "least_loaded"
     parameters: RouterParameters = RouterParameters()
 
 
-class Uniform(Part):
+class Uniform(ComponentPart):
     """Any, with equal chance."""
 
     policy: Literal["uniform"]
     parameters: RouterParameters = RouterParameters()
 
 
-class WeightedRandom(Part):
+class WeightedRandom(ComponentPart):
     """By chance, in proportion to weights."""
 
     policy: Literal["weighted_random"]
     parameters: WeightedRandomParameters = WeightedRandomParameters()
 
 
-class Priority(Part):
+class Priority(ComponentPart):
     """The highest weight that is up."""
 
     policy: Literal["priority"]
     parameters: PriorityParameters
 
 
-class Hash(Part):
+class Hash(ComponentPart):
     """The same home for the same queue or owner."""
 
     policy: Literal["hash"]
     parameters: HashParameters = HashParameters()
 
 
-class LocalityRouting(Part):
+class LocalityRouting(ComponentPart):
     """Where most containers find the nodes, racks or labels they name."""
 
     policy: Literal["locality"]
     parameters: RouterParameters = RouterParameters()
 
 
-class LocalFirst(Part):
+class LocalFirst(ComponentPart):
     """The first of an order that has room."""
 
     policy: Literal["local_first"]
     parameters: LocalFirstParameters
 
 
-class Reject(Part):
+class Reject(ComponentPart):
     """No job is taken."""
 
     policy: Literal["reject"]
     parameters: RejectParameters = RejectParameters()
 
 
-class ProxyParameters(Part):
+class ProxyParameters(ComponentPart):
     relax_after_s: Annotated[
         Seconds, Field(description="an ask that its sub-cluster has not met by then may go to others")
     ] = 5.0
@@ -134,28 +134,28 @@ class LocalityProxyParameters(WeightedParameters):
     prefer_home: Annotated[bool, Field(description="what the home has room for stays there")] = True
 
 
-class HomeProxy(Part):
+class HomeProxy(ComponentPart):
     """The home only."""
 
     policy: Literal["home"]
     parameters: NoParameters = NoParameters()
 
 
-class BroadcastProxy(Part):
+class BroadcastProxy(ComponentPart):
     """All that are up, alike."""
 
     policy: Literal["broadcast"]
     parameters: ProxyParameters = ProxyParameters()
 
 
-class WeightedProxy(Part):
+class WeightedProxy(ComponentPart):
     """In proportion to weights."""
 
     policy: Literal["weighted"]
     parameters: WeightedParameters = WeightedParameters()
 
 
-class LocalityProxy(Part):
+class LocalityProxy(ComponentPart):
     """Asks that name nodes or racks go to their sub-cluster; the rest by headroom and weights."""
 
     policy: Literal["locality"] = "locality"
@@ -165,7 +165,7 @@ class LocalityProxy(Part):
 TAG = "policy="  # what a place in an error has of the chosen policy; documents.py leaves it out
 
 
-def _by_policy(*models: type[Part]) -> Any:
+def _by_policy(*models: type[ComponentPart]) -> Any:
     """One of the parts, by its ``policy``; the first if that is left out."""
     names = {name: m for m in models for name in get_args(m.model_fields["policy"].annotation)}
     usual = next(iter(names))
@@ -188,10 +188,10 @@ def _by_policy(*models: type[Part]) -> Any:
     return Annotated[union, unknown]
 
 
-ROUTERS: tuple[type[Part], ...] = (
+ROUTERS: tuple[type[ComponentPart], ...] = (
     LeastLoaded, Uniform, WeightedRandom, Priority, Hash, LocalityRouting, LocalFirst, Reject,
 )  # fmt: skip
-PROXIES: tuple[type[Part], ...] = (LocalityProxy, HomeProxy, BroadcastProxy, WeightedProxy)
+PROXIES: tuple[type[ComponentPart], ...] = (LocalityProxy, HomeProxy, BroadcastProxy, WeightedProxy)
 if TYPE_CHECKING:
     Routing = LeastLoaded | Uniform | WeightedRandom | Priority | Hash | LocalityRouting | LocalFirst | Reject
     AmRmProxy = LocalityProxy | HomeProxy | BroadcastProxy | WeightedProxy
@@ -200,7 +200,7 @@ else:
     AmRmProxy = _by_policy(*PROXIES)
 
 
-class Pair(Part):
+class Pair(ComponentPart):
     """Both halves as one value. A half that is left out has its default, not that of a queue above."""
 
     routing: Routing = LeastLoaded()

@@ -29,7 +29,7 @@ class Measures(SideMeasures):
         return (self.failure_share or 0.0) * self.ended_per_min
 
 
-class Comparison(BaseModel):
+class StageComparison(BaseModel):
     """The sub-clusters that run the new version (``staged``) and all others, at one time."""
 
     model_config = ConfigDict(frozen=True)
@@ -38,13 +38,13 @@ class Comparison(BaseModel):
     others: Measures = Measures()
 
 
-def breaches(guards: Guards, before: Comparison, now: Comparison, where: str) -> list[str]:
+def breaches(guards: Guards, before: StageComparison, now: StageComparison, where: str) -> list[str]:
     """What is broken, each in words and numbers. where: the staged sub-clusters, for the text."""
     found = (_pending, _failures, _failure_share, _allocations, _utilization)
     return [f"{text} in {where}" for check in found for text in check(guards, before, now)]
 
 
-def _pending(g: Guards, before: Comparison, now: Comparison) -> Iterator[str]:
+def _pending(g: Guards, before: StageComparison, now: StageComparison) -> Iterator[str]:
     value, was = now.staged.pending_p99_s, before.staged.pending_p99_s
     if g.pending_p99_s is None or value is None or now.staged.jobs < JOBS_LEAST:
         return
@@ -52,13 +52,13 @@ def _pending(g: Guards, before: Comparison, now: Comparison) -> Iterator[str]:
         yield f"99 % of jobs wait up to {value:.1f} s ({_was(was, 's')}; the guard allows {g.pending_p99_s:g} s)"
 
 
-def _failures(g: Guards, before: Comparison, now: Comparison) -> Iterator[str]:
+def _failures(g: Guards, before: StageComparison, now: StageComparison) -> Iterator[str]:
     value, was = now.staged.failures_per_min, before.staged.failures_per_min
     if g.failures_per_min is not None and value > g.failures_per_min and value > was:
         yield f"{value:.1f} containers fail per minute ({_was(was)}; the guard allows {g.failures_per_min:g})"
 
 
-def _failure_share(g: Guards, before: Comparison, now: Comparison) -> Iterator[str]:
+def _failure_share(g: Guards, before: StageComparison, now: StageComparison) -> Iterator[str]:
     value, was = now.staged.failure_share, before.staged.failure_share
     if g.failure_share is None or value is None or now.staged.ended < ENDED_LEAST:
         return
@@ -67,7 +67,7 @@ def _failure_share(g: Guards, before: Comparison, now: Comparison) -> Iterator[s
         yield f"{100 * value:.1f} % of containers fail ({_was(was and 100 * was, '%')}; {limit})"
 
 
-def _allocations(g: Guards, before: Comparison, now: Comparison) -> Iterator[str]:
+def _allocations(g: Guards, before: StageComparison, now: StageComparison) -> Iterator[str]:
     if g.allocation_rate_drop is None or not now.staged.waits:
         return  # where nobody waits, nothing is missing
     was, value = before.staged.allocations_per_s, now.staged.allocations_per_s
@@ -76,7 +76,7 @@ def _allocations(g: Guards, before: Comparison, now: Comparison) -> Iterator[str
         yield _dropped("containers allocated per second", value, was, expected, g.allocation_rate_drop, "")
 
 
-def _utilization(g: Guards, before: Comparison, now: Comparison) -> Iterator[str]:
+def _utilization(g: Guards, before: StageComparison, now: StageComparison) -> Iterator[str]:
     was, value = before.staged.utilization, now.staged.utilization
     if g.utilization_drop is None or was is None or value is None or not now.staged.waits:
         return

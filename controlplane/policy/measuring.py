@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from controlplane.policy.guards import Comparison, Measures
+from controlplane.policy.guards import Measures, StageComparison
 from controlplane.statestore.models import SubCluster
 from controlplane.statestore.queries.rolloutmetrics import Lately, lately
 
@@ -24,7 +24,7 @@ def all_running() -> list[str]:
     return list(SubCluster.objects.filter(state__in=RUNNING).order_by("name").values_list("name", flat=True))
 
 
-def measure(stages: Sequence[Collection[str]], window_s: float, told: int) -> list[Comparison]:
+def measure(stages: Sequence[Collection[str]], window_s: float, told: int) -> list[StageComparison]:
     """Each of these stages against the sub-clusters of none of the first ``told`` ones, in the last ``window_s``."""
     window_s = min(max(window_s, 1.0), WINDOW_MAX_S)
     ids = dict(SubCluster.objects.filter(state__in=RUNNING).values_list("name", "pk"))
@@ -32,7 +32,7 @@ def measure(stages: Sequence[Collection[str]], window_s: float, told: int) -> li
     staged = {name for names in stages[:told] for name in names}
     others = aggregate([found[pk] for name, pk in ids.items() if name not in staged], window_s)
     return [
-        Comparison(staged=aggregate([found[ids[n]] for n in names if n in ids], window_s), others=others)
+        StageComparison(staged=aggregate([found[ids[n]] for n in names if n in ids], window_s), others=others)
         for names in stages
     ]
 
@@ -62,7 +62,7 @@ def _utilization(rows: Sequence[Lately]) -> float | None:
     return round(max(used), 4) if used else None
 
 
-def smoothed(now: Sequence[Comparison], kept: Mapping[str, Any]) -> tuple[list[Comparison], Json]:
+def smoothed(now: Sequence[StageComparison], kept: Mapping[str, Any]) -> tuple[list[StageComparison], Json]:
     """Utilization as its mean over the looks of this soak, the rest as it is; and what to keep for the next look."""
     looks = int(kept.get("looks", 0))
     found = []
@@ -76,5 +76,5 @@ def smoothed(now: Sequence[Comparison], kept: Mapping[str, Any]) -> tuple[list[C
                 mean = (was * looks + measures.utilization) / (looks + 1)
                 measures = measures.model_copy(update={"utilization": round(mean, 4)})
             sides[side] = measures
-        found.append(Comparison(**sides))
+        found.append(StageComparison(**sides))
     return found, {"looks": looks + 1, "stages": [c.model_dump() for c in found]}

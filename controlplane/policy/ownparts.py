@@ -11,20 +11,20 @@ from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
 from controlplane.policy.components import OF_THE_WHOLE, Components
-from controlplane.policy.parts import Part
+from controlplane.policy.parts import ComponentPart
 
 Json = dict[str, Any]
 
 
-def _own(part: type[Part], fields: Iterable[tuple[str, FieldInfo]]) -> Any:
+def _own(part: type[ComponentPart], fields: Iterable[tuple[str, FieldInfo]]) -> Any:
     """The same fields, of which each may be left out."""
     found: dict[str, Any] = {}
     for name, field in fields:
         kind: Any = field.annotation
-        if isinstance(kind, type) and issubclass(kind, Part):
+        if isinstance(kind, type) and issubclass(kind, ComponentPart):
             kind = _own(kind, kind.model_fields.items())
         found[name] = (Annotated[(kind | None, *field.metadata, Field(description=field.description))], None)
-    return create_model(f"Own{part.__name__}", __base__=Part, __doc__=part.__doc__, **found)
+    return create_model(f"Own{part.__name__}", __base__=ComponentPart, __doc__=part.__doc__, **found)
 
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ else:
     OwnComponents.__doc__ = "Of one sub-cluster's RM. What is left out is the cluster's."
 
 
-class SubClusterPolicy(Part):
+class SubClusterPolicy(ComponentPart):
     """What holds in one sub-cluster only: to compare two ways, or to suit its nodes."""
 
     components: Annotated[OwnComponents | None, Field(description="what its RM does otherwise than the others")] = None

@@ -9,11 +9,11 @@ Seconds = Annotated[float, Field(ge=0, le=86400)]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-class Part(BaseModel):
+class ComponentPart(BaseModel):
     """A policy by name with its parameters, or the parameters themselves."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class NoParameters(Part):
+class NoParameters(ComponentPart):
     """For policies that leave nothing to choose."""

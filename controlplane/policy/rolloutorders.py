@@ -24,7 +24,7 @@ NO_GUARDS = Guards()
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RolloutPlan:
     """on_breach: ``pause`` or ``rollback``.
 
     stages: [{"sub_clusters": names, "soak_s": seconds}]; the last one may instead be {"everywhere": true}.
@@ -47,7 +47,7 @@ class Ordered:
     proposal: PolicyProposal | None = None
 
 
-def begin(actor: Actor, document: Any, message: str, plan: Plan, *, parent: int | None = None) -> Ordered:
+def begin(actor: Actor, document: Any, message: str, plan: RolloutPlan, *, parent: int | None = None) -> Ordered:
     """Store the document as a version and begin to put it in force in stages; or propose that.
 
     ``Stale``, ``Invalid``: as of a push. ``Conflict`` while another rollout is under way.
@@ -78,12 +78,12 @@ def carry_out(approver: Actor, proposal: PolicyProposal) -> Json:
     staged.refuse_another()
     plan = proposal.payload["plan"]
     _check_stages(plan["stages"])
-    found = Plan(plan["stages"], Guards.model_validate(plan["guards"]), plan["on_breach"])
+    found = RolloutPlan(plan["stages"], Guards.model_validate(plan["guards"]), plan["on_breach"])
     row = _create(approver, proposal.payload["document"], proposal.message, found, author=proposal.author_id)
     return {"rollout": row.pk, "version": row.version_id}
 
 
-def _create(actor: Actor, document: Json, message: str, plan: Plan, author: int | None = None) -> Rollout:
+def _create(actor: Actor, document: Json, message: str, plan: RolloutPlan, author: int | None = None) -> Rollout:
     before = versions.active()
     assert before is not None
     version = versions.create(actor, document, message, author=author)

@@ -14,8 +14,8 @@ from django.db import transaction
 from contract.rollouts import Guards
 from controlplane import events
 from controlplane.policy import measuring, versions
-from controlplane.policy.guards import Comparison, breaches
-from controlplane.policy.staging import Action, Decision, Standing, decide
+from controlplane.policy.guards import StageComparison, breaches
+from controlplane.policy.staging import Action, RolloutStanding, StagingDecision, decide
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions import staged
 from controlplane.statestore.actions.audit import SYSTEM, Actor, record
@@ -46,10 +46,10 @@ def step(now: dt.datetime | None = None) -> Action:
     return _carry_out(row, decision, metrics)
 
 
-def standing(row: Rollout, now: dt.datetime, metrics: Json | None = None) -> Standing:
+def standing(row: Rollout, now: dt.datetime, metrics: Json | None = None) -> RolloutStanding:
     """What the decision rests on. Two queries at most."""
     stage = row.stages[row.stage]
-    return Standing(
+    return RolloutStanding(
         state=row.state,
         stage=row.stage,
         stages=len(row.stages),
@@ -95,13 +95,13 @@ def _breaches(row: Rollout, metrics: Json) -> list[str]:
     for at, values in enumerate(metrics["stages"]):
         if row.everywhere and at < row.stage:
             continue  # part of the whole now, and with nothing left to compare it with
-        before = Comparison.model_validate(row.baseline.get(str(at), {}))
+        before = StageComparison.model_validate(row.baseline.get(str(at), {}))
         where = ", ".join(row.stages[at]["sub_clusters"]) or "the whole cluster"
-        found += breaches(guards, before, Comparison.model_validate(values), where)
+        found += breaches(guards, before, StageComparison.model_validate(values), where)
     return found
 
 
-def _carry_out(seen: Rollout, decision: Decision, metrics: Json | None) -> Action:
+def _carry_out(seen: Rollout, decision: StagingDecision, metrics: Json | None) -> Action:
     """What this call did: nothing, where another did it."""
     with transaction.atomic():
         actions.lock()

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from controlplane.policy.parts import Part, Seconds
+from controlplane.policy.parts import ComponentPart, Seconds
 
 
-class SharesParameters(Part):
+class SharesParameters(ComponentPart):
     interval_s: Annotated[float, Field(ge=0.1, le=3600, description="between two computations")] = 2.0
     stale_s: Annotated[
         Seconds,
@@ -18,21 +18,21 @@ class SharesParameters(Part):
     ] = 30.0
 
 
-class Shares(Part):
+class Shares(ComponentPart):
     """What each queue gets in each sub-cluster; ``static``: its part of the policy by size, without the GPG."""
 
     policy: Literal["gif", "uniform", "load_based", "static"] = "gif"
     parameters: SharesParameters = SharesParameters()
 
 
-class AdmissionParameters(Part):
+class AdmissionParameters(ComponentPart):
     quota: Annotated[
         Literal["guaranteed", "maximum"],
         Field(description="of each queue in the whole federation: what its gangs and declared parallelism may hold"),
     ] = "guaranteed"
 
 
-class Admission(Part):
+class Admission(ComponentPart):
     """Which jobs wait in `SUBMITTED`; ``gac``: also those for whose containers at once there is no quota left."""
 
     policy: Literal["counts", "gac"] = "counts"

@@ -18,7 +18,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RolloutStanding:
     """A rollout as it stands.
 
     stage: the one it is in, of ``stages``; soak_s: of that stage. told_s,
@@ -38,49 +38,49 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StagingDecision:
     action: Action
     message: str = ""
 
 
-def decide(s: Standing) -> Decision:
+def decide(s: RolloutStanding) -> StagingDecision:
     """What follows. Decided again from the same standing it is the same, so that any number may ask."""
     match s.state:
         case "pending":
-            return Decision(Action.BEGIN, _stage(s, "is taking it in"))
+            return StagingDecision(Action.BEGIN, _stage(s, "is taking it in"))
         case "running":
             return _running(s)
         case "soaking":
             return _soaking(s)
         case "rolling_back" if not s.behind:
-            return Decision(Action.ROLLED_BACK)
-    return Decision(Action.WAIT)
+            return StagingDecision(Action.ROLLED_BACK)
+    return StagingDecision(Action.WAIT)
 
 
-def _running(s: Standing) -> Decision:
+def _running(s: RolloutStanding) -> StagingDecision:
     if not s.behind:
-        return Decision(Action.SOAK, _stage(s, f"runs it and is watched for {s.soak_s:g} s"))
+        return StagingDecision(Action.SOAK, _stage(s, f"runs it and is watched for {s.soak_s:g} s"))
     if s.told_s >= STUCK_S:
         return _broken(s, f"after {s.told_s:.0f} s it does not run the version yet: {'; '.join(s.behind)}")
-    return Decision(Action.WAIT)
+    return StagingDecision(Action.WAIT)
 
 
-def _soaking(s: Standing) -> Decision:
+def _soaking(s: RolloutStanding) -> StagingDecision:
     if s.breaches:
         return _broken(s, "; ".join(s.breaches))
     if s.soaked_s < s.soak_s or s.behind:
         if s.behind and s.soaked_s >= s.soak_s + STUCK_S:
             return _broken(s, f"it does not run the version any more: {'; '.join(s.behind)}")
-        return Decision(Action.WAIT)
+        return StagingDecision(Action.WAIT)
     if s.stage + 1 < s.stages:
-        return Decision(Action.ADVANCE, _stage(s, "is taking it in", s.stage + 1))
-    return Decision(Action.COMPLETE, "all stages ran it and nothing was wrong: in force everywhere")
+        return StagingDecision(Action.ADVANCE, _stage(s, "is taking it in", s.stage + 1))
+    return StagingDecision(Action.COMPLETE, "all stages ran it and nothing was wrong: in force everywhere")
 
 
-def _broken(s: Standing, why: str) -> Decision:
-    return Decision(Action.ROLL_BACK if s.rolls_back else Action.PAUSE, _stage(s, why, colon=True))
+def _broken(s: RolloutStanding, why: str) -> StagingDecision:
+    return StagingDecision(Action.ROLL_BACK if s.rolls_back else Action.PAUSE, _stage(s, why, colon=True))
 
 
-def _stage(s: Standing, text: str, stage: int | None = None, colon: bool = False) -> str:
+def _stage(s: RolloutStanding, text: str, stage: int | None = None, colon: bool = False) -> str:
     number = (s.stage if stage is None else stage) + 1
     return f"stage {number} of {s.stages}{':' if colon else ''} {text}"

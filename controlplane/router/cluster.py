@@ -20,7 +20,7 @@ from controlplane.statestore.actions.errors import Invalid, TooMany, Unavailable
 from controlplane.statestore.capacities import DEFAULT, denied
 from controlplane.statestore.models import Job, PolicyVersion, Queue
 from controlplane.statestore.queries.homes import Home, homes
-from scheduler.federation.routing import Ask, Candidate, Decision, Router, route
+from scheduler.federation.routing import Candidate, RoutedJob, Router, RoutingDecision, route
 from wire.states import JobState
 
 FRESH_S = 0.5
@@ -28,7 +28,7 @@ COUNT_FRESH_S = 2.0
 
 
 @dataclass(slots=True)
-class View:
+class ClusterView:
     """One reading. ``queues``: path -> row. ``partitions``: names. ``router``: of a queue's path."""
 
     read_at: float
@@ -48,7 +48,7 @@ class _LiveCount:
 @dataclass(slots=True)
 class _State:
     lock: threading.Lock = field(default_factory=threading.Lock)
-    view: View | None = None
+    view: ClusterView | None = None
     counts: dict[int, _LiveCount] = field(default_factory=dict)
 
 
@@ -69,7 +69,7 @@ def take_in(version: int) -> None:
             _state.view = _read()
 
 
-def view() -> View:
+def view() -> ClusterView:
     """The current reading; one thread renews it, at most every ``FRESH_S``."""
     with _state.lock:
         if _state.view is None or time.monotonic() - _state.view.read_at > FRESH_S:
@@ -77,7 +77,7 @@ def view() -> View:
         return _state.view
 
 
-def _read() -> View:
+def _read() -> ClusterView:
     pk = PolicyVersion.objects.filter(active=True).values_list("pk", flat=True).first()
     known = _state.view
     if known is not None and pk == known.version:  # a version never changes
@@ -88,7 +88,7 @@ def _read() -> View:
         names, by_path = set((document or {}).get("partitions") or ()), routers(document)
     before = {c.id: c for c in known.candidates} if known is not None else {}
     found = [_candidate(h, before.get(h.id)) for h in homes()]
-    return View(time.monotonic(), pk, found, queues, names, by_path)
+    return ClusterView(time.monotonic(), pk, found, queues, names, by_path)
 
 
 def _candidate(h: Home, before: Candidate | None) -> Candidate:
@@ -104,7 +104,7 @@ def follows_names(queue: str) -> bool:
     return view().router(queue).follows_names
 
 
-def home(ask: Ask) -> tuple[Candidate, Decision]:
+def home(ask: RoutedJob) -> tuple[Candidate, RoutingDecision]:
     """The sub-cluster that takes this job, and why it.
 
     ``Invalid`` when the queue's policy rejects jobs, ``Unavailable`` when none

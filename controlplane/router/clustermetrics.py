@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from controlplane.statestore.series import gauges
-from controlplane.statestore.series.columns import CLUSTER, COUNTED, QUEUE, SUB_CLUSTER, Row
+from controlplane.statestore.series.columns import CLUSTER, COUNTED, QUEUE, SUB_CLUSTER, WindowRow
 from controlplane.statestore.series.levels import window
 from controlplane.statestore.series.sketch import ERROR, Sketch, unpacked, upper_s, value_s
 
@@ -104,7 +104,7 @@ def _totals(scopes: list[str]) -> Totals:
         }
 
 
-def _gauges(kind: str, rows: dict[str, Row], sides: tuple[str, ...]) -> Iterator[Metric]:
+def _gauges(kind: str, rows: dict[str, WindowRow], sides: tuple[str, ...]) -> Iterator[Metric]:
     """What stands in load rows, of those that have a fresh one."""
     told = {name: row.numbers for name, row in rows.items() if row.numbers.get("n_load")}
     for side in sides:
@@ -125,7 +125,7 @@ def _gauges(kind: str, rows: dict[str, Row], sides: tuple[str, ...]) -> Iterator
     yield waiting
 
 
-def _machines(rows: dict[str, Row]) -> Iterator[Metric]:
+def _machines(rows: dict[str, WindowRow]) -> Iterator[Metric]:
     for axis in ("memory_mib", "vcores_milli"):
         unit, factor = _AXES[axis]
         family = GaugeMetricFamily(

@@ -40,7 +40,7 @@ def of(document: Json) -> Json:
         raise Unavailable("other plans are being worked out", retry_after_s=5)
     try:
         told = plan.compare(plan.outlook(present, known), plan.outlook(proposed, known))
-    except plan.TooLarge as error:
+    except plan.TooManyQueues as error:
         raise TooLarge(f"{error} are more than a plan is worked out for; the diff says what changes") from None
     finally:
         _one.release()
@@ -61,7 +61,7 @@ def _check(size: int) -> None:
         raise Unavailable("the kernels for so many queues are being compiled; ask again", retry_after_s=10)
 
 
-def _told(version: int | None, known: list[Load], told: plan.Plan) -> Json:
+def _told(version: int | None, known: list[Load], told: plan.SharesPlan) -> Json:
     before, after = told.before, told.after
     moved = [row for row in told.rows if _differs(told, row)]
     moving = {row.path for row in moved}
@@ -84,7 +84,7 @@ def _told(version: int | None, known: list[Load], told: plan.Plan) -> Json:
     }
 
 
-def _differs(told: plan.Plan, row: plan.Row) -> bool:
+def _differs(told: plan.SharesPlan, row: plan.QueueChange) -> bool:
     if row.before is None or row.after is None:
         return True
     return any(
@@ -108,7 +108,7 @@ class _Sides:
         return {name: _amounts(column[at]) for name, column in columns.items()} | {"starves": bool(self.starves[at])}
 
 
-def _queue(sides: tuple[_Sides, _Sides], row: plan.Row) -> Json:
+def _queue(sides: tuple[_Sides, _Sides], row: plan.QueueChange) -> Json:
     side, at = (sides[1].found, row.after) if row.after is not None else (sides[0].found, row.before)
     assert at is not None
     return {

@@ -26,7 +26,7 @@ from controlplane.statestore.models import Artifact, Job, TaskOutput
 from controlplane.statestore.queries import places
 from controlplane.statestore.queries.jobs import waiting
 from controlplane.statestore.queries.places import Named
-from scheduler.federation.routing import Ask, Decision
+from scheduler.federation.routing import RoutedJob, RoutingDecision
 from wire.states import GroupState, JobState
 
 Json = dict[str, Any]
@@ -171,7 +171,7 @@ def _usable(user: User, digests: set[str]) -> dict[str, int]:
     return dict(found.values_list("digest", "size"))
 
 
-def _ask(spec: JobSpec, owner_id: int) -> Ask:
+def _ask(spec: JobSpec, owner_id: int) -> RoutedJob:
     memory = vcores = gpus = 0
     for g in spec.groups:
         memory += g.count * g.resources.memory_mib
@@ -182,10 +182,10 @@ def _ask(spec: JobSpec, owner_id: int) -> Ask:
         named = [Named(g.count, g.locality.nodes, g.locality.racks, g.node_labels) for g in spec.groups]
         owned = places.owned({0: named})[0]
     containers = sum(g.count for g in spec.groups)
-    return Ask(spec.name, spec.queue, owner_id, (memory, vcores, gpus), containers, owned)
+    return RoutedJob(spec.name, spec.queue, owner_id, (memory, vcores, gpus), containers, owned)
 
 
-def _told(home: str, decision: Decision) -> str:
+def _told(home: str, decision: RoutingDecision) -> str:
     """What the job's events say of its home."""
     return f"routed to {home} by {decision.policy} ({decision.why})"
 

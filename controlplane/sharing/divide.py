@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from controlplane.sharing.problem import Problem
+from controlplane.sharing.problem import SharingProblem
 from scheduler.federation import comparators
 from scheduler.federation import gif as instantaneous
 from scheduler.shares.tree import ShareTree
@@ -23,37 +23,37 @@ class Divided(NamedTuple):
     share: np.ndarray
 
 
-def gif(p: Problem) -> Divided:
+def gif(p: SharingProblem) -> Divided:
     """Work-preserving fair shares of the whole, held where the demand is."""
     tree, room, demand = _arrays(p)
     found = instantaneous.shares(tree, room, demand)
     return Divided(_whole(p, found.due), _whole(p, found.due + found.spare))
 
 
-def load_based(p: Problem) -> Divided:
+def load_based(p: SharingProblem) -> Divided:
     """Each sub-cluster alone divides what it has; a queue's guarantee is divided by where its demand is."""
     due = _whole(p, comparators.load_based(*_arrays(p)))
     return Divided(due, due)
 
 
-def uniform(p: Problem) -> Divided:
+def uniform(p: SharingProblem) -> Divided:
     """To every sub-cluster by its size, whatever is wanted there."""
     return Divided(p.parts, p.parts)
 
 
-def alone(p: Problem) -> Divided:
+def alone(p: SharingProblem) -> Divided:
     """What comes of it where each sub-cluster divides by its size's part of the policy: ``uniform``, ``static``."""
     due = _whole(p, comparators.uniform(*_arrays(p)))
     return Divided(due, np.maximum(due, p.parts))
 
 
-def given_back(p: Problem, due: np.ndarray) -> np.ndarray:
+def given_back(p: SharingProblem, due: np.ndarray) -> np.ndarray:
     """(s, q, R) int64: what queues hold beyond what they are due while others lack it; due: (s, q, R)."""
     tree, room, _ = _arrays(p)
     return _whole(p, instantaneous.preempt(tree, room, p.used.transpose(1, 0, 2), due.transpose(1, 0, 2)))
 
 
-def _arrays(p: Problem) -> tuple[ShareTree, np.ndarray, np.ndarray]:
+def _arrays(p: SharingProblem) -> tuple[ShareTree, np.ndarray, np.ndarray]:
     """The tree, the room of leaves (s, r), and their demand (q, s, r): jobs of queues that are gone hold the rest."""
     leaf = np.ones(len(p.parent), np.bool_)
     leaf[p.parent[1:]] = False
@@ -62,22 +62,22 @@ def _arrays(p: Problem) -> tuple[ShareTree, np.ndarray, np.ndarray]:
     return tree, np.maximum(room, 0), (p.used + p.wanted).transpose(1, 0, 2)
 
 
-def _whole(p: Problem, amounts: np.ndarray) -> np.ndarray:
+def _whole(p: SharingProblem, amounts: np.ndarray) -> np.ndarray:
     """(s, q, R) whole units of (q, s, R); less than one that is lacking by the search's error is made good."""
     lacking = np.clip(_CLOSE * p.capacity.sum(axis=0), 1e-6, 0.5)
     found: np.ndarray = np.floor(amounts.transpose(1, 0, 2) + lacking).astype(np.int64)
     return found
 
 
-class Policy(NamedTuple):
+class SharesPolicy(NamedTuple):
     """moves_maxima: what a queue may use at most follows its demand, too; else it is split by size."""
 
-    divide: Callable[[Problem], Divided]
+    divide: Callable[[SharingProblem], Divided]
     moves_maxima: bool
 
 
 POLICIES = {
-    "gif": Policy(gif, True),
-    "load_based": Policy(load_based, True),
-    "uniform": Policy(uniform, False),
+    "gif": SharesPolicy(gif, True),
+    "load_based": SharesPolicy(load_based, True),
+    "uniform": SharesPolicy(uniform, False),
 }

@@ -19,7 +19,7 @@ _ALONE = ("uniform", "static")  # sub-clusters that look at nothing but themselv
 MOST = 2_000_000  # queues times sub-clusters times partitions that are worked out
 
 
-class TooLarge(ValueError):
+class TooManyQueues(ValueError):
     """More than ``MOST``."""
 
 
@@ -58,11 +58,11 @@ class Outlook:
 
 
 def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
-    """What queues get under this policy with these loads. Raises ``TooLarge``."""
+    """What queues get under this policy with these loads. Raises ``TooManyQueues``."""
     known = [load for load in loads if load.state not in GONE]
     s, q, name = len(known), len(queues.paths), queues.components.shares.policy
     if s * q * len(queues.partitions) > MOST:
-        raise TooLarge(f"{q} queues in {s} sub-clusters and {len(queues.partitions)} partitions")
+        raise TooManyQueues(f"{q} queues in {s} sub-clusters and {len(queues.partitions)} partitions")
     divide = alone if name in _ALONE else POLICIES[name].divide
     reclaims = np.array([queues.takes_back(load.name) for load in known], np.bool_)
     capacity = np.zeros(R, np.int64)
@@ -86,7 +86,7 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QueueChange:
     """One queue under both; a side is its row in that outlook, None where the queue is not there."""
 
     path: str
@@ -96,15 +96,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SharesPlan:
     """``rows``: every queue of either, the largest change first."""
 
     before: Outlook
     after: Outlook
-    rows: list[Row] = field(default_factory=list)
+    rows: list[QueueChange] = field(default_factory=list)
 
 
-def compare(before: Outlook, after: Outlook) -> Plan:
+def compare(before: Outlook, after: Outlook) -> SharesPlan:
     """Both side by side."""
     paths = list(dict.fromkeys([*before.paths, *after.paths]))
     capacity = np.maximum(np.maximum(before.capacity, after.capacity), 1)
@@ -114,6 +114,6 @@ def compare(before: Outlook, after: Outlook) -> Plan:
         was = before.share[at] / capacity if at is not None else np.zeros(R)
         becomes = after.share[to] / capacity if to is not None else np.zeros(R)
         change = becomes - was
-        rows.append(Row(path, at, to, float(change[int(np.abs(change).argmax())])))
+        rows.append(QueueChange(path, at, to, float(change[int(np.abs(change).argmax())])))
     rows.sort(key=lambda row: (-round(abs(row.moved), 9), row.path.split(".")))
-    return Plan(before, after, rows)
+    return SharesPlan(before, after, rows)

@@ -13,7 +13,7 @@ SILENT_S = 15.0  # a leader whose row is older starts nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SharingProblem:
     """One partition over s sub-clusters and q queues, parents before children, in units.
 
     parent: (q,) int32, -1 at the root. weight: (q,) float64. guaranteed,
@@ -33,7 +33,7 @@ class Problem:
     wanted: np.ndarray
 
 
-def problem(queues: FederationQueues, partition: str, loads: Sequence[Load]) -> Problem:
+def problem(queues: FederationQueues, partition: str, loads: Sequence[Load]) -> SharingProblem:
     """The partition as these sub-clusters see it.
 
     Where nobody leads nothing starts, so what is used there is all there is.
@@ -52,7 +52,7 @@ def problem(queues: FederationQueues, partition: str, loads: Sequence[Load]) -> 
     capacity = np.maximum(capacity, used.sum(axis=1))  # nodes may be lent, or overfull
     guaranteed, maximum, weight = queues.whole(partition, capacity.sum(axis=0))
     parts, most = queues.parts(partition, capacity)
-    return Problem(queues.shape.parent, weight, guaranteed, maximum, parts, most, capacity, used, wanted)
+    return SharingProblem(queues.shape.parent, weight, guaranteed, maximum, parts, most, capacity, used, wanted)
 
 
 def _enter(queues: FederationQueues, part: PartitionLoad, used: np.ndarray, wanted: np.ndarray) -> None:

@@ -7,7 +7,7 @@ import psycopg
 
 from controlplane.policy.components import Components, stored
 from controlplane.policy.ownparts import held, own_components
-from controlplane.statestore.capacities import DEFAULT, Limits, Shape, resolve, resolve_part, weights
+from controlplane.statestore.capacities import DEFAULT, QueueLimits, TreeShape, resolve, resolve_part, weights
 from controlplane.statestore.nodesets import ordered
 
 _ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
@@ -30,13 +30,13 @@ class FederationQueues:
         self.version = version
         self.paths = [row[0] for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = Shape.of(self.paths, [row[1] for row in rows])
+        self.shape = TreeShape.of(self.paths, [row[1] for row in rows])
         self.partitions = [p.name for p in ordered(settings.get("partitions"))] + [DEFAULT]
         self.components: Components = stored(settings.get("components"))
         self._settings = settings
         self._capacities = [row[2] for row in rows]
         self._weight = np.array([np.nan if row[3] is None else row[3] for row in rows])
-        self._limits: dict[str, Limits] = {}
+        self._limits: dict[str, QueueLimits] = {}
 
     def at(self, path: str) -> int:
         """Position of ``path``, or of its nearest ancestor when the queue is gone."""
@@ -49,10 +49,10 @@ class FederationQueues:
         whole, own = self._settings.get("components"), own_components(self._settings.get("sub_clusters"), sub_cluster)
         return stored(held(whole, whole, own)).preemption.policy == "owed"
 
-    def limits(self, partition: str) -> Limits:
+    def limits(self, partition: str) -> QueueLimits:
         """What the queues may claim of the partition."""
         if partition not in self._limits:
-            self._limits[partition] = Limits.of(self._capacities, partition)
+            self._limits[partition] = QueueLimits.of(self._capacities, partition)
         return self._limits[partition]
 
     def whole(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

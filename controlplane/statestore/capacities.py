@@ -24,14 +24,14 @@ _ROUNDING = 1e-6  # of a unit: 0.29 of 100 is 29, not 28
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TreeShape:
     """A tree of q queues. parent: (q,) int32, -1 at the root, parents first. levels: positions by depth."""
 
     parent: np.ndarray
     levels: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "Shape":
+    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "TreeShape":
         at = {path: i for i, path in enumerate(paths)}
         parent = np.array([at.get(up, -1) for up in parent_paths], np.int32)
         depth = np.array([path.count(".") for path in paths], np.int32)
@@ -54,7 +54,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueueLimits:
     """What q queues may claim of one partition; (q, R) each, shares float64, units int64."""
 
     guaranteed_share: np.ndarray
@@ -63,7 +63,7 @@ class Limits:
     maximum_units: np.ndarray
 
     @classmethod
-    def of(cls, capacities: Sequence[dict[str, Any]], partition: str) -> "Limits":
+    def of(cls, capacities: Sequence[dict[str, Any]], partition: str) -> "QueueLimits":
         none = {"guaranteed": NOTHING, "maximum": ALL}
         named = [c.get(partition, none) for c in capacities]
         found = [
@@ -81,13 +81,13 @@ def denied(capacities: dict[str, Any], partition: str) -> bool:
     return any(not limit["share"][i] and not limit["units"][i] for i in range(2))
 
 
-def unlimited(shape: Shape, limits: Limits) -> np.ndarray:
+def unlimited(shape: TreeShape, limits: QueueLimits) -> np.ndarray:
     """What each queue may hold all of, however little there is: (q, R) bool."""
     return shape.lowered(limits.maximum_share >= 1, np.logical_and)
 
 
 def resolve(
-    shape: Shape, limits: Limits, capacity: np.ndarray, whole: np.ndarray | None = None
+    shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """(guaranteed, maximum) of each queue in units: (q, R) int64.
 
@@ -113,7 +113,7 @@ def resolve(
 
 
 def resolve_part(
-    shape: Shape, limits: Limits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
+    shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """As ``resolve``, for one sub-cluster of several, so that the parts add up to the whole.
 
@@ -131,7 +131,7 @@ def resolve_part(
     return guaranteed, maximum
 
 
-def fitted(shape: Shape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
+def fitted(shape: TreeShape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
     """Guarantees of (q, R) ``wanted`` units that keep to the rules of ``resolve``; the root has all there is."""
     guaranteed: np.ndarray = np.minimum(wanted, maximum)
     guaranteed[0] = maximum[0]
@@ -140,7 +140,7 @@ def fitted(shape: Shape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
     return guaranteed
 
 
-def weights(shape: Shape, limits: Limits, given: np.ndarray, guaranteed: np.ndarray) -> np.ndarray:
+def weights(shape: TreeShape, limits: QueueLimits, given: np.ndarray, guaranteed: np.ndarray) -> np.ndarray:
     """(q,) float64: those ``given`` (nan: none); else the guaranteed share; else the least among the siblings', or 1.
 
     guaranteed: (q, R) int64, as resolved.

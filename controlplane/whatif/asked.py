@@ -12,7 +12,7 @@ from controlplane.whatif import fleet, history, pace
 from controlplane.whatif.drained import Drain
 from simulator.engine import Setup, Simulation
 from simulator.site import Pace
-from simulator.workload import Machine, Standing, Submission
+from simulator.workload import Machine, RunningJob, Submission
 
 Json = dict[str, Any]
 BY_CHANCE = ("uniform", "weighted_random")  # routers that draw
@@ -38,7 +38,7 @@ class Case:
     window_s: float
     sample: float = 1.0
     notes: list[str] = field(default_factory=list)
-    standing: Sequence[Standing] = ()
+    standing: Sequence[RunningJob] = ()
     drained: dict[str, list[str]] = field(default_factory=dict)
     drain: Drain | None = None
 

@@ -10,7 +10,7 @@ import numpy as np
 from controlplane.statestore.models import Job
 from simulator.compare import PAIRS, Estimate, over_seeds
 from simulator.measures import Run, Waited
-from simulator.workload import Standing, Submission
+from simulator.workload import RunningJob, Submission
 
 Json = dict[str, Any]
 LISTED, QUEUES_MOST = 100, 300
@@ -83,7 +83,7 @@ def moved(before: Waited, after: Waited, waits_s: float) -> Moved:
 
 
 def of(
-    drain: Drain, submitted: Sequence[Submission], standing: Sequence[Standing], runs: Sequence[Run], waits_s: float,
+    drain: Drain, submitted: Sequence[Submission], standing: Sequence[RunningJob], runs: Sequence[Run], waits_s: float,
     horizon_s: float,
 ) -> Json:  # fmt: skip
     """What ``simulationshapes.SimulatedDrain`` describes. runs: without the drain, then with it. One query."""

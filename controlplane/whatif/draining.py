@@ -17,8 +17,8 @@ from controlplane.whatif.asked import Case, Unanswerable, kept
 from controlplane.whatif.drained import Drain, Stuck
 from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import Recorded
-from controlplane.whatif.snapshot import LiveReader, Snapshot
-from simulator.workload import Group, Standing, Submission
+from controlplane.whatif.snapshot import LiveJobs, LiveReader
+from simulator.workload import RunningJob, Submission, SubmittedGroup
 from wire.resources import AXES
 
 ARRIVALS = dt.timedelta(hours=1)  # so much of the past is taken to repeat
@@ -32,7 +32,7 @@ class _Now:
 
     at: dt.datetime
     machines: Fleet
-    live: Snapshot
+    live: LiveJobs
     come: Recorded | None
     sample: float
     notes: list[str]
@@ -150,11 +150,11 @@ class _Ties:
         self._elsewhere = {number: found for number, found in self._rooms.items() if number != self._own}
         self._known: dict[str, str] = {}
 
-    def live(self, standing: Sequence[Standing], waiting: Sequence[Submission]) -> list[Stuck]:
+    def live(self, standing: Sequence[RunningJob], waiting: Sequence[Submission]) -> list[Stuck]:
         """Groups of live jobs that have something to start, or that leave."""
         own = next(sub for sub, number in self._numbers.items() if number == self._own)
         found = []
-        for each in [*standing, *(Standing(job, ()) for job in waiting)]:
+        for each in [*standing, *(RunningJob(job, ()) for job in waiting)]:
             for no, group in enumerate(each.job.groups):
                 mine = [part for part in each.running if part.group == no]
                 stays = sum(len(part.task) for part in mine if part.sub != own or not each.job.service)
@@ -166,7 +166,7 @@ class _Ties:
         """Whether some of it could start nowhere else."""
         return any(self.why(job, group) for group in job.groups)
 
-    def why(self, job: Submission, group: Group) -> str:
+    def why(self, job: Submission, group: SubmittedGroup) -> str:
         """Empty when it could start elsewhere too, or not even there."""
         shape = [getattr(group, axis) for axis in AXES]
         spec = {"node_labels": group.node_labels,

@@ -15,7 +15,7 @@ import numpy as np
 from django.db import connection, transaction
 
 from controlplane.whatif.recorded import Tasks, read_tasks
-from simulator.workload import Group, Submission
+from simulator.workload import Submission, SubmittedGroup
 from wire.states import JobState
 
 CONTAINERS_MOST, JOBS_MOST = 1_000_000, 200_000  # more are sampled
@@ -105,7 +105,7 @@ def read(begin: dt.datetime, end: dt.datetime, most: int = CONTAINERS_MOST) -> R
     """Five queries, one of them over the attempts. most: containers; of more, jobs are sampled."""
     with transaction.atomic():
         sample = choose(_ALL, begin, end, most)
-        reader = Reader(begin, end, read_tasks(begin), over(begin))
+        reader = HistoryReader(begin, end, read_tasks(begin), over(begin))
         return Recorded(reader.in_order(), reader.window_s, sample, reader.counted)
 
 
@@ -115,7 +115,7 @@ def read_arrivals(begin: dt.datetime, end: dt.datetime, sample: float) -> Record
     Within a transaction of the caller's.
     """
     table(CAME, begin, end, sample)
-    reader = Reader(begin, end, read_tasks(begin), {}, foreseen=True)
+    reader = HistoryReader(begin, end, read_tasks(begin), {}, foreseen=True)
     return Recorded(reader.in_order(), reader.window_s, sample, reader.counted)
 
 
@@ -163,7 +163,7 @@ def table(wanted: str, begin: dt.datetime, end: dt.datetime, sample: float = 1.0
     return jobs, int(containers)
 
 
-class Reader:
+class HistoryReader:
     """Makes submissions of the rows of chosen jobs. foreseen: they go on after the window, under the same policy."""
 
     def __init__(
@@ -206,7 +206,7 @@ class Reader:
         stays = self.foreseen and kind == "service" and state < JobState.SUCCEEDED
         return Submission(at_s, queue, f"u{owner}", tuple(found), number, priority, home if before else "", stays)
 
-    def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> Group | None:
+    def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> SubmittedGroup | None:
         """What there is to run of a group; None: nothing."""
         t, where = self.tasks, self.tasks.of(job)
         mine = where.start + np.flatnonzero(t.group[where] == row["no"])
@@ -236,10 +236,10 @@ class Reader:
 
 def made(
     row: dict[str, Any], spec: dict[str, Any], run_s: np.ndarray, fails: tuple[int, ...], partition: str | None
-) -> Group:
+) -> SubmittedGroup:
     """A group as its row and its specification say."""
     places = spec.get("locality") or {}
-    return Group(
+    return SubmittedGroup(
         count=len(run_s), memory_mib=row["memory_mib"], vcores_milli=row["vcores_milli"], run_s=run_s,
         name=row["name"], gpus=row["gpus"], estimate_s=float(spec.get("estimated_duration_s") or 0.0),
         gang=bool(spec.get("gang")), node_labels=spec.get("node_labels") or "",
@@ -249,7 +249,7 @@ def made(
     )  # fmt: skip
 
 
-def _after(group: Group, names: set[str]) -> Group:
+def _after(group: SubmittedGroup, names: set[str]) -> SubmittedGroup:
     """Without what is over already."""
     kept = tuple(name for name in group.after if name in names)
     return group if kept == group.after else replace(group, after=kept)

@@ -29,7 +29,7 @@ class Stopped(Exception):
     """Nobody waits for this run any more, or another runner has it."""
 
 
-class Told:
+class RunProgress:
     """Whether to go on, and what is said of how far it is. stdin: a file descriptor, or None to look at none."""
 
     def __init__(self, claim: Claim, stdin: int | None) -> None:
@@ -65,7 +65,7 @@ class Told:
 
 def run(claim: Claim, stdin: int | None = None) -> None:
     """Until there is an answer, a reason why there is none, or nobody who wants it."""
-    told = Told(claim, stdin)
+    told = RunProgress(claim, stdin)
     signal.signal(signal.SIGTERM, told.stop)
     try:
         _answer(claim, told)
@@ -78,7 +78,7 @@ def run(claim: Claim, stdin: int | None = None) -> None:
         simulationruns.fail(claim, f"{why.detail}{first}")
 
 
-def _answer(claim: Claim, told: Told) -> None:
+def _answer(claim: Claim, told: RunProgress) -> None:
     told.look(0.0, 0.0)
     row = Simulation.objects.select_related("base", "sub_cluster").defer("result", "page").get(pk=claim.number)
     case = draining.of(row) if row.kind == Simulation.Kind.DRAIN else asked.of(row)

@@ -13,9 +13,9 @@ from django.db import connection
 
 from controlplane.rm.memory.nodes import lowest
 from controlplane.whatif.fleet import Fleet
-from controlplane.whatif.history import ASSUMED_S, LEAST_S, Reader, lasting, made, over
+from controlplane.whatif.history import ASSUMED_S, LEAST_S, HistoryReader, lasting, made, over
 from controlplane.whatif.recorded import Columns, Tasks, copied, unix_us
-from simulator.workload import Group, Machine, Running, Standing, Submission
+from simulator.workload import Machine, RunningContainers, RunningJob, Submission, SubmittedGroup
 
 _COLUMNS: Columns = (("job", 8), ("group", 2), ("index", 4), ("sub", 2), ("node", 8), ("gpus", 8), ("began_us", 8))
 _LIVE = """
@@ -47,14 +47,14 @@ class Live:
 
 
 @dataclass(slots=True)
-class Snapshot:
+class LiveJobs:
     """standing: jobs of which something runs. waiting: the others. Both in order of submission."""
 
-    standing: list[Standing] = field(default_factory=list)
+    standing: list[RunningJob] = field(default_factory=list)
     waiting: list[Submission] = field(default_factory=list)
 
 
-class LiveReader(Reader):
+class LiveReader(HistoryReader):
     """Makes of the rows of live jobs what is left of them. Of each group, what runs comes first."""
 
     def __init__(self, at: dt.datetime, since: dt.datetime) -> None:
@@ -75,7 +75,7 @@ class LiveReader(Reader):
         sub, node, gpus = (self._rows[name][rows] for name in ("sub", "node", "gpus"))
         return Live(sub, node, gpus, self._ran_s[rows])
 
-    def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> Group | None:
+    def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> SubmittedGroup | None:
         """What runs, and what waits yet; but what an application's master was not granted is not known."""
         spec, live = row["spec"], self._of(job, row["no"])
         k = len(live.ran_s)
@@ -106,7 +106,7 @@ class Seats:
         self._next = dict.fromkeys(machines.sub_clusters, 0)
         self._full: set[tuple[str, int, int, int]] = set()  # what finds nothing any more
 
-    def reserve(self, sub: int, node: int, gpus: int, group: Group) -> Seat | None:
+    def reserve(self, sub: int, node: int, gpus: int, group: SubmittedGroup) -> Seat | None:
         """Its own machine."""
         name, at = self.names.get(sub, ""), self._own.get(node)
         if name not in self._free or at is None:
@@ -114,7 +114,7 @@ class Seats:
         self._take(name, at, gpus, group)
         return name, at, gpus
 
-    def find(self, sub: int, group: Group) -> Seat | None:
+    def find(self, sub: int, group: SubmittedGroup) -> Seat | None:
         """Any machine of the sub-cluster, looking on from where the last one was found."""
         name = self.names.get(sub, "")
         free = self._free.get(name, [])
@@ -133,7 +133,7 @@ class Seats:
         self._full.add(wanted)
         return None
 
-    def _take(self, name: str, at: int, gpus: int, group: Group) -> None:
+    def _take(self, name: str, at: int, gpus: int, group: SubmittedGroup) -> None:
         memory, vcores, devices = self._free[name][at]
         self._free[name][at] = memory - group.memory_mib, vcores - group.vcores_milli, devices & ~gpus
 
@@ -142,18 +142,18 @@ def _room(m: Machine) -> tuple[int, int, int]:
     return m.memory_mib, m.vcores_milli, (1 << m.gpus) - 1
 
 
-def seated(reader: LiveReader, machines: Fleet, sample: float) -> Snapshot:
+def seated(reader: LiveReader, machines: Fleet, sample: float) -> LiveJobs:
     """Every live job, with what runs on its machines. What finds none begins anew, and is counted.
 
     In a sample most machines are not there, and others of the sub-cluster stand for them.
     """
-    jobs, seats, found = reader.in_order(), Seats(machines), Snapshot()
+    jobs, seats, found = reader.in_order(), Seats(machines), LiveJobs()
     parts = [(job, no, live) for job in jobs for no, live in _live(reader, job)]
     given: dict[tuple[int, int], list[Seat | None]] = {}
     for job, no, live in parts:  # everybody's own first
         columns = zip(live.sub.tolist(), live.node.tolist(), live.gpus.tolist(), strict=True)
         given[job.number, no] = [seats.reserve(*row, job.groups[no]) for row in columns]
-    running: dict[int, list[Running]] = {}
+    running: dict[int, list[RunningContainers]] = {}
     for job, no, live in parts:
         own = zip(given[job.number, no], live.sub.tolist(), strict=True)
         taken = [seat or (seats.find(sub, job.groups[no]) if sample < 1 else None) for seat, sub in own]
@@ -163,7 +163,7 @@ def seated(reader: LiveReader, machines: Fleet, sample: float) -> Snapshot:
         mine = running.get(job.number)
         home = job.home if job.home in machines.sub_clusters else ""
         if mine:
-            found.standing.append(Standing(replace(job, home=home or mine[0].sub), tuple(mine)))
+            found.standing.append(RunningJob(replace(job, home=home or mine[0].sub), tuple(mine)))
         else:
             found.waiting.append(replace(job, home=home))
     return found
@@ -176,10 +176,10 @@ def _live(reader: LiveReader, job: Submission) -> Iterator[tuple[int, Live]]:
             yield no, live
 
 
-def _running(no: int, seats: list[Seat | None], ran_s: np.ndarray) -> Iterator[Running]:
+def _running(no: int, seats: list[Seat | None], ran_s: np.ndarray) -> Iterator[RunningContainers]:
     """By sub-cluster. Tasks are those at the group's beginning, in this order."""
     for name in sorted({seat[0] for seat in seats if seat}):
         task = [k for k, seat in enumerate(seats) if seat and seat[0] == name]
         mine = [seat for seat in seats if seat and seat[0] == name]
         node, gpus = (np.array([seat[i] for seat in mine], np.int64) for i in (1, 2))
-        yield Running(no, name, np.array(task), node, gpus, ran_s[task])
+        yield RunningContainers(no, name, np.array(task), node, gpus, ran_s[task])

@@ -63,7 +63,7 @@ class After(Protocol):
     def ahead(self) -> Ahead | None: ...
 
 
-class Line(NamedTuple):
+class AskColumns(NamedTuple):
     """The asks of a snapshot, as the kernels read them. user: (j,) of each job. queue: (u,) of each user."""
 
     left: np.ndarray
@@ -102,7 +102,7 @@ class Explanation:
     columns: Columns
     s: Snapshot
     after: After
-    line: Line
+    line: AskColumns
     room_queue: np.ndarray
     room_user: np.ndarray
     holder: np.ndarray
@@ -129,7 +129,7 @@ def explain_all(s: Snapshot, after: After, memo: Memo, patience: Patience, now: 
     a, n = s.asks, len(s.nodes.open)
     holder = np.full(n, -1, np.int64)
     holder[memo.reserved_node] = memo.reserved
-    line = Line(
+    line = AskColumns(
         fixed(after.left, np.int64), fixed(after.why, np.int8), fixed(a.gang, np.bool_), fixed(a.job, np.int32),
         fixed(a.shape, np.int32), fixed(a.mask, np.int32), fixed(s.jobs.user, np.int32), fixed(s.users.queue, np.int32),
     )  # fmt: skip
@@ -139,7 +139,7 @@ def explain_all(s: Snapshot, after: After, memo: Memo, patience: Patience, now: 
     return Explanation(columns, s, after, line, room_queue, room_user, holder, patience, memo, now)
 
 
-def rooms(s: Snapshot, line: Line) -> tuple[np.ndarray, np.ndarray]:
+def rooms(s: Snapshot, line: AskColumns) -> tuple[np.ndarray, np.ndarray]:
     """What the round has left below the maxima of queues (q, r) and users (u, r)."""
     room_queue, room_user = s.queues.maximum - s.queues.used, s.users.maximum - s.users.used
     count, shapes = fixed(s.asks.count, np.int64), fixed(s.asks.shapes, np.int64)
@@ -149,7 +149,7 @@ def rooms(s: Snapshot, line: Line) -> tuple[np.ndarray, np.ndarray]:
 
 
 def judge(
-    order: np.ndarray, line: Line, floor: Floor, s: Snapshot, room_queue: np.ndarray, room_user: np.ndarray
+    order: np.ndarray, line: AskColumns, floor: Floor, s: Snapshot, room_queue: np.ndarray, room_user: np.ndarray
 ) -> Columns:
     """The columns of the asks in ``order`` (k,) int32."""
     rows, q = len(order), len(room_queue)
@@ -173,7 +173,7 @@ def judge(
 @lean
 def count_off(
     count: np.ndarray,
-    line: Line,
+    line: AskColumns,
     shapes: np.ndarray,
     parent: np.ndarray,
     room_queue: np.ndarray,
@@ -229,7 +229,7 @@ class Scratch(NamedTuple):
 
 
 @lean
-def near_maxima(shapes: np.ndarray, line: Line, scratch: Scratch) -> None:
+def near_maxima(shapes: np.ndarray, line: AskColumns, scratch: Scratch) -> None:
     """Fill ``scratch.tight``."""
     for k in range(shapes.shape[1]):
         most = 0
@@ -241,7 +241,7 @@ def near_maxima(shapes: np.ndarray, line: Line, scratch: Scratch) -> None:
 
 
 @lean
-def verdicts(line: Line, shapes: int, scratch: Scratch) -> None:
+def verdicts(line: AskColumns, shapes: int, scratch: Scratch) -> None:
     """Fill ``scratch.verdict``."""
     for i in range(len(line.left)):
         why = int(line.why[i])
@@ -250,7 +250,7 @@ def verdicts(line: Line, shapes: int, scratch: Scratch) -> None:
 
 
 @lean
-def bind(line: Line, floor: Floor, scratch: Scratch, any_open: bool) -> None:
+def bind(line: AskColumns, floor: Floor, scratch: Scratch, any_open: bool) -> None:
     """Fill ``scratch.bits`` and ``scratch.leaf``."""
     for i in range(len(line.left)):
         left = line.left[i]
@@ -281,7 +281,7 @@ def bind(line: Line, floor: Floor, scratch: Scratch, any_open: bool) -> None:
 
 
 @lean
-def stand(order: np.ndarray, line: Line, scratch: Scratch, out: Columns) -> int:
+def stand(order: np.ndarray, line: AskColumns, scratch: Scratch, out: Columns) -> int:
     """Fill the columns in the order of service; how many rows there are."""
     row = 0
     for i in order:
@@ -314,7 +314,7 @@ def maxima_bits(shapes: np.ndarray, shape: int, units: int, scratch: Scratch, qu
 
 
 @aside
-def nodes_bits(i: int, units: int, none_fits: bool, line: Line, floor: Floor) -> int:
+def nodes_bits(i: int, units: int, none_fits: bool, line: AskColumns, floor: Floor) -> int:
     """The limits that nodes put on an ask that wants ``units`` at once. none_fits: not even one has room now."""
     gang, mask, shape = line.gang[i], line.mask[i], line.shape[i]
     kind = mask * len(floor.shapes) + shape

@@ -8,7 +8,7 @@ from scheduler.core.compiled import fixed, lean
 from scheduler.core.plan import Why
 from scheduler.explain.amounts import lasting
 from scheduler.explain.change import Situation
-from scheduler.explain.columns import Columns, Explanation, Line
+from scheduler.explain.columns import AskColumns, Columns, Explanation
 from scheduler.explain.limits import binding, path, patience_left
 from scheduler.explain.outlook import Outlook
 
@@ -30,7 +30,7 @@ def before_each(e: Explanation) -> np.ndarray:
 
 
 @lean
-def sum_up(columns: Columns, line: Line, shapes: np.ndarray, sums: np.ndarray, out: np.ndarray) -> None:
+def sum_up(columns: Columns, line: AskColumns, shapes: np.ndarray, sums: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out``. sums: zeros, a row for each queue and one for all."""
     every = len(sums) - 1
     for row in range(len(columns.ask)):

@@ -29,7 +29,7 @@ resource aims at no more than that part of the next ones, but for guarantees, an
 divides them over the sub-clusters alike. What is then left of a resource is
 given out without regard to the others.
 
-What nobody wants now is told apart, as ``spare``: see ``Shares``.
+What nobody wants now is told apart, as ``spare``: see ``DividedShares``.
 """
 
 from typing import NamedTuple
@@ -57,7 +57,7 @@ _LITTLE = 1e-4  # what is not worth another pass, and
 _CLOSE = 1e-6  # what is not worth filling in
 
 
-class Shares(NamedTuple):
+class DividedShares(NamedTuple):
     """(q, s, r) float64 each; subtree totals at inner rows.
 
     due: what each queue should hold of what it wants, in each sub-cluster.
@@ -71,7 +71,7 @@ class Shares(NamedTuple):
     spare: np.ndarray
 
 
-def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, effort: Effort = QUICK) -> Shares:
+def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, effort: Effort = QUICK) -> DividedShares:
     """What each queue should hold in each sub-cluster.
 
     capacity: (s, r), of nodes that are up and open. demand: (q, s, r) int64, what
@@ -90,7 +90,7 @@ def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, effort: Ef
     place = _places(tree, leaves, room, want, effort)
     _fill(tree, leaves, room, want, place)
     due = subtree_totals(tree.parent, leaves, place)
-    return Shares(due, _spare(tree, leaves, room, place, due))
+    return DividedShares(due, _spare(tree, leaves, room, place, due))
 
 
 def leaves_of(parent: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ def _places(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndar
 
 
 def _spare(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, place: np.ndarray, due: np.ndarray) -> np.ndarray:
-    """``Shares.spare``: what is idle, divided by entitlement, within the maxima."""
+    """``DividedShares.spare``: what is idle, divided by entitlement, within the maxima."""
     part = entitlement(tree.parent, tree.guaranteed, tree.weight)
     idle = np.maximum(room - place.sum(axis=2), 0.0)  # (r, s)
     allowed = below_maximum(tree.parent, tree.maximum, over_places(due), idle.sum(axis=1) * part)
@@ -170,7 +170,7 @@ def _fill(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarra
 def preempt(tree: ShareTree, capacity: np.ndarray, used: np.ndarray, due: np.ndarray) -> np.ndarray:
     """What each queue has to give back in each sub-cluster: (q, s, r) float64.
 
-    capacity: (s, r). used: (q, s, r) of leaves. due: of ``Shares``. A leaf
+    capacity: (s, r). used: (q, s, r) of leaves. due: of ``DividedShares``. A leaf
     gives back what it holds beyond its due, no more than the leaves below
     their due there lack beyond what is free; those over give in proportion. An
     inner row tells what its leaves give to others than themselves.

@@ -50,7 +50,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RoutedJob:
     """What routing knows of a job. ``owned``: by sub-cluster, how many of its containers name something found there."""
 
     name: str
@@ -62,7 +62,7 @@ class Ask:
 
 
 Picked = tuple[Candidate, str]  # whom, and why in a few words
-Policy = Callable[[Sequence[Candidate], Ask, float], Picked | None]
+Policy = Callable[[Sequence[Candidate], RoutedJob, float], Picked | None]
 
 
 def _load(load: float) -> str:
@@ -72,7 +72,7 @@ def _load(load: float) -> str:
 def least_loaded() -> Policy:
     """Where the job leaves the lowest load. Ties go to the lower number."""
 
-    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked:
+    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked:
         home = min(candidates, key=lambda c: (c.load_with(ask.demand), c.id))
         return home, _load(home.load)
 
@@ -82,7 +82,7 @@ def least_loaded() -> Policy:
 def uniform() -> Policy:
     """Any of them with equal chance."""
 
-    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked:
+    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked:
         return candidates[int(random * len(candidates))], f"one of {len(candidates)} by chance"
 
     return pick
@@ -104,7 +104,7 @@ def weighted_random(
     """
     falling = WeightPolicy(max_edit, min_load, max_load, min_weight, scaling)
 
-    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
+    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked | None:
         own = [(weights.get(c.name, 0.0) if weights else 1.0) for c in candidates]
         if load_based:
             less = load_weights(np.array([c.load for c in candidates]), falling).tolist()
@@ -125,7 +125,7 @@ def weighted_random(
 def priority(weights: Mapping[str, float]) -> Policy:
     """The highest weight by name; who is not named or weighs 0 is not chosen. Ties go to the lower number."""
 
-    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
+    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked | None:
         named = [c for c in candidates if weights.get(c.name, 0.0) > 0]
         if not named:
             return None
@@ -135,7 +135,7 @@ def priority(weights: Mapping[str, float]) -> Policy:
     return pick
 
 
-_HASHED: dict[str, Callable[[Ask], str]] = {
+_HASHED: dict[str, Callable[[RoutedJob], str]] = {
     "queue": lambda ask: ask.queue,
     "owner": lambda ask: f"{ask.owner_id}",
     "queue_and_owner": lambda ask: f"{ask.queue}/{ask.owner_id}",
@@ -145,7 +145,7 @@ _HASHED: dict[str, Callable[[Ask], str]] = {
 def by_hash(by: str = "queue") -> Policy:
     """The same home for the same queue or owner; few move when a sub-cluster comes or goes (rendezvous hashing)."""
 
-    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked:
+    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked:
         who = _HASHED[by](ask).encode()
         home = max(candidates, key=lambda c: hashlib.sha256(who + b"@" + c.name.encode()).digest())
         return home, f"hash of its {by.replace('_', ' ')}"
@@ -157,7 +157,7 @@ def locality() -> Policy:
     """Where most of its containers find the nodes, racks or labels they name; else where load is least."""
     otherwise = least_loaded()
 
-    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
+    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked | None:
         most = max(ask.owned.get(c.id, 0) for c in candidates)
         best = [c for c in candidates if ask.owned.get(c.id, 0) == most]
         found = otherwise(best, ask, random)
@@ -171,7 +171,7 @@ def locality() -> Policy:
 def local_first(order: Sequence[str], spill_load: float = 0.9) -> Policy:
     """The first in ``order`` whose load with the job is at most ``spill_load``; the least loaded of them if none is."""
 
-    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> Picked | None:
+    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked | None:
         by_name = {c.name: c for c in candidates}
         listed = [by_name[name] for name in order if name in by_name]
         for c in listed:
@@ -188,7 +188,7 @@ def local_first(order: Sequence[str], spill_load: float = 0.9) -> Policy:
 def reject(message: str = "") -> Policy:
     """Nowhere; see ``Router``."""
 
-    def pick(candidates: Sequence[Candidate], ask: Ask, random: float) -> None:
+    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> None:
         return None
 
     return pick
@@ -237,7 +237,7 @@ def router(name: str, fallback: str = "least_loaded", full_load: float | None = 
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RoutingDecision:
     """Where a job goes. ``home`` is ``None`` when it is refused; ``final``: by rule, so that waiting does not help."""
 
     policy: str
@@ -246,10 +246,10 @@ class Decision:
     final: bool = False
 
 
-def route(candidates: Sequence[Candidate], ask: Ask, by: Router, random: float) -> Decision:
+def route(candidates: Sequence[Candidate], ask: RoutedJob, by: Router, random: float) -> RoutingDecision:
     """The job's home, with the job's demand added to it. ``random``: a number in [0, 1)."""
     if by.name == REJECT:
-        return Decision(REJECT, by.message or "its routing policy rejects every job", final=True)
+        return RoutingDecision(REJECT, by.message or "its routing policy rejects every job", final=True)
     otherwise = None if by.fallback == REJECT else POLICIES[by.fallback]()
     tiers = _tiers(candidates, by.full_load)
     for tier in tiers if otherwise else tiers[:1]:
@@ -262,10 +262,10 @@ def route(candidates: Sequence[Candidate], ask: Ask, by: Router, random: float) 
             home, why = picked
             home.demand = [d + a for d, a in zip(home.demand, ask.demand, strict=True)]
             passed = "" if name == by.name else f"; {by.name} names no sub-cluster that takes jobs now"
-            return Decision(name, why + passed, home)
+            return RoutingDecision(name, why + passed, home)
     if not any(c.accepts for c in candidates):
-        return Decision(by.name, "no sub-cluster takes jobs at the moment; an operator can resume one")
-    return Decision(by.name, f"no sub-cluster that {by.name} may use works and has room at the moment")
+        return RoutingDecision(by.name, "no sub-cluster takes jobs at the moment; an operator can resume one")
+    return RoutingDecision(by.name, f"no sub-cluster that {by.name} may use works and has room at the moment")
 
 
 def _tiers(candidates: Sequence[Candidate], full_load: float) -> list[list[Candidate]]:

@@ -23,7 +23,7 @@ _BLOCK = 16  # jobs that are looked at together once one may not be admitted; th
 _NOBODY = np.iinfo(np.int64).max
 
 
-class Why(IntEnum):
+class AdmissionWhy(IntEnum):
     """What keeps a job from being admitted."""
 
     ADMITTED = 0
@@ -54,7 +54,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AdmissionLimits:
     """q queues, parents first, and u pairs of leaf and user, with what they run and may run.
 
     parent: (q,) int32, -1 at the root. ordering: (q,) int8. jobs, most_jobs:
@@ -81,7 +81,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AdmissionDecision:
     """What became of n waiting jobs.
 
     admitted: (k,) int64 positions, in that order. Of each of the n: why int8;
@@ -106,7 +106,7 @@ def in_line(w: Waiting, ordering: np.ndarray) -> np.ndarray:
     return np.lexsort((w.order, rank, w.leaf))
 
 
-def decide(w: Waiting, limits: Limits, rules: Rules, now: float) -> Decision:
+def decide(w: Waiting, limits: AdmissionLimits, rules: Rules, now: float) -> AdmissionDecision:
     """Admit what the limits allow. ``now``: s, on the clock of ``since``."""
     line = in_line(w, limits.ordering)
     state = _State(w, limits, rules, now)
@@ -137,7 +137,7 @@ class _Hold:
 @dataclass(slots=True)
 class _State:
     w: Waiting
-    limits: Limits
+    limits: AdmissionLimits
     rules: Rules
     now: float
     why: np.ndarray = field(init=False)
@@ -156,7 +156,7 @@ class _State:
 
     def __post_init__(self) -> None:
         w, n = self.w, len(self.w.leaf)
-        self.why, self.queue = np.full(n, Why.LATER, np.int8), w.leaf.astype(np.int32)
+        self.why, self.queue = np.full(n, AdmissionWhy.LATER, np.int8), w.leaf.astype(np.int32)
         self.column, self.rank = np.full(n, -1, np.int32), np.zeros(n, np.int64)
         self.asks = np.asarray(w.demand.any(axis=1))
         waited = (w.passed >= self.rules.max_passed) | (self.now - w.since >= self.rules.max_wait_s)
@@ -171,10 +171,10 @@ class _State:
         self.rank[line] = np.arange(len(line))
         full = self._full(chain)
         if full >= 0:
-            self.why[line], self.queue[line] = Why.QUEUE_JOBS, full
+            self.why[line], self.queue[line] = AdmissionWhy.QUEUE_JOBS, full
             return
         over = self._user_full(line)
-        self.why[line[over]] = Why.USER_JOBS
+        self.why[line[over]] = AdmissionWhy.USER_JOBS
         line = line[~over]
         line = line[~self._lacking(chain, line)]
         if len(line):
@@ -213,7 +213,7 @@ class _State:
 
     def _lacks(self, jobs: np.ndarray, q: int, column: np.ndarray) -> None:
         """These jobs of one leaf (in line order) ask for more than the queue has left."""
-        self.why[jobs], self.queue[jobs], self.column[jobs] = Why.AMOUNT, q, column
+        self.why[jobs], self.queue[jobs], self.column[jobs] = AdmissionWhy.AMOUNT, q, column
         jobs = jobs[self.overdue[jobs]]
         if not len(jobs):
             return
@@ -245,7 +245,7 @@ class _State:
         full = self._full(line.chain)
         if full >= 0:
             rest = line.jobs[line.at :]
-            self.why[rest], self.queue[rest] = Why.QUEUE_JOBS, full
+            self.why[rest], self.queue[rest] = AdmissionWhy.QUEUE_JOBS, full
             return False
         while line.at < len(line.jobs):
             i = int(line.jobs[line.at])
@@ -290,14 +290,14 @@ class _State:
     def _bar(self, jobs: np.ndarray, chain: list[int]) -> None:
         """Take down what bars these jobs of one leaf, in line order."""
         over = self._user_full(jobs)
-        self.why[jobs[over]] = Why.USER_JOBS
+        self.why[jobs[over]] = AdmissionWhy.USER_JOBS
         jobs = jobs[~over]
         jobs = jobs[~self._lacking(chain, jobs)]
         for q in chain:
             for leaf, hold in self.holds.get(q, {}).items():
                 shared = self._held_before(jobs, leaf, hold)
                 held = shared.any(axis=1)
-                self.why[jobs[held]], self.queue[jobs[held]] = Why.HELD, q
+                self.why[jobs[held]], self.queue[jobs[held]] = AdmissionWhy.HELD, q
                 self.column[jobs[held]] = shared[held].argmax(axis=1)
                 jobs = jobs[~held]
 
@@ -315,7 +315,7 @@ class _State:
         return found
 
     def _admit(self, i: int, chain: list[int]) -> None:
-        self.why[i] = Why.ADMITTED
+        self.why[i] = AdmissionWhy.ADMITTED
         self.admitted.append(i)
         self.user_jobs[self.w.user[i]] += 1
         for q in chain:
@@ -324,29 +324,29 @@ class _State:
             for q in chain:
                 self.held[q] += self.w.demand[i]
 
-    def decision(self, line: np.ndarray) -> Decision:
+    def decision(self, line: np.ndarray) -> AdmissionDecision:
         w, limits = self.w, self.limits
         now, most = self.jobs[self.queue], limits.most_jobs[self.queue]
-        user = w.user[self.why == Why.USER_JOBS]
-        now[self.why == Why.USER_JOBS] = self.user_jobs[user]
-        most[self.why == Why.USER_JOBS] = limits.most_user_jobs[user]
+        user = w.user[self.why == AdmissionWhy.USER_JOBS]
+        now[self.why == AdmissionWhy.USER_JOBS] = self.user_jobs[user]
+        most[self.why == AdmissionWhy.USER_JOBS] = limits.most_user_jobs[user]
         amount = np.flatnonzero(self.column >= 0)
         at = self.queue[amount], self.column[amount]
         now[amount], most[amount] = self.held[at], limits.most[at]
         ahead = np.zeros(len(line), np.int64)
-        waits = (self.why[line] != Why.ADMITTED).astype(np.int64)
+        waits = (self.why[line] != AdmissionWhy.ADMITTED).astype(np.int64)
         before = np.cumsum(waits) - waits
         first = np.r_[True, np.diff(w.leaf[line]) != 0] if len(line) else np.empty(0, np.bool_)
         ahead[line] = before - np.maximum.accumulate(np.where(first, before, 0))
         admitted = np.array(self.admitted, np.int64)
         passed = w.passed + self._passed(admitted)
-        return Decision(admitted, self.why, self.queue, self.column, now, most, ahead, passed)
+        return AdmissionDecision(admitted, self.why, self.queue, self.column, now, most, ahead, passed)
 
     def _passed(self, admitted: np.ndarray) -> np.ndarray:
         """By how many later ones, which took of what it lacks, each was passed: (n,) int64."""
         w = self.w
         passed = np.zeros(len(w.leaf), np.int64)
-        lacking = np.flatnonzero(self.why == Why.AMOUNT)
+        lacking = np.flatnonzero(self.why == AdmissionWhy.AMOUNT)
         takers = [i for i in admitted.tolist() if self.asks[i]]
         for q in np.unique(self.queue[lacking]).tolist() if takers else ():
             below = [i for i in takers if q in self.chains[int(w.leaf[i])]]

@@ -38,7 +38,7 @@ import numpy as np
 from scheduler.core.compiled import aside, lean, part
 from scheduler.core.plan import Why
 from scheduler.placement.beside import bound, place_beside, weigh
-from scheduler.placement.board import ANY, ONE, PLACED, Ground, Kinds, Limits, Pools, Record, Wants
+from scheduler.placement.board import ANY, ONE, PLACED, Ground, Kinds, PlacementLimits, Pools, Record, Wants
 from scheduler.placement.foresee import node_of
 from scheduler.placement.grant import grant
 from scheduler.placement.limits import allowed, binding, charge
@@ -63,7 +63,7 @@ NO_ROOM, RESERVED, GANG = int(Why.NO_ROOM), int(Why.RESERVED), int(Why.GANG)
 @lean
 def backfill_in_order(
     g: Ground,
-    limits: Limits,
+    limits: PlacementLimits,
     w: Wants,
     k: Kinds,
     p: Pools,
@@ -89,7 +89,7 @@ def backfill_in_order(
 
 
 @part
-def _closed(limits: Limits, w: Wants, h: Promises, gate: np.ndarray, a: int) -> bool:
+def _closed(limits: PlacementLimits, w: Wants, h: Promises, gate: np.ndarray, a: int) -> bool:
     """Whether ask ``a`` would pass one that nobody may pass; then it waits as that one does, or for it."""
     first = gate[limits.entity[a]]
     if first >= 0:
@@ -104,7 +104,7 @@ def _closed(limits: Limits, w: Wants, h: Promises, gate: np.ndarray, a: int) -> 
 
 @aside
 def _serve(
-    g: Ground, limits: Limits, w: Wants, k: Kinds, p: Pools, o: Record, h: Promises, a: int, overshoot: bool
+    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, p: Pools, o: Record, h: Promises, a: int, overshoot: bool
 ) -> None:
     """``serve.serve`` for an ask that, unless its queue has no rule, keeps what was promised before it."""
     at, left, budget = o.state[PLACED], w.left[a], len(o.ask) - o.state[PLACED]
@@ -151,7 +151,7 @@ def _say_why(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record, h: Promises, a:
 
 @aside
 def _note(
-    g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, at: int, weighed: bool
+    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, at: int, weighed: bool
 ) -> None:
     """Containers of ask ``a`` were placed, the rows of the record from ``at`` on: count them where promises are due."""
     placed = o.state[PLACED]
@@ -166,7 +166,7 @@ def _note(
 
 @part
 def _stand_in_line(
-    g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promises, gate: np.ndarray, a: int
+    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, gate: np.ndarray, a: int
 ) -> None:
     """Ask ``a`` has to wait: promise it a start, or close its line, as its queue's rule says."""
     why, leaf, rule = w.why[a], w.queue[a], h.rule[a]

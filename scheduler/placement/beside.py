@@ -19,7 +19,7 @@ from scheduler.placement.board import (
     RACK,
     Ground,
     Kinds,
-    Limits,
+    PlacementLimits,
     Pools,
     Record,
     Wants,
@@ -74,7 +74,7 @@ def _breaks(g: Ground, w: Wants, k: Kinds, h: Promises, a: int, node: int) -> bo
 
 
 @aside
-def weigh(g: Ground, limits: Limits, w: Wants, k: Kinds, h: Promises, a: int, node: int, units: int) -> None:
+def weigh(g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, h: Promises, a: int, node: int, units: int) -> None:
     """``units`` more containers (negative: fewer) of ask ``a`` will run on the node when promises are due."""
     for i in range(h.state[COUNT]):
         if h.start[i] >= h.until[a]:
@@ -158,7 +158,7 @@ def _line_up(g: Ground, w: Wants, k: Kinds, o: Record, h: Promises, a: int) -> i
 
 
 @aside
-def _choose(g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, want: int) -> int:
+def _choose(g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, want: int) -> int:
     """Choose nodes for up to ``want`` containers of ask ``a``: how many. They stand in the record, and are weighed."""
     kind, at, chosen = w.kind[a], o.state[PLACED], 0
     fills, due = stays_at(k, kind), -np.inf
@@ -190,7 +190,7 @@ def _choose(g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promise
 
 
 @aside
-def _within_promises(g: Ground, limits: Limits, w: Wants, k: Kinds, h: Promises, a: int, want: int) -> int:
+def _within_promises(g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, h: Promises, a: int, want: int) -> int:
     """Of ``want`` containers of ask ``a`` as many as can be told at once to break nothing; nodes may allow fewer."""
     kind = w.kind[a]
     z = h.number[kind]
@@ -209,7 +209,7 @@ def _within_promises(g: Ground, limits: Limits, w: Wants, k: Kinds, h: Promises,
 
 @aside
 def place_beside(
-    g: Ground, limits: Limits, w: Wants, k: Kinds, p: Pools, o: Record, h: Promises, a: int, want: int
+    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, p: Pools, o: Record, h: Promises, a: int, want: int
 ) -> int:
     """Place up to ``want`` containers of ask ``a`` and break no promise; a gang all or none. How many it was."""
     kind, least, at = w.kind[a], want if w.gang[a] else 1, o.state[PLACED]

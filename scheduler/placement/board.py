@@ -75,7 +75,7 @@ class Wants(NamedTuple):
     detail: np.ndarray
 
 
-class Limits(NamedTuple):
+class PlacementLimits(NamedTuple):
     """What may still be taken.
 
     parent: (q,) int64. entity: (a,) int64, the row of ``share`` that limits

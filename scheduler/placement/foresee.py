@@ -8,7 +8,7 @@ needs given back, is too little, the sweep goes on from there.
 import numpy as np
 
 from scheduler.core.compiled import aside, part
-from scheduler.placement.board import Ground, Kinds, Limits, Record, Wants
+from scheduler.placement.board import Ground, Kinds, PlacementLimits, Record, Wants
 from scheduler.placement.limits import units_within
 from scheduler.placement.promises import (
     BURDEN,
@@ -68,7 +68,7 @@ def burden(h: Promises, first: int, second: int, units: int) -> int:
 
 
 @aside
-def units_below(limits: Limits, w: Wants, g: Ground, h: Promises, block: int, a: int, want: int) -> int:
+def units_below(limits: PlacementLimits, w: Wants, g: Ground, h: Promises, block: int, a: int, want: int) -> int:
     """How many of ``want`` containers the maxima above ask ``a`` allow in a block."""
     units, base, row = want, block * h.rows + h.nodes, w.queue[a]
     while row >= 0 and units > 0:
@@ -82,7 +82,7 @@ def units_below(limits: Limits, w: Wants, g: Ground, h: Promises, block: int, a:
 
 
 @aside
-def levy(limits: Limits, w: Wants, g: Ground, h: Promises, block: int, a: int, units: int) -> None:
+def levy(limits: PlacementLimits, w: Wants, g: Ground, h: Promises, block: int, a: int, units: int) -> None:
     """Count ``units`` containers of ask ``a`` off the maxima above it in a block."""
     base, row = block * h.rows + h.nodes, w.queue[a]
     while row >= 0:
@@ -94,7 +94,7 @@ def levy(limits: Limits, w: Wants, g: Ground, h: Promises, block: int, a: int, u
 
 
 @aside
-def stand_now(g: Ground, limits: Limits, k: Kinds, h: Promises, kind: int) -> None:
+def stand_now(g: Ground, limits: PlacementLimits, k: Kinds, h: Promises, kind: int) -> None:
     """The working block as everything is now, before anything ends."""
     block = len(h.ask)
     base = block * h.rows
@@ -152,7 +152,14 @@ def _passed(values: np.ndarray, order: np.ndarray, size: int, t: float) -> int:
 
 @aside
 def _give_back(
-    g: Ground, limits: Limits, k: Kinds, h: Promises, kind: int, amounts: np.ndarray, row: int, at: tuple[int, int, int]
+    g: Ground,
+    limits: PlacementLimits,
+    k: Kinds,
+    h: Promises,
+    kind: int,
+    amounts: np.ndarray,
+    row: int,
+    at: tuple[int, int, int],
 ) -> None:
     """A container of (a node, a queue, a user or -1) ends in the working block. amounts: (x, r), its own is ``row``."""
     node, queue, user = at
@@ -176,7 +183,7 @@ def _give_back(
 
 
 @aside
-def _go_on(g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promises, z: int, t: float) -> None:
+def _go_on(g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, z: int, t: float) -> None:
     """In the working block let everything happen that does until ``t``."""
     kind, spot, work = h.kind[z], h.spot, len(h.ask)
     while spot[RUN] < len(h.end) and h.end[spot[RUN]] <= t:
@@ -234,7 +241,7 @@ def _too_early(g: Ground, k: Kinds, h: Promises, z: int, units: int) -> int:
 
 @aside
 def _in_the_way(
-    g: Ground, limits: Limits, w: Wants, k: Kinds, h: Promises, a: int, z: int, units: int, t: float
+    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, h: Promises, a: int, z: int, units: int, t: float
 ) -> int:
     """The last promise that would be broken, or leave too little, if ask ``a`` started at ``t``; -1 if none is."""
     found, due = -1, -np.inf
@@ -252,7 +259,7 @@ def _in_the_way(
 
 @aside
 def earliest(
-    g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, z: int, units: int
+    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, z: int, units: int
 ) -> float:
     """When ``units`` containers of ask ``a`` can start at once, infinity where that cannot be foreseen.
 
@@ -278,7 +285,7 @@ def earliest(
 
 
 @aside
-def at_last(g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, z: int) -> int:
+def at_last(g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, z: int) -> int:
     """Of the containers that ask ``a`` wants as many as can start when all has ended that is known to end."""
     stand_now(g, limits, k, h, h.kind[z])
     _go_on(g, limits, w, k, o, h, z, _LAST)

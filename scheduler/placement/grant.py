@@ -3,7 +3,7 @@
 import numpy as np
 
 from scheduler.core.compiled import aside, part
-from scheduler.placement.board import Ground, Kinds, Limits, Record, Wants
+from scheduler.placement.board import Ground, Kinds, PlacementLimits, Record, Wants
 from scheduler.placement.foresee import (
     at_last,
     burden,
@@ -18,7 +18,7 @@ from scheduler.placement.promises import BURDEN, COUNT, FAILED, KINDS, UNITS, Pr
 
 
 @aside
-def grant(g: Ground, limits: Limits, w: Wants, k: Kinds, o: Record, h: Promises, a: int) -> bool:
+def grant(g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, a: int) -> bool:
     """Promise ask ``a`` the earliest start that can be foreseen; whether there is one."""
     units = w.left[a]
     if w.gang[a] and units >= h.never[w.kind[a]]:
@@ -80,7 +80,7 @@ def _rate(g: Ground, k: Kinds, h: Promises, first: int, second: int) -> float:
 
 @aside
 def _enter(
-    g: Ground, limits: Limits, w: Wants, k: Kinds, h: Promises, a: int, z: int, units: int, start: float
+    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, h: Promises, a: int, z: int, units: int, start: float
 ) -> None:
     """Write the promise down. The working block stands at its start, as ``earliest`` leaves it."""
     i, over = h.state[COUNT], start + h.lasts[a]

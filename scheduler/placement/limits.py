@@ -4,7 +4,7 @@ import numpy as np
 
 from scheduler.core.compiled import part
 from scheduler.core.plan import Why
-from scheduler.placement.board import Limits, Wants
+from scheduler.placement.board import PlacementLimits, Wants
 
 PLACED = int(Why.PLACED)
 QUEUE_MAXIMUM = int(Why.QUEUE_MAXIMUM)
@@ -41,7 +41,7 @@ def take(room: np.ndarray, row: int, shapes: np.ndarray, shape: int, units: int)
 
 
 @part
-def allowed(limits: Limits, w: Wants, shapes: np.ndarray, a: int, overshoot: bool) -> int:
+def allowed(limits: PlacementLimits, w: Wants, shapes: np.ndarray, a: int, overshoot: bool) -> int:
     """How many containers of ask ``a`` its limits allow, ``overshoot``: its share and one container or gang more."""
     shape, units = w.shape[a], w.left[a]
     row = w.queue[a]
@@ -59,7 +59,7 @@ def allowed(limits: Limits, w: Wants, shapes: np.ndarray, a: int, overshoot: boo
 
 
 @part
-def charge(limits: Limits, w: Wants, shapes: np.ndarray, a: int, units: int) -> None:
+def charge(limits: PlacementLimits, w: Wants, shapes: np.ndarray, a: int, units: int) -> None:
     """Count ``units`` containers of ask ``a`` off every limit."""
     shape, entity = w.shape[a], limits.entity[a]
     row = w.queue[a]
@@ -74,7 +74,7 @@ def charge(limits: Limits, w: Wants, shapes: np.ndarray, a: int, units: int) -> 
 
 @part
 def binding(
-    limits: Limits, w: Wants, shapes: np.ndarray, a: int, units: int, overshoot: bool, budget: int
+    limits: PlacementLimits, w: Wants, shapes: np.ndarray, a: int, units: int, overshoot: bool, budget: int
 ) -> tuple[int, int]:
     """(the first limit that has no room for ``units`` more containers, its row); (0, -1) if all have."""
     shape = w.shape[a]

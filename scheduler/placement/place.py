@@ -24,7 +24,7 @@ from scheduler.placement.board import (
     TOP,
     Ground,
     Kinds,
-    Limits,
+    PlacementLimits,
     Pools,
     Record,
     Wants,
@@ -122,7 +122,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PlacementOutcome:
     """left, why, detail as in ``Attempt``. memo: all but what was warned is new."""
 
     place: Place
@@ -180,7 +180,7 @@ def run(t: Attempt, order: np.ndarray, entity: np.ndarray, share_room: np.ndarra
     that limits each ask. share_room: (e, r) int64, what each entity may still
     be given, not changed. overshoot: each entity may have one container more.
     """
-    limits = Limits(
+    limits = PlacementLimits(
         fixed(t.snapshot.queues.parent, np.int64),
         fixed(entity, np.int64),
         t.queue_room,
@@ -197,7 +197,7 @@ def run(t: Attempt, order: np.ndarray, entity: np.ndarray, share_room: np.ndarra
     )
 
 
-def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Outcome:
+def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> PlacementOutcome:
     """What was decided, nodes newly reserved, and the memo. order, entity: as for ``run``, first in line first."""
     settle_missed(t.ground, t.wants, t.kinds, t.pools, t.record)
     w, placed = t.wants, int(t.record.state[PLACED])
@@ -215,7 +215,7 @@ def finish(t: Attempt, order: np.ndarray, entity: np.ndarray) -> Outcome:
         reserved_node=np.concatenate((t.memo.reserved_node[kept], new.node)).astype(np.int64),
         reserved_at=np.concatenate((t.memo.reserved_at[kept], np.full(len(new.ask), t.now))),
     )
-    return Outcome(place, w.left, w.why, w.detail, new, memo)
+    return PlacementOutcome(place, w.left, w.why, w.detail, new, memo)
 
 
 def _ground(s: Snapshot, free: np.ndarray, holders: np.ndarray, reserved: np.ndarray) -> Ground:

@@ -14,7 +14,7 @@ from scheduler.placement.board import (
     PLACED,
     Ground,
     Kinds,
-    Limits,
+    PlacementLimits,
     Pools,
     Record,
     Wants,
@@ -209,7 +209,7 @@ def _units_on_held(g: Ground, k: Kinds, kind: int) -> int:
 
 @lean
 def place_in_order(
-    g: Ground, limits: Limits, w: Wants, k: Kinds, p: Pools, o: Record, order: np.ndarray, overshoot: bool
+    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, p: Pools, o: Record, order: np.ndarray, overshoot: bool
 ) -> int:
     """One pass over asks: of each as many containers as all limits and the nodes allow. How many were placed."""
     before = o.state[PLACED]
@@ -220,7 +220,7 @@ def place_in_order(
 
 
 @part
-def serve(g: Ground, limits: Limits, w: Wants, k: Kinds, p: Pools, o: Record, a: int, overshoot: bool) -> None:
+def serve(g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, p: Pools, o: Record, a: int, overshoot: bool) -> None:
     """Of one ask as many containers as all limits and the nodes allow, and why the rest of them wait."""
     left, budget = w.left[a], len(o.ask) - o.state[PLACED]
     may, placed, least = min(allowed(limits, w, g.shapes, a, overshoot), budget), 0, 1

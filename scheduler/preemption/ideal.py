@@ -20,7 +20,7 @@ _STEPS = 4
 _HALVINGS = 120
 
 
-class Tree(NamedTuple):
+class ClaimTree(NamedTuple):
     """q queues, parents before children. float64 (q, r), whole subtrees, unless said otherwise.
 
     parent: (q,) int32. own: used by the queue's own containers. wanted: asked
@@ -93,7 +93,7 @@ def _time(
 
 
 @kernel
-def _steps(tree: Tree, used: np.ndarray) -> np.ndarray:
+def _steps(tree: ClaimTree, used: np.ndarray) -> np.ndarray:
     """(r, 4, q): what each queue is to have at the end of each step, at most."""
     q, r = tree.own.shape
     out = np.zeros((r, _STEPS, q), np.float64)
@@ -122,7 +122,7 @@ def _steps(tree: Tree, used: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _divide(tree: Tree, steps: np.ndarray, k: int, children: np.ndarray, amount: float, last: int) -> np.ndarray:
+def _divide(tree: ClaimTree, steps: np.ndarray, k: int, children: np.ndarray, amount: float, last: int) -> np.ndarray:
     """``amount`` of resource k among the children of a queue. steps: (r, 4, q)."""
     m = len(children)
     base, pull, low, high = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m)
@@ -144,7 +144,7 @@ def _divide(tree: Tree, steps: np.ndarray, k: int, children: np.ndarray, amount:
 
 
 @kernel
-def ideals(tree: Tree, used: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+def ideals(tree: ClaimTree, used: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     """(q, r) float64. used: (q, r) float64, whole subtrees. capacity: (r,) float64 of the root."""
     q, r = used.shape
     steps = _steps(tree, used)

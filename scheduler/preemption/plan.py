@@ -14,7 +14,7 @@ import numpy as np
 from scheduler.core.plan import Preempt
 from scheduler.core.snapshot import Running, Snapshot
 from scheduler.preemption.policy import PreemptionPolicy
-from scheduler.preemption.stages import Round, between_queues, between_users, capacity, for_priority
+from scheduler.preemption.stages import PreemptionRound, between_queues, between_users, capacity, for_priority
 from scheduler.preemption.victims import CHOSEN, MAY_GO, STAYS
 
 
@@ -77,12 +77,12 @@ def _begin(
     held: np.ndarray,
     warned: np.ndarray,
     now: float,
-) -> Round:
+) -> PreemptionRound:
     # One whose expected end has passed has been misjudged, and so is like any other.
     ending = ~warned & (live.ends >= now) & (live.ends <= now + policy.grace_s)
     room = free.astype(np.int64)
     np.add.at(room, live.node[ending], live.shape[ending])
-    return Round(
+    return PreemptionRound(
         s=s,
         running=live,
         policy=policy,
@@ -101,7 +101,7 @@ def _begin(
     )
 
 
-def _outcome(r: Round, due: np.ndarray, now: float) -> tuple[Preempt, np.ndarray, np.ndarray]:
+def _outcome(r: PreemptionRound, due: np.ndarray, now: float) -> tuple[Preempt, np.ndarray, np.ndarray]:
     chosen = r.state == CHOSEN
     due = np.where(r.warned, due, now + r.policy.grace_s)
     warn = np.flatnonzero(chosen & ~r.warned).astype(np.int32)

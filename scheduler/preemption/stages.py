@@ -7,14 +7,14 @@ import numpy as np
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Ordering, Running, Snapshot
 from scheduler.preemption import claims
-from scheduler.preemption.ideal import Tree, children, fixed_queues, ideals, subtrees
+from scheduler.preemption.ideal import ClaimTree, children, fixed_queues, ideals, subtrees
 from scheduler.preemption.policy import PreemptionPolicy
 from scheduler.preemption.users import user_parts
 from scheduler.preemption.victims import CHOSEN, COUNTS, MARKS, MAY_GO, NOBODY, REFUSED, Books, Claims, Field, choose
 
 
 @dataclass(slots=True)
-class Round:
+class PreemptionRound:
     """What the stages of one call share. left, room, state, taken, owed_to and intra are written to."""
 
     s: Snapshot
@@ -41,7 +41,7 @@ def capacity(s: Snapshot) -> np.ndarray:
     return total
 
 
-def between_queues(r: Round) -> None:
+def between_queues(r: PreemptionRound) -> None:
     """Take back what queues hold beyond their ideal, for what others are owed."""
     s, queues = r.s, r.s.queues
     asking = claims.wanting(r.left, r.why)
@@ -66,7 +66,7 @@ def between_queues(r: Round) -> None:
         _choose(r, c, asks, books, r.running.queue, found[_cheapest_first(r, found)], False)
 
 
-def for_priority(r: Round) -> None:
+def for_priority(r: PreemptionRound) -> None:
     """Take from jobs of lower priority in the same leaf; from those of equal priority never."""
     s, live = r.s, r.running
     asks = claims.by_priority(s, claims.wanting_within(r.left, r.why))
@@ -86,7 +86,7 @@ def for_priority(r: Round) -> None:
     _within_leaves(r, c, asks, books, nobody, found)
 
 
-def between_users(r: Round) -> None:
+def between_users(r: PreemptionRound) -> None:
     """Take from users above their fair part of a leaf, for those below theirs."""
     s, live, users = r.s, r.running, r.s.users
     asking = claims.wanting_within(r.left, r.why)
@@ -113,7 +113,9 @@ def between_users(r: Round) -> None:
         _within_leaves(r, c, asks, books, payer, found)
 
 
-def _within_leaves(r: Round, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, found: np.ndarray) -> None:
+def _within_leaves(
+    r: PreemptionRound, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, found: np.ndarray
+) -> None:
     """Let each group look through the candidates of its own leaf."""
     live = r.running
     order = found[_cheapest_first(r, found)]
@@ -124,23 +126,23 @@ def _within_leaves(r: Round, c: Claims, asks: np.ndarray, books: Books, payer: n
     _choose(r, c, asks, books, payer, order, True)
 
 
-def _alive(r: Round, payer: np.ndarray, rows: int) -> np.ndarray:
+def _alive(r: PreemptionRound, payer: np.ndarray, rows: int) -> np.ndarray:
     return np.bincount(payer[~r.ending & (payer >= 0)], minlength=rows).astype(np.int64)
 
 
-def _may_go(r: Round, payer: np.ndarray, debt: np.ndarray) -> np.ndarray:
+def _may_go(r: PreemptionRound, payer: np.ndarray, debt: np.ndarray) -> np.ndarray:
     """Containers of those in debt."""
     indebted = np.append((debt > 0).any(axis=1), False)  # the last is nobody, -1
     return np.flatnonzero((r.state == MAY_GO) & indebted[payer])
 
 
-def _cheapest_first(r: Round, found: np.ndarray) -> np.ndarray:
+def _cheapest_first(r: PreemptionRound, found: np.ndarray) -> np.ndarray:
     """The lowest priority, then the newest; application masters after all others."""
     live = r.running
     return np.lexsort((-live.id[found], -live.started[found], live.priority[found], r.last[found]))
 
 
-def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ideals(r: PreemptionRound, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What queues use, once what ends soon has ended, what others give back to them, and their ideals: (q, r) each."""
     s, live, queues = r.s, r.running, r.s.queues
     shapes = s.asks.shapes[s.asks.shape]
@@ -152,7 +154,7 @@ def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray
     wanted = _sums(s.ask_queue[asking], r.left[asking, None] * shapes[asking], q)
     spared = _sums(live.queue[live.spared], live.shape[live.spared], q)
     sure = _sure(r, used)
-    tree = Tree(
+    tree = ClaimTree(
         queues.parent,
         sure,
         queues.maximum.astype(np.float64),
@@ -168,7 +170,7 @@ def _ideals(r: Round, asking: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray
     return used, sure, ideals(tree, used, capacity(s) - live.shape[lost].sum(axis=0))
 
 
-def _sure(r: Round, used: np.ndarray) -> np.ndarray:
+def _sure(r: PreemptionRound, used: np.ndarray) -> np.ndarray:
     """What of each queue's amount others give back to it: (q, r) float64. used: (q, r)."""
     queues = r.s.queues
     if queues.settled:
@@ -180,7 +182,7 @@ def _sure(r: Round, used: np.ndarray) -> np.ndarray:
     return owed.astype(np.float64)
 
 
-def _parts(r: Round, asking: np.ndarray, payer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _parts(r: PreemptionRound, asking: np.ndarray, payer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What users use, once what ends soon has ended, and their fair parts: (u, r) float64 each."""
     s = r.s
     shapes, user = s.asks.shapes[s.asks.shape], s.jobs.user[s.asks.job]
@@ -198,7 +200,7 @@ def _sums(row: np.ndarray, amounts: np.ndarray, rows: int) -> np.ndarray:
 
 
 def _choose(
-    r: Round, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, order: np.ndarray, intra: bool
+    r: PreemptionRound, c: Claims, asks: np.ndarray, books: Books, payer: np.ndarray, order: np.ndarray, intra: bool
 ) -> None:
     """Serve the claims, and enter what was chosen for whom.
 
@@ -219,7 +221,7 @@ def _choose(
     np.subtract.at(r.left, asks, before - c.units)
 
 
-def _field(r: Round, c: Claims, payer: np.ndarray, order: np.ndarray) -> Field:
+def _field(r: PreemptionRound, c: Claims, payer: np.ndarray, order: np.ndarray) -> Field:
     """The candidates in this order, with nothing gathered."""
     live, size = r.running, len(order)
     n, k = r.room.shape

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.faults.life import Outcome
+    from simulator.faults.life import LifeOutcome
 
 
 def ready() -> None:
@@ -15,7 +15,7 @@ def ready() -> None:
     django.setup()
 
 
-def brief(seed: int) -> "Outcome":
+def brief(seed: int) -> "LifeOutcome":
     """What came of this seed; of a life in which all is well no trace."""
     from simulator.faults import life
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 
 from simulator.faults import apart, life
 from simulator.faults.bugs import Bug
-from simulator.faults.life import Outcome
+from simulator.faults.life import LifeOutcome
 
 
-def lives(seeds: Iterable[int], processes: int = 1) -> Iterator[Outcome]:
+def lives(seeds: Iterable[int], processes: int = 1) -> Iterator[LifeOutcome]:
     """What came of each seed, in no particular order with several processes. Of lives in which all is well no trace."""
     if processes == 1:
         yield from map(apart.brief, seeds)
@@ -17,7 +17,7 @@ def lives(seeds: Iterable[int], processes: int = 1) -> Iterator[Outcome]:
         yield from pool.imap_unordered(apart.brief, seeds, chunksize=8)
 
 
-def found_after(bug: Bug, seeds: Iterable[int]) -> Outcome | None:
+def found_after(bug: Bug, seeds: Iterable[int]) -> LifeOutcome | None:
     """The first of these lives that finds the planted bug; None when none does."""
     with bug.planted():
         return next((found for found in map(life.run, seeds) if found.violation), None)

@@ -19,7 +19,7 @@ _TOLD = 40  # steps in a failure's text
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LifeOutcome:
     """What came of a seed. step: at which the violation happened, -1 without one. trace: one line for each thing that
     happened."""
 
@@ -43,7 +43,7 @@ class Outcome:
         return f"seed {self.seed}, step {self.step}: {self.violation}\n{last}"
 
 
-def run(seed: int) -> Outcome:
+def run(seed: int) -> LifeOutcome:
     """Live the life of this seed."""
     with capture_logs():
         return Life(seed).run()
@@ -58,7 +58,7 @@ class Life:
         self.steps = Steps(self.world)
         self.step = 0
 
-    def run(self) -> Outcome:
+    def run(self) -> LifeOutcome:
         violation = rule = ""
         try:
             self._live()
@@ -69,7 +69,7 @@ class Life:
             violation, rule = f"{type(error).__name__}: {error}", "nothing breaks"
             self._where(error)
         book = self.world.book
-        return Outcome(
+        return LifeOutcome(
             self.seed, violation, rule, self.step if violation else -1, self.world.rows.submitted, len(book.entries),
             self.world.trace,
         )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from simulator.clock import VirtualClock
 from simulator.rows import Json
 from simulator.specs import job_row, node_row
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 
 NODE_LOST_S = 3.0
 MAX_DISCONNECT_S = 4.0
@@ -21,7 +21,7 @@ _RUN_S = np.ones(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class LifeSetting:
     """machines: of each sub-cluster. queues: into which jobs go, some more often. gangs: whether there are any.
 
     calm_share: of what nodes and wires do goes well. rates: how much likelier
@@ -37,14 +37,14 @@ class Setting:
     rates: dict[str, float] = field(default_factory=dict)
 
 
-def draw(rng: random.Random, faults: list[str]) -> Setting:
+def draw(rng: random.Random, faults: list[str]) -> LifeSetting:
     """A small federation; each life knows only some kinds of faults, and these all the better."""
     subs = rng.choice((1, 1, 1, 2, 2, 3))
     machines = [[_machine(rng, sub, no) for no in range(rng.choice((1, 2, 2, 3, 4)))] for sub in range(1, subs + 1)]
     rates = {name: rng.choice((0.0, 0.0, 0.5, 1.0, 3.0)) for name in faults}
     gangs, steps = rng.random() < 0.7, rng.randrange(60, 140)
     calm_share, queues = rng.choice((0.5, 0.8, 0.95)), rng.choice(_QUEUES)
-    return Setting(machines, policy(rng), steps, calm_share, queues, gangs, rates)
+    return LifeSetting(machines, policy(rng), steps, calm_share, queues, gangs, rates)
 
 
 def _machine(rng: random.Random, sub: int, no: int) -> Machine:
@@ -86,7 +86,7 @@ class Job:
     fails: dict[tuple[int, int], int]
 
 
-def job(rng: random.Random, clock: VirtualClock, number: int, room: list[Machine], s: Setting) -> Job:
+def job(rng: random.Random, clock: VirtualClock, number: int, room: list[Machine], s: LifeSetting) -> Job:
     """One that a sub-cluster of these machines can run when it is empty."""
     gpus = any(machine.gpus for machine in room)
     service = rng.random() < 0.12
@@ -115,7 +115,7 @@ def _count(rng: random.Random) -> int:
 
 def _group(
     rng: random.Random, no: int, cores: int, room: list[Machine], gpus: bool, gangs: bool, service: bool
-) -> Group:
+) -> SubmittedGroup:
     size = rng.choice((1, 1, 1, min(2, cores)))
     asks_gpu = gpus and rng.random() < 0.4
     places = sum(m.vcores_milli // 1000 // size for m in room)
@@ -126,7 +126,7 @@ def _group(
         more["after"] = (f"g{rng.randrange(no)}",)
     if rng.random() < 0.15:
         more["nodes"] = (rng.choice(room).name,)
-    return Group(
+    return SubmittedGroup(
         count=min(count, places) if gang else count, memory_mib=1024 * size, vcores_milli=1000 * size, run_s=_RUN_S,
         name=f"g{no}", gpus=int(asks_gpu), gang=gang, retries=rng.choice((0, 2, 3)), **more,
     )  # fmt: skip

@@ -14,9 +14,9 @@ from simulator.faults.invariants import RowsCheck
 from simulator.faults.leading import Leading
 from simulator.faults.machine import KILL, TERM, Machine, Process
 from simulator.faults.session import Post
-from simulator.faults.setting import MAX_DISCONNECT_S, Setting
+from simulator.faults.setting import MAX_DISCONNECT_S, LifeSetting
 from simulator.faults.wires import Crash, FaultyWires, Flight
-from simulator.gpg import Shares
+from simulator.gpg import SimulatedGpg
 from simulator.rows import Federation
 from simulator.workload import Machine as Hardware
 from wire import desired
@@ -31,7 +31,7 @@ class World:
     retired: those of nodes in service and of those that left for good. agents: by node; gone_at: when a machine's
     agent ended, s. fails: (job, group, task) -> so many first attempts that fail."""
 
-    def __init__(self, rng: random.Random, s: Setting):
+    def __init__(self, rng: random.Random, s: LifeSetting):
         self.rng, self.setting = rng, s
         self.clock = VirtualClock()
         self.rows = Federation(self.clock, keep_ended=True)
@@ -53,7 +53,7 @@ class World:
         for sub, machines in enumerate(s.machines, 1):
             self._enter(sub, machines)
         self.rows.publish(s.policy)
-        self.gpg = Shares(self.rows)
+        self.gpg = SimulatedGpg(self.rows)
 
     def _enter(self, sub: int, machines: list[Hardware]) -> None:
         own = self.rows.enter(sub, f"s{sub}")

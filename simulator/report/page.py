@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from simulator.compare import Compared, Comparison, PolicyFigures, compare
+from simulator.compare import ComparedFigure, Comparison, PolicyFigures, compare
 from simulator.figures import BY_QUEUE, OVERALL, Figure
 from simulator.measures import Run
 from simulator.report import charts, words
@@ -121,7 +121,7 @@ def _differences(compared: Comparison) -> str:
     )
 
 
-def _difference(figure: Figure, compared: Compared) -> str:
+def _difference(figure: Figure, compared: ComparedFigure) -> str:
     change = compared.change
     if change is None:
         return ""
@@ -217,7 +217,7 @@ def _runs(runs: Sequence[Run], compared: Comparison) -> str:
     return section("Runs", table("What was run", head, rows) + (f'<ul class="note">{notes}</ul>' if notes else ""))
 
 
-def _cell(compared: Compared, figure: Figure) -> str:
+def _cell(compared: ComparedFigure, figure: Figure) -> str:
     """The value; below it the change with what it means, and the interval of that, or of the value if there is none."""
     value, interval = words.said(compared.value, figure.unit)
     line = ""

@@ -10,7 +10,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from simulator.compare import Compared, Comparison, PolicyFigures, compare
+from simulator.compare import ComparedFigure, Comparison, PolicyFigures, compare
 from simulator.figures import BY_QUEUE, OVERALL, Figure
 from simulator.measures import Run
 from simulator.report import words
@@ -79,7 +79,7 @@ def _table(title: Text, first: Text, others: Sequence[Text]) -> Table:
     return table
 
 
-def _cell(compared: Compared, figure: Figure) -> Text:
+def _cell(compared: ComparedFigure, figure: Figure) -> Text:
     """The value; below it the change with what it means, and the interval of that, or of the value if there is none."""
     value, interval = words.said(compared.value, figure.unit)
     cell = Text(value)

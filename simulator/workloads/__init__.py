@@ -11,7 +11,7 @@ from simulator.workloads.source import Source, one_of
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class WorkloadReader:
     """read(path, **options); what reads no file takes None. options: their names."""
 
     read: Callable[..., Source]
@@ -19,18 +19,18 @@ class Reader:
     reads_file: bool = True
 
 
-def _reader(read: Callable[..., Source]) -> Reader:
+def _reader(read: Callable[..., Source]) -> WorkloadReader:
     given = inspect.signature(read).parameters.values()
-    return Reader(read, tuple(p.name for p in given if p.kind is p.KEYWORD_ONLY))
+    return WorkloadReader(read, tuple(p.name for p in given if p.kind is p.KEYWORD_ONLY))
 
 
-READERS: dict[str, Reader] = {
+READERS: dict[str, WorkloadReader] = {
     "history": _reader(history.read),
     "openb": _reader(openb.read),
     "philly": _reader(philly.read),
     "sls": _reader(sls.read),
     "swf": _reader(swf.read),
-    "synthetic": Reader(synthetic.read, synthetic.OPTIONS, reads_file=False),
+    "synthetic": WorkloadReader(synthetic.read, synthetic.OPTIONS, reads_file=False),
 }
 
 

@@ -46,14 +46,14 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from simulator.workload import Group, Submission, in_order
+from simulator.workload import Submission, SubmittedGroup, in_order
 from simulator.workloads.files import Record, Unreadable, lines
 from simulator.workloads.source import Source
 
 FORMAT, VERSION = "hydra-history", 1
 JOB_FIELDS = tuple(f.name for f in fields(Submission))
-GROUP_FIELDS = tuple(f.name for f in fields(Group))
-DEFAULTS = {f.name: f.default for f in (*fields(Submission), *fields(Group)) if f.default is not MISSING}
+GROUP_FIELDS = tuple(f.name for f in fields(SubmittedGroup))
+DEFAULTS = {f.name: f.default for f in (*fields(Submission), *fields(SubmittedGroup)) if f.default is not MISSING}
 
 
 def dump(submissions: Iterable[Submission], path: str | Path) -> int:
@@ -127,7 +127,7 @@ def _job_values(job: Submission) -> dict[str, Any]:
     return _told(values)
 
 
-def _group_values(group: Group) -> dict[str, Any]:
+def _group_values(group: SubmittedGroup) -> dict[str, Any]:
     values = {name: getattr(group, name) for name in GROUP_FIELDS}
     return _told(values | {"run_s": group.run_s.tolist()})
 
@@ -176,13 +176,13 @@ def _job(record: Record) -> Submission:
     )
 
 
-def _group(record: Record) -> Group:
+def _group(record: Record) -> SubmittedGroup:
     record.only(GROUP_FIELDS)
     count = record.whole("count", least=1)
     run_s = record.numbers("run_s", least=0.0)
     if len(run_s) not in (1, count):
         raise record.wrong("run_s", f"there are {len(run_s)} numbers for {count} tasks", f"give 1 or {count}")
-    return Group(
+    return SubmittedGroup(
         count=count,
         memory_mib=record.whole("memory_mib", least=0),
         vcores_milli=record.whole("vcores_milli", least=0),

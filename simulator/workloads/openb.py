@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 from simulator.workloads.files import Record, rows
 from simulator.workloads.source import Source, one_of
 
@@ -103,7 +103,7 @@ def _starts_s(pod: Pod) -> float:
 
 
 def _submission(pod: Pod, run_s: float, estimate_s: float, queue: str) -> Submission:
-    group = Group(
+    group = SubmittedGroup(
         count=1,
         memory_mib=pod.memory_mib,
         vcores_milli=pod.vcores_milli,

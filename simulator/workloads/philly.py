@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 from simulator.workloads.files import Record, Unreadable, rows
 from simulator.workloads.source import Source, one_of
 
@@ -49,7 +49,7 @@ def read(
         order = np.argsort(table["at"], kind="stable")
         for i in order:
             at, run_s, gpus, vc, number = table[i].item()
-            group = Group(
+            group = SubmittedGroup(
                 count=gpus,
                 memory_mib=memory_mib,
                 vcores_milli=vcores_milli,

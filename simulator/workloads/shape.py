@@ -31,7 +31,7 @@ WHOLE = (
 
 
 @dataclass(frozen=True)
-class Shape:
+class WorkloadShape:
     """What is drawn; where the defaults come from is told in ``synthetic``. Parts of one, and exponents of Zipf's law.
 
     Either ``jobs_per_hour`` come until ``horizon_s``, or jobs come until they
@@ -136,7 +136,7 @@ class Durations:
     most_s: float
 
     @classmethod
-    def of(cls, shape: Shape) -> "Durations":
+    def of(cls, shape: WorkloadShape) -> "Durations":
         """The curve with the mean ``mean_s`` on which ``short_share`` lies below ``short_s``.
 
         With z the share's quantile of the normal distribution, mu = ln short_s -
@@ -168,7 +168,7 @@ class Sizes:
     most: int
 
     @classmethod
-    def of(cls, shape: Shape) -> "Sizes":
+    def of(cls, shape: WorkloadShape) -> "Sizes":
         sigma = math.sqrt(2 * math.log(shape.tasks_mean / shape.tasks_median))
         return cls(math.log(shape.tasks_median), sigma, shape.tasks_most)
 
@@ -201,12 +201,12 @@ def zipf(count: int, skew: float) -> np.ndarray:
     return np.asarray(weights / weights.sum())
 
 
-def day_factor(shape: Shape, at_s: float) -> float:
+def day_factor(shape: WorkloadShape, at_s: float) -> float:
     """The rate at a time, over that of an average day."""
     return 1 + shape.diurnal * math.cos(2 * math.pi * (at_s / DAY_S - shape.peak_h / 24))
 
 
-def mean_day_factor(shape: Shape) -> float:
+def mean_day_factor(shape: WorkloadShape) -> float:
     """``day_factor`` on average from 0 until the horizon."""
     turns, peak = shape.horizon_s / DAY_S, shape.peak_h / 24
     waves = math.sin(2 * math.pi * (turns - peak)) + math.sin(2 * math.pi * peak)

@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 from simulator.workloads.files import Record, Unreadable, objects
 from simulator.workloads.slsqueues import plain_name
 from simulator.workloads.slssynthetic import SYNTHETIC, synthetic_jobs
@@ -165,11 +165,11 @@ def _queue(name: str, rules: _Rules) -> str:
     return ".".join(["root", *map(plain_name, parts)])
 
 
-def _groups(tasks: dict[str, _Tasks], rules: _Rules, label: str = "") -> tuple[Group, ...]:
+def _groups(tasks: dict[str, _Tasks], rules: _Rules, label: str = "") -> tuple[SubmittedGroup, ...]:
     """What there are tasks of; ``reduce`` begins when ``map`` has ended."""
     tasks = {name: found for name, found in tasks.items() if found.run_s}
     return tuple(
-        Group(
+        SubmittedGroup(
             count=len(found.run_s),
             memory_mib=found.memory_mib,
             vcores_milli=found.vcores_milli,
@@ -193,7 +193,7 @@ def _rumen_ms(job: Record) -> Iterator[tuple[int, Record]]:
     yield job.whole("submitTime", least=0), job
 
 
-def _rumen(job: Record, rules: _Rules, skipped: Counter[str]) -> tuple[Group, ...]:
+def _rumen(job: Record, rules: _Rules, skipped: Counter[str]) -> tuple[SubmittedGroup, ...]:
     found = {}
     for name, tasks, memory in ((MAP, "mapTasks", "jobMapMB"), (REDUCE, "reduceTasks", "jobReduceMB")):
         mib = job.whole(memory, -1)
@@ -234,7 +234,7 @@ def _native_ms(job: Record) -> Iterator[tuple[int, Record]]:
             yield at_ms, job
 
 
-def _native(job: Record, rules: _Rules, skipped: Counter[str]) -> tuple[Group, ...]:
+def _native(job: Record, rules: _Rules, skipped: Counter[str]) -> tuple[SubmittedGroup, ...]:
     found: dict[str, _Tasks] = {}
     for task in job.inner(NATIVE):
         name = plain_name(task.text("container.type", MAP))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.workload import Group
+from simulator.workload import SubmittedGroup
 from simulator.workloads.files import Record
 
 SYNTHETIC = "workloads"
@@ -40,11 +40,11 @@ class Drawn:
     number: int
     shapes: tuple[tuple[str, int, int, np.ndarray], ...]
 
-    def groups(self, exact: bool) -> tuple[Group, ...]:
+    def groups(self, exact: bool) -> tuple[SubmittedGroup, ...]:
         """exact: a group's estimate is its longest task; else there is none."""
         names = [name for name, *_ in self.shapes]
         return tuple(
-            Group(
+            SubmittedGroup(
                 count=len(run_s),
                 memory_mib=mib,
                 vcores_milli=1000 * cores,

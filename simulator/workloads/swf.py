@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.workload import Disordered, Group, Machine, Submission
+from simulator.workload import Disordered, Machine, Submission, SubmittedGroup
 from simulator.workloads.files import Record, Unreadable, lines
 from simulator.workloads.source import Source, one_of
 
@@ -192,7 +192,7 @@ def _processors(job: Record) -> int:
 def _submission(job: Record, rules: _Rules) -> Submission:
     run_s = job.number(RUN) or rules.zero_run_s
     asked_s, kib, user = job.number(TIME), job.number(MEMORY), job.whole(USER)
-    group = Group(
+    group = SubmittedGroup(
         count=_processors(job),
         memory_mib=math.ceil(kib / 1024) if kib > 0 else rules.memory_mib,
         vcores_milli=VCORES_MILLI,

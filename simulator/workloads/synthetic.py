@@ -33,31 +33,31 @@ from typing import Any
 
 import numpy as np
 
-from simulator.workload import Group, Submission
-from simulator.workloads.shape import Durations, Shape, Sizes, day_factor, zipf
+from simulator.workload import Submission, SubmittedGroup
+from simulator.workloads.shape import Durations, Sizes, WorkloadShape, day_factor, zipf
 from simulator.workloads.source import Source
 
 ASPECTS = ("arrivals", "queues", "sizes", "runs", "places", "estimates", "failures", "gangs")
-OPTIONS = ("seed", *(f.name for f in fields(Shape)))
+OPTIONS = ("seed", *(f.name for f in fields(WorkloadShape)))
 
 
 def read(path: None = None, *, seed: int = 0, **options: Any) -> Source:
-    """The jobs of this seed; options are the fields of ``Shape``. There is no file, so ``path`` is None."""
+    """The jobs of this seed; options are the fields of ``WorkloadShape``. There is no file, so ``path`` is None."""
     if path is not None:
         raise ValueError(f"path: {str(path)!r} is not read, as jobs are drawn; leave it out")
     # Documents in JSON have lists in place of tuples.
     for name, inner in (("leaves", str), ("bundles", tuple)):
         if name in options:
             options[name] = tuple(inner(each) for each in options[name])
-    return generate(seed, Shape(**options))
+    return generate(seed, WorkloadShape(**options))
 
 
-def generate(seed: int, shape: Shape) -> Source:
+def generate(seed: int, shape: WorkloadShape) -> Source:
     """The jobs of this seed and shape, drawn one after another: always the same."""
     return Source(lambda skipped: _Draws(seed, shape).jobs(), {"seed": str(seed)})
 
 
-def queue_tree(shape: Shape) -> dict[str, Any]:
+def queue_tree(shape: WorkloadShape) -> dict[str, Any]:
     """The ``queues`` of a policy document: each is guaranteed its average part of the jobs of the one above."""
     leaves = shape.leaf_queues()
     weights = zipf(len(leaves), shape.queue_skew).tolist()
@@ -81,7 +81,7 @@ def _below(leaves: list[tuple[list[str], float]]) -> dict[str, Any]:
 class _Draws:
     """One pass through the jobs of a seed."""
 
-    def __init__(self, seed: int, shape: Shape) -> None:
+    def __init__(self, seed: int, shape: WorkloadShape) -> None:
         self.shape = shape
         children = np.random.SeedSequence(seed).spawn(len(ASPECTS))
         self.rng = {name: np.random.default_rng(child) for name, child in zip(ASPECTS, children, strict=True)}
@@ -132,11 +132,11 @@ class _Draws:
             home=home,
         )
 
-    def _group(self, size: int, nodes: tuple[str, ...]) -> Group:
+    def _group(self, size: int, nodes: tuple[str, ...]) -> SubmittedGroup:
         memory_mib, vcores_milli, _ = self.shape.bundles[_chosen(self.by_bundle, self.rng["sizes"])]
         run_s = self.durations.draw(self.rng["runs"], size)
         gang = self.rng["gangs"].random() < self.shape.gang_share
-        return Group(
+        return SubmittedGroup(
             count=size,
             memory_mib=memory_mib,
             vcores_milli=vcores_milli,

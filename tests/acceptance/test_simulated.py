@@ -12,7 +12,7 @@ import pytest
 from client import Client
 from simulator.engine import Setup, Simulation
 from simulator.site import Pace
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 from tests.homes import ready_made
 from tests.machine import FACTOR
 from tests.patience import let_pass, wait_until
@@ -104,7 +104,11 @@ def simulated(machines: list[Machine], policy: dict[str, Any], at: list[float], 
     vcores = machines[0].vcores_milli
     work = [
         Submission(
-            t, QUEUE, "tenant", (Group(s.tasks, 64, round(vcores * s.part), s.runs_s(beat_s), gang=s.gang),), number
+            t,
+            QUEUE,
+            "tenant",
+            (SubmittedGroup(s.tasks, 64, round(vcores * s.part), s.runs_s(beat_s), gang=s.gang),),
+            number,
         )
         for number, (s, t) in enumerate(zip(SCRIPT, at, strict=True))
     ]

@@ -11,7 +11,7 @@ from controlplane.rm.driver import liveness
 from controlplane.rm.driver import summary as screens
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.rm.driver.load import LoadTeller
-from controlplane.rm.driver.round import Duties, Report, Round
+from controlplane.rm.driver.round import Duties, Round, RoundReport
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Bus, BusDown, Clock, Store
 from wire import keys
@@ -63,7 +63,7 @@ class Counters:
     rejected: int = 0
     round_ms: int = 0
 
-    def add(self, report: Report, took_s: float) -> None:
+    def add(self, report: RoundReport, took_s: float) -> None:
         self.rounds += report.committed
         self.placed += report.placed
         self.ended += report.ended

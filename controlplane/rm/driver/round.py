@@ -16,7 +16,7 @@ from controlplane.rm.steps.intake import take_intents
 from controlplane.rm.steps.outcome import carry_out
 from controlplane.rm.steps.planning import NEVER, Planner
 from controlplane.rm.steps.publish import Signer, documents, positions
-from controlplane.rm.steps.session import Session
+from controlplane.rm.steps.session import ProxySession
 from scheduler.lifecycle import job as master
 from wire.states import terminal
 
@@ -40,7 +40,7 @@ class RoundSettings:
 
 
 @dataclass(slots=True)
-class Report:
+class RoundReport:
     """What a round did. ``jobs``: those that screens should look at again, and whose they are. ``plan_cpu_s``: what
     planning took of the processor."""
 
@@ -59,13 +59,13 @@ class Round:
         self.sub, self.m, self.store, self.bus, self.clock = sub, m, store, bus, clock
         self.signer, self.settings = signer, s
         self.planner = Planner(sub, m, s.check_invariants)
-        self.session = Session(sub)
+        self.session = ProxySession(sub)
         self.more_intents = False  # the last round took as many as it may
         self._pending_groups: dict[tuple[int, int], GroupEntry] = m.behind
 
-    def run(self, duties: Duties, answered: float) -> Report:
+    def run(self, duties: Duties, answered: float) -> RoundReport:
         """One round. Raises ``Fenced``, ``StoreDown`` or ``Outdated``; the memory is worthless after any of them."""
-        m, c, report = self.m, Changes(), Report()
+        m, c, report = self.m, Changes(), RoundReport()
         m.round_number += 1
         c.at_us, c.number = self.clock.now_us(), m.round_number
 
@@ -110,7 +110,7 @@ class Round:
         report.jobs = {job: entry.owner for job, entry in known.items() if entry is not None}
         return report
 
-    def _collect(self, duties: Duties, c: Changes, answered: float, report: Report) -> None:
+    def _collect(self, duties: Duties, c: Changes, answered: float, report: RoundReport) -> None:
         if duties.statuses:
             payloads = self.bus.statuses(self.m.nodes.id[duties.statuses].tolist())
             report.rejected = collect.take_statuses(self.m, self.store, c, duties.statuses, payloads, answered)

@@ -22,7 +22,7 @@ from controlplane.statestore.actions.rehoming import Homeless
 from controlplane.statestore.models import PolicyVersion, SubCluster
 from controlplane.statestore.queries import places
 from controlplane.statestore.queries.homes import homes
-from scheduler.federation.routing import Ask, route
+from scheduler.federation.routing import RoutedJob, route
 from wire import status
 from wire.states import NodeState
 
@@ -90,7 +90,7 @@ def chooser(lost: int) -> Callable[[Sequence[Homeless]], Mapping[int, int]]:
         owned, found = places.owned(named), {}
         for job in jobs:
             containers = sum(group.count for group in named.get(job.id, ()))
-            ask = Ask(job.name, job.queue, job.owner_id, job.demand, containers, owned.get(job.id, {}))
+            ask = RoutedJob(job.name, job.queue, job.owner_id, job.demand, containers, owned.get(job.id, {}))
             decision = route(candidates, ask, router(job.queue), float(rng.random()))
             if decision.home is not None:
                 found[job.id] = decision.home.id

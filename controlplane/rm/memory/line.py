@@ -11,7 +11,7 @@ from controlplane.rm.claims import Counts, Key
 from controlplane.rm.columns import longer
 from controlplane.rm.memory import quota
 from controlplane.rm.memory.queues import UNLIMITED, QueueTree
-from scheduler.lifecycle.admission import Limits, Waiting
+from scheduler.lifecycle.admission import AdmissionLimits, Waiting
 from wire.resources import AXES
 from wire.states import JobState
 
@@ -237,7 +237,7 @@ class Line:
             found |= dict.fromkeys(quota.amount_keys(self.queues, leaf, needed))
         return list(found)
 
-    def arrays(self, m: Memory, rows: np.ndarray) -> tuple[Waiting, Limits]:
+    def arrays(self, m: Memory, rows: np.ndarray) -> tuple[Waiting, AdmissionLimits]:
         """What a decision sees. Amounts: what gangs need at once, what application masters hold.
 
         With gang admission control also what is claimed from quotas.
@@ -260,7 +260,7 @@ class Line:
             self.quotas = quota.quotas(m)
             held.append(self._claimed())
             most.append(self.quotas)
-        return w, Limits(
+        return w, AdmissionLimits(
             q.parent, q.ordering, jobs, q.max_running_jobs, np.array(of_user, np.int64),
             q.max_running_jobs_per_user[leaves], np.concatenate(held, axis=1),
             np.concatenate(most, axis=1),

@@ -7,8 +7,17 @@ import numpy as np
 from controlplane.policy.components import Components, stored
 from controlplane.policy.federation import proxy_policies
 from controlplane.policy.queuerules import backfill_rules
-from controlplane.rm.memory.shares import Shares
-from controlplane.statestore.capacities import DEFAULT, Limits, R, Shape, resolve, resolve_part, unlimited, weights
+from controlplane.rm.memory.shares import KnownShares
+from controlplane.statestore.capacities import (
+    DEFAULT,
+    QueueLimits,
+    R,
+    TreeShape,
+    resolve,
+    resolve_part,
+    unlimited,
+    weights,
+)
 from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
 from scheduler.registry import BACKFILL
@@ -44,7 +53,7 @@ class QueueTree:
         rows = [_DEFAULTS | row for row in sorted(rows or [_ROOT], key=lambda row: row["path"].split("."))]
         self.paths = [row["path"] for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = Shape.of(self.paths, [row["parent_path"] for row in rows])
+        self.shape = TreeShape.of(self.paths, [row["parent_path"] for row in rows])
         self.parent = self.shape.parent
         self.leaf = _column(rows, "leaf", np.bool_)
         self.stopped = np.array([row["state"] == "stopped" for row in rows], np.bool_)
@@ -57,10 +66,10 @@ class QueueTree:
         self.default_partition = [row["default_partition"] for row in rows]
         self.weight = np.array([np.nan if row["weight"] is None else row["weight"] for row in rows])
         self.elsewhere: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        self.shares = Shares()  # what the GPG assigned; the memory's own one, which outlives a policy version
+        self.shares = KnownShares()  # what the GPG assigned; the memory's own one, which outlives a policy version
         self.shared_out_us = 0  # when ``elsewhere`` was taken in
         self._capacities = [row["capacities"] for row in rows]
-        self._limits: dict[str, Limits] = {}
+        self._limits: dict[str, QueueLimits] = {}
         self._unlimited: dict[str, np.ndarray] = {}
         self._views: dict[str, tuple[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
         self.partitions = ordered((settings or {}).get("partitions"))
@@ -140,9 +149,9 @@ class QueueTree:
             known = self._views[partition] = (key, (*sides, weights(self.shape, limits, self.weight, sides[0])))
         return known[1]
 
-    def _limits_of(self, partition: str) -> Limits:
+    def _limits_of(self, partition: str) -> QueueLimits:
         if partition not in self._limits:
-            self._limits[partition] = Limits.of(self._capacities, partition)
+            self._limits[partition] = QueueLimits.of(self._capacities, partition)
         return self._limits[partition]
 
 

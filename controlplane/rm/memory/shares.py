@@ -32,7 +32,7 @@ class Fitted(NamedTuple):
 
 
 @dataclass(slots=True)
-class Shares:
+class KnownShares:
     """What is known of the assignment. asked: monotonic seconds of the last look. stale: preempts nothing."""
 
     assigned: Assignment | None = None

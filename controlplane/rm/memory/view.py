@@ -20,7 +20,7 @@ LENT = "(lent to other partitions)"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PlanView:
     """A snapshot and where its rows came from.
 
     asks: (a,) rows of the ask table. nodes: (n,) positions in the node table.
@@ -39,7 +39,7 @@ class View:
         return found
 
 
-def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, with_running: bool) -> View:
+def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, with_running: bool) -> PlanView:
     """The partition's nodes, queues, these of its asks and, if wanted, its live containers.
 
     rows: (a,) of the ask table, as ``wanting`` gives them. now: s, as ``since`` and ``started``.
@@ -70,7 +70,7 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     running, slots = None, np.empty(0, np.int64)
     if with_running:
         running, slots = _running(m, partition, nodes, (held, lent), queues.lent, job_rows, now)
-    return View(Snapshot(AXES, seen, queues, users, jobs, asks, running), rows, nodes, slots)
+    return PlanView(Snapshot(AXES, seen, queues, users, jobs, asks, running), rows, nodes, slots)
 
 
 def foresees(m: "Memory", rows: np.ndarray) -> bool:
@@ -211,7 +211,7 @@ def _running(
     )
 
 
-def clear_of(nodes: NodeTable, view: View, now_us: int) -> View:
+def clear_of(nodes: NodeTable, view: PlanView, now_us: int) -> PlanView:
     """The view without places in which an ask, by its estimate, would run into a maintenance window."""
     quiet, s = nodes.quiet_us[view.nodes], view.snapshot
     if not len(quiet) or quiet.min() >= NEVER_US:

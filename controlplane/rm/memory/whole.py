@@ -15,7 +15,7 @@ from controlplane.rm.memory.line import Line
 from controlplane.rm.memory.nodes import NodeTable, matching
 from controlplane.rm.memory.observed import Observed
 from controlplane.rm.memory.queues import QueueTree
-from controlplane.rm.memory.shares import Shares
+from controlplane.rm.memory.shares import KnownShares
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
 from wire.states import NodeState
@@ -66,7 +66,7 @@ class Memory:
         self.outdated = False  # jobs have moved here from elsewhere: the memory is to be rebuilt
         self.placeable = True  # something changed since the last plan that may let an ask be placed
         self._places = _Places()
-        self.shares = Shares()
+        self.shares = KnownShares()
         self.line = Line(queues, 1, {})
         self.take_queues(queues)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
-from controlplane.rm.memory.view import View
+from controlplane.rm.memory.view import PlanView
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.reasons.waiting import about, alike, back_off, hopeful, moment
 from scheduler.core.snapshot import Memo, Snapshot
@@ -30,7 +30,7 @@ Key = tuple[int, int]  # job, group
 class _Plan:
     """One partition's last explanation, and what runs there."""
 
-    view: View
+    view: PlanView
     explanation: Explanation
     rows: np.ndarray  # (w,) of the ask table
 
@@ -80,7 +80,9 @@ class Teller:
         """Something has come up for these rows of the ask table that their groups should be told soon."""
         self.told_at[rows] = 0.0
 
-    def take(self, m: Memory, name: str, view: View, after: After, memo: Memo, patience: Patience, now: float) -> None:
+    def take(
+        self, m: Memory, name: str, view: PlanView, after: After, memo: Memo, patience: Patience, now: float
+    ) -> None:
         """A partition was planned."""
         s = view.snapshot
         if s.running is not None and self.looks(name, now):

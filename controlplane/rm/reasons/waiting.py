@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
-from controlplane.rm.memory.view import View
+from controlplane.rm.memory.view import PlanView
 from controlplane.rm.memory.whole import Memory
 from scheduler.explain.sentence import About
 from wire import labels
@@ -74,7 +74,7 @@ def moment(now: float) -> str:
     return dt.datetime.fromtimestamp(now, dt.UTC).isoformat(timespec="seconds")
 
 
-def about(m: Memory, view: View, group: GroupEntry, now: float) -> About:
+def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> About:
     """What the snapshot does not say of a group's ask. now: s, when the plan was made."""
     clear = " and is free of maintenance until it would end" if group.wishes.duration_s else ""
     number = int(m.asks.mask[group.row])

@@ -15,7 +15,7 @@ from controlplane.rm.ports import Store
 from controlplane.rm.steps.outcome import carry_out
 from scheduler.explain.amounts import counted
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.admission import Decision, Rules, Why, decide
+from scheduler.lifecycle.admission import AdmissionDecision, AdmissionWhy, Rules, decide
 from wire.resources import AXES
 
 POLL_US = 1_000_000  # between two looks at what other sub-clusters run while somebody waits
@@ -41,7 +41,7 @@ def _decide(m: Memory, store: Store, c: Changes) -> None:
     begun = _claimed(line, store, chosen)
     for job in begun:
         _begin(m, c, job)
-    line.changed = len(begun) < len(chosen) or bool((d.why == Why.LATER).any())
+    line.changed = len(begun) < len(chosen) or bool((d.why == AdmissionWhy.LATER).any())
     line.next_us = c.at_us + POLL_US
     _tell(line, c, rows, d)
 
@@ -88,11 +88,11 @@ def _begin(m: Memory, c: Changes, job: JobEntry) -> None:
     m.placeable = True
 
 
-def _tell(line: Line, c: Changes, rows: np.ndarray, d: Decision) -> None:
+def _tell(line: Line, c: Changes, rows: np.ndarray, d: AdmissionDecision) -> None:
     """Say why they wait to those who have not heard yet, and now and then to those for whom it has changed."""
     why, queue, column = (x.astype(np.int64) for x in (d.why, d.queue, d.column))
     now = (why << 56) | (queue << 36) | ((column + 1) << 28) | np.minimum(d.ahead, (1 << 28) - 1)
-    waits = ~np.isin(d.why, (Why.ADMITTED, Why.LATER))
+    waits = ~np.isin(d.why, (AdmissionWhy.ADMITTED, AdmissionWhy.LATER))
     untold = waits & (line.told[rows] == UNTOLD)
     news = untold
     if c.at_us >= line.retell_us:
@@ -108,7 +108,7 @@ def _tell(line: Line, c: Changes, rows: np.ndarray, d: Decision) -> None:
     line.changed |= int(untold.sum()) > TOLD_PER_ROUND
 
 
-def _explain(line: Line, c: Changes, job: JobEntry, d: Decision, i: int) -> None:
+def _explain(line: Line, c: Changes, job: JobEntry, d: AdmissionDecision, i: int) -> None:
     limit = _limit(line, job, d, i)
     ahead = int(d.ahead[i])
     text = limit["text"] + (f"; {ahead:,} job{'s are' if ahead > 1 else ' is'} ahead" if ahead else "") + "."
@@ -138,22 +138,22 @@ def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int, at_
     }
 
 
-def _limit(line: Line, job: JobEntry, d: Decision, i: int) -> dict[str, Any]:
+def _limit(line: Line, job: JobEntry, d: AdmissionDecision, i: int) -> dict[str, Any]:
     """The limit that binds: its name, one sentence without its end, and its numbers."""
     path, now, most = line.queues.paths[d.queue[i]], int(d.now[i]), int(d.most[i])
     asked: dict[str, int] = {}
     available: dict[str, int] = {}
-    match Why(d.why[i]):
-        case Why.QUEUE_JOBS:
+    match AdmissionWhy(d.why[i]):
+        case AdmissionWhy.QUEUE_JOBS:
             name, text = "max_running_jobs", f"{path} runs {now:,} of at most {most:,} jobs"
-        case Why.USER_JOBS:
+        case AdmissionWhy.USER_JOBS:
             name = "max_running_jobs_per_user"
             text = f"Its owner runs {now:,} of at most {most:,} jobs in {path}"
         case why:
             column = int(d.column[i])
             resource, need = AXES[column % R], int(line.demand[job.line_row, column])
             name, text = _amount(path, column // line.amounts, resource, need, now, most)
-            if why == Why.HELD:
+            if why == AdmissionWhy.HELD:
                 text = f"What {path} has left is held for a job that has waited longer"
             asked, available = {resource: need}, {resource: max(0, most - now)}
     return {

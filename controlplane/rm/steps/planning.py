@@ -8,7 +8,7 @@ import numpy as np
 from controlplane.rm.changes import Changes
 from controlplane.rm.columns import stretches
 from controlplane.rm.memory.jobs import GroupEntry
-from controlplane.rm.memory.view import View, clear_of, foresees, partition_view
+from controlplane.rm.memory.view import PlanView, clear_of, foresees, partition_view
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.reasons.telling import Teller
 from controlplane.rm.steps import reclaim
@@ -92,7 +92,7 @@ class Planner:
         """Work out some of the reasons that are owed. Also for rounds that plan nothing."""
         self.explained |= self.teller.tell(self.m, now)
 
-    def _plan(self, c: Changes, name: str, view: View, policy: RoundPolicy, reclaims: bool) -> None:
+    def _plan(self, c: Changes, name: str, view: PlanView, policy: RoundPolicy, reclaims: bool) -> None:
         m, now = self.m, c.at_us / 1e6
         seen = view.snapshot
         if not reclaims:
@@ -121,7 +121,7 @@ class Planner:
             held_back = bool((plan.refused.why == Why.LOCALITY_WAIT).any())
             self.again_at = min(self.again_at, now + (HELD_BACK_S if held_back else self._interval_s))
 
-    def _place(self, c: Changes, plan: Plan, view: View) -> None:
+    def _place(self, c: Changes, plan: Plan, view: PlanView) -> None:
         ask, node = plan.place.ask, view.nodes[plan.place.node]
         if not len(ask):
             return

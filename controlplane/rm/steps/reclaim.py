@@ -7,7 +7,7 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.jobs import GroupEntry, named_tasks
-from controlplane.rm.memory.view import View
+from controlplane.rm.memory.view import PlanView
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.steps.outcome import tell
 from scheduler.core.plan import Preempt
@@ -30,13 +30,13 @@ def forgive_all(m: Memory) -> None:
     m.memos = {name: replace(x, warned=none.warned, warned_due=none.warned_due) for name, x in m.memos.items()}
 
 
-def carry_out(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
+def carry_out(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float) -> None:
     """Warn and stop the containers of a plan."""
     _warn(m, c, plan, view, grace_s)
     _stop(m, c, view.slots[plan.kill])
 
 
-def observe(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
+def observe(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float) -> None:
     """Tell what a plan would take back, once of each container, and count what would have been stopped."""
     if not (len(plan.warn) or len(plan.kill)):
         return
@@ -63,7 +63,7 @@ def spare(m: Memory, c: Changes) -> None:
         _spare(m, c, np.array([cid for cid in m.warned if cid not in wanted], np.int64))
 
 
-def _warn(m: Memory, c: Changes, plan: Preempt, view: View, grace_s: float) -> None:
+def _warn(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float) -> None:
     paths = view.snapshot.queues.paths
     for row, owed, intra in zip(plan.warn.tolist(), plan.owed_to.tolist(), plan.intra.tolist(), strict=True):
         m.warned[int(m.containers.id[view.slots[row]])] = _why(intra)

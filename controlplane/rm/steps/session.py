@@ -38,7 +38,7 @@ class _Wait:
 
 
 @dataclass(slots=True)
-class Session:
+class ProxySession:
     """next_s: when to look again. looked: tasks of a group that were divided already and stayed.
 
     orphans: tasks of a group that came back in this look because nobody leads where they waited.

@@ -15,12 +15,12 @@ from controlplane.accounts.models import User
 from controlplane.router.proxy import tickets
 from controlplane.router.proxy.address import Address
 from controlplane.statestore.queries import endpoints, jobs
-from controlplane.statestore.queries.endpoints import Target
+from controlplane.statestore.queries.endpoints import EndpointTarget
 from wire.states import terminal
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ProxyRefusal:
     """Why a request goes nowhere, in words for whoever asked."""
 
     status: int
@@ -33,11 +33,11 @@ class Admission:
     """Leave to pass requests on to ``target`` in the name of ``user``."""
 
     user: str
-    target: Target
+    target: EndpointTarget
 
 
-NOT_SIGNED_IN = Refusal(401, "Sign in first", "This page belongs to a job; sign in to see it.")
-OUTDATED = Refusal(401, "This page's address is no longer valid", "Open it again from the page of its job.")
+NOT_SIGNED_IN = ProxyRefusal(401, "Sign in first", "This page belongs to a job; sign in to see it.")
+OUTDATED = ProxyRefusal(401, "This page's address is no longer valid", "Open it again from the page of its job.")
 
 
 def by_session(key: str | None) -> User | None:
@@ -62,12 +62,12 @@ def by_token(header: str) -> User | None:
     return user if isinstance(user, User) else None
 
 
-def admit_token(address: Address, header: str) -> Admission | Refusal:
+def admit_token(address: Address, header: str) -> Admission | ProxyRefusal:
     user = by_token(header)
     return admit(user, address) if user else NOT_SIGNED_IN
 
 
-def admit_ticket(address: Address) -> Admission | Refusal:
+def admit_ticket(address: Address) -> Admission | ProxyRefusal:
     ticket = tickets.read(address.ticket, address.job_id, address.endpoint)
     user = User.objects.filter(pk=ticket.user_id, is_active=True).first() if ticket else None
     if ticket is None or user is None or not ticket.fits(user):
@@ -75,20 +75,20 @@ def admit_ticket(address: Address) -> Admission | Refusal:
     return admit(user, address)
 
 
-def may_enter(user: User, job_id: int) -> Refusal | None:
+def may_enter(user: User, job_id: int) -> ProxyRefusal | None:
     """Who may change a job may use its pages: they act in its owner's name. None: the account may."""
     job = jobs.find(user, job_id)
     if job is None:
-        return Refusal(404, "There is no such job", f"Job {job_id} does not exist, or you may not see it.")
+        return ProxyRefusal(404, "There is no such job", f"Job {job_id} does not exist, or you may not see it.")
     if not rules.has_perm("jobs.change", user, job):
         detail = f"You may see job {job_id}, but its pages are for its owner, admins of its queue and operators."
-        return Refusal(403, "These pages are not for you", detail)
+        return ProxyRefusal(403, "These pages are not for you", detail)
     if terminal(job.state):
-        return Refusal(502, "The job has ended", f"Job {job_id} has ended, so nothing of it serves any more.")
+        return ProxyRefusal(502, "The job has ended", f"Job {job_id} has ended, so nothing of it serves any more.")
     return None
 
 
-def admit(user: User, address: Address) -> Admission | Refusal:
+def admit(user: User, address: Address) -> Admission | ProxyRefusal:
     """Whether this account may reach the endpoint now, and where that is."""
     refused = may_enter(user, address.job_id)
     if refused:
@@ -98,5 +98,5 @@ def admit(user: User, address: Address) -> Admission | Refusal:
         detail = (
             f"No running task of job {address.job_id} serves {address.endpoint!r} at the moment; see the job's page."
         )
-        return Refusal(502, "Nobody serves this", detail)
+        return ProxyRefusal(502, "Nobody serves this", detail)
     return Admission(user.username, target)

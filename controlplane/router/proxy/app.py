@@ -13,7 +13,7 @@ from django.db import DatabaseError, InterfaceError
 from django.http.request import split_domain_port, validate_host
 
 from controlplane.router.proxy import PREFIX, access, headers, pages
-from controlplane.router.proxy.access import Admission, Refusal
+from controlplane.router.proxy.access import Admission, ProxyRefusal
 from controlplane.router.proxy.address import Address, parse
 from controlplane.router.proxy.forward import CONNECTIONS, Body, Exchange, Message, Receive, Send, authority, length_of
 from controlplane.router.proxy.sockets import bridge
@@ -26,8 +26,8 @@ KNOWN_S = 2.0  # how long an answer of the StateStore is good for: a page fetche
 KNOWN_MAX = 4096
 LOOK_AGAIN_S = 10.0  # a long exchange ends soon after its right has
 REFUSED = 4403  # close code of a WebSocket that may not be
-AWAY = Refusal(503, "The StateStore does not answer", "Nothing was lost; try again shortly.")
-WRONG_HOST = Refusal(400, "This host is not served here", "Use the address that the operators gave you.")
+AWAY = ProxyRefusal(503, "The StateStore does not answer", "Nothing was lost; try again shortly.")
+WRONG_HOST = ProxyRefusal(400, "This host is not served here", "Use the address that the operators gave you.")
 
 
 class Proxy:
@@ -36,7 +36,7 @@ class Proxy:
     def __init__(self, http: Application, websocket: Application) -> None:
         self.http, self.websocket = http, websocket
         self.threads = Threads("proxy", 2)
-        self.known: dict[tuple[Address, str], tuple[float, Admission | Refusal]] = {}
+        self.known: dict[tuple[Address, str], tuple[float, Admission | ProxyRefusal]] = {}
         self.open: Counter[int] = Counter()
         self.client: httpx.AsyncClient | None = None
 
@@ -73,7 +73,7 @@ class Proxy:
         admission = WRONG_HOST if site is None else await self._admit(address, token)
         if isinstance(admission, Admission) and self.open[admission.target.container_id] >= OPEN_MAX:
             admission = pages.busy(address.endpoint, address.job_id)
-        if isinstance(admission, Refusal):
+        if isinstance(admission, ProxyRefusal):
             await _say(send, admission, f"/jobs/{address.job_id}", f"Job {address.job_id}")
         elif not address.path:
             query = f"?{scope['query_string'].decode('latin1')}" if scope["query_string"] else ""
@@ -111,7 +111,7 @@ class Proxy:
         await receive()  # the handshake
         site = _site(scope, found)
         admission = WRONG_HOST if site is None else await self._admit(address, token)
-        if isinstance(admission, Refusal) or site is None or self.open[admission.target.container_id] >= OPEN_MAX:
+        if isinstance(admission, ProxyRefusal) or site is None or self.open[admission.target.container_id] >= OPEN_MAX:
             await send({"type": "websocket.close", "code": REFUSED, "reason": ""})
             return
         passed = [h for h in _passed(found, address, admission, site) if h[0] != "origin"]
@@ -122,7 +122,7 @@ class Proxy:
 
     # --- rights
 
-    async def _admit(self, address: Address, token: str) -> Admission | Refusal:
+    async def _admit(self, address: Address, token: str) -> Admission | ProxyRefusal:
         """The StateStore's answer, at most ``KNOWN_S`` old."""
         who = Address(address.job_id, address.endpoint, address.ticket, ""), "" if address.ticket else token
         until, known = self.known.get(who, (0.0, AWAY))
@@ -173,7 +173,7 @@ class Proxy:
         while True:
             await asyncio.sleep(LOOK_AGAIN_S)
             found = await self._admit(address, token)
-            if isinstance(found, Refusal) and found.status in (401, 403, 404):
+            if isinstance(found, ProxyRefusal) and found.status in (401, 403, 404):
                 return
 
 
@@ -203,6 +203,6 @@ async def _answer(send: Send, status: int, found: list[headers.Header], body: by
     await send({"type": "http.response.body", "body": body})
 
 
-async def _say(send: Send, refusal: Refusal, href: str = "", words: str = "") -> None:
+async def _say(send: Send, refusal: ProxyRefusal, href: str = "", words: str = "") -> None:
     body = pages.page(refusal, href, words)
     await _answer(send, refusal.status, [*pages.HEADERS.items(), ("content-length", str(len(body)))], body)

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from controlplane.router.proxy import headers, pages
-from controlplane.router.proxy.access import Admission, Refusal
+from controlplane.router.proxy.access import Admission, ProxyRefusal
 from controlplane.router.proxy.address import Address
 
 Message = MutableMapping[str, Any]
@@ -71,7 +71,7 @@ class Exchange:
 
     async def run(
         self, scope: Message, passed: list[headers.Header], body: Body, send: Send, own_cookies: set[str]
-    ) -> Refusal | headers.LeadsElsewhere | None:
+    ) -> ProxyRefusal | headers.LeadsElsewhere | None:
         """None once the answer has been passed on, or could not be to its end; else what to say instead."""
         try:
             answer = await self._ask(scope, passed, body)
@@ -116,7 +116,7 @@ class Exchange:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    def _words(self, error: Exception) -> Refusal:
+    def _words(self, error: Exception) -> ProxyRefusal:
         endpoint, job = self.address.endpoint, self.address.job_id
         if isinstance(error, httpx.PoolTimeout):
             return pages.busy(endpoint, job)

@@ -19,7 +19,7 @@ def enter(request: HttpRequest, **_: object) -> HttpResponse:
         return _tracked(request, job_id)
     wanted = address.parse(raw.decode("latin1"))
     if wanted is None or wanted.ticket:
-        return said(access.Refusal(404, "There is no such page", "The address is /proxy/<job>/<endpoint>/."))
+        return said(access.ProxyRefusal(404, "There is no such page", "The address is /proxy/<job>/<endpoint>/."))
     user = request.user
     if not isinstance(user, User):
         return said(access.NOT_SIGNED_IN, f"/login?next={wanted.home}/", "Sign in")
@@ -48,5 +48,5 @@ def _tracked(request: HttpRequest, job_id: int) -> HttpResponse:
     return answer
 
 
-def said(refusal: access.Refusal, href: str = "", words: str = "") -> HttpResponse:
+def said(refusal: access.ProxyRefusal, href: str = "", words: str = "") -> HttpResponse:
     return HttpResponse(pages.page(refusal, href, words), status=refusal.status, headers=pages.HEADERS)

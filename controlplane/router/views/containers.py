@@ -80,7 +80,7 @@ def _render(view: Callable[..., Any], request: HttpRequest, args: Any, kwargs: A
     return response.render() if hasattr(response, "render") else response  # type: ignore[no-any-return]
 
 
-async def _something_new(source: logs.Source, stream: int, offset: int) -> bool:
+async def _something_new(source: logs.LogSource, stream: int, offset: int) -> bool:
     """Look every quarter of a second; False when nothing came in time."""
     until = time.monotonic() + FOLLOW_S
     while time.monotonic() < until:

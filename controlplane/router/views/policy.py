@@ -92,7 +92,7 @@ class Policy(View):
         return outcome(changes.push(actor(request), asked.document, asked.message, parent=parent, force=asked.force))
 
 
-def outcome(found: changes.Outcome) -> Response:
+def outcome(found: changes.ChangeOutcome) -> Response:
     """201 with the new version, 200 with the one that said all this before, or 202 with the proposal."""
     if found.proposal:
         return Response(listing.proposal(found.proposal.pk), status=202)

@@ -51,7 +51,7 @@ class Rollouts(View):
         """
         require("cluster.operate", request)
         asked = body(request, RolloutRequest)
-        plan = rolloutorders.Plan([stage.model_dump() for stage in asked.stages], asked.guards, asked.on_breach)
+        plan = rolloutorders.RolloutPlan([stage.model_dump() for stage in asked.stages], asked.guards, asked.on_breach)
         parent = parent_of(request, asked.parent)
         found = rolloutorders.begin(actor(request), asked.document, asked.message, plan, parent=parent)
         if found.proposal:

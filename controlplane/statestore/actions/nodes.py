@@ -18,7 +18,7 @@ from controlplane import events
 from controlplane.statestore import bus
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
 from wire import desired, keys
-from wire.nodeapi import Register, Session
+from wire.nodeapi import NodeSession, Register
 
 from .audit import SYSTEM, Actor, record
 from .credentials import hashed, new_secret
@@ -110,7 +110,7 @@ def _described(r: Register) -> dict[str, Any]:
     }
 
 
-def register(r: Register, address: str | None = None) -> Session:
+def register(r: Register, address: str | None = None) -> NodeSession:
     """A new node, or the same name again: the same number and a new credential. The old credential dies."""
     if not isinstance(r.join_token, str) or "\0" in r.join_token:
         raise Forbidden("the join token is unknown, expired or revoked; ask an operator for a new one")
@@ -155,7 +155,7 @@ def _after_change(sub_cluster_id: int) -> None:
     events.hint("nodes", "overview")
 
 
-def bulk_register(sub_cluster: SubCluster, nodes: Sequence[Register]) -> list[Session]:
+def bulk_register(sub_cluster: SubCluster, nodes: Sequence[Register]) -> list[NodeSession]:
     """Many new nodes at once, for the process that plays them. Join tokens are not looked at."""
     for r in nodes:
         check(r)
@@ -208,9 +208,9 @@ def bare_url(url: str) -> str:
     return bare.replace("unix:/", "unix:///", 1) if bare.startswith("unix:/") and bare[6:7] != "/" else bare
 
 
-def session(node: Node, sub_cluster: SubCluster, credential: str = "") -> Session:
+def session(node: Node, sub_cluster: SubCluster, credential: str = "") -> NodeSession:
     """What the node needs to work: where, as whom, and how often."""
-    return Session(
+    return NodeSession(
         node_id=node.pk,
         sub_cluster_id=sub_cluster.pk,
         sub_cluster=sub_cluster.name,

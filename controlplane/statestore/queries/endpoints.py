@@ -67,7 +67,7 @@ def _endpoint(job_id: int, r: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class EndpointTarget:
     """Where a request for an endpoint goes."""
 
     host: str
@@ -75,7 +75,7 @@ class Target:
     container_id: int
 
 
-def target(job_id: int, wanted: str) -> Target | None:
+def target(job_id: int, wanted: str) -> EndpointTarget | None:
     """The live endpoint ``name``, or ``group.index.name``, of a job: a healthy one, the first of several.
 
     The same one as long as it serves, so that a page's requests stay together. None: nobody serves by that name.
@@ -89,4 +89,4 @@ def target(job_id: int, wanted: str) -> Target | None:
         values |= {"group": match["group"], "index": int(match["index"])}
     order = " ORDER BY e.healthy IS FALSE, e.healthy IS NULL, c.group_no, c.task_index, e.id DESC LIMIT 1"
     found = rows_as_dicts(_LIVE + where + order, values)
-    return Target(found[0]["host"], found[0]["port"], found[0]["container_id"]) if found else None
+    return EndpointTarget(found[0]["host"], found[0]["port"], found[0]["container_id"]) if found else None

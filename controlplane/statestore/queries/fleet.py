@@ -32,7 +32,7 @@ _lines = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FleetPart:
     """One sub-cluster at one look. since: the look at which its nodes last became others or changed what they are.
 
     columns: see ``fleetrows.columns``. changed: (n,) the look at which each node's numbers last changed.
@@ -62,7 +62,7 @@ class Fleet:
     line: int
     look: int
     at: float
-    parts: dict[int, Part]
+    parts: dict[int, FleetPart]
     listed: int = 0
     own: bool = False
     _told: dict[int, str | None] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Fleet:
         return f'{json.dumps(head, separators=(",", ":"))[:-1]},"sub_clusters":[{parts}]}}'
 
 
-def _part(part: Part, look: int) -> str:
+def _part(part: FleetPart, look: int) -> str:
     """One sub-cluster's JSON: what it is if that changed after the look, and the numbers of the nodes that did."""
     head = json.dumps({"name": part.name, "state": part.state}, separators=(",", ":"))[:-1]
     if part.since > look:
@@ -97,7 +97,7 @@ def _part(part: Part, look: int) -> str:
     return f'{head},"rows":"{_base64(rows.astype("<u4"))}","columns":{_columns(part, rows)}}}'
 
 
-def _columns(part: Part, rows: np.ndarray | None) -> str:
+def _columns(part: FleetPart, rows: np.ndarray | None) -> str:
     found = (f'"{name}":"{_base64(of if rows is None else of[rows])}"' for name, of in part.columns.items())
     return "{" + ",".join(found) + "}"
 
@@ -149,7 +149,7 @@ class WholeBoard(Board):
         for s in subs:
             moving = fleetrows.columns(nodes[s.pk], s, windows[s.pk], self._loads.get(s.pk), untold, now)
             revision = revisions.get(s.pk, (0, 0))
-            parts[s.pk] = Part(s.name, s.state, revision, nodes[s.pk], 0, moving, np.empty(0))
+            parts[s.pk] = FleetPart(s.name, s.state, revision, nodes[s.pk], 0, moving, np.empty(0))
         return _after(last, now.timestamp(), parts, own=False)
 
 
@@ -170,7 +170,7 @@ class OwnBoard(Board):
         return _after(last, whole.at, parts, own=True)
 
 
-def _after(last: Fleet, at: float, parts: dict[int, Part], own: bool) -> Fleet:
+def _after(last: Fleet, at: float, parts: dict[int, FleetPart], own: bool) -> Fleet:
     """The look after the last one."""
     look = last.look + 1
     compared = {n: _compared(last.parts.get(n), part, look) for n, part in parts.items()}
@@ -178,11 +178,11 @@ def _after(last: Fleet, at: float, parts: dict[int, Part], own: bool) -> Fleet:
     return Fleet(last.line, look, at, compared, listed, own)
 
 
-def _list(parts: dict[int, Part]) -> list[tuple[int, str, str]]:
+def _list(parts: dict[int, FleetPart]) -> list[tuple[int, str, str]]:
     return [(number, part.name, part.state) for number, part in parts.items()]
 
 
-def _compared(before: Part | None, new: Part, look: int) -> Part:
+def _compared(before: FleetPart | None, new: FleetPart, look: int) -> FleetPart:
     """The part with the looks at which it changed."""
     if before is None or before.nodes.told != new.nodes.told:
         return replace(new, since=look, changed=np.full(len(new.nodes.id), look))

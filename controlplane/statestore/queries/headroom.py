@@ -12,15 +12,15 @@ from controlplane.statestore.shares import UNLIMITED
 from wire.resources import AXES
 from wire.states import NodeState
 
-from .queuestanding import Part, Place, Standing, standing
-from .queuetree import Tree
+from .queuestanding import FederationStanding, PartitionStanding, SubClusterStanding, standing
+from .queuetree import PolicyTree
 
 
 @dataclass(slots=True)
 class Headroom:
     """left: by partition and sub-cluster, (q, R) int64 below each queue's own maximum; without a policy nothing is."""
 
-    tree: Tree | None = None
+    tree: PolicyTree | None = None
     left: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
 
     def units(self, sub: int, partition: str, queue: str, shape: Sequence[int], wanted: int) -> int:
@@ -71,7 +71,7 @@ def headroom_without(leaving: int) -> Headroom:
 
 
 def _left_in(
-    now: Standing, stay: list[int], capacities: list[dict[str, np.ndarray]]
+    now: FederationStanding, stay: list[int], capacities: list[dict[str, np.ndarray]]
 ) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
     for name, part in now.parts.items():
         owns = [c[name] for c in capacities]
@@ -88,13 +88,13 @@ def _left_in(
             yield from (((name, now.places[at].id), left) for at in stay)
 
 
-def _below(now: Standing, partition: str, most: np.ndarray, used: np.ndarray) -> np.ndarray:
+def _below(now: FederationStanding, partition: str, most: np.ndarray, used: np.ndarray) -> np.ndarray:
     """What is left below these maxima (q, R), where there are any."""
     no_limit = (most >= most[0]) & ((most[0] > 0) | unlimited(now.tree.shape, now.tree.limits[partition]))
     return np.where(no_limit, UNLIMITED, most) - used
 
 
-def _capacities(tree: Tree, subs: list[int]) -> list[dict[str, np.ndarray]]:
+def _capacities(tree: PolicyTree, subs: list[int]) -> list[dict[str, np.ndarray]]:
     """Of each sub-cluster, by partition, all that is not lost: (R,) int64."""
     rows = Node.objects.filter(sub_cluster__in=subs, state__lte=NodeState.UNHEALTHY)
     of_sub: dict[int, list[tuple[object, ...]]] = {sub: [] for sub in subs}
@@ -103,7 +103,9 @@ def _capacities(tree: Tree, subs: list[int]) -> list[dict[str, np.ndarray]]:
     return [capacity_of(tree.partitions, of_sub[sub]) for sub in subs]
 
 
-def _left(now: Standing, capacities: list[dict[str, np.ndarray]]) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
+def _left(
+    now: FederationStanding, capacities: list[dict[str, np.ndarray]]
+) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
     for name, part in now.parts.items():
         whole = sum((c[name] for c in capacities), np.zeros(R, np.int64))
         before = np.zeros(R, np.int64)
@@ -115,7 +117,9 @@ def _left(now: Standing, capacities: list[dict[str, np.ndarray]]) -> Iterable[tu
             before = before + own
 
 
-def _assigned(now: Standing, part: Part, place: Place, at: int, most: np.ndarray) -> np.ndarray:
+def _assigned(
+    now: FederationStanding, part: PartitionStanding, place: SubClusterStanding, at: int, most: np.ndarray
+) -> np.ndarray:
     """The maxima (q, R) that hold there: the assigned ceilings, the parts by size (``most``) of the other queues."""
     bounded = (part.ceiling[at] < UNLIMITED).any(axis=1)
     if now.policy == "static" or place.shares_policy != now.tree.version or not bounded.any():

@@ -43,7 +43,7 @@ SELECT queue FROM found WHERE queue IS NOT NULL LIMIT %(most)s
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Condition:
     """A condition on a job. ``ordered``: values of ``column``, each of which an index lists by number."""
 
     sql: str
@@ -52,9 +52,9 @@ class Term:
     ordered: tuple[Any, ...] = ()
 
 
-def one_of(column: str, values: Sequence[Any]) -> Term:
+def one_of(column: str, values: Sequence[Any]) -> Condition:
     """A column that has an index with the number behind it is one of these."""
-    return Term(f"j.{column} = ANY(%s::{_KINDS[column]}[])", (list(values),), column, tuple(values))
+    return Condition(f"j.{column} = ANY(%s::{_KINDS[column]}[])", (list(values),), column, tuple(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ class _Statement:
             return [row[0] for row in cursor.fetchall()]
 
 
-def numbers(user: User, terms: list[Term], walk: Walk, queue: str | None = None, owner: int | None = None) -> list[int]:
+def numbers(
+    user: User, terms: list[Condition], walk: Walk, queue: str | None = None, owner: int | None = None
+) -> list[int]:
     """Numbers of the first ``walk.limit`` jobs that meet all terms and that ``user`` may see, in the walk's order.
 
     queue, owner: what the terms ask of these two, for where they are a right already.
@@ -101,7 +103,7 @@ def numbers(user: User, terms: list[Term], walk: Walk, queue: str | None = None,
     return sorted(found, reverse=not walk.rising)[: walk.limit]
 
 
-def _scopes(user: User, queue: str | None, owner: int | None) -> Iterator[list[Term]]:
+def _scopes(user: User, queue: str | None, owner: int | None) -> Iterator[list[Condition]]:
     """Conditions whose union is what the account sees of what it asks for."""
     if sees_everything(user) or (is_tenant(user) and owner == user.pk):
         yield []
@@ -117,7 +119,7 @@ def _scopes(user: User, queue: str | None, owner: int | None) -> Iterator[list[T
         yield from _granted(granted)
 
 
-def _granted(paths: list[str]) -> Iterator[list[Term]]:
+def _granted(paths: list[str]) -> Iterator[list[Condition]]:
     known = set(paths)
     for path in paths:
         if not any(path != other and covers(other, path) for other in paths):
@@ -132,19 +134,19 @@ def _granted(paths: list[str]) -> Iterator[list[Term]]:
     else:
         under = " OR ".join(["j.queue = %s OR j.queue LIKE %s"] * len(paths))
         escaped = [(path, path.replace("_", r"\_") + ".%") for path in paths]
-        yield [Term(f"({under})", tuple(value for pair in escaped for value in pair))]
+        yield [Condition(f"({under})", tuple(value for pair in escaped for value in pair))]
 
 
 _KINDS = {"owner_id": "bigint", "queue": "text", "kind": "text", "state": "smallint"}
 
 
-def _rarity(term: Term) -> int:
+def _rarity(term: Condition) -> int:
     """Which ordered list is likely to be the shortest, and holds the other columns: small is short."""
     usual = term.ordered in (("batch",), (int(JobState.SUCCEEDED),)) or len(term.ordered) > 1
     return {"owner_id": 0, "queue": 1, "state": 2, "kind": 2}[term.column] + (2 if usual else 0)
 
 
-def _search(terms: list[Term], walk: Walk) -> list[int]:
+def _search(terms: list[Condition], walk: Walk) -> list[int]:
     ordered = sorted((t for t in terms if t.ordered), key=_rarity)
     rest = [t for t in terms if not t.ordered]
     if not rest:
@@ -164,7 +166,7 @@ def _depth(expected: int, walk: Walk) -> int:
     return needed if DEPTH_ALL < needed <= DEPTH_MOST else DEPTH_ALL
 
 
-def _expected(terms: list[Term], walk: Walk) -> int:
+def _expected(terms: list[Condition], walk: Walk) -> int:
     """How many jobs Postgres expects to match."""
     where, values = _where(terms)
     bounds, limits = walk.bounds("j.id")
@@ -176,7 +178,7 @@ def _expected(terms: list[Term], walk: Walk) -> int:
     return int(plan[0]["Plan"]["Plan Rows"])
 
 
-def _list(ordered: list[Term], walk: Walk, depth: int) -> _Statement:
+def _list(ordered: list[Condition], walk: Walk, depth: int) -> _Statement:
     """The first ``depth`` numbers that meet the ordered terms, along the first one's list; from an index alone."""
     bounds, limits = walk.bounds("j.id")
     where, values = _where(ordered[1:])
@@ -192,7 +194,7 @@ def _list(ordered: list[Term], walk: Walk, depth: int) -> _Statement:
     return _Statement(sql, [list(term.ordered), *last])
 
 
-def _along(ordered: list[Term], rest: list[Term], walk: Walk, depth: int) -> _Statement:
+def _along(ordered: list[Condition], rest: list[Condition], walk: Walk, depth: int) -> _Statement:
     """Those of the first ``depth`` of a list that meet the rest; the look-ups end with the page."""
     where, values = _where(rest)
     if not ordered:
@@ -207,14 +209,14 @@ def _along(ordered: list[Term], rest: list[Term], walk: Walk, depth: int) -> _St
     return _Statement(sql, inner.values + values)
 
 
-def _ends(ordered: list[Term], walk: Walk, depth: int) -> bool:
+def _ends(ordered: list[Condition], walk: Walk, depth: int) -> bool:
     """Whether the list is no longer than that."""
     inner = _list(ordered, walk, depth)
     (length,) = _Statement(f"SELECT count(*) FROM ({inner.sql}) c", inner.values).numbers()
     return length < depth
 
 
-def _all(terms: list[Term], walk: Walk) -> _Statement:
+def _all(terms: list[Condition], walk: Walk) -> _Statement:
     """Every match, by the indexes that find few, and then the first of them."""
     where, values = _where(_served(terms, walk))
     bounds, limits = walk.bounds("j.id")
@@ -223,7 +225,7 @@ def _all(terms: list[Term], walk: Walk) -> _Statement:
     return _Statement(sql, [*values, *limits])
 
 
-def _served(terms: list[Term], walk: Walk) -> list[Term]:
+def _served(terms: list[Condition], walk: Walk) -> list[Condition]:
     """The same terms, those that very many meet hidden from the indexes: reading one of its entries costs more."""
     ordered, rest = [t for t in terms if t.ordered], [t for t in terms if not t.ordered]
     if len(terms) < 2:
@@ -231,11 +233,11 @@ def _served(terms: list[Term], walk: Walk) -> list[Term]:
     expected = [_expected([t], walk) for t in rest]
     fewest = min([*expected, *([_expected(ordered, walk)] if ordered else [])])
     hidden = [
-        Term(f"(({t.sql}) IS TRUE)", t.values) if n > MANY * (fewest + FEW) else t
+        Condition(f"(({t.sql}) IS TRUE)", t.values) if n > MANY * (fewest + FEW) else t
         for t, n in zip(rest, expected, strict=True)
     ]
     return [*ordered, *hidden]
 
 
-def _where(terms: list[Term]) -> tuple[str, list[Any]]:
+def _where(terms: list[Condition]) -> tuple[str, list[Any]]:
     return " AND ".join(t.sql for t in terms) or "true", [value for t in terms for value in t.values]

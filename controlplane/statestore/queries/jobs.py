@@ -15,7 +15,7 @@ from controlplane.statestore.models import Job, JobEvent, TaskGroup
 from wire.states import GroupState, JobState, terminal
 
 from . import endpoints, reasons, veil
-from .joblist import Term, Walk, numbers, one_of
+from .joblist import Condition, Walk, numbers, one_of
 from .paging import Cursor, Page, by_number, page
 from .sql import rows_as_dicts
 
@@ -87,7 +87,7 @@ class JobFilter:
     since: dt.datetime | None = None
     until: dt.datetime | None = None
 
-    def terms(self, owner_id: int | None) -> list[Term]:
+    def terms(self, owner_id: int | None) -> list[Condition]:
         """What is asked, but for the numbers the times lead to. owner_id: of ``owner``."""
         found = []
         if self.states is not None:
@@ -98,15 +98,15 @@ class JobFilter:
             found.append(one_of("owner_id", [owner_id]))
         if self.tag is not None:
             # Jobs without tags are not in the index, and it is used where the statement says so.
-            found.append(Term("j.tags @> %s::jsonb AND j.tags <> '[]'::jsonb", (json.dumps([self.tag]),)))
+            found.append(Condition("j.tags @> %s::jsonb AND j.tags <> '[]'::jsonb", (json.dumps([self.tag]),)))
         if self.name is not None:
-            found.append(Term("j.name LIKE %s", (_beginning(self.name),)))
+            found.append(Condition("j.name LIKE %s", (_beginning(self.name),)))
         if self.kind is not None:
             found.append(one_of("kind", [self.kind]))
         if self.since is not None:
-            found.append(Term("j.submitted_at >= %s", (self.since,)))
+            found.append(Condition("j.submitted_at >= %s", (self.since,)))
         if self.until is not None:
-            found.append(Term("j.submitted_at < %s", (self.until,)))
+            found.append(Condition("j.submitted_at < %s", (self.until,)))
         return found
 
     def bounds(self) -> tuple[int | None, int | None]:

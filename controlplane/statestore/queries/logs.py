@@ -18,7 +18,7 @@ LATE = dt.timedelta(seconds=3)  # how long after a container's end its last piec
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LogSource:
     """A container whose logs one may read."""
 
     container_id: int
@@ -33,7 +33,7 @@ class Source:
         return self.ended_at is not None and timezone.now() > self.ended_at + LATE
 
 
-def source(user: User, container_id: int) -> Source | None:
+def source(user: User, container_id: int) -> LogSource | None:
     """The container if ``user`` may see its job; at most three queries."""
     fields = ("pk", "sub_cluster_id", "node_id", "allocated_at", "job_id")
     live = Container.objects.filter(pk=container_id).values(*fields).first()
@@ -43,7 +43,7 @@ def source(user: User, container_id: int) -> Source | None:
     if found is None or not Job.objects.filter(visible_jobs_q(user), pk=found["job_id"]).exists():
         return None
     day = found["allocated_at"].date()
-    return Source(container_id, found["sub_cluster_id"], found["node_id"], day, found.get("finished_at"))
+    return LogSource(container_id, found["sub_cluster_id"], found["node_id"], day, found.get("finished_at"))
 
 
 _FROM = """SELECT "offset", data, skipped FROM statestore_log_chunk
@@ -53,7 +53,7 @@ _FROM = """SELECT "offset", data, skipped FROM statestore_log_chunk
     ORDER BY "offset" LIMIT %(pieces)s"""
 
 
-def read(src: Source, stream: int, offset: int, limit: int) -> dict[str, Any]:
+def read(src: LogSource, stream: int, offset: int, limit: int) -> dict[str, Any]:
     """Up to ``limit`` bytes from ``offset`` on, as the API shows them. One query."""
     values = {"day": src.day, "container": src.container_id, "stream": stream, "offset": offset, "pieces": PIECES}
     with connection.cursor() as cursor:
@@ -106,7 +106,7 @@ def _whole_characters(data: bytes, at: int) -> tuple[bytes, int]:
     return data, at
 
 
-def anything_after(src: Source, stream: int, offset: int) -> bool:
+def anything_after(src: LogSource, stream: int, offset: int) -> bool:
     """Whether a piece reaches beyond ``offset``, or none will ever. Three queries at most."""
     sql = """SELECT 1 FROM statestore_log_chunk WHERE day = %s AND container_id = %s AND stream = %s
         AND ("offset" + length(data) > %s OR ("offset" = %s AND length(data) = 0)) AND "offset" >= %s - 1048576

@@ -15,9 +15,9 @@ from wire.states import JobState
 from .ownuse import own_use
 from .queuecells import Cell, rule, said, why
 from .queuelive import lacking
-from .queuematrix import Row, axis_of, cell
+from .queuematrix import QueueRow, axis_of, cell
 from .queuesight import See, Sight, sight
-from .queuestanding import Part, Standing, standing
+from .queuestanding import FederationStanding, PartitionStanding, standing
 
 Json = dict[str, Any]
 USERS_MAX = 20
@@ -52,7 +52,7 @@ def pointer(path: str) -> str:
     return "/queues" + "/children".join(f"/{name}" for name in path.split(".")[1:])
 
 
-def _limits(q: Queue, part: Part, at: int) -> Json:
+def _limits(q: Queue, part: PartitionStanding, at: int) -> Json:
     maximum = part.maximum[at]
     return {
         "leaf": q.leaf,
@@ -71,8 +71,8 @@ def _limits(q: Queue, part: Part, at: int) -> Json:
     }
 
 
-def _whole(now: Standing, part: Part, name: str, at: int, axis: int, seen: Sight) -> Json:
-    about = Row.of(now, part, name, at, axis)
+def _whole(now: FederationStanding, part: PartitionStanding, name: str, at: int, axis: int, seen: Sight) -> Json:
+    about = QueueRow.of(now, part, name, at, axis)
     cells = [cell(now, part, name, p, about) for p in range(len(now.places))]
     return {
         "used": _amounts(part.used[:, at].sum(axis=0)),
@@ -97,7 +97,7 @@ def _own(user: User, path: str) -> Json:
     }  # fmt: skip
 
 
-def _place(now: Standing, part: Part, at: int, place: int, c: Cell, seen: Sight) -> Json:
+def _place(now: FederationStanding, part: PartitionStanding, at: int, place: int, c: Cell, seen: Sight) -> Json:
     """One place, with the sentence and with what the other policies of shares would guarantee there."""
     k, wants = c.axis, part.used[:, at, c.axis].sum() + part.pending[:, at, c.axis].sum()
     by_demand = c.guaranteed * c.wants // int(wants) if wants else 0
@@ -125,7 +125,7 @@ _PLAIN = {
 }
 
 
-def _harmless(now: Standing, seen: Sight, c: Cell) -> bool:
+def _harmless(now: FederationStanding, seen: Sight, c: Cell) -> bool:
     """Whether the sentence speaks of nothing but what a tenant sees whole."""
     own = bool(c.limit) and seen.see[now.tree.index[c.limit]] == See.WHOLE
     return own or rule(c) in _TELLS_NO_OTHERS
@@ -152,7 +152,7 @@ def _rights(version: int, path: str) -> list[Json]:
     return [dict(zip(("who", "level", "queue", "source"), row, strict=True)) for row in sorted(found)]
 
 
-def _starving(now: Standing, part: Part, name: str, at: int, seen: Sight) -> Json | None:
+def _starving(now: FederationStanding, part: PartitionStanding, name: str, at: int, seen: Sight) -> Json | None:
     """Since when it is below its guarantee, and where what it lacks would come from."""
     since, lacks = now.starving.get((at, name)), lacking(now, name)[at]
     if since is None or now.now - since < starving.AFTER_S or not lacks.any():
@@ -193,7 +193,7 @@ def _taken_back(taken: list[Json], rules: dict[str, str], free: str, k: int) -> 
     return text
 
 
-def _reclaimable(now: Standing, part: Part, at: int, k: int) -> tuple[list[Json], int]:
+def _reclaimable(now: FederationStanding, part: PartitionStanding, at: int, k: int) -> tuple[list[Json], int]:
     """(what leaves hold beyond what they are owed where this queue wants something, most first; what is free).
 
     Nothing of sub-clusters where preemption is off.

@@ -16,7 +16,7 @@ from controlplane.statestore.capacities import R
 
 from .ownuse import OwnUse, own_use
 from .queuesight import STEP, See, Sight, coarsened, enough_others, sight
-from .queuestanding import Standing, standing, total
+from .queuestanding import FederationStanding, standing, total
 
 Json = dict[str, Any]
 LEAF, STOPPED, OPEN, MAY_SUBMIT, FIXED, MAY_ADMINISTER = 1, 2, 4, 8, 16, 32
@@ -49,14 +49,14 @@ def layout_stamp(user: User) -> tuple[str, ...]:
     return mark(now, sight(user, now.tree)), *(hashlib.blake2b(of, digest_size=16).hexdigest() for of in limits)
 
 
-def mark(now: Standing, seen: Sight) -> str:
+def mark(now: FederationStanding, seen: Sight) -> str:
     """Names the rows of a layout: the same mark, the same positions."""
     if seen.everything:
         return str(now.tree.version)
     return f"{now.tree.version}-{hashlib.blake2b(seen.see.tobytes(), digest_size=6).hexdigest()}"
 
 
-def _columns(now: Standing | None, seen: Sight | None, user: User) -> Json:
+def _columns(now: FederationStanding | None, seen: Sight | None, user: User) -> Json:
     if now is None or seen is None:
         return {"name": [], "parent": [], "see": [], "flags": [], "guaranteed": [], "maximum": [], "weight": []}
     tree, rows = now.tree, seen.rows
@@ -117,7 +117,7 @@ def _at(amounts: np.ndarray, where: int | None) -> np.ndarray:
     return found
 
 
-def _place(now: Standing, at: int, everything: bool) -> Json:
+def _place(now: FederationStanding, at: int, everything: bool) -> Json:
     place = now.places[at]
     capacity = total(now, "capacity")[at].tolist()
     return {
@@ -130,7 +130,7 @@ def _place(now: Standing, at: int, everything: bool) -> Json:
     }
 
 
-def _moving(now: Standing, seen: Sight, own: OwnUse | None, where: int | None) -> Json:
+def _moving(now: FederationStanding, seen: Sight, own: OwnUse | None, where: int | None) -> Json:
     amounts = [_at(total(now, what), where) for what in ("used", "pending", "share", "guaranteed_part")]
     columns = np.stack([a[seen.rows] for a in amounts], axis=1)  # (rows, 4, R)
     jobs = now.jobs[seen.rows].copy()
@@ -147,7 +147,7 @@ def _moving(now: Standing, seen: Sight, own: OwnUse | None, where: int | None) -
             "live": live, "running": running}  # fmt: skip
 
 
-def _own(now: Standing, own: OwnUse, path: str, where: int | None) -> np.ndarray:
+def _own(now: FederationStanding, own: OwnUse, path: str, where: int | None) -> np.ndarray:
     """(4, R): what the account's jobs use and want of a queue; shares are the queue's and not told."""
     found = np.zeros((4, R), np.int64)
     for i, by_place in enumerate((own.used, own.wanted)):
@@ -157,7 +157,7 @@ def _own(now: Standing, own: OwnUse, path: str, where: int | None) -> np.ndarray
     return found
 
 
-def _starving(now: Standing, seen: Sight) -> list[Json]:
+def _starving(now: FederationStanding, seen: Sight) -> list[Json]:
     """Queues that are below their guarantee and want more, of those that are seen whole."""
     found, at = [], {row: i for i, row in enumerate(seen.rows)}
     for (row, partition), since in sorted(now.starving.items()):
@@ -169,7 +169,7 @@ def _starving(now: Standing, seen: Sight) -> list[Json]:
     return found
 
 
-def lacking(now: Standing, partition: str) -> np.ndarray:
+def lacking(now: FederationStanding, partition: str) -> np.ndarray:
     """(q, R) of ``starving.lacking``, as it is now."""
     part = now.parts.get(partition)
     if part is None:
@@ -178,7 +178,7 @@ def lacking(now: Standing, partition: str) -> np.ndarray:
     return starving.lacking(now.tree.shape, part.guaranteed, part.maximum, used, pending)
 
 
-def _others(now: Standing, own: OwnUse, wide: bool) -> Json | None:
+def _others(now: FederationStanding, own: OwnUse, wide: bool) -> Json | None:
     """All that others use, in coarse steps; None where that would tell of too few."""
     if not wide:
         return None

@@ -15,7 +15,7 @@ from wire.resources import AXES
 from .queuecells import LITTLE, Cell, rule
 from .queuelive import mark
 from .queuesight import See, Sight, sight
-from .queuestanding import Part, Standing, standing
+from .queuestanding import FederationStanding, PartitionStanding, standing
 
 Json = dict[str, Any]
 ROWS_MAX = 100
@@ -49,14 +49,14 @@ def matrix(user: User, under: str = "root", partition: str = DEFAULT, resource: 
     }
 
 
-def _sorted(part: Part, rows: list[int]) -> list[int]:
+def _sorted(part: PartitionStanding, rows: list[int]) -> list[int]:
     """By the largest part of all that a queue holds and wants, then by the tree's order."""
     capacity = np.maximum(part.capacity.sum(axis=0), 1)
     wants = ((part.used + part.pending).sum(axis=0) / capacity).max(axis=1)
     return sorted(rows, key=lambda row: (-wants[row], row))
 
 
-def _place(now: Standing, part: Part, at: int, seen: Sight) -> Json:
+def _place(now: FederationStanding, part: PartitionStanding, at: int, seen: Sight) -> Json:
     place = now.places[at]
     free = np.maximum(part.capacity[at] - part.used[at, 0], 0).tolist()
     return {
@@ -73,9 +73,9 @@ def _place(now: Standing, part: Part, at: int, seen: Sight) -> Json:
     }
 
 
-def _row(now: Standing, part: Part, name: str, row: int, resource: str) -> Json:
+def _row(now: FederationStanding, part: PartitionStanding, name: str, row: int, resource: str) -> Json:
     axis = axis_of(part, row, resource)
-    about = Row.of(now, part, name, row, axis)
+    about = QueueRow.of(now, part, name, row, axis)
     cells = [cell(now, part, name, at, about) for at in range(len(now.places))]
     columns = {what: getattr(part, what)[:, row].tolist() for what in ("share", "guaranteed_part", "used", "pending")}
     return {
@@ -89,7 +89,7 @@ def _row(now: Standing, part: Part, name: str, row: int, resource: str) -> Json:
     }
 
 
-def axis_of(part: Part, row: int, resource: str) -> int:
+def axis_of(part: PartitionStanding, row: int, resource: str) -> int:
     """The resource asked for, or the one of which the queue holds and wants the largest part; then of its guarantee."""
     if resource in AXES:
         return AXES.index(resource)
@@ -99,7 +99,7 @@ def axis_of(part: Part, row: int, resource: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QueueRow:
     """What all cells of a queue share, of the resource ``axis``."""
 
     at: int
@@ -110,7 +110,7 @@ class Row:
     limit: str
 
     @classmethod
-    def of(cls, now: Standing, part: Part, name: str, at: int, axis: int) -> "Row":
+    def of(cls, now: FederationStanding, part: PartitionStanding, name: str, at: int, axis: int) -> "QueueRow":
         weight, up = part.weight(now.tree, name), int(now.tree.shape.parent[at])
         siblings = weight[now.tree.below(up)].sum() if up >= 0 else weight[at]
         share = part.share[:, :, axis].sum(axis=0)
@@ -118,7 +118,7 @@ class Row:
         return cls(at, axis, float(weight[at]), float(siblings), int(share[at]), limit)
 
 
-def _limit(now: Standing, part: Part, row: int, axis: int, share: np.ndarray) -> str:
+def _limit(now: FederationStanding, part: PartitionStanding, row: int, axis: int, share: np.ndarray) -> str:
     """The nearest queue, it or one above it but the root, whose whole maximum is given out; "" without."""
     while row > 0:
         most = part.maximum[row, axis]
@@ -128,7 +128,7 @@ def _limit(now: Standing, part: Part, row: int, axis: int, share: np.ndarray) ->
     return ""
 
 
-def cell(now: Standing, part: Part, name: str, place: int, row: Row) -> Cell:
+def cell(now: FederationStanding, part: PartitionStanding, name: str, place: int, row: QueueRow) -> Cell:
     """What decides over one queue in one place."""
     q, k = row.at, row.axis
     limited = now.tree.index[row.limit] if row.limit else q

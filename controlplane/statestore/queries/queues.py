@@ -20,7 +20,7 @@ from wire.states import JobState, NodeState
 from .looks import shared
 from .ownuse import OwnUse, own_use
 from .queuesight import See, Sight, sight
-from .queuetree import Tree, in_force
+from .queuetree import PolicyTree, in_force
 
 Json = dict[str, Any]
 PARTITIONS_FRESH_S = 10.0
@@ -69,7 +69,7 @@ def queues(user: User, most: int | None = None) -> list[Json]:
 
 
 @shared
-def _limits(tree: Tree) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
+def _limits(tree: PolicyTree) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
     """By partition what each queue of the tree is guaranteed and may hold at most: (q, R), as lists."""
     found = {}
     for name, amounts in capacities(tree.partitions).items():
@@ -79,7 +79,7 @@ def _limits(tree: Tree) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
 
 
 def _held(
-    tree: Tree, seen: Sight, own: OwnUse | None, at: int, use: dict[str, dict[str, int]], jobs: list[list[int]]
+    tree: PolicyTree, seen: Sight, own: OwnUse | None, at: int, use: dict[str, dict[str, int]], jobs: list[list[int]]
 ) -> tuple[dict[str, int], list[int]]:
     """(what is used and waits, (live, running) jobs) as the account may know it."""
     path = tree.rows[at].path
@@ -121,7 +121,7 @@ def _use(paths: set[str]) -> dict[str, dict[str, int]]:
 
 
 @shared
-def _jobs(tree: Tree) -> list[list[int]]:
+def _jobs(tree: PolicyTree) -> list[list[int]]:
     """(live, running) jobs in each queue and below it."""
     counts = np.zeros((len(tree.rows), 2), np.int64)
     live = Job.objects.filter(state__lt=JobState.SUCCEEDED).values_list("queue", "state").annotate(n=Count("id"))
@@ -133,7 +133,7 @@ def _jobs(tree: Tree) -> list[list[int]]:
 
 
 @shared
-def _fixed(tree: Tree, rows: tuple[int, ...]) -> list[Json]:
+def _fixed(tree: PolicyTree, rows: tuple[int, ...]) -> list[Json]:
     """Of these queues what is the same for all who see them."""
     limits = _limits(tree)
     return [_described(tree.rows[at], at, limits) for at in rows]

@@ -19,7 +19,7 @@ from controlplane.statestore.models import Job
 from wire.states import JobState
 
 from .looks import shared
-from .queuetree import Tree
+from .queuetree import PolicyTree
 
 OTHERS_LEAST = 3  # accounts other than the reader whose running jobs a sum must hold to be shown
 SIGHTS = 64  # of accounts with different rights, that are kept
@@ -47,13 +47,13 @@ class Sight:
     rows: list[int]
 
 
-def sight(user: User, tree: Tree) -> Sight:
+def sight(user: User, tree: PolicyTree) -> Sight:
     """What the account sees of the tree. At most one query, none when its rights are known."""
     return _sight(tree, None if sees_everything(user) else frozenset(access(user)))
 
 
 @lru_cache(maxsize=SIGHTS)
-def _sight(tree: Tree, granted: frozenset[str] | None) -> Sight:
+def _sight(tree: PolicyTree, granted: frozenset[str] | None) -> Sight:
     """granted: paths of which an account was given a part; None: it sees everything."""
     q = len(tree.rows)
     if granted is None:

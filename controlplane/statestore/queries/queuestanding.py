@@ -20,7 +20,7 @@ from controlplane.statestore.packed import Table, unpack
 from controlplane.statestore.shares import UNLIMITED
 from wire.states import JobState
 
-from .queuetree import Tree, in_force
+from .queuetree import PolicyTree, in_force
 
 FRESH_S = 0.5
 PART_OF_TIME = 0.1  # at most this part of a thread's time is spent reading it
@@ -44,7 +44,7 @@ _SHARES = "SELECT sub_cluster_id, body FROM statestore_shareassignment WHERE sub
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SubClusterStanding:
     """A sub-cluster. age_s, shares_age_s: of its load and its shares, None without. version: of its shares, 0 without.
 
     counts: whether what it has is shared out; where nobody leads, only what is used there is.
@@ -66,7 +66,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Part:
+class PartitionStanding:
     """One partition over s places and q queues, whole subtrees, in units: (s, q, R) int64 unless said otherwise.
 
     capacity: (s, R). guaranteed, maximum: (q, R), of the whole. pending: beyond
@@ -87,13 +87,13 @@ class Part:
     _by_size: tuple[np.ndarray, np.ndarray] | None = None
     _weight: np.ndarray | None = None
 
-    def weight(self, tree: Tree, name: str) -> np.ndarray:
+    def weight(self, tree: PolicyTree, name: str) -> np.ndarray:
         """(q,) float64, also where the policy leaves it to the guarantee."""
         if self._weight is None:
             self._weight = tree.weights(name, self.guaranteed)
         return self._weight
 
-    def by_size(self, tree: Tree, name: str) -> tuple[np.ndarray, np.ndarray]:
+    def by_size(self, tree: PolicyTree, name: str) -> tuple[np.ndarray, np.ndarray]:
         """(guaranteed, maximum) as they are split by the places' sizes."""
         if self._by_size is None:
             whole, before = self.capacity.sum(axis=0), np.cumsum(self.capacity, axis=0) - self.capacity
@@ -108,16 +108,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FederationStanding:
     """All of it at one moment. now: seconds since 1970 on the database's clock.
 
     jobs: (q, 2) int64, live and running ones of whole subtrees. starving: (position, partition) -> since, as ``now``.
     """
 
-    tree: Tree
+    tree: PolicyTree
     now: float
-    places: list[Place]
-    parts: dict[str, Part]
+    places: list[SubClusterStanding]
+    parts: dict[str, PartitionStanding]
     jobs: np.ndarray
     starving: dict[tuple[int, str], float]
 
@@ -125,7 +125,7 @@ class Standing:
     def policy(self) -> str:
         return str(self.tree.shares["policy"])
 
-    def stale(self, place: Place) -> bool:
+    def stale(self, place: SubClusterStanding) -> bool:
         """Whether its shares are too old, or of another policy version, to preempt for."""
         limit = float(self.tree.shares["parameters"]["stale_s"])
         old = place.shares_age_s is None or place.shares_age_s > limit
@@ -141,7 +141,7 @@ class _Known:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     until: float = -1e9
-    standing: Standing | None = None
+    standing: FederationStanding | None = None
     loads: dict[int, tuple[int, dict[str, Table]]] = field(default_factory=dict)
     shares: dict[int, tuple[int, dict[str, Table]]] = field(default_factory=dict)
 
@@ -156,7 +156,7 @@ def forget() -> None:
     _known.shares.clear()
 
 
-def standing() -> Standing | None:
+def standing() -> FederationStanding | None:
     """How queues stand, at most ``FRESH_S`` old; None without any policy. Four to seven queries."""
     with _known.lock:
         tree = in_force()
@@ -170,7 +170,7 @@ def standing() -> Standing | None:
         return _known.standing
 
 
-def _read(tree: Tree) -> Standing:
+def _read(tree: PolicyTree) -> FederationStanding:
     with connection.cursor() as cursor:
         cursor.execute(_PLACES, [list(GONE)])
         names = [column.name for column in cursor.description]
@@ -178,16 +178,16 @@ def _read(tree: Tree) -> Standing:
         _follow(cursor, _known.loads, {r["id"]: r["load_at"] for r in rows if r["load_at"] is not None}, _LOADS)
         _follow(cursor, _known.shares, {r["id"]: r["version"] for r in rows if r["version"] is not None}, _SHARES)
     places = [
-        Place(r["id"], r["name"], r["state"], r["led"], r["age_s"], r["version"] or 0, r["shares_age_s"],
+        SubClusterStanding(r["id"], r["name"], r["state"], r["led"], r["age_s"], r["version"] or 0, r["shares_age_s"],
               r["shares_policy"] or 0, r["goes_by"] or 0)
         for r in rows
     ]  # fmt: skip
     parts = {name: _part(tree, places, name) for name in tree.limits}
     now = rows[0]["now"] if rows else time.time()
-    return Standing(tree, now, places, parts, _jobs(tree), _starving(tree, now))
+    return FederationStanding(tree, now, places, parts, _jobs(tree), _starving(tree, now))
 
 
-def _jobs(tree: Tree) -> np.ndarray:
+def _jobs(tree: PolicyTree) -> np.ndarray:
     counts = np.zeros((len(tree.rows), 2), np.int64)
     live = Job.objects.filter(state__lt=JobState.SUCCEEDED).values_list("queue", "state").annotate(n=Count("id"))
     for path, state, n in live.order_by():
@@ -196,7 +196,7 @@ def _jobs(tree: Tree) -> np.ndarray:
     return tree.shape.summed(counts)
 
 
-def _starving(tree: Tree, now: float) -> dict[tuple[int, str], float]:
+def _starving(tree: PolicyTree, now: float) -> dict[tuple[int, str], float]:
     found = {}
     for path, partition, since, seen in Starvation.objects.values_list("queue", "partition", "since", "seen_at"):
         if path in tree.index and now - seen.timestamp() <= SEEN_S:
@@ -215,7 +215,7 @@ def _follow(cursor: Any, known: dict[int, tuple[int, dict[str, Table]]], wanted:
             known[sub] = wanted[sub], unpack(bytes(body))
 
 
-def _part(tree: Tree, places: list[Place], name: str) -> Part:
+def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> PartitionStanding:
     s, q = len(places), len(tree.rows)
     capacity = np.zeros((s, R), np.int64)
     used, pending, share, guaranteed_part = np.zeros((4, s, q, R), np.int64)
@@ -242,17 +242,17 @@ def _part(tree: Tree, places: list[Place], name: str) -> Part:
     capacity = np.maximum(capacity, used.sum(axis=1))  # nodes may be lent, or overfull
     guaranteed, maximum = resolve(tree.shape, tree.limits[name], capacity.sum(axis=0))
     summed = (np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending))
-    return Part(capacity, *summed, pending, share, guaranteed_part, ceiling, guaranteed, maximum)
+    return PartitionStanding(capacity, *summed, pending, share, guaranteed_part, ceiling, guaranteed, maximum)
 
 
 def _of(known: Mapping[int, tuple[int, dict[str, Table]]], sub: int, name: str) -> Table | None:
     return known[sub][1].get(name) if sub in known else None
 
 
-def total(standing_: Standing, what: str) -> np.ndarray:
+def total(standing_: FederationStanding, what: str) -> np.ndarray:
     """Over all partitions: ``capacity`` (s, R), ``guaranteed`` or ``maximum`` (q, R), others (s, q, R)."""
     found: np.ndarray = sum(getattr(part, what) for part in standing_.parts.values())  # type: ignore[assignment]
     return found
 
 
-__all__ = ["DEFAULT", "Part", "Place", "Standing", "forget", "standing", "total"]
+__all__ = ["DEFAULT", "FederationStanding", "PartitionStanding", "SubClusterStanding", "forget", "standing", "total"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.statestore.capacities import DEFAULT, Limits, Shape, weights
+from controlplane.statestore.capacities import DEFAULT, QueueLimits, TreeShape, weights
 from controlplane.statestore.models import PolicyVersion, Queue
 from controlplane.statestore.nodesets import Partition, ordered
 
@@ -17,7 +17,7 @@ _SHARES = {"policy": "gif", "parameters": {"interval_s": 2.0, "stale_s": 30.0}} 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tree:
+class PolicyTree:
     """A policy version's q queues, parents known by position; they never change.
 
     There is one of each version, so it is compared as it is. weight: (q,)
@@ -28,10 +28,10 @@ class Tree:
 
     version: int
     rows: list[Queue]
-    shape: Shape
+    shape: TreeShape
     index: dict[str, int]
     partitions: tuple[Partition, ...]
-    limits: dict[str, Limits]
+    limits: dict[str, QueueLimits]
     weight: np.ndarray
     shares: Json = field(default_factory=dict)
     preemption: dict[str, str] = field(default_factory=dict)
@@ -63,11 +63,11 @@ class Tree:
         return weights(self.shape, self.limits[partition], self.weight, guaranteed)
 
 
-_known: dict[str, Tree] = {}
+_known: dict[str, PolicyTree] = {}
 
 
 @shared
-def in_force() -> Tree | None:
+def in_force() -> PolicyTree | None:
     """The tree of the active version. One query, two when it is another version."""
     parts = ("partitions", "components__shares", "components__preemption__policy", "sub_clusters")
     columns = ("pk", *(f"document__{part}" for part in parts))
@@ -80,17 +80,17 @@ def in_force() -> Tree | None:
     return known
 
 
-def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clusters: Any) -> Tree:
+def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clusters: Any) -> PolicyTree:
     rows = sorted(Queue.objects.filter(version_id=version), key=lambda q: q.path.split("."))
     stored = [q.capacities for q in rows]
     named = ordered(partitions)
-    return Tree(
+    return PolicyTree(
         version,
         rows,
-        Shape.of([q.path for q in rows], [q.parent_path for q in rows]),
+        TreeShape.of([q.path for q in rows], [q.parent_path for q in rows]),
         {q.path: at for at, q in enumerate(rows)},
         named,
-        {name: Limits.of(stored, name) for name in (*(p.name for p in named), DEFAULT)},
+        {name: QueueLimits.of(stored, name) for name in (*(p.name for p in named), DEFAULT)},
         np.array([np.nan if q.weight is None else q.weight for q in rows]),
         {
             **_SHARES,

@@ -23,7 +23,7 @@ WHOLE = "root"  # the queue that is the cluster
 
 
 @dataclass(slots=True)
-class Row:
+class WindowRow:
     """What is to be added to one scope's window. numbers: by column, what is missing is 0. rank: 0 is always kept."""
 
     numbers: dict[str, int] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Row:
         self.numbers[column] = self.numbers.get(column, 0) + n
 
 
-Rows = dict[tuple[str, dt.datetime], Row]  # by scope and the beginning of its window of ``FINEST_S``
+Rows = dict[tuple[str, dt.datetime], WindowRow]  # by scope and the beginning of its window of ``FINEST_S``
 
 
 def ancestors(path: str) -> list[str]:

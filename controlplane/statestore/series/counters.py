@@ -13,7 +13,7 @@ from django.db import connection
 from wire.ids import container_id
 from wire.states import ContainerReason
 
-from .columns import CLUSTER, QUEUE, SUB_CLUSTER, Row, Rows, ancestors
+from .columns import CLUSTER, QUEUE, SUB_CLUSTER, Rows, WindowRow, ancestors
 from .levels import FINEST_S
 from .sketch import BIN_MAX, LN_GROWTH
 
@@ -133,7 +133,7 @@ def _preempted(rows: Rows, marks: dict[int, _Mark], names: dict[int, str]) -> bo
     return any(n >= MOST for *_, n in spans)
 
 
-def _of(rows: Rows, sub_cluster: str, queue: str, at: dt.datetime) -> list[Row]:
+def _of(rows: Rows, sub_cluster: str, queue: str, at: dt.datetime) -> list[WindowRow]:
     """The rows that something in a queue of a sub-cluster counts in."""
     scopes = [CLUSTER, SUB_CLUSTER + sub_cluster, *(QUEUE + path for path in (ancestors(queue) if queue else ()))]
-    return [rows.setdefault((scope, at), Row()) for scope in scopes]
+    return [rows.setdefault((scope, at), WindowRow()) for scope in scopes]

@@ -7,11 +7,11 @@ import psycopg
 from django.db import connection
 
 from controlplane.statestore import bus, loads
-from controlplane.statestore.capacities import R, Shape
+from controlplane.statestore.capacities import R, TreeShape
 from controlplane.statestore.queries import queues
 from wire.states import NodeState
 
-from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Row, Rows
+from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Rows, WindowRow
 
 FRESH_S = 15.0  # an older load says nothing of now
 MILLION = 1_000_000
@@ -22,9 +22,9 @@ _STATES = {int(s): f"nodes_{s.name.lower()}" for s in NodeState if s is not Node
 def sample(session: psycopg.Connection, at: dt.datetime, names: dict[int, str]) -> Rows:
     """Rows of the window that begins ``at``. names: the sub-clusters there are, by number."""
     fresh = [load for load in loads.read(session) if load.age_s <= FRESH_S and load.sub_cluster in names]
-    rows: Rows = {(CLUSTER, at): Row()}
+    rows: Rows = {(CLUSTER, at): WindowRow()}
     for name in names.values():
-        rows[SUB_CLUSTER + name, at] = Row()
+        rows[SUB_CLUSTER + name, at] = WindowRow()
     _loads(rows, at, fresh, names)
     _queues(rows, at, fresh)
     _measured(rows, at, names)
@@ -46,7 +46,7 @@ def _loads(rows: Rows, at: dt.datetime, fresh: list[loads.Load], names: dict[int
         _put(rows[CLUSTER, at], whole, _share(whole[0], whole[1]))
 
 
-def _put(row: Row, amounts: np.ndarray, share_ppm: int) -> None:
+def _put(row: WindowRow, amounts: np.ndarray, share_ppm: int) -> None:
     """amounts: (3, R), in the order of ``LOADED``."""
     row.numbers.update(zip(LOADED, [*amounts.ravel().tolist(), share_ppm], strict=True))
     row.numbers["n_load"] = 1
@@ -76,7 +76,7 @@ def _queues(rows: Rows, at: dt.datetime, fresh: list[loads.Load]) -> None:
     rank[np.lexsort((-wanted, -share))] = np.arange(len(paths))
     table = np.concatenate((amounts[:, :R], owed, amounts[:, R:], share[:, None]), axis=1).tolist()
     for path, numbers, place in zip(paths, table, rank.tolist(), strict=True):
-        row = rows[QUEUE + path, at] = Row(dict(zip(LOADED, numbers, strict=True)), rank=place)
+        row = rows[QUEUE + path, at] = WindowRow(dict(zip(LOADED, numbers, strict=True)), rank=place)
         row.numbers["n_load"] = 1
     rows[CLUSTER, at].queues = len(paths)
 
@@ -95,7 +95,7 @@ def tree_sums(fresh: list[loads.Load]) -> tuple[list[str], np.ndarray]:
         for p in load.queues.values():
             rows = [place[path] for path in p.paths]
             own[rows] += np.concatenate((p.used, p.pending), axis=1)
-    return paths, Shape.of(paths, [path.rpartition(".")[0] for path in paths]).summed(own)
+    return paths, TreeShape.of(paths, [path.rpartition(".")[0] for path in paths]).summed(own)
 
 
 def _measured(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import connection
 
-from .columns import CLUSTER, COUNTED, NUMBERS, QUEUE, Row, Rows
+from .columns import CLUSTER, COUNTED, NUMBERS, QUEUE, Rows, WindowRow
 from .levels import TOTAL, levels
 from .sketch import packed
 
@@ -105,4 +105,4 @@ def mark_left_out(rows: Rows) -> None:
         if scope.startswith(QUEUE):
             counted[at] = counted.get(at, 0) + 1
     for at, n in counted.items():
-        rows.setdefault((CLUSTER, at), Row()).queues = n
+        rows.setdefault((CLUSTER, at), WindowRow()).queues = n

@@ -53,7 +53,7 @@ def test_a_nodes_word_is_shown_with_host_health_and_address(world: World, servic
     topic = parse(f"job:{service.pk}")
     assert topic is not None
     shown = snapshots.read(world.users["tenant"].pk, topic, Look())
-    assert isinstance(shown, snapshots.Snapshot)
+    assert isinstance(shown, snapshots.TopicSnapshot)
     assert [e["port"] for e in json.loads(shown.body)["endpoints"]["results"]] == [20_000, 20_001, 20_002]
 
 

@@ -16,7 +16,7 @@ from tests.integration.api import rows
 from tests.integration.api.world import NodeApi, World, job
 from wire import keys
 from wire.ids import format_container
-from wire.nodeapi import Register, Session
+from wire.nodeapi import NodeSession, Register
 from wire.states import TaskState
 
 
@@ -39,7 +39,7 @@ def token(world: World) -> str:
     return str(answer.json()["token"])
 
 
-def as_node(session: Session) -> "redis.Redis[bytes]":
+def as_node(session: NodeSession) -> "redis.Redis[bytes]":
     """Redis as this node sees it."""
     return redis.Redis.from_url(session.redis_url, username=session.redis_user, password=session.credential)
 
@@ -47,7 +47,7 @@ def as_node(session: Session) -> "redis.Redis[bytes]":
 def test_registration_gives_number_credential_keys_and_a_redis_user(world: World, token: str) -> None:
     answer = register(world, token, labels={"zone": "a"}, enforces=["memory"])
     assert answer.status_code == 201, answer.content
-    session = Session(**answer.json())
+    session = NodeSession(**answer.json())
     node = Node.objects.get(pk=session.node_id)
     assert (node.name, node.labels, session.sub_cluster) == ("n1", {"zone": "a"}, "west")
     assert Intent.objects.filter(kind="node", node_id=node.pk).count() == 1
@@ -57,8 +57,8 @@ def test_registration_gives_number_credential_keys_and_a_redis_user(world: World
 
 
 def test_the_same_name_again_is_the_same_node_with_a_new_credential(world: World, token: str) -> None:
-    first = Session(**register(world, token).json())
-    second = Session(**register(world, token, memory_mib=2048).json())
+    first = NodeSession(**register(world, token).json())
+    second = NodeSession(**register(world, token, memory_mib=2048).json())
     assert second.node_id == first.node_id and second.credential != first.credential
     assert Node.objects.get(pk=first.node_id).memory_mib == 2048
     assert NodeApi(first)("GET", "session").status_code == 401
@@ -255,13 +255,13 @@ def test_outputs_inputs_and_artifacts_of_the_winning_attempt(world: World) -> No
 def test_credentials_of_people_and_nodes_do_not_mix(world: World) -> None:
     assert world["operator"]("GET", "/node/v1/session").status_code == 401
     assert world.nodes[0]("GET", "/../../api/v1/me").status_code in {401, 404}
-    bad = Session(**{**vars_of(world.nodes[0].session), "credential": "wrong"})
+    bad = NodeSession(**{**vars_of(world.nodes[0].session), "credential": "wrong"})
     assert NodeApi(bad)("GET", "session").status_code == 401
-    foreign = Session(**{**vars_of(world.nodes[0].session), "node_id": world.nodes[1].session.node_id})
+    foreign = NodeSession(**{**vars_of(world.nodes[0].session), "node_id": world.nodes[1].session.node_id})
     assert NodeApi(foreign)("GET", "session").status_code == 401
 
 
-def vars_of(session: Session) -> dict[str, Any]:
+def vars_of(session: NodeSession) -> dict[str, Any]:
     return {name: getattr(session, name) for name in session.__dataclass_fields__}
 
 

@@ -12,7 +12,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.rights import access, accounts
 from controlplane.dashboard import snapshots
 from controlplane.dashboard.kept import Kept
-from controlplane.dashboard.snapshots import Result, Snapshot
+from controlplane.dashboard.snapshots import Result, TopicSnapshot
 from controlplane.dashboard.topics import parse
 from controlplane.statestore.models import Endpoint, Job, TaskGroup
 from controlplane.statestore.queries.looks import Look
@@ -92,17 +92,17 @@ def test_rights_count_at_once(world: World, mine: Job, others: Job) -> None:
     for role in ("tenant", "viewer", "tenant"):
         User.objects.filter(pk=tenant.pk).update(role=role)
         assert (others.pk in _ids(shown(tenant, "jobs"))) == (role == "viewer")
-        assert isinstance(shown(tenant, f"job:{others.pk}"), Snapshot) == (role == "viewer")
+        assert isinstance(shown(tenant, f"job:{others.pk}"), TopicSnapshot) == (role == "viewer")
 
 
 def _ids(result: Result) -> set[int]:
-    assert isinstance(result, Snapshot)
+    assert isinstance(result, TopicSnapshot)
     return {each["id"] for each in json.loads(result.body)["results"]}
 
 
 def test_a_list_says_whether_it_holds_the_accounts_own_jobs_alone(world: World, mine: Job) -> None:
     own = {who: shown(world.users[who], "jobs") for who in ("tenant", "submitter", "viewer", "operator")}
-    assert {who: result.own for who, result in own.items() if isinstance(result, Snapshot)} == {
+    assert {who: result.own for who, result in own.items() if isinstance(result, TopicSnapshot)} == {
         "tenant": True, "submitter": False, "viewer": False, "operator": False,
     }  # fmt: skip
 
@@ -131,7 +131,9 @@ def test_what_accounts_look_at_together_costs_what_one_of_them_costs(world: Worl
         with CaptureQueriesContext(connection) as asked:
             for user, name in of:
                 topic = parse(name)
-                assert topic is not None and not isinstance(snapshots.read(user.pk, topic, look), snapshots.Refusal)
+                assert topic is not None and not isinstance(
+                    snapshots.read(user.pk, topic, look), snapshots.TopicRefusal
+                )
         return len(asked)
 
     assert cost(follow) <= cost([each for each in follow if each[0].username == "tenant"])

@@ -14,7 +14,7 @@ from controlplane.policy import versions
 from controlplane.statestore.actions import accounts, nodes, subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import SubCluster
-from wire.nodeapi import Register, Session
+from wire.nodeapi import NodeSession, Register
 
 PASSWORD = "a-long-enough-password"
 
@@ -65,7 +65,7 @@ def _encode(body: Any) -> bytes | str:
 class NodeApi:
     """Requests under ``/node/v1`` as one node."""
 
-    session: Session
+    session: NodeSession
     http: Client = field(default_factory=lambda: Client(raise_request_exception=False))
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> HttpResponse:

@@ -10,7 +10,7 @@ from django.db import connection, connections
 
 from controlplane.policy import overrides, rolloutorders, rollouts, versions
 from controlplane.policy.guards import Guards
-from controlplane.policy.rolloutorders import Plan
+from controlplane.policy.rolloutorders import RolloutPlan
 from controlplane.policy.staging import Action
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.statestore.actions.audit import SYSTEM, Actor
@@ -82,11 +82,13 @@ def document(fill: str = "pack", **queues: Any) -> Json:
     return {"queues": QUEUES | queues, "components": {"placement": {"policy": fill}}}
 
 
-def plan(*stages: tuple[str, ...], soak_s: float = 0.0, on_breach: str = "rollback", **guards: float) -> Plan:
-    return Plan([{"sub_clusters": list(names), "soak_s": soak_s} for names in stages], Guards(**guards), on_breach)
+def plan(*stages: tuple[str, ...], soak_s: float = 0.0, on_breach: str = "rollback", **guards: float) -> RolloutPlan:
+    return RolloutPlan(
+        [{"sub_clusters": list(names), "soak_s": soak_s} for names in stages], Guards(**guards), on_breach
+    )
 
 
-def begin(the_plan: Plan, fill: str = "pack") -> Rollout:
+def begin(the_plan: RolloutPlan, fill: str = "pack") -> Rollout:
     row = rolloutorders.begin(SYSTEM, document(fill), "try it", the_plan).rollout
     assert row is not None
     return row
@@ -345,7 +347,7 @@ def test_plans_are_checked(federation: Federation) -> None:
         rolloutorders.begin(Actor(), document(), " ", plan(("west",)))
 
 
-def everywhere(*stages: tuple[str, ...], soak_s: float = 3600.0, **guards: Any) -> Plan:
+def everywhere(*stages: tuple[str, ...], soak_s: float = 3600.0, **guards: Any) -> RolloutPlan:
     found = plan(*stages, **guards)
     return replace(found, stages=[*found.stages, {"sub_clusters": [], "soak_s": soak_s, "everywhere": True}])
 
@@ -355,7 +357,7 @@ def halved(fill: str = "pack") -> Json:
     return document(fill, default={"guaranteed": 0.5, "open_to_all": True})
 
 
-def start(the_plan: Plan, written: Json) -> Rollout:
+def start(the_plan: RolloutPlan, written: Json) -> Rollout:
     row = rolloutorders.begin(SYSTEM, written, "try it", the_plan).rollout
     assert row is not None
     return row

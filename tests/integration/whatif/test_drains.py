@@ -17,7 +17,7 @@ from controlplane.statestore.models import Container, Node, Simulation, SubClust
 from controlplane.statestore.queries import simulations as queries
 from controlplane.whatif import draining, history, runner, snapshot
 from controlplane.whatif.fleet import Fleet
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 from tests.integration.whatif.past import nodes
 
 from . import past
@@ -210,7 +210,7 @@ def test_where_no_room_is_known_containers_take_another_machine() -> None:
     machines = Fleet({"west": [Machine("w1", 1024, 1000, 1), Machine("w2", 1024, 2000, 2)]}, {"west": [11, 12]}, {})
     seats = snapshot.Seats(machines)
     seats.names = {1: "west"}
-    kind = Group(1, 256, 1000, np.array([1.0]), gpus=1)
+    kind = SubmittedGroup(1, 256, 1000, np.array([1.0]), gpus=1)
     assert seats.reserve(1, 12, 0b10, kind) == ("west", 1, 0b10) and seats.reserve(1, 13, 1, kind) is None
     assert [seats.find(1, kind) for _ in range(3)] == [("west", 0, 1), ("west", 1, 1), None]
     assert seats.find(2, kind) is None

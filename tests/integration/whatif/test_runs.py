@@ -225,7 +225,7 @@ def test_a_policy_that_fits_the_sub_clusters_no_more_is_told(
 
 def test_a_claim_of_nobody_changes_nothing(operator: User, west: SubCluster) -> None:
     asked = ask(operator)
-    runner.Told(Claim(asked.pk, uuid.uuid4()), None)
+    runner.RunProgress(Claim(asked.pk, uuid.uuid4()), None)
     with pytest.raises(runner.Stopped):
-        runner.Told(Claim(asked.pk, uuid.uuid4()), None).look(0.5, 1.0)
+        runner.RunProgress(Claim(asked.pk, uuid.uuid4()), None).look(0.5, 1.0)
     assert Simulation.objects.get(pk=asked.pk).state == State.QUEUED and asked.requested_at <= timezone.now()

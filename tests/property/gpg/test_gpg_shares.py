@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from controlplane.gpg.ceilings import ceilings
 from controlplane.gpg.shares import guaranteed_part
 from controlplane.rm.memory.queues import QueueTree
-from controlplane.rm.memory.shares import Shares
+from controlplane.rm.memory.shares import KnownShares
 from controlplane.statestore.capacities import R
 from controlplane.statestore.shares import UNLIMITED, Assignment
 
@@ -69,7 +69,7 @@ def test_an_rm_keeps_within_what_there_is(data: st.DataObject) -> None:
     paths = data.draw(st.lists(st.sampled_from([*tree.paths, "root.gone"]), unique=True))
     table = data.draw(_arrays(len(paths), 3 * R))
     table[data.draw(st.booleans()) :, 2 * R :] = UNLIMITED
-    tree.shares = Shares(Assignment(1, 0, 1, {"": (paths, table)}))
+    tree.shares = KnownShares(Assignment(1, 0, 1, {"": (paths, table)}))
     capacity = data.draw(_arrays(R))
     view = tree.view("", capacity, np.zeros((len(tree.paths), R), np.int64))
     for amounts in (view.guaranteed, view.owed):

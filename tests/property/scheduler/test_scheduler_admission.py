@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.snapshot import Ordering
-from scheduler.lifecycle.admission import Decision, Limits, Rules, Waiting, Why, decide
+from scheduler.lifecycle.admission import AdmissionDecision, AdmissionLimits, AdmissionWhy, Rules, Waiting, decide
 from tests.examples import examples
 from tests.limits import limit
 
@@ -21,11 +21,11 @@ NONE = np.iinfo(np.int64).max
 @dataclass
 class World:
     w: Waiting
-    limits: Limits
+    limits: AdmissionLimits
     rules: Rules
     now: float = 100.0
 
-    def decide(self) -> Decision:
+    def decide(self) -> AdmissionDecision:
         return decide(self.w, self.limits, self.rules, self.now)
 
     def chain(self, q: int) -> list[int]:
@@ -61,7 +61,7 @@ def worlds(draw: st.DrawFn) -> World:
         column(st.sampled_from([0, 0, 2, 3]), n),
         demand,
     )
-    limits = Limits(
+    limits = AdmissionLimits(
         np.array(parent, np.int32),
         column(st.sampled_from([0, 1, 2]), q, np.int8),
         column(small, q),
@@ -125,7 +125,7 @@ class Reference:
             self.holders[i] = self.holds(i)
         return not self.by_numbers(i) and self.lacks(i) < 0 and not self.held_back(i)
 
-    def final(self, decision: Decision) -> None:
+    def final(self, decision: AdmissionDecision) -> None:
         """Take in what was admitted, each of them having been allowed by every limit at its time."""
         for i in decision.admitted.tolist():
             assert not self.by_numbers(i) and self.lacks(i) < 0, i
@@ -144,10 +144,10 @@ def test_no_limit_is_exceeded_and_nobody_waits_without_need(world: World) -> Non
     reference.final(decision)
     assert len(set(decision.admitted.tolist())) == len(decision.admitted) <= world.rules.batch
     for i in reference.waiting():
-        why = Why(decision.why[i])
-        if why == Why.LATER:
+        why = AdmissionWhy(decision.why[i])
+        if why == AdmissionWhy.LATER:
             assert len(decision.admitted) == world.rules.batch
-        elif why == Why.HELD:
+        elif why == AdmissionWhy.HELD:
             assert any(reference.overdue)
         else:
             assert reference.by_numbers(i) or reference.lacks(i) >= 0, (i, why)
@@ -165,13 +165,13 @@ def test_numbers_told_are_those_that_bind(world: World) -> None:
         assert told.ahead[i] == line.index(i)
         q, c = int(told.queue[i]), int(told.column[i])
         assert q in world.chain(int(w.leaf[i]))
-        match Why(told.why[i]):
-            case Why.QUEUE_JOBS:
+        match AdmissionWhy(told.why[i]):
+            case AdmissionWhy.QUEUE_JOBS:
                 assert (told.now[i], told.most[i]) == (reference.jobs[q], world.limits.most_jobs[q])
                 assert told.now[i] >= told.most[i]
-            case Why.USER_JOBS:
+            case AdmissionWhy.USER_JOBS:
                 assert told.now[i] == reference.user[w.user[i]] >= told.most[i] and q == w.leaf[i]
-            case Why.AMOUNT | Why.HELD:
+            case AdmissionWhy.AMOUNT | AdmissionWhy.HELD:
                 assert w.demand[i, c] > 0
                 assert (told.now[i], told.most[i]) == (reference.held[q][c], world.limits.most[q, c])
 
@@ -226,8 +226,8 @@ def test_a_large_gang_is_passed_only_so_often(most: int, size: int, other_leaf: 
         w = Waiting(columns["leaf"], columns["leaf"] - 1, np.zeros(n, np.int32), columns["order"], np.zeros(n),
                     columns["passed"], demand)  # fmt: skip
         unlimited, full = np.full(3, NONE), np.full((3, 1), capacity)
-        limits = Limits(np.array([-1, 0, 0]), np.zeros(3, np.int8), nothing, unlimited, nothing[:2], unlimited[:2],
-                        held, full)  # fmt: skip
+        fifo = np.zeros(3, np.int8)
+        limits = AdmissionLimits(np.array([-1, 0, 0]), fifo, nothing, unlimited, nothing[:2], unlimited[:2], held, full)
         decision = decide(w, limits, rules, float(step))
         for job, passed in zip(line, decision.passed.tolist(), strict=True):
             job["passed"] = passed
@@ -245,7 +245,9 @@ def crowd(n: int, demand: np.ndarray, passed: int = 0) -> World:
     alike, none = np.zeros(n, np.int64), np.zeros(2, np.int64)
     w = Waiting(alike + 1, alike, alike, np.arange(n), np.zeros(n), alike + passed, demand)
     unlimited, room = np.full(2, NONE), np.full((2, 3), 60)
-    limits = Limits(np.array([-1, 0]), none, none, unlimited, none, unlimited, np.zeros((2, 3), np.int64), room)
+    limits = AdmissionLimits(
+        np.array([-1, 0]), none, none, unlimited, none, unlimited, np.zeros((2, 3), np.int64), room
+    )
     return World(w, limits, Rules())
 
 
@@ -265,7 +267,7 @@ def test_those_behind_whoever_does_not_fit_are_not_looked_at_one_by_one(passed: 
     finally:
         sys.setprofile(before)
     assert decision.admitted.tolist() == list(range(12))
-    assert (decision.why[12:] == Why.AMOUNT).all()
+    assert (decision.why[12:] == AdmissionWhy.AMOUNT).all()
     assert calls < 1000
 
 
@@ -293,7 +295,7 @@ def test_twenty_thousand_wait_and_a_decision_is_quick() -> None:
     )  # fmt: skip
     w = replace(w, user=(w.leaf - 1) * 10 + rng.integers(0, 10, n).astype(np.int32))
     q, u = 51, 500
-    limits = Limits(
+    limits = AdmissionLimits(
         np.r_[-1, np.zeros(50, np.int64)], np.ones(q, np.int8), np.zeros(q, np.int64), np.full(q, 40),
         np.zeros(u, np.int64), np.full(u, 3), np.zeros((q, 3), np.int64), np.full((q, 3), 60),
     )  # fmt: skip

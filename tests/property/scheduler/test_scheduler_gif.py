@@ -29,7 +29,7 @@ class World:
     capacity: np.ndarray  # (s, r)
     demand: np.ndarray  # (q, s, r)
 
-    def shares(self, effort: gif.Effort = gif.QUICK) -> gif.Shares:
+    def shares(self, effort: gif.Effort = gif.QUICK) -> gif.DividedShares:
         return gif.shares(self.tree, self.capacity, self.demand, effort)
 
     @property

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.fills import Fill
-from scheduler.placement.place import Attempt, Outcome, PlacementPolicy, begin, finish, run
+from scheduler.placement.place import Attempt, PlacementOutcome, PlacementPolicy, begin, finish, run
 from tests.examples import examples
 from tests.placement_reference import PlacementReference
 from tests.worlds import Ask, Node, Queue, build, snapshots
@@ -136,13 +136,17 @@ def within_maxima(s: Snapshot, a: int) -> bool:
     return bool(((shape <= left) | (shape == 0)).all())
 
 
-def play(s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes) -> tuple[Attempt, Outcome, list[int]]:
+def play(
+    s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes
+) -> tuple[Attempt, PlacementOutcome, list[int]]:
     attempt = begin(s, memo, policy, NOW, s.nodes.free)
     placed = [run(attempt, *one) for one in passes]
     return attempt, finish(attempt, *passes[-1][:2]), placed
 
 
-def follow(s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes) -> tuple[PlacementReference, Outcome]:
+def follow(
+    s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes
+) -> tuple[PlacementReference, PlacementOutcome]:
     """Play a round and check every choice of it."""
     _, outcome, placed = play(s, memo, policy, passes)
     reference = PlacementReference(s, memo, policy, NOW, held_nodes(s, memo, policy))
@@ -233,7 +237,7 @@ def to_be_freed(s: Snapshot, free: np.ndarray, a: int, n: int) -> float:
     return max([0.0, *((asked - has) / most for asked, has, most in rows if asked)])
 
 
-def same(one: Outcome, other: Outcome) -> None:
+def same(one: PlacementOutcome, other: PlacementOutcome) -> None:
     for f in fields(one):
         x, y = getattr(one, f.name), getattr(other, f.name)
         if isinstance(x, np.ndarray):

@@ -10,8 +10,8 @@ import pytest
 from benchmarks import backfilling, federated, figure5, workload_shape
 from benchmarks.pictures import chart, mark_swatch, picture
 from simulator.report.svg import Plot, linear
-from simulator.setups import Shape, generate
-from simulator.workload import Group, Submission
+from simulator.setups import SetupParameters, generate
+from simulator.workload import Submission, SubmittedGroup
 from simulator.workloads import synthetic
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -26,7 +26,7 @@ def drawn(picture: str) -> ElementTree.Element:
 
 
 def batch(at_s: float, processors: int, run_s: float) -> Submission:
-    group = Group(processors, backfilling.MIB, 1000, np.array([run_s]), estimate_s=run_s, gang=True)
+    group = SubmittedGroup(processors, backfilling.MIB, 1000, np.array([run_s]), estimate_s=run_s, gang=True)
     return Submission(at_s, "root.batch", "u", (group,))
 
 
@@ -113,7 +113,7 @@ def test_the_generator_keeps_what_the_papers_tell(tmp_path: Path) -> None:
 
 
 def test_global_shares_use_more_than_local_ones() -> None:
-    found = [figure5.measure(generate(seed, Shape(sub_clusters=6, leaves=20))) for seed in range(5)]
+    found = [figure5.measure(generate(seed, SetupParameters(sub_clusters=6, leaves=20))) for seed in range(5)]
     figures = {name: np.array([each[name] for each in found]) for name in found[0]}
     assert figures["gif_utilization"].mean() > figures["uniform_utilization"].mean()
     assert (figures["gif_utilization"] > figures["centralised_utilization"] - 2).all()

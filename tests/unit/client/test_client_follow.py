@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from client import Client, HydraError
-from client.follow import Printer, Target, follow_task, follow_tasks, parse_target, tasks_of
+from client.follow import LogTarget, Printer, follow_task, follow_tasks, parse_target, tasks_of
 from contract.jobs import LogPiece, Task
 from tests.answers import answer
 
@@ -15,13 +15,13 @@ SPEC = {"name": "a", "groups": [{"name": "map", "count": 2, "command": ["true"]}
 @pytest.mark.parametrize(
     ("text", "target"),
     [
-        ("7", Target(7)),
-        ("7/map", Target(7, "map")),
-        ("7/map/3", Target(7, "map", 3)),
-        ("c-1-2-3", Target(container="c-1-2-3")),
+        ("7", LogTarget(7)),
+        ("7/map", LogTarget(7, "map")),
+        ("7/map/3", LogTarget(7, "map", 3)),
+        ("c-1-2-3", LogTarget(container="c-1-2-3")),
     ],
 )
-def test_targets(text: str, target: Target) -> None:
+def test_targets(text: str, target: LogTarget) -> None:
     assert parse_target(text) == target
 
 
@@ -34,7 +34,7 @@ def test_what_is_no_target_is_refused(text: str) -> None:
 def test_a_missing_task_is_answered_with_those_there_are(cluster: Any) -> None:
     cluster.add_job(SPEC)
     with Client(cluster.url, "secret-token") as client, pytest.raises(HydraError, match=r"map \(0 to 1\)"):
-        tasks_of(client, Target(1, "mop"))
+        tasks_of(client, LogTarget(1, "mop"))
 
 
 def test_following_goes_on_with_the_next_attempt(cluster: Any) -> None:

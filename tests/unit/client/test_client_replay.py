@@ -11,7 +11,7 @@ import pytest
 
 from client import replay
 from client.errors import HydraError
-from client.replay import Options, Outcome, Recorded
+from client.replay import Options, Recorded, ReplayOutcome
 
 GROUP = {"count": 3, "memory_mib": 1000, "vcores_milli": 500, "run_s": [6.0, 12.0, 18.0]}
 
@@ -82,7 +82,7 @@ def test_a_group_without_what_it_needs_is_refused_by_line_and_field() -> None:
 
 def test_jobs_are_submitted_at_the_traces_pace_those_of_a_moment_together() -> None:
     sent: list[tuple[float, list[str]]] = []
-    began, outcome = time.monotonic(), Outcome()
+    began, outcome = time.monotonic(), ReplayOutcome()
 
     def submit(specs: list[dict[str, Any]]) -> list[int]:
         sent.append((time.monotonic() - began, [s["name"] for s in specs]))

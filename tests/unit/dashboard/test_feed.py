@@ -3,10 +3,10 @@
 import json
 
 from controlplane.dashboard.feed import Feed
-from controlplane.dashboard.snapshots import Refusal, Snapshot
+from controlplane.dashboard.snapshots import TopicRefusal, TopicSnapshot
 from controlplane.dashboard.topics import parse
 
-AWAY, HERE, THERE = Refusal(503, "The store is away."), Snapshot("1", b"1"), Snapshot("2", b"2")
+AWAY, HERE, THERE = TopicRefusal(503, "The store is away."), TopicSnapshot("1", b"1"), TopicSnapshot("2", b"2")
 
 
 class Socket:
@@ -21,7 +21,7 @@ class Socket:
     def _wake(self) -> None:
         self.woken += 1
 
-    def told(self, *results: Snapshot | Refusal) -> object:
+    def told(self, *results: TopicSnapshot | TopicRefusal) -> object:
         for result in results:
             self.feed.offer(result)
         message = self.feed.message()
@@ -31,22 +31,22 @@ class Socket:
 def test_what_is_known_wakes_nobody() -> None:
     one = Socket()
     assert one.told(HERE) == {"seq": 1, "snapshot": 1}
-    assert one.told(Snapshot("1", b"1")) is None and one.woken == 1
+    assert one.told(TopicSnapshot("1", b"1")) is None and one.woken == 1
     assert one.told(THERE) == {"seq": 2, "snapshot": 2} and one.told() is None
 
 
 def test_of_what_came_while_it_was_sending_only_the_newest_is_sent() -> None:
     one = Socket()
     one.told(HERE)
-    assert one.told(THERE, Snapshot("3", b"3")) == {"seq": 2, "snapshot": 3}
-    assert one.told(HERE, Snapshot("3", b"3")) is None, "it is as it was"
+    assert one.told(THERE, TopicSnapshot("3", b"3")) == {"seq": 2, "snapshot": 3}
+    assert one.told(HERE, TopicSnapshot("3", b"3")) is None, "it is as it was"
 
 
 def test_a_refusal_is_told_once_and_what_comes_after_it_is_new() -> None:
     one = Socket()
     one.told(HERE)
     assert one.told(AWAY) == {"error": {"status": 503, "detail": "The store is away."}}
-    assert one.told(Refusal(503, "The store is away.")) is None
+    assert one.told(TopicRefusal(503, "The store is away.")) is None
     assert one.told(HERE) == {"seq": 2, "snapshot": 1}
 
 

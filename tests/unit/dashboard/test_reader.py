@@ -8,7 +8,7 @@ import pytest
 
 from controlplane.dashboard import reader as module
 from controlplane.dashboard.reader import THREADS, Reader
-from controlplane.dashboard.snapshots import Refusal, Snapshot
+from controlplane.dashboard.snapshots import TopicRefusal, TopicSnapshot
 from controlplane.dashboard.topics import Topic, parse
 from controlplane.statestore.queries.looks import Look
 from tests.patience import wait_until
@@ -23,12 +23,12 @@ class Store:
         self.open = threading.Event()
         self.open.set()
 
-    def read(self, user_id: int, topic: Topic, look: Look) -> Snapshot:
+    def read(self, user_id: int, topic: Topic, look: Look) -> TopicSnapshot:
         self.begun.append((user_id, topic.name))
         self.looks.append(look)
         number = len(self.begun)
         assert self.open.wait(10)
-        return Snapshot(str(number), b"")
+        return TopicSnapshot(str(number), b"")
 
 
 @pytest.fixture
@@ -80,9 +80,9 @@ async def test_a_store_that_answers_nothing_is_told_and_nothing_piles_up(
     store.open.clear()
     for _ in range(3):
         answers = await asyncio.gather(*(reader.get(user, JOBS) for user in range(2 * THREADS)))
-        assert {answer.status for answer in answers if isinstance(answer, Refusal)} == {503}
+        assert {answer.status for answer in answers if isinstance(answer, TopicRefusal)} == {503}
     store.open.set()
-    assert isinstance(await reader.get(1, JOBS), Snapshot)
+    assert isinstance(await reader.get(1, JOBS), TopicSnapshot)
     assert len(store.begun) == THREADS + 1, "what nobody waits for any more is not read"
 
 

@@ -11,7 +11,7 @@ from controlplane.dashboard.feed import Feed
 from controlplane.dashboard.hints import Hints
 from controlplane.dashboard.reader import Reader
 from controlplane.dashboard.schedule import REFRESH_S
-from controlplane.dashboard.snapshots import Result, Snapshot
+from controlplane.dashboard.snapshots import Result, TopicSnapshot
 from controlplane.dashboard.topics import Topic, parse
 from controlplane.dashboard.watches import FAULT, Watches
 from controlplane.statestore.queries.looks import Look
@@ -30,7 +30,7 @@ class Store:
             self.reads += 1
         if self.fault:
             raise RuntimeError("broken")
-        return Snapshot(str(self.value), b"%d" % self.value, self.own)
+        return TopicSnapshot(str(self.value), b"%d" % self.value, self.own)
 
 
 class Socket:

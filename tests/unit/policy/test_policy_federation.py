@@ -7,18 +7,18 @@ import pytest
 
 from controlplane.policy.documents import json_schema, validate
 from controlplane.policy.federation import PARTNERS, proxy_policies, routers
-from controlplane.policy.federationparts import PROXIES, ROUTERS, Part, RejectParameters, RouterParameters
+from controlplane.policy.federationparts import PROXIES, ROUTERS, ComponentPart, RejectParameters, RouterParameters
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.federation import routing, split
 
 NEEDED: dict[str, dict[str, Any]] = {"priority": {"weights": {"a": 1}}, "local_first": {"order": ["a"]}}
 
 
-def name_of(part: type[Part]) -> str:
+def name_of(part: type[ComponentPart]) -> str:
     return str(get_args(part.model_fields["policy"].annotation)[0])
 
 
-def parameters_of(part: type[Part]) -> set[str]:
+def parameters_of(part: type[ComponentPart]) -> set[str]:
     return set(part.model_fields["parameters"].annotation.model_fields)  # type: ignore[union-attr]
 
 
@@ -27,7 +27,7 @@ def test_the_default_comes_first() -> None:
 
 
 @pytest.mark.parametrize("part", ROUTERS, ids=name_of)
-def test_a_routers_parameters_are_those_its_code_takes(part: type[Part]) -> None:
+def test_a_routers_parameters_are_those_its_code_takes(part: type[ComponentPart]) -> None:
     takes = set(inspect.signature(routing.POLICIES[name_of(part)]).parameters)
     common = set(RouterParameters.model_fields) if name_of(part) != "reject" else set()
     assert parameters_of(part) == takes | common

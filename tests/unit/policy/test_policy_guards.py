@@ -3,14 +3,14 @@
 import pytest
 from pydantic import ValidationError
 
-from controlplane.policy.guards import Comparison, Guards, Measures, breaches
+from controlplane.policy.guards import Guards, Measures, StageComparison, breaches
 
 
-def compared(staged: dict[str, object], others: dict[str, object] | None = None) -> Comparison:
-    return Comparison(staged=Measures(**{"window_s": 60.0} | staged), others=Measures(**(others or {})))
+def compared(staged: dict[str, object], others: dict[str, object] | None = None) -> StageComparison:
+    return StageComparison(staged=Measures(**{"window_s": 60.0} | staged), others=Measures(**(others or {})))
 
 
-def broken(guards: dict[str, float], before: Comparison, now: Comparison) -> list[str]:
+def broken(guards: dict[str, float], before: StageComparison, now: StageComparison) -> list[str]:
     return breaches(Guards(**guards), before, now, "west")
 
 

@@ -8,7 +8,7 @@ import pytest
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.fills import Fill
-from scheduler.placement.place import Outcome, PlacementPolicy, begin, finish, run
+from scheduler.placement.place import PlacementOutcome, PlacementPolicy, begin, finish, run
 from tests.worlds import Ask, Node, Queue, build
 
 ALL = 1 << 40
@@ -17,7 +17,7 @@ QUEUES = [Queue("root"), Queue("root.a")]
 
 def one_pass(
     s: Snapshot, policy: PlacementPolicy, memo: Memo | None = None, now: float = 0.0, share: int = ALL, **more: bool
-) -> Outcome:
+) -> PlacementOutcome:
     """One pass over all asks in order, all of one entity."""
     attempt = begin(s, memo or Memo(), policy, now, s.nodes.free)
     a = len(s.asks.key)
@@ -36,7 +36,7 @@ def racks(*used: int) -> list[Node]:
     return [Node((4, 4, 4), (u, u, u), rack=i // 2) for i, u in enumerate(used)]
 
 
-def reasons(found: Outcome) -> list[Why]:
+def reasons(found: PlacementOutcome) -> list[Why]:
     return [Why(w) for w in found.why.tolist()]
 
 

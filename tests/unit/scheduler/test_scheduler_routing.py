@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.federation.routing import FALLBACKS, POLICIES, Ask, Candidate, Decision, Router, route, router
+from scheduler.federation.routing import (
+    FALLBACKS,
+    POLICIES,
+    Candidate,
+    RoutedJob,
+    Router,
+    RoutingDecision,
+    route,
+    router,
+)
 from tests.peer_cases import cases
 
 NEEDED: dict[str, dict[str, Any]] = {
@@ -28,11 +37,11 @@ def candidate(number: int, **fields: object) -> Candidate:
     return Candidate(id=number, name=f"s{number}", **values)  # type: ignore[arg-type]
 
 
-def ask(memory: int = 10, gpus: int = 0, owner: int = 1, queue: str = "root.a", **more: Any) -> Ask:
-    return Ask("job", queue, owner, (memory, 10, gpus), **more)
+def ask(memory: int = 10, gpus: int = 0, owner: int = 1, queue: str = "root.a", **more: Any) -> RoutedJob:
+    return RoutedJob("job", queue, owner, (memory, 10, gpus), **more)
 
 
-def home(decision: Decision) -> int:
+def home(decision: RoutingDecision) -> int:
     assert decision.home is not None
     return decision.home.id
 
@@ -157,14 +166,14 @@ def test_load_lowers_weights_where_it_is_asked_to() -> None:
     nothing = {"demand": (0, 0, 0)}
     by = made("weighted_random", load_based=True)
     draws = np.random.default_rng(2).random(3000).tolist()
-    seen = Counter(home(route(there, Ask("j", "q", 1, **nothing), by, x)) for x in draws)
+    seen = Counter(home(route(there, RoutedJob("j", "q", 1, **nothing), by, x)) for x in draws)
     assert 1 not in seen and 0.3 < seen[2] / 3000 < 0.37
     assert set(homes(there, made("weighted_random"), 300)) == {1, 2, 3}
     half = made("weighted_random", load_based=True, min_load=0.5, max_load=4.5, min_weight=0.5)  # 0.75, 0.875, 0.95
-    seen = Counter(home(route(there, Ask("j", "q", 1, **nothing), half, x)) for x in draws)
+    seen = Counter(home(route(there, RoutedJob("j", "q", 1, **nothing), half, x)) for x in draws)
     assert 0.26 < seen[1] / 3000 < 0.32 and 0.31 < seen[2] / 3000 < 0.37
     one = made("weighted_random", load_based=True, max_edit=1)
-    seen = Counter(home(route(there, Ask("j", "q", 1, **nothing), one, x)) for x in draws)
+    seen = Counter(home(route(there, RoutedJob("j", "q", 1, **nothing), one, x)) for x in draws)
     assert 1 not in seen and 0.46 < seen[2] / 3000 < 0.54, "only the most loaded is lowered"
     worst = [candidate(1, demand=[2500, 0, 0]), candidate(2, demand=[2500, 0, 0])]
     assert set(homes(worst, made("weighted_random", load_based=True), 100)) == {1, 2}, "all alike: as without load"

@@ -6,9 +6,9 @@ import pytest
 from scheduler.federation import gif
 from scheduler.federation.bound import most_used
 from scheduler.federation.comparators import fairness_error, oracle, uniform
-from simulator.setups import Shape, generate
+from simulator.setups import SetupParameters, generate
 
-SHAPE = Shape(sub_clusters=6, leaves=60)
+SHAPE = SetupParameters(sub_clusters=6, leaves=60)
 
 
 def test_a_seed_gives_the_same_setup():
@@ -18,7 +18,7 @@ def test_a_seed_gives_the_same_setup():
 
 
 def test_hierarchies_are_as_deep_as_told():
-    setup = generate(1, Shape(leaves=500))
+    setup = generate(1, SetupParameters(leaves=500))
     level = np.ones(len(setup.tree.parent), int)
     for c in range(1, len(level)):
         assert setup.tree.parent[c] < c
@@ -40,7 +40,7 @@ def test_guarantees_and_maxima_fit_their_parents():
 
 
 def test_demand_is_as_much_as_told_and_uneven():
-    setup = generate(5, Shape(sub_clusters=12, leaves=300, load=1.5, skew=0.5))
+    setup = generate(5, SetupParameters(sub_clusters=12, leaves=300, load=1.5, skew=0.5))
     load = setup.demand.sum(axis=0) / setup.capacity
     assert setup.demand.sum(axis=(0, 1)) / setup.capacity.sum(axis=0) == pytest.approx(1.5, rel=0.5)
     assert load.max() > 2 * load.min()
@@ -48,7 +48,7 @@ def test_demand_is_as_much_as_told_and_uneven():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_shares_use_what_can_be_used_and_are_no_less_fair_than_quotas(seed: int):
-    s = generate(seed, Shape(sub_clusters=5, leaves=40, capped=0.0))
+    s = generate(seed, SetupParameters(sub_clusters=5, leaves=40, capped=0.0))
     due = gif.shares(s.tree, s.capacity, s.demand).due
     assert due[s.leaves].sum(axis=(0, 1)) == pytest.approx(most_used(s.tree, s.capacity, s.demand), rel=1e-4)
     ideal = oracle(s.tree, s.capacity, s.demand)

@@ -8,7 +8,7 @@ import pytest
 
 from simulator.engine import Setup, Simulation
 from simulator.site import Pace
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 from tests import backfill_reference as book
 from tests.backfill_reference import Job
 
@@ -30,7 +30,7 @@ def starts(jobs: list[Job], processors: int, rule: str) -> list[float]:
             j.arrives,
             "root.batch",
             "u",
-            (Group(j.processors, **CORE, run_s=np.array([j.runs]), estimate_s=j.estimate, gang=True),),
+            (SubmittedGroup(j.processors, **CORE, run_s=np.array([j.runs]), estimate_s=j.estimate, gang=True),),
             n,
         )
         for n, j in enumerate(jobs)

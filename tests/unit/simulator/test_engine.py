@@ -10,7 +10,7 @@ import pytest
 from simulator.engine import Setup, Simulation
 from simulator.measures import Run
 from simulator.site import Pace
-from simulator.workload import Disordered, Group, Machine, Submission
+from simulator.workload import Disordered, Machine, Submission, SubmittedGroup
 from wire.states import JobState
 
 OPEN = {"open_to_all": True}
@@ -22,11 +22,11 @@ def machines(count: int, prefix: str = "n", vcores: int = 4) -> list[Machine]:
     return [Machine(f"{prefix}{i}", 16_384, vcores * 1000, rack=f"{prefix}{i % 2}") for i in range(count)]
 
 
-def group(count: int, run_s: float, **more: Any) -> Group:
-    return Group(count, 1024, 1000, np.array([run_s]), **more)
+def group(count: int, run_s: float, **more: Any) -> SubmittedGroup:
+    return SubmittedGroup(count, 1024, 1000, np.array([run_s]), **more)
 
 
-def job(at_s: float, *groups: Group, queue: str = "root.a", **more: Any) -> Submission:
+def job(at_s: float, *groups: SubmittedGroup, queue: str = "root.a", **more: Any) -> Submission:
     return Submission(at_s, queue, "somebody", groups, **more)
 
 
@@ -35,11 +35,10 @@ def crowd(seed: int, jobs: int = 60) -> Iterator[Submission]:
     for number in range(jobs):
         at += rng.exponential(2.0)
         tasks = int(rng.integers(1, 8))
-        yield Submission(
-            at, f"root.{'ab'[int(rng.integers(2))]}", f"u{rng.integers(3)}",
-            (Group(tasks, 1024, 1000, rng.exponential(20, tasks) + 0.5, estimate_s=20, gang=bool(rng.random() < 0.2)),),
-            number,
-        )  # fmt: skip
+        queue, user = f"root.{'ab'[int(rng.integers(2))]}", f"u{rng.integers(3)}"
+        runs_s, gang = rng.exponential(20, tasks) + 0.5, bool(rng.random() < 0.2)
+        group = SubmittedGroup(tasks, 1024, 1000, runs_s, estimate_s=20, gang=gang)
+        yield Submission(at, queue, user, (group,), number)
 
 
 def simulated(workload: Any, *, policy: Any = HALVES, pace: Pace = EXACT, subs: Any = None, **more: Any) -> Simulation:

@@ -5,7 +5,7 @@ import numpy as np
 from simulator.engine import Setup, Simulation
 from simulator.figures import held as part_held
 from simulator.figures import mean_over_time
-from simulator.workload import Group, Machine, Submission
+from simulator.workload import Machine, Submission, SubmittedGroup
 
 DOCUMENT = {
     "queues": {
@@ -19,7 +19,8 @@ DOCUMENT = {
 def test_each_leaf_holds_what_its_jobs_hold() -> None:
     leaves = ("root.z.b", "root.z.a", "root.c-d", "root.c.x")
     jobs = [
-        Submission(0.0, queue, "u1", (Group(n, 100, 1000, np.array([100.0])),), n) for n, queue in enumerate(leaves, 1)
+        Submission(0.0, queue, "u1", (SubmittedGroup(n, 100, 1000, np.array([100.0])),), n)
+        for n, queue in enumerate(leaves, 1)
     ]
     setup = Setup({"west": [Machine("n1", 10_000, 20_000)]}, DOCUMENT)
     found = Simulation(setup, jobs).run()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from simulator.workload import Group, Submission
+from simulator.workload import Submission, SubmittedGroup
 from simulator.workloads import history
 from tests.stores import ROOT, bare_environment
 
@@ -33,7 +33,7 @@ def simulate(tmp_path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_two_policies_over_a_recorded_history(tmp_path: Path) -> None:
-    group = Group(4, 512, 1000, np.array([20.0, 30.0, 25.0, 40.0]))
+    group = SubmittedGroup(4, 512, 1000, np.array([20.0, 30.0, 25.0, 40.0]))
     jobs = [Submission(10.0 * n, f"root.{'ab'[n % 2]}", "u1", (group,), n) for n in range(30)]
     recorded, page, kept = (str(tmp_path / name) for name in ("jobs.jsonl", "report.html", "report.json"))
     history.dump(jobs, recorded)

@@ -7,7 +7,7 @@ import pytest
 
 from simulator.engine import Setup, Simulation
 from simulator.measures import Run
-from simulator.workload import Group, Machine, Running, Standing, Submission
+from simulator.workload import Machine, RunningContainers, RunningJob, Submission, SubmittedGroup
 from tests.unit.simulator.test_engine import EXACT, HALVES, group, job, machines
 from wire.states import JobState
 
@@ -16,16 +16,16 @@ TWO = {"east": machines(2, "e"), "west": machines(2, "w")}
 
 def running(sub: str, count: int, ran_s: float = 5.0, no: int = 0, first: int = 0, node: int = 0, gpus: int = 0) -> Any:
     """So many tasks of a group on one machine."""
-    return Running(
+    return RunningContainers(
         no, sub, np.arange(first, first + count), np.full(count, node), np.full(count, gpus), np.full(count, ran_s)
     )
 
 
-def standing(home: str, groups: tuple[Group, ...], *parts: Running, **more: Any) -> Standing:
-    return Standing(Submission(0.0, "root.a", "somebody", groups, home=home, **more), parts)
+def standing(home: str, groups: tuple[SubmittedGroup, ...], *parts: RunningContainers, **more: Any) -> RunningJob:
+    return RunningJob(Submission(0.0, "root.a", "somebody", groups, home=home, **more), parts)
 
 
-def simulated(there: list[Standing], coming: list[Submission] | None = None, drain: str = "", **more: Any) -> Run:
+def simulated(there: list[RunningJob], coming: list[Submission] | None = None, drain: str = "", **more: Any) -> Run:
     setup = Setup(TWO, HALVES, EXACT, check=True, standing=there, waits=True, **more)
     simulation = Simulation(setup, coming or [])
     if drain:
@@ -99,8 +99,8 @@ def test_what_nobody_takes_waits_to_the_end() -> None:
 
 def test_devices_stay_taken() -> None:
     one = {"east": [Machine("e0", 16_384, 4000, gpus=2)], "west": []}
-    kind = Group(1, 1024, 1000, np.array([10.0]), gpus=1)
-    there = Standing(job(0.0, kind, home="east"), (running("east", 1, ran_s=2.0, gpus=0b10),))
+    kind = SubmittedGroup(1, 1024, 1000, np.array([10.0]), gpus=1)
+    there = RunningJob(job(0.0, kind, home="east"), (running("east", 1, ran_s=2.0, gpus=0b10),))
     setup = Setup(one, HALVES, EXACT, check=True, standing=[there], waits=True)
-    run = Simulation(setup, [job(0.0, Group(2, 1024, 1000, np.array([3.0]), gpus=1), home="east")]).run()
+    run = Simulation(setup, [job(0.0, SubmittedGroup(2, 1024, 1000, np.array([3.0]), gpus=1), home="east")]).run()
     assert run.waited is not None and run.waited.wait_s.tolist() == [0.0, 0.0, 3.0]

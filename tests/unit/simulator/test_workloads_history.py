@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.workload import Disordered, Group, Submission
+from simulator.workload import Disordered, Submission, SubmittedGroup
 from simulator.workloads import history, swf, synthetic
 from simulator.workloads.files import Unreadable
-from simulator.workloads.shape import Shape
+from simulator.workloads.shape import WorkloadShape
 from tests.examples import examples
 from tests.unit.simulator.workload_cases import real, same, written
 
@@ -24,10 +24,10 @@ sets = st.lists(names, max_size=3).map(tuple)
 
 
 @st.composite
-def groups(draw) -> Group:
+def groups(draw) -> SubmittedGroup:
     count = draw(st.integers(1, 5))
     length = draw(st.sampled_from([1, count]))
-    return Group(
+    return SubmittedGroup(
         count=count,
         memory_mib=draw(whole),
         vcores_milli=draw(whole),
@@ -68,7 +68,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, found
 
 
 def test_drawn_jobs_and_a_log(tmp_path: Path):
-    source = synthetic.generate(0, Shape(horizon_s=3600.0, failing=0.1))
+    source = synthetic.generate(0, WorkloadShape(horizon_s=3600.0, failing=0.1))
     count = history.dump(source, tmp_path / "h.gz")
     assert same(source, history.read(tmp_path / "h.gz"))
     assert count == len(list(history.load(tmp_path / "h.gz")))
@@ -83,7 +83,7 @@ def test_the_log_of_the_archive(tmp_path: Path):
 
 
 def job(at_s: float = 0.0, run_s: float = 1.0) -> Submission:
-    return Submission(at_s, "root.a", "ann", (Group(2, 10, 100, np.array([run_s])),))
+    return Submission(at_s, "root.a", "ann", (SubmittedGroup(2, 10, 100, np.array([run_s])),))
 
 
 def test_only_what_is_no_default_is_written(tmp_path: Path):
@@ -95,7 +95,9 @@ def test_only_what_is_no_default_is_written(tmp_path: Path):
 
 
 def test_numbers_of_numpy(tmp_path: Path):
-    group = Group(np.int64(1), np.int32(2), np.int64(3), np.array([0.1]), estimate_s=np.float64(0.3), fails=(0,))
+    group = SubmittedGroup(
+        np.int64(1), np.int32(2), np.int64(3), np.array([0.1]), estimate_s=np.float64(0.3), fails=(0,)
+    )
     history.dump([Submission(np.float64(0.1), "root.a", "b", (group,), np.int64(2**53 + 1))], tmp_path / "h")
     (found,) = history.load(tmp_path / "h")
     assert (found.at_s, found.number, found.groups[0].estimate_s) == (0.1, 2**53 + 1, 0.3)

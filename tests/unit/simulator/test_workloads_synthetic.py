@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from controlplane.policy import documents
 from simulator.workload import in_order
 from simulator.workloads import synthetic
-from simulator.workloads.shape import Durations, Shape, Sizes, zipf
+from simulator.workloads.shape import Durations, Sizes, WorkloadShape, zipf
 from tests.examples import examples
 from tests.unit.simulator.workload_cases import same, told
 
-SMALL = Shape(jobs_per_hour=60.0, tasks_median=3.0, tasks_mean=6.0, tasks_most=50)
+SMALL = WorkloadShape(jobs_per_hour=60.0, tasks_median=3.0, tasks_mean=6.0, tasks_most=50)
 PLACES = {"east": ("e1", "e2"), "west": ("w1", "w2", "w3"), "north": ()}
 
 shapes = st.builds(
-    Shape,
+    WorkloadShape,
     horizon_s=st.sampled_from([600.0, 7200.0]),
     jobs_per_hour=st.floats(0.1, 200),
     diurnal=st.floats(0, 1),
@@ -45,7 +45,7 @@ def group_of(job):
 
 @examples(40)
 @given(st.integers(0, 2**64), shapes)
-def test_jobs_are_in_order_and_the_same_for_a_seed(seed: int, shape: Shape):
+def test_jobs_are_in_order_and_the_same_for_a_seed(seed: int, shape: WorkloadShape):
     source = synthetic.generate(seed, shape)
     jobs = list(in_order(source))
     assert same(jobs, source)
@@ -90,7 +90,7 @@ def test_a_change_of_one_aspect_leaves_the_others():
 
 
 def test_durations_keep_to_what_the_papers_tell():
-    durations = Durations.of(Shape(alike=0.0))
+    durations = Durations.of(WorkloadShape(alike=0.0))
     run_s = durations.draw(np.random.default_rng(0), 400_000)
     assert (run_s < 10).mean() == pytest.approx(0.6, abs=0.005)
     assert run_s.mean() == pytest.approx(39.6, rel=0.03)
@@ -101,32 +101,33 @@ def test_durations_keep_to_what_the_papers_tell():
 def test_tasks_of_a_job_are_alike():
     rng = np.random.default_rng(0)
     alike, unlike = (
-        np.mean([np.log(Durations.of(Shape(alike=part)).draw(rng, 50)).std() for _ in range(50)]) for part in (0.9, 0.0)
+        np.mean([np.log(Durations.of(WorkloadShape(alike=part)).draw(rng, 50)).std() for _ in range(50)])
+        for part in (0.9, 0.0)
     )
     assert alike < 0.4 * unlike
 
 
 @pytest.mark.parametrize("most", [1, 5, 1000, 10_000])
 def test_the_mean_size_is_known(most: int):
-    sizes, rng = Sizes.of(Shape(tasks_most=most)), np.random.default_rng(1)
+    sizes, rng = Sizes.of(WorkloadShape(tasks_most=most)), np.random.default_rng(1)
     drawn = [sizes.draw(rng) for _ in range(100_000)]
     assert np.mean(drawn) == pytest.approx(sizes.mean(), rel=0.03)
-    same_size = Sizes.of(Shape(tasks_median=7.0, tasks_mean=7.0, tasks_most=most))
+    same_size = Sizes.of(WorkloadShape(tasks_median=7.0, tasks_mean=7.0, tasks_most=most))
     assert same_size.mean() == pytest.approx(same_size.draw(rng)) == min(7, most)
 
 
 def test_the_rate():
-    jobs = list(synthetic.generate(0, Shape(jobs_per_hour=400.0, diurnal=0.8, tasks_mean=20.0)))
+    jobs = list(synthetic.generate(0, WorkloadShape(jobs_per_hour=400.0, diurnal=0.8, tasks_mean=20.0)))
     assert len(jobs) == pytest.approx(9600, rel=0.05)
     hours = np.bincount([int(job.at_s // 3600) for job in jobs], minlength=24)
     assert 12 <= hours.argmax() <= 16
     assert hours[[13, 14]].mean() > 5 * hours[[1, 2]].mean()
-    assert len(list(synthetic.generate(0, Shape(tasks_mean=20.0)))) == pytest.approx(208 * 24, rel=0.05)
+    assert len(list(synthetic.generate(0, WorkloadShape(tasks_mean=20.0)))) == pytest.approx(208 * 24, rel=0.05)
 
 
 @pytest.mark.parametrize("horizon_s", [6 * 3600.0, 86_400.0])
 def test_containers_take_about_the_horizon(horizon_s: float):
-    shape = Shape(containers=50_000, horizon_s=horizon_s, diurnal=0.9, tasks_mean=25.0)
+    shape = WorkloadShape(containers=50_000, horizon_s=horizon_s, diurnal=0.9, tasks_mean=25.0)
     ends = [list(synthetic.generate(seed, shape))[-1].at_s for seed in range(5)]
     assert np.mean(ends) == pytest.approx(horizon_s, rel=0.1)
 
@@ -167,10 +168,10 @@ def test_failures_and_gangs():
 
 
 def test_the_queue_tree_is_a_policy():
-    tree = synthetic.queue_tree(Shape(queues=300, queue_skew=1.3))
+    tree = synthetic.queue_tree(WorkloadShape(queues=300, queue_skew=1.3))
     documents.validate({"queues": tree})
     assert len(tree) == 300
-    nested = synthetic.queue_tree(Shape(leaves=("root.a.b", "root.c", "root.a.d"), queue_skew=0.0))
+    nested = synthetic.queue_tree(WorkloadShape(leaves=("root.a.b", "root.c", "root.a.d"), queue_skew=0.0))
     documents.validate({"queues": nested})
     assert nested["a"]["guaranteed"] == pytest.approx(2 / 3)
     assert nested["a"]["children"]["d"] == {"guaranteed": pytest.approx(1 / 2)}
@@ -197,7 +198,7 @@ def test_the_queue_tree_is_a_policy():
 )
 def test_options_are_checked(options: dict, told: str):
     with pytest.raises(ValueError, match=told):
-        Shape(**options)
+        WorkloadShape(**options)
 
 
 def test_options_as_a_document_has_them():

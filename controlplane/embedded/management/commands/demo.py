@@ -34,7 +34,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         home, console = Home.from_environment(), Console()
-        started: stack.Started | None = None
+        started: stack.RunningStack | None = None
         try:
             started = self.start(home, console)
             url = started.url if started else str(read_json(home.state)["url"])
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         console.print(f"\nThe cluster in {home.root} was running already and goes on.")
         sys.exit(status)
 
-    def start(self, home: Home, console: Console) -> stack.Started | None:
+    def start(self, home: Home, console: Console) -> stack.RunningStack | None:
         """The stack this process started; None when one runs already."""
         began = time.monotonic()
         started = None
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         console.print(f"{verb} in {time.monotonic() - began:.1f} s" + ("" if ready else "; not every node is up yet"))
         return started
 
-    def end(self, home: Home, started: stack.Started | None, console: Console) -> None:
+    def end(self, home: Home, started: stack.RunningStack | None, console: Console) -> None:
         if started:
             with console.status("stopping") as status, suppress(HomeError):
                 stack.stop(home, status.update)
