@@ -100,11 +100,16 @@ def units_in(amount: np.ndarray, shape: np.ndarray) -> np.ndarray:
 def _by_node(running: Running, free: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Containers with a known end by node and end: their nodes, ends, and what is free on the node from then on."""
     rows = np.flatnonzero(np.isfinite(running.ends))
-    rows = rows[np.lexsort((running.ends[rows], running.node[rows]))]
-    node, given = running.node[rows], running.shape[rows].cumsum(axis=0)
+    rows = rows[np.argsort(running.ends[rows], kind="stable")]
+    node = running.node[rows]
+    # Sorting sixteen bits at a time is many times faster than a comparing sort.
+    order = np.argsort(node.astype(np.uint16) if len(free) < 1 << 16 else node, kind="stable")
+    rows, node = rows[order], node[order]
+    shape = running.shape.take(rows, axis=0)
+    given = shape.cumsum(axis=0)
     first = np.ones(len(rows), np.bool_)
     first[1:] = node[1:] != node[:-1]
     starts = np.flatnonzero(first)
-    before = (given - running.shape[rows])[starts]
+    before = given[starts] - shape[starts]
     of_node = np.cumsum(first) - 1
-    return node, running.ends[rows], free[node] + given - before[of_node]
+    return node, running.ends[rows], free.take(node, axis=0) + given - before.take(of_node, axis=0)

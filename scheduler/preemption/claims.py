@@ -22,6 +22,14 @@ def wanting_within(left: np.ndarray, why: np.ndarray) -> np.ndarray:
     return (left > 0) & np.isin(why, _OWN)
 
 
+def contested(left: np.ndarray, why: np.ndarray, others: np.ndarray) -> bool:
+    """Whether anybody waits for what others hold. Where nobody does, no stage takes anything, whatever runs.
+
+    left, why: (a,) as ``plan_preemption``. others: (a,) how many other jobs of the ask's leaf hold something.
+    """
+    return bool((wanting(left, why) | (wanting_within(left, why) & (others > 0))).any())
+
+
 def owed_asks(s: Snapshot, asks: np.ndarray, books: Books, ideal: np.ndarray) -> np.ndarray:
     """Positions of asks whose queue is owed something; the queue that lacks most of its ideal first."""
     queue = s.ask_queue

@@ -58,7 +58,7 @@ def read(
     rejected = len(there) - int((sane & (heads["seq"][read] >= known[read])).sum())
     new = sane & (heads["seq"][read] > known[read])
     if not new.all():
-        entries = entries[np.repeat(new, counts)]
+        entries = entries.take(np.flatnonzero(np.repeat(new, counts)))
     taken = heads.take(read[new])
     table = np.array([taken[name] for name in _TAKEN], np.int64).T
     return Inbox(at[read[new]], table, np.repeat(at[read[new]], counts[new]), entries, rejected)

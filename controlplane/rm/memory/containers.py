@@ -133,16 +133,16 @@ class ContainerTable:
 
         nodes: rising, each once.
         """
-        live = np.flatnonzero(self.live)
         rank = np.full(max(int(nodes[-1]) if len(nodes) else 0, int(self.node.max(initial=0))) + 1, -1, np.int32)
         rank[nodes] = np.arange(len(nodes))
-        held = rank[self.node[live]]
-        live, held = live[held >= 0], held[held >= 0]
+        held = rank.take(self.node)
+        slots = np.flatnonzero((held >= 0) & self.live)  # a mask picks few out of many several times as slowly
+        held = held.take(slots)
         # Sorting sixteen bits at a time is many times faster than a comparing sort.
         order = np.argsort(held.astype(np.uint16) if len(nodes) < 1 << 16 else held, kind="stable")
         starts = np.zeros(len(nodes) + 1, np.int64)
         np.cumsum(np.bincount(held, minlength=len(nodes)), out=starts[1:])
-        return live[order], starts
+        return slots[order], starts
 
 
 class _Index:

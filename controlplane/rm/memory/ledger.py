@@ -61,6 +61,14 @@ class Ledger:
         self.users[partition, job.user_row] += amount
         self.jobs[partition, job.row] += amount
 
+    def others(self, partition: int, jobs: np.ndarray) -> np.ndarray:
+        """How many other jobs of its leaf hold something in the partition, of each of these job rows: (k,) int64."""
+        holds = self.jobs[partition].any(axis=1)
+        leaf = self.user_queue[self.job_user]
+        holding = np.bincount(leaf[holds], minlength=int(leaf.max()) + 1)
+        found: np.ndarray = holding[leaf[jobs]] - holds[jobs]
+        return found
+
     def _user_row(self, queue: int) -> int:
         if self._free_users:
             row = self._free_users.pop()

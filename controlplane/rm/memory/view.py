@@ -180,7 +180,8 @@ def _running(
     position = np.full(max(1, len(m.nodes)), -1, np.int32)
     position[nodes] = np.arange(len(nodes), dtype=np.int32)
     node = position[t.node[slots]]
-    slots, away, node = slots[node >= 0], away[node >= 0], node[node >= 0]
+    if (elsewhere := node < 0).any():
+        slots, away, node = slots[~elsewhere], away[~elsewhere], node[~elsewhere]
     job = a.job[t.ask[slots]]
     queue = m.ledger.user_queue[m.ledger.job_user[job]]
     of_row = np.full(len(m.ledger.job_user), -1, np.int32)

@@ -58,7 +58,8 @@ def _entries(m: Memory, store: Store, c: Changes, box: Inbox) -> None:
     slots = t.slots_of(e["id"])
     mine = (slots >= 0) & (t.node[slots] == box.owner)  # nobody reports another node's containers
     if not mine.all():
-        slots, e = slots[mine], e[mine]
+        known = np.flatnonzero(mine)  # which picks records out several times as fast as a mask
+        slots, e = slots.take(known), e.take(known)
     t.seen_round[slots] = m.round_number
     t.echoed[slots] = True
     memory_mib = np.minimum(e["memory_mib"], _COLUMN_MAX)

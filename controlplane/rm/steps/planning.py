@@ -17,6 +17,7 @@ from controlplane.rm.steps.policies import round_policy
 from scheduler.core.invariants import check_plan, check_preempt, check_reserved
 from scheduler.core.plan import Plan, Why
 from scheduler.core.snapshot import Memo
+from scheduler.preemption.claims import contested
 from scheduler.round import RoundPolicy, plan_round
 from wire.states import JobState
 
@@ -45,6 +46,7 @@ class Planner:
     _version: int = -1
     _interval_s: float = 1.0
     _reclaimed: float = -NEVER
+    _contested: bool = False  # when last planned, somebody waited for what others hold
 
     def policy(self) -> RoundPolicy:
         """The policy in force."""
@@ -71,9 +73,10 @@ class Planner:
             m.observed.clear()
         marked = bool(m.warned or m.observed.marks)
         reclaims = policy.preemption.enabled and not self.frozen and now - self._reclaimed >= self._interval_s
-        reclaims &= bool(self.teller.waiting.any() or marked)
+        reclaims &= self._contested or marked  # looking at all that runs costs as much as placing
         if reclaims:
             self._reclaimed = now
+        self._contested = False
         self.teller.begin(m)
         for partition, name in enumerate(m.partitions):
             rows = m.asks.wanting(partition)
@@ -111,6 +114,8 @@ class Planner:
             self.teller.again(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
         if plan.after is not None:
             self.teller.take(m, name, view, plan.after, m.memos[name], policy.placement, now)
+            others = m.ledger.others(m.partitions.index(name), m.asks.job[view.asks])
+            self._contested |= contested(plan.after.left, plan.after.why, others)
         short = plan.refused is not None and bool(np.isin(plan.refused.why, FOR_ROOM).any())
         (m.short_of_room.add if short else m.short_of_room.discard)(name)
         if plan.refused is not None:

@@ -39,14 +39,16 @@ def documents(
     due = due[m.nodes.state[due] < _LOST]
     t, generations = m.containers, m.nodes.generation[due]
     slots, starts = t.by_node(due)
-    told = t.want[slots] != _HOLD
+    want = t.want.take(slots)
+    told = want != _HOLD
     if not told.all():
-        slots, starts = slots[told], summed(told)[starts]
-    fresh = t.added[slots] == 0
-    t.added[slots[fresh]] = np.repeat(generations, np.diff(starts))[fresh]
+        slots, want, starts = slots[told], want[told], summed(told)[starts]
+    fresh = np.flatnonzero(t.added.take(slots) == 0)
+    t.added[slots[fresh]] = generations[np.searchsorted(starts, fresh, side="right") - 1]
     entries = np.empty(len(slots), WANTED)
-    entries["id"], entries["want"] = t.id[slots], t.want[slots]
-    unheard = ~t.echoed[slots] & (t.want[slots] == _RUN)
+    entries["id"], entries["want"] = t.id.take(slots), want
+    run = want == _RUN
+    unheard = run & ~t.echoed.take(slots)
     leases = _leases(m, slots[unheard], signer.key_id, expires_at).tobytes()
     lease_starts = summed(unheard)[starts]
 
@@ -63,7 +65,7 @@ def documents(
             body += desired.sign_leases(leases[l0:l1], key)
         out[node_id] = body + key.mac(body)
     # One may be heard of that still waits for its template, which Redis has lost meanwhile.
-    begins = (t.state[slots] == _ALLOCATED) & (t.want[slots] == _RUN)
+    begins = run & (t.state.take(slots) == _ALLOCATED)
     return out, _templates(m, slots[begins], monotonic)
 
 

@@ -11,6 +11,7 @@ from benchmarks.preemption_reference import LITTLE, Plain, cheapest_first
 from scheduler.core.invariants import check_preempt
 from scheduler.core.plan import Preempt, Why
 from scheduler.core.snapshot import Ordering, Snapshot
+from scheduler.preemption.claims import contested
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
 from tests.examples import examples
@@ -177,6 +178,23 @@ def test_it_says_the_same_again(s: Snapshot, policy: PreemptionPolicy):
     assert np.array_equal(memo[0], after[0]) and np.array_equal(memo[1], after[1])
     third, _ = preempt(s, policy, memo, policy.grace_s)
     assert np.array_equal(third.kill, first.warn)
+
+
+def others_of(s: Snapshot) -> np.ndarray:
+    """Of each ask how many other jobs run something in its leaf; what runs of no known job counts as another."""
+    live = s.running
+    assert live is not None
+    same = (live.queue[None] == s.ask_queue[:, None]) & (live.job[None] != s.asks.job[:, None])
+    return same.sum(axis=1)
+
+
+@EXAMPLES
+@given(any_worlds, st.sampled_from(Why))
+def test_nothing_goes_where_nobody_waits_for_what_others_hold(s: Snapshot, why: Why):
+    reasons = np.full(len(s.asks.count), why, np.int8)
+    if not contested(s.asks.count, reasons, others_of(s)):
+        plan, _ = preempt(s, ALL, why=why)
+        assert not len(plan.warn)
 
 
 def paid_for(s: Snapshot, plan: Preempt, policy: PreemptionPolicy) -> list[int]:
