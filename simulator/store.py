@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from controlplane.policy.ownparts import held, own_components
+from contract.policy.subclusters import held, own_components
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Key, Wish
 from controlplane.rm.ports import Fenced, StoreDown, Wanted

@@ -1,31 +1,13 @@
-"""Four-eyes: whether a change of the policy waits for a second operator, and who that may be.
+"""Four-eyes: who may approve a change that waits for a second operator."""
 
-The part stands in the document itself, so switching it off is a change like
-any other, which by then needs a second operator.
-"""
+from typing import Any
 
-from typing import Annotated, Any
+from pydantic import ValidationError
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
-
+from contract.policy.approval import Approval
 from contract.problems import FieldError
 from controlplane.accounts.models import Role, User
 from controlplane.statestore.actions.errors import Forbidden
-
-Approver = Annotated[str, StringConstraints(pattern=r"^(role:operator|[\w.@+-]{1,150})$")]
-
-
-class Approval(BaseModel):
-    """Whether another operator must approve what one proposes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    required: bool = False
-    approvers: Annotated[list[Approver], Field(max_length=100, description="accounts; empty: every operator")] = []
-    expires_s: Annotated[
-        int, Field(ge=60, le=31 * 86400, description="after which a proposal nobody decided on is void")
-    ] = 7 * 86400
-
 
 OFF = Approval()
 

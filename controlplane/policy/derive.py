@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from contract.policies import OverrideField
+from contract.policy.document import QueuePolicy
+from contract.policy.rules import walk
 from contract.problems import FieldError
-from controlplane.policy.amounts import written
+from controlplane.policy.amounts import NormalLimit, normal, written
 from controlplane.policy.diff import raw_queue
-from controlplane.policy.documents import QueuePolicy, parse
-from controlplane.policy.meaning import walk
+from controlplane.policy.documents import parse
 from controlplane.policy.rows import flattened
 from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.capacities import ALL, DEFAULT, NOTHING, R
 from wire.resources import AXES
 
 Json = dict[str, Any]
-Limit = dict[str, list[float]]
 LIMITS = {"guaranteed": NOTHING, "maximum": ALL}
 COUNTS = ("max_running_jobs", "max_running_jobs_per_user")
 FIELDS = get_args(OverrideField)
@@ -90,7 +90,7 @@ def _put(document: Json, o: Override, value: Any) -> None:
     holder[o.field] = value
 
 
-def _limit(o: Override, base: Limit) -> Any:
+def _limit(o: Override, base: NormalLimit) -> Any:
     if "to" in o.change:
         return o.change["to"]
     if not any(base["share"]) and not any(base["units"]):
@@ -135,15 +135,17 @@ def _make_room(document: Json, overrides: Iterable[Override]) -> None:
             _put(document, Override(f"{up}.{name}", "guaranteed", partition, {}), written(limit))
 
 
-def _stored(queue: QueuePolicy, partition: str) -> Limit:
+def _stored(queue: QueuePolicy, partition: str) -> NormalLimit:
     named = queue.partitions.get(partition)
     given = queue.guaranteed if partition == DEFAULT else named.guaranteed if named else None
-    return given.stored(NOTHING) if given else NOTHING
+    return normal(given, NOTHING) if given else NOTHING
 
 
-def _shrunk(children: dict[str, Limit], fixed: set[str], above: Limit | None, up: str) -> dict[str, Limit]:
+def _shrunk(
+    children: dict[str, NormalLimit], fixed: set[str], above: NormalLimit | None, up: str
+) -> dict[str, NormalLimit]:
     """New guarantees of the children that are not fixed and have to give way; name -> limit."""
-    found: dict[str, Limit] = {}
+    found: dict[str, NormalLimit] = {}
     for axis in range(R):
         share = {name: limit["share"][axis] for name, limit in children.items()}
         units = {name: limit["units"][axis] for name, limit in children.items()}

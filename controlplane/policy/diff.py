@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
+from contract.policy.document import PolicyDocument, QueuePolicy
+from contract.policy.rules import walk
+from contract.policy.subclusters import held, own_components
 from controlplane.policy import diffwords
 from controlplane.policy.amounts import written
-from controlplane.policy.documents import PolicyDocument, QueuePolicy, parse
-from controlplane.policy.meaning import walk
-from controlplane.policy.ownparts import held, own_components
+from controlplane.policy.documents import parse
 from controlplane.policy.rows import INHERITED, flattened
 from controlplane.statestore.capacities import ALL, NOTHING
 

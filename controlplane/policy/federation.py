@@ -1,88 +1,23 @@
-"""The router's and the AM-RM proxy's half of a policy as one value: taken together, checked together.
-
-The cluster's pair is ``components.routing`` with ``components.amrmproxy``; a
-queue's ``federation`` replaces it as a whole for that queue and all below it.
-"""
+"""Which router and which AM-RM proxy hold for a queue, made from a stored document; ``contract.policy.pairs``."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
+from contract.policy.components import Components, stored
+from contract.policy.document import PolicyDocument
+from contract.policy.federation import Pair
+from contract.policy.pairs import order_of, pairs, weights_of
 from contract.problems import FieldError
-from controlplane.policy.components import Components, stored
-from controlplane.policy.federationparts import Pair, WeightedRandomParameters
-from controlplane.policy.parts import ComponentPart
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Router, router
 from scheduler.federation.split import ProxyPolicy
-from scheduler.registry import SPLITTING
-
-if TYPE_CHECKING:
-    from controlplane.policy.documents import PolicyDocument
 
 Json = dict[str, Any]
-# Which proxies may go with a router: the others would undo what it decides.
-_ANY = tuple(SPLITTING)
-PARTNERS: dict[str, tuple[str, ...]] = {
-    "least_loaded": _ANY,
-    "uniform": _ANY,
-    "hash": _ANY,
-    "weighted_random": ("locality", "home", "weighted"),  # broadcast asks those whom the weights leave out
-    "priority": ("locality", "home", "weighted"),
-    "locality": ("locality", "home"),  # the others do not look at names
-    "local_first": ("locality", "home"),  # the others leave while there is room
-    "reject": _ANY,
-}
 
 
-def pairs(document: "PolicyDocument") -> Iterator[tuple[str, Pair]]:
-    """Every pair a document gives, with the field it stands in: the cluster's, then those of queues."""
-    yield "components", Pair(routing=document.components.routing, amrmproxy=document.components.amrmproxy)
-    todo = [(f"queues.{name}", queue) for name, queue in document.queues.items()]
-    for field, queue in todo:
-        if queue.federation is not None:
-            yield f"{field}.federation", queue.federation
-        todo += [(f"{field}.children.{name}", child) for name, child in queue.children.items()]
-
-
-def check(document: "PolicyDocument") -> Iterator[FieldError]:
-    """Halves that do not go together, and weights that leave nothing."""
-    for field, pair in pairs(document):
-        router, proxy = pair.routing.policy, pair.amrmproxy.policy
-        if proxy not in PARTNERS[router]:
-            yield FieldError(
-                f"{field}.amrmproxy.policy",
-                f"{proxy} would undo what routing by {router} decides",
-                f"use one of: {', '.join(PARTNERS[router])}",
-            )
-        for half, part in (("routing", pair.routing), ("amrmproxy", pair.amrmproxy)):
-            weights = _weights(part)
-            if weights and not any(weights.values()):
-                where = f"{field}.{half}.parameters.weights"
-                yield FieldError(where, "weighs every sub-cluster 0", "give at least one a weight above 0")
-        chosen = pair.routing.parameters
-        if isinstance(chosen, WeightedRandomParameters) and chosen.max_load <= chosen.min_load:
-            where = f"{field}.routing.parameters.max_load"
-            yield FieldError(where, f"is not above min_load, {chosen.min_load:g}", "use a larger one")
-        yield from _left_out(field, pair)
-
-
-def _left_out(field: str, pair: Pair) -> Iterator[FieldError]:
-    """Homes to which the proxy would ask nothing of."""
-    weights = _weights(pair.amrmproxy)
-    if not weights:
-        return
-    for name, weight in ((_weights(pair.routing)) or dict.fromkeys(_order(pair.routing), 1.0)).items():
-        if weight > 0 and not weights.get(name):
-            yield FieldError(
-                f"{field}.amrmproxy.parameters.weights",
-                f"gives {name!r} no weight, although routing may make it a home",
-                f"add {name}, or take it out of routing",
-            )
-
-
-def unknown(document: "PolicyDocument", sub_clusters: Collection[str] | None = None) -> list[FieldError]:
+def unknown(document: PolicyDocument, sub_clusters: Collection[str] | None = None) -> list[FieldError]:
     """Names of sub-clusters that do not exist: none of these, or none in the StateStore.
 
     One query at most, and only where any is named.
@@ -103,18 +38,8 @@ def unknown(document: "PolicyDocument", sub_clusters: Collection[str] | None = N
 def _named(field: str, pair: Pair) -> Iterator[tuple[str, str]]:
     for half, part in (("routing", pair.routing), ("amrmproxy", pair.amrmproxy)):
         at = f"{field}.{half}.parameters"
-        yield from ((f"{at}.weights.{name}", name) for name in _weights(part))
-        yield from ((f"{at}.order.{i}", name) for i, name in enumerate(_order(part)))
-
-
-def _weights(part: ComponentPart) -> Mapping[str, float]:
-    found: Mapping[str, float] = getattr(part.parameters, "weights", {})  # type: ignore[attr-defined]
-    return found
-
-
-def _order(part: ComponentPart) -> list[str]:
-    found: list[str] = getattr(part.parameters, "order", [])  # type: ignore[attr-defined]
-    return found
+        yield from ((f"{at}.weights.{name}", name) for name in weights_of(part))
+        yield from ((f"{at}.order.{i}", name) for i, name in enumerate(order_of(part)))
 
 
 def _by_path(document: Json | None, components: Components) -> Callable[[str], Pair]:
@@ -162,7 +87,7 @@ def proxy_policies(
 def _proxy(pair: Pair, sub_clusters: Mapping[str, int]) -> ProxyPolicy:
     part = pair.amrmproxy
     given: Json = part.parameters.model_dump()
-    weights = (given.pop("weights") or _weights(pair.routing)) if "weights" in given else {}
+    weights = (given.pop("weights") or weights_of(pair.routing)) if "weights" in given else {}
     # One that is not there yet keeps its weight under no sub-cluster's number, so that the others still weigh 0.
     by_number = {sub_clusters.get(name, -no): w for no, (name, w) in enumerate(weights.items(), 1)}
     prefer_home = given.pop("prefer_home", part.policy == "home")

@@ -14,6 +14,7 @@ import structlog
 from django.db import transaction
 from pydantic import ValidationError
 
+from contract.policy.document import QueuePolicy
 from contract.problems import FieldError
 from controlplane.policy import documents, versions
 from controlplane.policy.derive import FIELDS, LIMITS, Override, derive
@@ -79,7 +80,7 @@ def _wrong(new: NewOverride) -> list[FieldError]:
     if set(new.change) != {"to"}:
         return [FieldError("change", "must say what changes", 'give {"to": value} or {"percent": 20}')]
     try:
-        documents.QueuePolicy.model_validate({new.field: new.change["to"]})
+        QueuePolicy.model_validate({new.field: new.change["to"]})
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)[:5]
     else:

@@ -9,7 +9,7 @@ from controlplane.statestore.actions.policy import QueueRow
 from controlplane.statestore.capacities import DEFAULT
 
 if TYPE_CHECKING:
-    from controlplane.policy.documents import QueuePolicy
+    from contract.policy.document import QueuePolicy
 
 PRIORITY_MAX = 499
 

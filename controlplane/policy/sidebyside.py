@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from controlplane.policy.components import Components, stored
-from controlplane.policy.ownparts import held, own_components
+from contract.policy.components import Components, stored
+from contract.policy.subclusters import held, own_components
 from controlplane.statestore.models import PolicyVersion
 
 Json = dict[str, Any]

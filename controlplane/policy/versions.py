@@ -7,12 +7,12 @@ from typing import Any
 
 from django.db import transaction
 
+from contract.policy.components import stored
+from contract.policy.document import PolicyDocument
 from contract.problems import FieldError
 from controlplane.policy import approval, documents
-from controlplane.policy.components import stored
 from controlplane.policy.derive import Override, derive
 from controlplane.policy.diff import SEVERITIES, Change, diff
-from controlplane.policy.documents import PolicyDocument
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from controlplane.policy.components import Components, stored
-from controlplane.policy.ownparts import held, own_components
+from contract.policy.components import Components, stored
+from contract.policy.subclusters import held, own_components
 from controlplane.statestore.capacities import DEFAULT, QueueLimits, TreeShape, resolve, resolve_part, weights
 from controlplane.statestore.nodesets import ordered
 

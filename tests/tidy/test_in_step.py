@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from contract import base, jobspec
+from contract.policy import limits
 from controlplane.policy import amounts, diffwords
 from controlplane.statestore.models import Node
 from wire.resources import AXES
@@ -36,8 +37,8 @@ def test_what_is_said_by_resource() -> None:
     said = {
         "contract/base.py: Amounts": set(base.Amounts.model_fields),
         "contract/jobspec.py: Resources": set(jobspec.Resources.model_fields),
-        "controlplane/policy/amounts.py: Amounts": set(amounts.Amounts.model_fields),
-        "controlplane/policy/amounts.py: EXAMPLES": set(amounts.EXAMPLES),
+        "contract/policy/limits.py: LimitByResource": set(limits.LimitByResource.model_fields),
+        "contract/policy/limits.py: EXAMPLES": set(limits.EXAMPLES),
         "controlplane/policy/amounts.py: _ONE": set(amounts._ONE),
         "controlplane/policy/diffwords.py: _AXES": set(diffwords._AXES),
         "controlplane/statestore/models/federation.py: Node": {f.name for f in Node._meta.get_fields()} & set(AXES),

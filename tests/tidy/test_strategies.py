@@ -9,19 +9,19 @@ import pytest
 
 from contract import queues
 from contract.jobspec import GroupSpec
-from controlplane.policy.components import Components, Placement
-from controlplane.policy.documents import QueuePolicy, _models
-from controlplane.policy.federation import PARTNERS
-from controlplane.policy.federationparts import PROXIES, ROUTERS, RouterParameters
-from controlplane.policy.queuerules import Backfill
-from controlplane.policy.sharesparts import Shares
+from contract.policy.components import Components, Placement
+from contract.policy.document import QueuePolicy
+from contract.policy.federation import PROXIES, ROUTERS, RouterParameters
+from contract.policy.findings import models_in
+from contract.policy.pairs import PARTNERS
+from contract.policy.parts import BackfillName
+from contract.policy.shares import Shares
 from controlplane.sharing import divide
 from controlplane.statestore.models import Queue
 from scheduler import registry
 from scheduler.federation.routing import FALLBACKS
 
 ROOT = Path(__file__).resolve().parents[2]
-DECLARING = {"components.py", "federationparts.py", "sharesparts.py"}  # of controlplane/policy
 STATIC = "static"  # shares without the GPG: nothing is divided
 
 
@@ -39,23 +39,25 @@ def of(parts: tuple[Any, ...]) -> set[str]:
 @pytest.mark.parametrize(
     ("stage", "code", "taken", "where"),
     [
-        ("placement", set(registry.PLACEMENT), choices(Placement, "policy"), "policy/components.py: Placement"),
-        ("ordering", set(registry.ORDERING), choices(QueuePolicy, "ordering"), "policy/documents.py: QueuePolicy"),
-        ("ordering", set(registry.ORDERING), set(Queue.Ordering.values), "statestore/models/queues.py: Ordering"),
-        ("backfill", set(registry.BACKFILL), set(get_args(Backfill)), "policy/queuerules.py: Backfill"),
-        ("routing", set(registry.ROUTING), of(ROUTERS), "policy/federationparts.py: a Part in ROUTERS"),
-        ("routing", set(registry.ROUTING), set(PARTNERS), "policy/federation.py: PARTNERS"),
-        ("fallback", set(FALLBACKS), choices(RouterParameters, "fallback"), "policy/federationparts.py: fallback"),
-        ("splitting", set(registry.SPLITTING), of(PROXIES), "policy/federationparts.py: a Part in PROXIES"),
-        ("shares", {*divide.POLICIES, STATIC}, choices(Shares, "policy"), "policy/sharesparts.py: Shares"),
+        ("placement", set(registry.PLACEMENT), choices(Placement, "policy"), "components.py: Placement"),
+        ("ordering", set(registry.ORDERING), choices(QueuePolicy, "ordering"), "document.py: QueuePolicy"),
+        ("backfill", set(registry.BACKFILL), set(get_args(BackfillName)), "parts.py: BackfillName"),
+        ("routing", set(registry.ROUTING), of(ROUTERS), "federation.py: a part in ROUTERS"),
+        ("routing", set(registry.ROUTING), set(PARTNERS), "pairs.py: PARTNERS"),
+        ("fallback", set(FALLBACKS), choices(RouterParameters, "fallback"), "federation.py: fallback"),
+        ("splitting", set(registry.SPLITTING), of(PROXIES), "federation.py: a part in PROXIES"),
+        ("shares", {*divide.POLICIES, STATIC}, choices(Shares, "policy"), "shares.py: Shares"),
     ],
 )
 def test_documents_take_the_strategies_that_there_are(stage: str, code: set[str], taken: set[str], where: str) -> None:
-    assert taken == code, f"{stage}: add to (or remove from) controlplane/{where}: {', '.join(sorted(taken ^ code))}"
+    assert taken == code, (
+        f"{stage}: add to (or remove from) {where} in contract/policy: {', '.join(sorted(taken ^ code))}"
+    )
 
 
-def test_what_a_job_or_an_answer_may_name_exists() -> None:
+def test_what_a_job_a_row_or_an_answer_may_name_exists() -> None:
     assert choices(GroupSpec, "placement") <= set(registry.PLACEMENT), "contract/jobspec.py: GroupSpec.placement"
+    assert set(Queue.Ordering.values) == set(registry.ORDERING), "statestore/models/queues.py: Queue.Ordering"
     said = queues.Queue.model_json_schema()["properties"]["ordering"]["enum"]
     assert set(said) == set(registry.ORDERING), "contract/queues.py: Queue.ordering"
 
@@ -63,14 +65,13 @@ def test_what_a_job_or_an_answer_may_name_exists() -> None:
 def parameters() -> Iterator[tuple[str, str]]:
     """Component and name of every parameter of every policy."""
     for component, field in Components.model_fields.items():
-        for part in _models(field.annotation):
+        for part in models_in(field.annotation):
             chosen: Any = part.model_fields["parameters"].annotation
             yield from ((component, name) for name in chosen.model_fields)
 
 
 def test_every_parameter_is_read() -> None:
-    files = [path for folder in ("controlplane", "scheduler") for path in (ROOT / folder).rglob("*.py")]
-    readers = [path for path in files if not (path.parent.name == "policy" and path.name in DECLARING)]
+    readers = [path for folder in ("controlplane", "scheduler") for path in (ROOT / folder).rglob("*.py")]
     words = {word for path in readers for word in re.findall(r"\w+", path.read_text())}
     unread = sorted({f"{component}.parameters.{name}" for component, name in parameters() if name not in words})
     assert not unread, f"nothing reads {', '.join(unread)}: of what a round decides, add it to rm/steps/policies.py"

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from controlplane.policy.ownparts import held
+from contract.policy.subclusters import held
 from controlplane.rm.adapters import claims, masterrows, queries
 from controlplane.rm.adapters import copy as copybin
 from controlplane.rm.changes import Changes

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import structlog
 
-from controlplane.policy.components import stored
+from contract.policy.components import stored
 from controlplane.policy.federation import routers
 from controlplane.rm.driver.round import Duties, Round, RoundSettings
 from controlplane.rm.memory.whole import Memory

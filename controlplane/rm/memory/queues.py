@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.policy.components import Components, stored
+from contract.policy.components import Components, stored
 from controlplane.policy.federation import proxy_policies
 from controlplane.policy.queuerules import backfill_rules
 from controlplane.rm.memory.shares import KnownShares

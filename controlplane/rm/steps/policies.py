@@ -1,6 +1,6 @@
 """The policy document's components as a round reads them."""
 
-from controlplane.policy.components import Components
+from contract.policy.components import Components
 from scheduler.placement.place import PlacementPolicy
 from scheduler.preemption.policy import PreemptionPolicy
 from scheduler.registry import PLACEMENT

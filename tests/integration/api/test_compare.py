@@ -11,8 +11,8 @@ from django.db import connection
 from django.utils import timezone
 
 from contract.comparison import Comparison
+from contract.policy.components import stored
 from controlplane.policy import versions
-from controlplane.policy.components import stored
 from controlplane.policy.sidebyside import differing
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import ContainerHistory, Job, PolicyVersion, Round, SubCluster

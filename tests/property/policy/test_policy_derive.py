@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from controlplane.policy import meaning
+from contract.policy import rules
 from controlplane.policy.derive import Override, derive
 from controlplane.policy.diff import diff
 from controlplane.policy.documents import parse
@@ -32,14 +32,14 @@ def documents(draw: st.DrawFn) -> Json:
             below = st.one_of(TENTHS, st.integers(2, 3000).map(lambda n: {"memory_mib": n}))
             queues[name]["children"] = {n: {"guaranteed": draw(below)} for n in NAMES[: draw(st.integers(0, 3))]}
     document = {"queues": queues}
-    assume(not list(meaning.check(parse(document))))
+    assume(not list(rules.check(parse(document))))
     return document
 
 
 @st.composite
 def overridden(draw: st.DrawFn) -> tuple[Json, list[Override]]:
     document = draw(documents())
-    paths = [path for _, path, _ in meaning.walk(parse(document).queues)]
+    paths = [path for _, path, _ in rules.walk(parse(document).queues)]
     found = []
     for path in draw(st.lists(st.sampled_from(paths), max_size=3, unique=True)):
         change = draw(
@@ -73,7 +73,7 @@ def test_what_comes_of_overrides_is_valid_and_as_they_say(case: tuple[Json, list
     if made is None:
         assert refused and all(e.field and e.message and e.remedy for e in refused)
         return
-    wrong = [e for e in meaning.check(parse(made)) if "add up" in e.message]
+    wrong = [e for e in rules.check(parse(made)) if "add up" in e.message]
     assert not wrong or any(o.queue.count(".") == 1 and below(document, o.queue) for o in overrides), wrong
     old, new, named = guarantees(document), guarantees(made), {o.queue: o for o in overrides}
     for path, o in named.items():

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.policy.components import stored
+from contract.policy.components import stored
+from contract.policy.subclusters import held, own_components
 from controlplane.policy.diff import Change, diff
 from controlplane.policy.documents import parse
-from controlplane.policy.ownparts import held, own_components
 from controlplane.policy.rows import INHERITED, flattened
 from controlplane.statestore.capacities import ALL, DEFAULT, NOTHING
 from tests.examples import examples

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from controlplane.policy.amounts import Amounts, Limit, capacity
+from contract.policy.limits import Limit, LimitByResource
+from controlplane.policy.amounts import capacity
 
-LIMIT: TypeAdapter[Amounts] = TypeAdapter(Limit)
+LIMIT: TypeAdapter[LimitByResource] = TypeAdapter(Limit)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from controlplane.policy import components
-from controlplane.policy.documents import DEFAULT, PartitionPolicy, QueuePolicy, _models, json_schema, validate
-from controlplane.policy.ownparts import OwnComponents, held
+from contract.policy import components
+from contract.policy.document import PartitionPolicy, QueuePolicy
+from contract.policy.findings import models_in
+from contract.policy.subclusters import OwnComponents, held
+from controlplane.policy.documents import DEFAULT, json_schema, validate
 from controlplane.statestore.actions.errors import Invalid
 from tests.limits import limit
 
@@ -206,7 +208,7 @@ def test_the_operators_guide_shows_a_valid_document_and_names_everything() -> No
     assert {row.path for row in rows} >= {"root.prod.etl", "root.research"}
     names = {*QueuePolicy.model_fields, *PartitionPolicy.model_fields, *components.Components.model_fields}
     for field in components.Components.model_fields.values():
-        for model in _models(field.annotation):
+        for model in models_in(field.annotation):
             parts = model.model_fields
             names |= {*get_args(parts["policy"].annotation), *parts["parameters"].annotation.model_fields}  # type: ignore[union-attr]
     missing = sorted(name for name in names if f"`{name}`" not in guide and f"`{name}: " not in guide)

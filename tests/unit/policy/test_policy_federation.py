@@ -5,9 +5,11 @@ from typing import Any, get_args
 
 import pytest
 
+from contract.policy.federation import PROXIES, ROUTERS, RejectParameters, RouterParameters
+from contract.policy.pairs import PARTNERS
+from contract.policy.parts import ComponentPart
 from controlplane.policy.documents import json_schema, validate
-from controlplane.policy.federation import PARTNERS, proxy_policies, routers
-from controlplane.policy.federationparts import PROXIES, ROUTERS, ComponentPart, RejectParameters, RouterParameters
+from controlplane.policy.federation import proxy_policies, routers
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.federation import routing, split
 

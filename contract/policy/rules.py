@@ -1,18 +1,15 @@
 """What a policy document must keep to beyond its single fields."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from contract.policy import pairs
+from contract.policy.document import PartitionPolicy, PolicyDocument, QueuePolicy
+from contract.policy.limits import LimitByResource
 from contract.problems import FieldError
-from controlplane.policy import federation
-from controlplane.policy.amounts import Amounts
-from controlplane.statestore.capacities import DEFAULT
 from wire import labels
 from wire.resources import AXES
 
-if TYPE_CHECKING:
-    from controlplane.policy.documents import PartitionPolicy, PolicyDocument, QueuePolicy
-
+DEFAULT = ""  # the partition of the nodes that no other takes
 MAX_ERRORS = 50
 MAX_LEVELS = 16  # below root
 MAX_QUEUES = 20_000
@@ -21,14 +18,14 @@ ROUNDING = 1e-9  # thirds do not add up exactly
 Found = Iterator[FieldError]
 
 
-def check(document: "PolicyDocument") -> Found:
+def check(document: PolicyDocument) -> Found:
     """Everything wrong with a document whose fields are each right."""
     if not document.queues:
         yield FieldError("queues", "names no queue", "name at least one, such as default")
     for name, partition in document.partitions.items():
         yield from _partition(f"partitions.{name}", partition)
     yield from _guarantees("queues", document.queues, None, tuple(document.partitions))
-    yield from federation.check(document)
+    yield from pairs.check(document)
     yield from _shares(document)
     count = 0
     for field, path, queue in walk(document.queues):
@@ -38,7 +35,7 @@ def check(document: "PolicyDocument") -> Found:
         yield FieldError("queues", f"there are {count} queues", f"use at most {MAX_QUEUES}")
 
 
-def walk(queues: Mapping[str, "QueuePolicy"]) -> "Iterator[tuple[str, str, QueuePolicy]]":
+def walk(queues: Mapping[str, QueuePolicy]) -> Iterator[tuple[str, str, QueuePolicy]]:
     """(field, path, queue) of every queue, parents first."""
     todo = [(f"queues.{name}", f"root.{name}", queue) for name, queue in queues.items()]
     for field, path, queue in todo:
@@ -46,7 +43,7 @@ def walk(queues: Mapping[str, "QueuePolicy"]) -> "Iterator[tuple[str, str, Queue
         todo += [(f"{field}.children.{name}", f"{path}.{name}", child) for name, child in queue.children.items()]
 
 
-def _shares(document: "PolicyDocument") -> Found:
+def _shares(document: PolicyDocument) -> Found:
     chosen = document.components.shares.parameters
     if chosen.stale_s < 2 * chosen.interval_s:
         yield FieldError(
@@ -56,7 +53,7 @@ def _shares(document: "PolicyDocument") -> Found:
         )
 
 
-def _partition(field: str, partition: "PartitionPolicy") -> Found:
+def _partition(field: str, partition: PartitionPolicy) -> Found:
     try:
         labels.parse(partition.nodes)
     except (ValueError, RecursionError) as error:
@@ -64,7 +61,7 @@ def _partition(field: str, partition: "PartitionPolicy") -> Found:
         yield FieldError(f"{field}.nodes", why, "write a label expression such as gpu && !spot")
 
 
-def _queue(field: str, path: str, queue: "QueuePolicy", document: "PolicyDocument") -> Found:
+def _queue(field: str, path: str, queue: QueuePolicy, document: PolicyDocument) -> Found:
     if len(path) > MAX_PATH:
         yield FieldError(field[:200], f"its path is longer than {MAX_PATH} characters", "use shorter names")
     if path.count(".") > MAX_LEVELS:
@@ -86,12 +83,12 @@ def _queue(field: str, path: str, queue: "QueuePolicy", document: "PolicyDocumen
         yield from _guarantees(f"{field}.children", queue.children, queue, tuple(document.partitions))
 
 
-def _unknown(field: str, name: str, document: "PolicyDocument") -> FieldError:
+def _unknown(field: str, name: str, document: PolicyDocument) -> FieldError:
     known = ", ".join(document.partitions) or "none"
     return FieldError(field, f"there is no partition {name!r}", f"add it to partitions, or use one of: {known}")
 
 
-def _limits(field: str, guaranteed: Amounts | None, maximum: Amounts | None) -> Found:
+def _limits(field: str, guaranteed: LimitByResource | None, maximum: LimitByResource | None) -> Found:
     """A guarantee above the maximum, where both are shares or both amounts."""
     if guaranteed is None or maximum is None:
         return
@@ -109,7 +106,7 @@ def _limits(field: str, guaranteed: Amounts | None, maximum: Amounts | None) -> 
             return
 
 
-def _guarantee(queue: "QueuePolicy", partition: str) -> Amounts | None:
+def _guarantee(queue: QueuePolicy, partition: str) -> LimitByResource | None:
     if partition == DEFAULT:
         return queue.guaranteed
     named = queue.partitions.get(partition)
@@ -117,7 +114,7 @@ def _guarantee(queue: "QueuePolicy", partition: str) -> Amounts | None:
 
 
 def _guarantees(
-    field: str, children: Mapping[str, "QueuePolicy"], parent: "QueuePolicy | None", partitions: tuple[str, ...]
+    field: str, children: Mapping[str, QueuePolicy], parent: QueuePolicy | None, partitions: tuple[str, ...]
 ) -> Found:
     """Guarantees of siblings that cannot all be kept, whatever the capacity."""
     for partition in (DEFAULT, *partitions):

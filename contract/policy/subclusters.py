@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
-from controlplane.policy.components import OF_THE_WHOLE, Components
-from controlplane.policy.parts import ComponentPart
+from contract.policy.components import OF_THE_WHOLE, Components
+from contract.policy.parts import ComponentPart
 
 Json = dict[str, Any]
 

@@ -1,8 +1,7 @@
 """How jobs use several sub-clusters: the router's policies (a job's home) and the AM-RM proxy's (where its asks go).
 
-The registry of names with the schema of their parameters, which the API and
-every editor read as JSON Schema. What they mean together, and who may use
-which, is in ``policy.federation``; docs/operators.md is the reference.
+Their names with the schema of their parameters, which the API and every editor read as JSON Schema. Which of the two
+go together is in ``pairs``.
 """
 
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
-from controlplane.policy.parts import ComponentPart, NoParameters, Seconds, Share
+from contract.policy.parts import ComponentPart, NoParameters, Seconds, Share
 
 SubClusterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=63)]
 Weight = Annotated[float, Field(ge=0, le=1_000_000)]
@@ -162,7 +161,7 @@ class LocalityProxy(ComponentPart):
     parameters: LocalityProxyParameters = LocalityProxyParameters()
 
 
-TAG = "policy="  # what a place in an error has of the chosen policy; documents.py leaves it out
+TAG = "policy="  # what a place in an error has of the chosen policy; ``findings`` leaves it out
 
 
 def _by_policy(*models: type[ComponentPart]) -> Any:

@@ -1,31 +1,23 @@
 """The policies an RM and the Router choose from, with their parameters: the one place for bounds and defaults.
 
-The pure code behind the names is in ``scheduler.registry`` and
-``scheduler.federation``. Durations are seconds, shares are 0 to 1.
+Durations are seconds, shares are 0 to 1.
 """
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from controlplane.policy.federationparts import AmRmProxy, LeastLoaded, LocalityProxy, Routing
-from controlplane.policy.parts import ComponentPart, Count, Seconds, Share
-from controlplane.policy.queuerules import Backfill
-from controlplane.policy.sharesparts import Admission, Shares
-from scheduler.registry import PLACEMENT
-
-if TYPE_CHECKING:
-    PlacementName = str
-else:
-    PlacementName = Literal[tuple(PLACEMENT)]
+from contract.policy.federation import AmRmProxy, LeastLoaded, LocalityProxy, Routing
+from contract.policy.parts import BackfillName, ComponentPart, Count, Seconds, Share
+from contract.policy.shares import Admission, Shares
 
 
 class PlacementParameters(ComponentPart):
     batch: Annotated[int, Field(ge=1, le=1_000_000, description="containers placed in one round at most")] = 10_000
     backfill: Annotated[
-        Backfill,
+        BackfillName,
         Field(
             description="of queues that do not say: who may start before one that waits: all that fit (`none`), whoever"
             " does not delay the first (`easy`), whoever delays nobody (`conservative`), nobody (`strict`)"
@@ -39,7 +31,7 @@ class PlacementParameters(ComponentPart):
 class Placement(ComponentPart):
     """How nodes that have room are chosen from, where a job does not say so itself."""
 
-    policy: PlacementName = "spread"
+    policy: Literal["spread", "pack", "align", "first_fit"] = "spread"
     parameters: PlacementParameters = PlacementParameters()
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from controlplane.policy.parts import ComponentPart, Seconds
+from contract.policy.parts import ComponentPart, Seconds
 
 
 class SharesParameters(ComponentPart):
