@@ -123,7 +123,7 @@ def _end_all(leadership: Leadership, store: PostgresStore) -> None:
     chosen = RoundSettings(log_max_bytes, conf["container_lease_s"], conf["check_invariants"])
     with closing(RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))) as bus:
         signer = Signer(lease_master(), conf["lease_key_id"])
-        ended = undertaker.end_all(sub, memory, store, bus, DatabaseClock(store.now_us()), signer, chosen)
+        ended = undertaker.end_all(sub, memory, store, bus, DatabaseClock(store.now_us), signer, chosen)
     undertaker.declare_lost(sub, ended)
 
 
@@ -136,7 +136,7 @@ def _serve(leadership: Leadership, term: balance.Term) -> None:
     memory = rebuild(store, log_max_bytes, answered.now)
     memory.masters.grant_s = conf["master_grant_s"]
     bus = RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))
-    clock = DatabaseClock(store.now_us())
+    clock = DatabaseClock(store.now_us)
     rounds = Round(
         sub, memory, store, bus, clock, Signer(lease_master(), conf["lease_key_id"]),
         RoundSettings(log_max_bytes, conf["container_lease_s"], conf["check_invariants"]),

@@ -66,9 +66,8 @@ def _(real: Real) -> Real:
     """Intents are deleted when they are read, not with the commit."""
 
     def take(m: Any, held: Any, c: Any, *rest: Any) -> Any:
-        taken = real(m, held, c, *rest)
+        real(m, held, c, *rest)
         held.own.intents = [row for row in held.own.intents if row["id"] not in c.intents]
-        return taken
 
     return take
 

@@ -74,8 +74,10 @@ class Round:
         self._resume(c)
         # 2. admit new and changed jobs
         if duties.intents:
-            taken = take_intents(m, self.store, c, self.settings.log_max_bytes, answered)
-            self.more_intents = taken >= INTENTS_PER_ROUND
+            intents = self.store.intents(INTENTS_PER_ROUND)
+            c.at_us = self.clock.now_us()  # nothing is done before it was asked for
+            take_intents(m, self.store, c, intents, self.settings.log_max_bytes, answered)
+            self.more_intents = len(intents) >= INTENTS_PER_ROUND
             self.more_intents |= guests.take_asks(m, self.store, c, self.settings.log_max_bytes)
             self.more_intents |= away.take_reports(m, self.store, c)
         admission.admit(m, self.store, c)

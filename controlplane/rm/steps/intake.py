@@ -21,17 +21,18 @@ from scheduler.lifecycle.job import JobRun
 from wire.labels import LabelError
 from wire.states import JobState, NodeState
 
-BATCH = 1000
+BATCH = 1000  # intents that a round takes at most
 ELSEWHERE_US = 30_000_000  # between two looks at the nodes of other sub-clusters
 log = structlog.get_logger(__name__)
 
 
-def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answered: float) -> int:
-    """Carry out what is there, at most ``BATCH`` at a time; how many."""
-    intents = store.intents(BATCH)
+def take_intents(
+    m: Memory, store: Store, c: Changes, intents: list[dict[str, Any]], log_max_bytes: int, answered: float
+) -> None:
+    """Carry these out, which stand in the order in which they were asked for."""
     if not intents:
         _look_elsewhere(m, store, c)
-        return 0
+        return
     # A submit seen twice, or one that a former leader has taken already, changes nothing.
     wanted = [i["job_id"] for i in intents if i["kind"] == "submit" and i["job_id"] not in m.jobs]
     rows = {row["id"]: row for row in store.jobs(wanted)}
@@ -50,7 +51,6 @@ def take_intents(m: Memory, store: Store, c: Changes, log_max_bytes: int, answer
         _policy_changed(m, store)
     _look_elsewhere(m, store, c)
     m.placeable = True
-    return len(intents)
 
 
 def _carry_out(

@@ -1,5 +1,6 @@
 """Containers of a job. Live ones are in a small table, ended ones in history by day."""
 
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,17 @@ _BEYOND = (
 )
 
 
+_SKEW = dt.timedelta(days=1)
+
+
+def history_since(job: Job) -> dt.datetime:
+    """Before the end of any of its containers, however far apart the clocks are by which rows were stamped.
+
+    Spares the partitions of the days before.
+    """
+    return job.submitted_at - _SKEW
+
+
 def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = None) -> Page:
     """One page of the job's containers by group, task and age. Three queries."""
     where = " AND group_no = %(group)s AND task_index = %(index)s" if task else ""
@@ -32,7 +44,7 @@ def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = No
     order = f" ORDER BY group_no{down}, task_index{down}, id{down} LIMIT %(limit)s"
     each = [f"({rows}{where} AND {part}{order})" for rows in (_LIVE, _ENDED) for part in parts]
     sql = f"{' UNION ALL '.join(each)}{order}"
-    values = {"job": job.pk, "since": job.submitted_at, "limit": size + 1}
+    values = {"job": job.pk, "since": history_since(job), "limit": size + 1}
     values |= dict(zip(("k0", "k1", "k2"), at.key, strict=False))
     if task:
         values |= {"group": task[0], "index": task[1]}

@@ -6,7 +6,7 @@ from controlplane.statestore.models import Job, TaskGroup
 from wire.ids import format_container
 from wire.states import GroupState, TaskState, terminal
 
-from .containers import node_names
+from .containers import history_since, node_names
 from .paging import Cursor, Page, page
 from .sql import rows_as_dicts
 
@@ -111,7 +111,7 @@ def _known(job: Job, pairs: list[Pair]) -> dict[Pair, dict[str, Any]]:
     values: dict[str, Any] = {
         "job": job.pk,
         "day": job.submitted_at.date(),
-        "since": job.submitted_at,
+        "since": history_since(job),
         "groups": [p[0] for p in pairs],
         "indexes": [p[1] for p in pairs],
     }

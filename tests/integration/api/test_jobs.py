@@ -253,6 +253,15 @@ def test_containers_of_both_tables_in_one_order(world: World) -> None:
     assert world["tenant"].get(f"jobs/{row.pk}/containers?task=map/x").status_code == 422
 
 
+def test_attempts_are_told_although_a_clock_an_hour_behind_stamped_them(world: World) -> None:
+    """As after a database was replaced by one whose clock is off."""
+    row = submitted(world)
+    rows.end(rows.container(row, world.nodes[0].session.node_id, 0, 0), TaskState.FAILED, 1, ago_s=3600)
+    found = world["tenant"].get(f"jobs/{row.pk}/containers").json()["results"]
+    assert [(c["attempt"], c["state"]) for c in found] == [(1, "FAILED")]
+    assert world["tenant"].get(f"jobs/{row.pk}/tasks").json()["results"][0]["node"] == "west-1"
+
+
 def test_events_oldest_first(world: World) -> None:
     row = submitted(world)
     rows.tell(row.pk, "retry", "one")

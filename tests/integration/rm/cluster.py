@@ -1,7 +1,7 @@
 """The RM's real parts over real stores, stepped by hand, so that every moment can be chosen."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.conf import settings
@@ -33,8 +33,8 @@ FOR_EVER_S = 1e6
 class Clock(DatabaseClock):
     """Stands at the database's time, as it was when it was made; a test moves it on: ``ahead_s``, in seconds."""
 
-    def __init__(self, now_us: int):
-        super().__init__(now_us)
+    def __init__(self, ask: Callable[[], int]):
+        super().__init__(ask)
         self.ahead_s = 0.0
         self.catch_up()
 
@@ -75,7 +75,7 @@ class Leading(SteppedLeader):
         sub, store = leadership.sub_cluster_id, PostgresStore(leadership, LEASE_S)
         bus = RedisBus(settings.REDIS_URL, sub, leadership.epoch, self._restore)
         signer = Signer(node_actions.lease_master(), settings.HYDRA["lease_key_id"])
-        super().__init__(sub, store, bus, Clock(store.now_us()), signer)
+        super().__init__(sub, store, bus, Clock(store.now_us), signer)
 
     def _restore(self) -> None:
         self.restored += 1

@@ -45,7 +45,7 @@ def thread(run: Callable[[], object]) -> Iterator[threading.Thread]:
 def serving(cluster: Cluster, run_s: float, pace: Pace = QUICK) -> Iterator[HollowNodes]:
     """A leader and its nodes at work; containers run for ``run_s``."""
     stop, it = threading.Event(), cluster.lead()
-    clock = it.rounds.clock = DatabaseClock(it.store.now_us())
+    clock = it.rounds.clock = DatabaseClock(it.store.now_us)
     loop = Leader(it.rounds, it.memory, it.store, it.bus, clock, "test", pace, lambda jobs: None, AnsweredClock())
     nodes = {n: node.lease_keys for n, node in cluster.nodes.nodes.items()}
     played = HollowNodes(settings.REDIS_URL, cluster.sub.pk, nodes, run_s)
