@@ -106,12 +106,12 @@ def test_changes_are_marked_and_numbers_stand_in_tables_and_files(page: Page, li
     expect(page).to_have_url(re.compile("at="))
 
 
-def test_a_tenant_sees_no_others(page: Page, lived: Stack) -> None:
+def test_a_tenant_without_a_queue_of_its_own_sees_its_own_use_and_no_others(page: Page, lived: Stack) -> None:
     sign_in(page, "tenant", lived.home.secrets()["tenant_password"])
     page.goto("/usage")
-    heading = page.get_by_role("heading", name="Usage over time")
-    heading.wait_for()
-    page.locator(".u-over, .blank strong").first.wait_for()
+    page.get_by_role("heading", name="What the jobs of tenant used").wait_for()
+    page.get_by_role("cell", name="root.default").wait_for()
+    assert page.get_by_role("link", name="Save as CSV").get_attribute("href").startswith("/api/v1/usage/hours.csv?")
     assert page.evaluate("fetch('/api/v1/series?metric=used_memory_mib').then(r => r.status)") == 403
 
 

@@ -9,20 +9,20 @@ import { Download } from "../../ui/icons";
 import { Card, Empty, Failed, Loading, Notice } from "../../ui/parts";
 import type { UsedHours } from "./types";
 import { bars, MEASURES, sums } from "./use";
-import type { View } from "./view";
+import "../../styles/queues.css";
 
 const HOUR_MS = 3_600_000;
 
-export function MyUse({ view, set, me }: { view: View; set: (more: Partial<View>) => void; me: Me }) {
+export function MyUse({ days: shown, choose, me }: { days: number; choose: (days: number) => void; me: Me }) {
   const [until] = useState(() => Math.ceil(Date.now() / HOUR_MS) * HOUR_MS);
   const [measure, setMeasure] = useState(0);
-  const span = new URLSearchParams({ begin: new Date(until - view.days * 24 * HOUR_MS).toISOString(), end: new Date(until).toISOString() });
-  const found = useRead<UsedHours>(`/usage/hours?${span}&step=${view.days > 7 ? "day" : "hour"}`);
+  const span = new URLSearchParams({ begin: new Date(until - shown * 24 * HOUR_MS).toISOString(), end: new Date(until).toISOString() });
+  const found = useRead<UsedHours>(`/usage/hours?${span}&step=${shown > 7 ? "day" : "hour"}`);
   const days = [{ value: "1", label: "The last day" }, { value: "7", label: "The last week" }, { value: "30", label: "The last 30 days" }, { value: "90", label: "The last 90 days" }];
   return (
     <>
       <div className="filters" role="search" aria-label="Choose what is shown">
-        <NativeSelect aria-label="Time" data={days} value={String(view.days)} onChange={(e) => set({ days: Number(e.currentTarget.value) })} />
+        <NativeSelect aria-label="Time" data={days} value={String(shown)} onChange={(e) => choose(Number(e.currentTarget.value))} />
         <NativeSelect aria-label="Resource" data={MEASURES.map((m, i) => ({ value: String(i), label: m.label }))} value={String(measure)} onChange={(e) => setMeasure(Number(e.currentTarget.value))} />
         <Button variant="default" leftSection={<Download />} renderRoot={(props) => <a {...props} href={`${API}/usage/hours.csv?${span}`} download />}>Save as CSV</Button>
       </div>

@@ -37,7 +37,7 @@ export default function QueuesPage({ me }: PageProps) {
           {tabs.map(([tab, name]) => <button key={tab} type="button" role="tab" aria-selected={view.tab === tab} onClick={() => set({ tab })}>{name}</button>)}
         </div>
       </div>
-      {view.tab === "use" ? <MyUse view={view} set={set} me={me} /> : <Live view={view} set={set} operator={me.role === "operator"} tenant={me.role === "tenant"} />}
+      {view.tab === "use" ? <MyUse days={view.days} choose={(days) => set({ days })} me={me} /> : <Live view={view} set={set} operator={me.role === "operator"} tenant={me.role === "tenant"} />}
       <Command text={command(view)} />
     </>
   );

@@ -1,10 +1,11 @@
 /** Charts over time with what was changed marked on them; any moment of them can be looked at. */
 import "../../styles/usage.css";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import type { PageProps } from "../../app/pages";
 import { Chart } from "../../charts/Chart";
-import { Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
+import { Command, Failed, Loading, Stale, useNow } from "../../ui/parts";
+import { MyUse } from "../queues/MyUse";
 import { Events } from "./Events";
 import { InstantPanel } from "./InstantPanel";
 import { Scrubber } from "./Scrubber";
@@ -30,8 +31,20 @@ export default function UsagePage({ me }: PageProps) {
       {scopes.error && <Failed error={scopes.error} />}
       {scopes.loading && !view.scope ? <Loading label="Loading what there is to show" />
         : view.scope ? <History view={view} show={show} scopes={scopes.names} />
-        : <Empty title="No queue of yours yet">An operator grants you queues; their history is then shown here.</Empty>}
+        : !scopes.error && <OwnUse me={me} />}
     </div>
+  );
+}
+
+/** For who may look at no whole queue. */
+function OwnUse({ me }: { me: PageProps["me"] }) {
+  const [days, choose] = useState(7);
+  return (
+    <>
+      <p className="muted">What the jobs of your account used. Charts of a whole queue are for those to whom an operator grants it.</p>
+      <MyUse days={days} choose={choose} me={me} />
+      <Command text="hydractl usage" />
+    </>
   );
 }
 
