@@ -34,7 +34,7 @@ def detail(user: User, path: str, partition: str = DEFAULT, resource: str = "") 
     if seen.see[at] < See.OWN:
         return None
     whole, part = seen.see[at] == See.WHOLE, now.parts[partition]
-    axis = axis_of(part, at, resource)
+    axis = axis_of(now, part, at, resource)
     return {
         "path": path,
         "sees": "whole" if whole else "own",

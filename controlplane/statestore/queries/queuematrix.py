@@ -19,6 +19,7 @@ from .queuestanding import FederationStanding, PartitionStanding, standing
 
 Json = dict[str, Any]
 ROWS_MAX = 100
+ALIKE = 0.99  # guarantees are rounded to whole units
 
 
 def matrix(user: User, under: str = "root", partition: str = DEFAULT, resource: str = "", skip: int = 0) -> Json | None:
@@ -74,7 +75,7 @@ def _place(now: FederationStanding, part: PartitionStanding, at: int, seen: Sigh
 
 
 def _row(now: FederationStanding, part: PartitionStanding, name: str, row: int, resource: str) -> Json:
-    axis = axis_of(part, row, resource)
+    axis = axis_of(now, part, row, resource)
     about = QueueRow.of(now, part, name, row, axis)
     cells = [cell(now, part, name, at, about) for at in range(len(now.places))]
     columns = {what: getattr(part, what)[:, row].tolist() for what in ("share", "guaranteed_part", "used", "pending")}
@@ -89,13 +90,20 @@ def _row(now: FederationStanding, part: PartitionStanding, name: str, row: int, 
     }
 
 
-def axis_of(part: PartitionStanding, row: int, resource: str) -> int:
-    """The resource asked for, or the one of which the queue holds and wants the largest part; then of its guarantee."""
+def axis_of(now: FederationStanding, part: PartitionStanding, row: int, resource: str) -> int:
+    """The resource asked for, or the one of which the queue holds and wants the largest part.
+
+    Where it does neither, the one of which most is guaranteed to it, and of those alike the one of the queue above.
+    """
     if resource in AXES:
         return AXES.index(resource)
     capacity = np.maximum(part.capacity.sum(axis=0), 1)
     wants = (part.used + part.pending).sum(axis=0)[row] / capacity
-    return int((wants if wants.any() else part.guaranteed[row] / capacity).argmax())
+    if wants.any():
+        return int(wants.argmax())
+    sure, up = part.guaranteed[row] / capacity, int(now.tree.shape.parent[row])
+    above = axis_of(now, part, up, "") if up >= 0 else 0
+    return above if sure[above] >= ALIKE * sure.max() else int(sure.argmax())
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,6 +214,16 @@ def test_the_matrix_says_where_and_why(federation: World) -> None:
     got(federation, "operator", "queues/matrix?under=root.nothing", 404)
 
 
+def test_idle_queues_are_shown_in_the_resource_of_the_queue_above(world: World) -> None:
+    versions.publish(SYSTEM, TREE, "a tree")
+    load(world.west, {"root.free": (1, 11)}, (17_777, 24_000, 0))  # 30 % of this memory are no whole MiB
+    generate()
+    rows = got(world, "operator", "queues/matrix")["rows"]
+    assert {row["path"]: row["resource"] for row in rows} == dict.fromkeys(
+        ("root", "root.free", "root.lab", "root.prod"), "memory_mib"
+    )
+
+
 def test_every_cell_has_its_reason_in_words(federation: World) -> None:
     places = {p["sub_cluster"]: p for p in got(federation, "operator", "queues/root.lab/detail")["places"]}
     assert "wants 70 GiB of memory in west: 60 GiB of memory in use, 10 GiB of memory waiting" in places["west"]["why"]
