@@ -12,6 +12,7 @@ from nodemanager.launch import Order
 from nodemanager.lifecycle import Container
 from wire.desired import Lease
 from wire.ids import format_container
+from wire.resources import gpu_ids
 from wire.template import Template, port_variable
 
 MARKER_BASE = 1 << 30  # groups above it mark one container's processes
@@ -73,10 +74,6 @@ def marker(folder: str) -> int:
     return MARKER_BASE + int.from_bytes(hashlib.sha256(folder.encode()).digest()[:4]) % MARKERS
 
 
-def gpu_ids(mask: int) -> str:
-    return ",".join(str(i) for i in range(32) if mask >> i & 1)
-
-
 @dataclass(frozen=True, slots=True)
 class Where:
     """The names of the place a task runs in, for its environment."""
@@ -90,7 +87,7 @@ class Where:
 
 def environment(lease: Lease, template: Template, folder: str, where: Where, ports: dict[str, int]) -> dict[str, str]:
     """The task's environment, built from nothing; the group's own names cannot replace ours."""
-    work, gpus = os.path.join(folder, "work"), gpu_ids(lease.gpus)
+    work, gpus = os.path.join(folder, "work"), ",".join(map(str, gpu_ids(lease.gpus)))
     fixed = {
         "PATH": where.path,
         "HOME": work,
