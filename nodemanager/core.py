@@ -127,6 +127,14 @@ class Core:
                 return "this node does not run as root, so it serves one tenant at a time, and another one's runs"
         return ""
 
+    def on_session(self, event: ev.SessionRenewed) -> None:
+        node = self.node
+        if (event.node_id, event.sub_cluster) != (node.node_id, node.sub_cluster):
+            self.note("warning", "registered as another node", was=node.node_id, now=event.node_id)
+            self.epoch = self.generation = self.policy_epoch = 0
+            node.node_id, node.sub_cluster = event.node_id, event.sub_cluster
+        node.max_disconnect_s = event.max_disconnect_s
+
     # --- from template to process
 
     def on_template(self, event: ev.TemplateRead) -> None:
@@ -276,6 +284,8 @@ class Core:
 
     def on_listed(self, event: ev.RuntimeListed) -> None:
         held = {record.container_id: record for record in event.held}
+        if self.last_contact is None:
+            self.last_contact = event.at
         for record in event.held:
             self.adopt(record, event.at)
         for container in list(self.containers.values()):
@@ -330,12 +340,9 @@ class Core:
         else:
             self.with_template(container, template)
 
-    def resume_all(self) -> list[Instruction]:
-        """After the first list of the runtime following a restart of the agent."""
-        self.out = []
+    def on_recovered(self, event: ev.Recovered) -> None:
         for container in list(self.containers.values()):
             self.resume(container)
-        return self.out
 
     # --- time, measures, health
 
@@ -454,6 +461,8 @@ HANDLERS: dict[type, Callable[[Core, Any], None]] = {
     ev.Collected: Core.on_collected,
     ev.Sampled: Core.on_sampled,
     ev.RuntimeListed: Core.on_listed,
+    ev.Recovered: Core.on_recovered,
+    ev.SessionRenewed: Core.on_session,
     ev.HealthRead: Core.on_health,
     ev.Contact: Core.on_contact,
     ev.Tick: Core.on_tick,

@@ -112,6 +112,20 @@ class RuntimeListed:
 
 
 @dataclass(frozen=True, slots=True)
+class Recovered:
+    """After the runtime's first list since the agent's start: what a restart interrupted goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRenewed:
+    """Who this node is, as the control plane says now; another identity begins without documents."""
+
+    node_id: int
+    sub_cluster: int
+    max_disconnect_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class HealthRead:
     health: int
     disk_free_mib: int
@@ -165,6 +179,8 @@ Event = (
     | Collected
     | Sampled
     | RuntimeListed
+    | Recovered
+    | SessionRenewed
     | HealthRead
     | Contact
     | Tick

@@ -10,11 +10,13 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 import hiredis
+
+from nodemanager.mailbox import Background
 
 CONNECT_S = 5.0
 ANSWER_S = 5.0  # a silent Redis is a lost one
@@ -47,13 +49,12 @@ class Link:
         self,
         *,
         selector: selectors.BaseSelector,
-        threads: Executor,
-        post: Callable[[Callable[[], None]], None],
+        background: Background,
         on_ready: Callable[[], None],
         on_wake: Callable[[], None],
         on_denied: Callable[[str], None],
     ) -> None:
-        self.selector, self.threads, self.post = selector, threads, post
+        self.selector, self.background = selector, background
         self.on_ready, self.on_wake, self.on_denied = on_ready, on_wake, on_denied
         self.url = self.user = self.password = self.ca_file = ""
         self.channels: tuple[str, ...] = ()
@@ -82,8 +83,8 @@ class Link:
             if self.waiting and now - self.waiting[0][1] > ANSWER_S:
                 self.drop("no answer")
         elif self.connecting is None and self.url and now >= self.retry_at:
-            self.connecting = self.threads.submit(open_socket, self.url, self.ca_file)
-            self.connecting.add_done_callback(lambda future: self.post(lambda: self._opened(future)))
+            self.connecting = self.background.pool.submit(open_socket, self.url, self.ca_file)
+            self.connecting.add_done_callback(lambda future: self.background.post(lambda: self._opened(future)))
 
     def _opened(self, future: "Future[socket.socket]") -> None:
         self.connecting = None

@@ -86,11 +86,9 @@ class Agent:
 
     def _list(self, now: float) -> None:
         first, self.listed, self.seen = not self.seen, True, True
-        if self.core.last_contact is None:
-            self.core.last_contact = now
         self.hear(ev.RuntimeListed(self.machine.listed(now), now))
         if first:
-            self.obey(self.core.resume_all())
+            self.hear(ev.Recovered())
         self.hear(ev.HealthRead(0, 100_000))
 
     def deliver(self, most: int) -> None:
