@@ -18,6 +18,7 @@ from nodemanager.state import StateFile
 
 
 def fail(text: str) -> NoReturn:
+    """End with status 2 and one line on stderr: the settings, or the machine, have to be put right first."""
     print(f"node manager: {text}", file=sys.stderr)
     sys.exit(2)
 
@@ -33,6 +34,7 @@ def lock(settings: config.Config) -> int:
 
 
 def main() -> None:
+    """Settings, folders and the lock first, so that whatever is wrong is said before the node joins."""
     parser = argparse.ArgumentParser(prog="python -m nodemanager", description=__doc__)
     parser.add_argument("--config", default="", help="YAML or JSON file; see docs/operators.md")
     parser.add_argument("--stop-containers", action="store_true", help="on SIGTERM stop the containers too")

@@ -17,7 +17,8 @@ from nodemanager.checkpoint import Checkpoint
 from nodemanager.clock import Clock
 from nodemanager.config import Config
 from nodemanager.containermanager import ContainerManager
-from nodemanager.core import Core, Node
+from nodemanager.containers import Node
+from nodemanager.core import Core
 from nodemanager.documents import DocumentReader
 from nodemanager.healthscript import HealthScript
 from nodemanager.http import Http

@@ -87,7 +87,7 @@ class ContainerManager:
         self.runtime.stop(instruction.container_id, instruction.grace_s)
 
     def kill(self, instruction: ev.Kill) -> None:
-        """No grace."""
+        """End the whole tree at once: it must not run on."""
         self.runtime.stop(instruction.container_id, 0.0)
 
     def collect(self, instruction: ev.Collect) -> None:

@@ -40,6 +40,8 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True)
 class DesiredRead:
+    """A document whose signatures are right; whether it is newer than the last is for the core to say."""
+
     doc: Desired
     at: float
     unix: float
@@ -64,6 +66,8 @@ class TemplateRead:
 
 @dataclass(frozen=True, slots=True)
 class Localised:
+    """The work folder is ready; or, with an ``error``, it cannot be made so."""
+
     container_id: int
     error: str
     at: float
@@ -71,12 +75,16 @@ class Localised:
 
 @dataclass(frozen=True, slots=True)
 class Started:
+    """The command runs: its exec has succeeded."""
+
     container_id: int
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class StartFailed:
+    """The command never ran; ``error`` is what fork or exec said."""
+
     container_id: int
     error: str
     at: float
@@ -84,6 +92,8 @@ class StartFailed:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
+    """The first process has ended and so has all its tree, and its output is on disk."""
+
     container_id: int
     exit: Exit
     at: float
@@ -91,6 +101,8 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
+    """The outputs are stored; or, with an ``error``, one that had to be there is not."""
+
     container_id: int
     error: str
     at: float
@@ -98,6 +110,8 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
+    """What a live container uses now. ``cpu_ms``: of processor time since its start."""
+
     container_id: int
     memory_mib: int
     cpu_ms: int
@@ -127,6 +141,8 @@ class SessionRenewed:
 
 @dataclass(frozen=True, slots=True)
 class HealthRead:
+    """``health``: flags of ``wire.states.NodeHealth``."""
+
     health: int
     disk_free_mib: int
 
@@ -140,6 +156,8 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
+    """Time has passed: at least once a second, whatever else happens."""
+
     at: float
 
 
@@ -195,16 +213,22 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class FetchTemplate:
+    """Read a template. Asked again at every tick until it comes, so an order may be lost."""
+
     digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Localise:
+    """Make the container's folder and bring its files; ``Localised`` answers."""
+
     container_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
+    """Run the command; ``Started`` or ``StartFailed`` answers."""
+
     container_id: int
 
 
@@ -218,6 +242,8 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
+    """The whole tree, without grace."""
+
     container_id: int
 
 
@@ -271,6 +297,8 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Persist:
+    """Local state has changed; it is written before the next status tells of it."""
+
     durable: bool = False  # must survive a power cut
 
 

@@ -38,14 +38,17 @@ class Order:
 
     @property
     def work(self) -> str:
+        """The task's current folder, its own to fill."""
         return os.path.join(self.folder, "work")
 
     @property
     def logs(self) -> str:
+        """Where its output is kept; closed to the task's user."""
         return os.path.join(self.folder, "logs")
 
 
 def prctl(option: int, value: int) -> bool:
+    """Whether the kernel has set this property of the calling process."""
     return int(libc.prctl(option, value, 0, 0, 0)) == 0
 
 

@@ -45,6 +45,7 @@ def _can_become(uid: int, marker: int) -> bool:
 
 
 def find(config: Config, controllers: list[str]) -> Limits:
+    """Try out what this machine allows the agent. ``controllers``: of the control groups that can be made."""
     separates = os.geteuid() == 0 and _can_become(config.uid_base, MARKER_BASE)
     names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
     names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
@@ -66,6 +67,7 @@ def _own_processes() -> int:
 
 
 def uid_of(config: Config, limits: Limits, tenant: int) -> int:
+    """The user that a tenant's tasks run as; -1 where all run as the agent's own."""
     return config.uid_base + tenant % config.uid_range if limits.separates_users else -1
 
 

@@ -68,6 +68,7 @@ class Link:
         self.retry_at = 0.0
 
     def configure(self, url: str, user: str, password: str, ca_file: str, channels: tuple[str, ...]) -> None:
+        """Where Redis is, who we are there and which channels bring hints; a change drops the connection."""
         changed = (url, user, password) != (self.url, self.user, self.password)
         self.url, self.user, self.password = url, user, password
         self.ca_file, self.channels = ca_file, channels
@@ -136,9 +137,9 @@ class Link:
 
     def _send(self, *words: str | bytes) -> None:
         self.outbox += hiredis.pack_command(cast(Words, words))
-        self.flush()
+        self._flush()
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         if self.connection is None:
             return
         try:
@@ -155,7 +156,7 @@ class Link:
 
     def _readable(self, mask: int) -> None:
         if mask & selectors.EVENT_WRITE:
-            self.flush()
+            self._flush()
         try:
             while self.connection is not None:
                 data = self.connection.recv(1 << 16)

@@ -23,6 +23,7 @@ class Mailbox:
         signal.set_wakeup_fd(self.outside.fileno(), warn_on_full_buffer=False)
 
     def post(self, call: Callable[[], None]) -> None:
+        """Have the loop make this call, soon."""
         self.posted.append(call)
         try:
             self.outside.send(b"x")
@@ -30,6 +31,7 @@ class Mailbox:
             pass  # full: the loop is awake anyway
 
     def deliver(self) -> None:
+        """Make the calls, those too that are posted meanwhile."""
         while self.posted:
             self.posted.popleft()()
 

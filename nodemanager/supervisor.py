@@ -19,9 +19,10 @@ from collections.abc import Callable
 from typing import Any
 
 from nodemanager import launch
+from nodemanager.adoption import load
 from nodemanager.cgroups import Cgroups, find
 from nodemanager.lines import Lines
-from nodemanager.task import Task, load
+from nodemanager.task import Task
 
 MAX_FAILURES = 100
 
@@ -43,6 +44,7 @@ class Supervisor:
     # --- setting up
 
     def prepare(self) -> None:
+        """Become the reaper of orphans, listen, and take over what an earlier supervisor has left."""
         launch.prctl(launch.PR_SET_CHILD_SUBREAPER, 1)
         launch.prctl(launch.PR_SET_NO_NEW_PRIVS, 1)
         self._signals()
@@ -110,16 +112,17 @@ class Supervisor:
     # --- what the agent may ask for
 
     def op_list(self, message: dict[str, Any]) -> None:
+        """All containers that are not forgotten, with what their orders said of them."""
         self.say(
             {
                 "ev": "list",
                 "pid": os.getpid(),
-                "controllers": sorted(self.groups.controllers),
                 "containers": [t.summary() for t in self.tasks.values()],
             }
         )
 
     def op_start(self, message: dict[str, Any]) -> None:
+        """Begin a container; ``started``, ``start_failed`` or, at the end, ``exit`` tells of it."""
         order = launch.Order(**message["order"])
         if order.id in self.tasks:
             return  # asked before: its events have been or will be told
@@ -134,13 +137,14 @@ class Supervisor:
 
     def _launched(self, task: Task, error: str) -> None:
         if not error:
-            self.say({"ev": "started", "id": task.id, "pid": task.pid})
+            self.say({"ev": "started", "id": task.id})
             return
         task.failed_to_start(error)
         if not task.pid:
             self.say({"ev": "start_failed", "id": task.id, "error": error})
 
     def op_stop(self, message: dict[str, Any]) -> None:
+        """End a container; one that has ended or is not known needs nothing."""
         task = self.tasks.get(message["id"])
         if task is not None and task.exit is None:
             task.stop(float(message["grace_s"]))
@@ -152,6 +156,7 @@ class Supervisor:
             del self.tasks[task.id]
 
     def op_quit(self, message: dict[str, Any]) -> None:
+        """Leave once nothing runs any more."""
         self.quitting = True
 
     # --- children
@@ -167,7 +172,7 @@ class Supervisor:
                 return
             task = self.by_pid.pop(ended.si_pid, None)
             if task is not None:
-                task.signal_group(signal.SIGKILL)
+                task.tree.kill_group()
             _, status, usage = os.wait4(ended.si_pid, 0)
             if task is not None:
                 task.leader_ended(status, usage, time.monotonic())
@@ -241,6 +246,7 @@ def lock(root: str) -> int:
 
 
 def main() -> None:
+    """One supervisor for a folder: another exits with status 3 while this one lives."""
     parser = argparse.ArgumentParser(prog="hydra-supervisor")
     parser.add_argument("--dir", required=True)
     parser.add_argument("--containers", required=True)

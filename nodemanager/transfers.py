@@ -29,6 +29,7 @@ class Transfers:
         self.tokens: dict[int, str] = {}  # of application masters that are about to start
 
     def folder(self, cid: int) -> Path:
+        """The container's own, whether it is there or not."""
         return self.containers / format_container(cid)
 
     def folders_of(self) -> set[int]:

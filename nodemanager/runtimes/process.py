@@ -37,7 +37,6 @@ class ProcessRuntime:
         self.root, self.containers = root, containers
         self.cgroup, self.max_disconnect_s = cgroup, max_disconnect_s
         self.selector, self.tell = selector, tell
-        self.enforces: list[str] = []
         self.connection: Lines | None = None
         self.child: subprocess.Popen[bytes] | None = None
         self.spawned_at = float("-inf")
@@ -46,6 +45,7 @@ class ProcessRuntime:
         self.seen = False
 
     def tend(self, at: float) -> None:
+        """Connect, starting a supervisor where none listens; to be called again and again. ``at``: s, monotonic."""
         if self.child is not None and self.child.poll() is not None:
             self.child = None
         if self.connection is None and not self._connect() and at - self.spawned_at > START_S:
@@ -110,13 +110,16 @@ class ProcessRuntime:
             self.connection.say(message)
 
     def start(self, order: Order) -> None:
+        """Run a container. Before the list it is not said: what it starts would be missing there."""
         if self.listed:
             self._say({"op": "start", "order": asdict(order)})
 
     def stop(self, container_id: int, grace_s: float) -> None:
+        """End a container, by force after ``grace_s``; asking again may only hasten it."""
         self._say({"op": "stop", "id": container_id, "grace_s": grace_s})
 
     def forget(self, container_id: int) -> None:
+        """An ended container need not be listed any more."""
         self._say({"op": "forget", "id": container_id})
 
     def close(self, quit_runtime: bool) -> None:
@@ -130,5 +133,6 @@ class ProcessRuntime:
 
 
 def adopted(raw: dict[str, Any]) -> Adopted:
+    """One entry of the supervisor's list."""
     ended = raw["exit"]
     return Adopted(raw["id"], raw["meta"], raw["ran_ms"], exit_from(ended) if ended is not None else None)

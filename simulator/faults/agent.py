@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from nodemanager import events as ev
-from nodemanager.core import Core, Node
+from nodemanager.containers import Node
+from nodemanager.core import Core
 from nodemanager.lifecycle import meta
 from nodemanager.state import SEQ_RESERVE, container_from_json, container_to_json
 from simulator.bus import Wires

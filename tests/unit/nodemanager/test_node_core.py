@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodemanager import events as ev
-from nodemanager.core import OMITTED_GRACE_S, TEMPLATE_WAIT_S, Core, Node
+from nodemanager.containers import Node
+from nodemanager.core import OMITTED_GRACE_S, TEMPLATE_WAIT_S, Core
 from nodemanager.lifecycle import TRANSITIONS, Phase, lease_to_json
 from nodemanager.state import container_from_json, container_to_json
 from wire.desired import Desired, Lease
@@ -306,7 +307,7 @@ def test_every_move_is_in_the_table() -> None:
     world = World()
     world.run()
     with pytest.raises(AssertionError):
-        world.core.move(world.core.containers[1], "template", Phase.LOCALIZING)
+        world.core._move(world.core.containers[1], "template", Phase.LOCALIZING)
     assert TRANSITIONS[Phase.ENDED] == {}
     assert set(TRANSITIONS) == set(Phase)
 

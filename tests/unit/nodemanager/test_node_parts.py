@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from nodemanager import capture, config, health, limits, paths, records
-from nodemanager.core import Core, Node
+from nodemanager.containers import Node
+from nodemanager.core import Core
 from nodemanager.lifecycle import Container, Phase
 from nodemanager.localize import Cache
 from nodemanager.state import StateFile

@@ -18,7 +18,8 @@ from nodemanager import events as ev
 from nodemanager import lifecycle
 from nodemanager.checks import STARTING_S, Check, from_json, to_json
 from nodemanager.config import ConfigError, load
-from nodemanager.core import Core, Node
+from nodemanager.containers import Node
+from nodemanager.core import Core
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
 from nodemanager.serving import own_address
