@@ -40,9 +40,12 @@ def _adopt(task: Task, spec: dict[str, Any], folder: str) -> None:
     if task.exit is not None:
         return
     task.started_at = time.monotonic() - max(0.0, time.time() - float(spec["unix"]))
-    task.tree.pid, task.tree.adopted = pid, True
-    process = proctree.read(pid) if pid and spec["boot"] == proctree.boot_id() else None
-    if process is None or process.start_ticks != start_ticks or process.state in "ZX":
+    task.tree.adopted = True
+    process = proctree.read(pid)
+    if spec["boot"] != proctree.boot_id() or (process is not None and process.start_ticks != start_ticks):
+        pid = 0  # the number is another's by now, and so is the session of that number
+    task.tree.pid = pid
+    if process is None or not pid or process.state in "ZX":
         task.leader_ended(None, None, time.monotonic())
         return
     pidfd = os.pidfd_open(pid)

@@ -179,7 +179,7 @@ class Agent:
         if self.finish_by == float("inf"):
             grace_s = max((c.grace_s for c in live), default=0.0)
             self.finish_by = time.monotonic() + grace_s + 10.0
-            self.hear(ev.StopAll(time.monotonic()))
+            self.hear(ev.StopAll())
             note("info", "stopping containers", count=len(live))
             return False
         return not live or time.monotonic() > self.finish_by

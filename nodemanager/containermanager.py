@@ -104,12 +104,12 @@ class ContainerManager:
 
     def _localised(self, cid: int, error: str) -> None:
         if cid in self.core.containers:
-            self.hear(ev.Localised(cid, error, time.monotonic()))
+            self.hear(ev.Localised(cid, error))
         else:
             self.transfers.remove(cid)  # forgotten while its files came
 
     def _collected(self, cid: int, error: str) -> None:
-        self.hear(ev.Collected(cid, error, time.monotonic()))
+        self.hear(ev.Collected(cid, error))
 
     def _happened(self, news: Happened) -> None:
         now, cid = time.monotonic(), news.container_id
@@ -119,11 +119,11 @@ class ContainerManager:
             self.hear(ev.Started(cid, now))
         elif news.kind == "start_failed":
             self.logs.end(format_container(cid), -1)  # its stderr says why
-            self.hear(ev.StartFailed(cid, news.error, now))
+            self.hear(ev.StartFailed(cid, news.error))
         elif news.kind == "exit" and news.exit is not None:
             self.rates.forget(cid)
             self.logs.end(format_container(cid), news.log_bytes)
-            self.hear(ev.Exited(cid, news.exit, now))
+            self.hear(ev.Exited(cid, news.exit))
         elif news.kind == "sample":
             self.rates.sample(cid, news.cpu_ms, now)
             self.hear(ev.Sampled(cid, news.memory_mib, news.cpu_ms))

@@ -131,7 +131,7 @@ class Containers:
             self._announce(container)
         if container.check.given_up:
             self._note("warning", "its health check failed too often", container=event.container_id, why=event.wrong)
-            self._stop(container, State.FAILED, Reason.UNHEALTHY, event.at)
+            self._stop(container, State.FAILED, Reason.UNHEALTHY)
 
     def _on_sampled(self, event: ev.Sampled) -> None:
         container = self.containers.get(event.container_id)
@@ -142,7 +142,7 @@ class Containers:
 
     # --- ends
 
-    def _stop(self, container: Container, state: State, reason: Reason, at: float) -> None:
+    def _stop(self, container: Container, state: State, reason: Reason) -> None:
         """Bring a live container to its end with this verdict; the first verdict stands."""
         if not container.live or container.phase is Phase.STOPPING:
             return

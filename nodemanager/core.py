@@ -54,7 +54,7 @@ class Core(Containers):
         self._heed(doc.epoch, doc.policy_version)
         for container in list(self.containers.values()):
             if container.container_id not in doc.entries:
-                self._omit(container, event.at)
+                self._omit(container)
         for cid, want in doc.entries.items():
             self._entry(doc, cid, want, event)
         self.out += [ev.Persist(durable=new_epoch), self._progress()]
@@ -75,14 +75,14 @@ class Core(Containers):
         if want == Want.RUN and known is None and cid in doc.leases:
             self._take(doc.leases[cid], event)
         elif want == Want.STOP and known is not None:
-            self._stop(known, State.KILLED, Reason.STOPPED, event.at)
+            self._stop(known, State.KILLED, Reason.STOPPED)
 
-    def _omit(self, container: Container, at: float) -> None:
+    def _omit(self, container: Container) -> None:
         first, container.omitted = not container.omitted, True
         container.grace_s = min(container.grace_s, OMITTED_GRACE_S)
         if first and container.phase is Phase.STOPPING:
             self.out.append(ev.Stop(container.container_id, container.grace_s))  # no longer than this
-        self._stop(container, State.KILLED, Reason.STOPPED, at)
+        self._stop(container, State.KILLED, Reason.STOPPED)
         self._forget_if_done(container)
 
     def _take(self, lease: Lease, event: ev.DesiredRead) -> None:
@@ -193,7 +193,7 @@ class Core(Containers):
         if self.last_contact is None:
             self.last_contact = event.at
         if event.at - self.last_contact > self.node.max_disconnect_s:
-            self._cut_off(event.at)
+            self._cut_off()
 
     def _check_time(self, container: Container, at: float) -> None:
         if container.phase is Phase.FETCHING and container.lease:
@@ -206,21 +206,21 @@ class Core(Containers):
         elif container.phase is Phase.RUNNING and container.started_at is not None:
             container.ran_ms = int((at - container.started_at) * 1000)
             if container.lease and 0 < container.lease.timeout_s <= at - container.started_at:
-                self._stop(container, State.FAILED, Reason.TIMEOUT, at)
+                self._stop(container, State.FAILED, Reason.TIMEOUT)
             elif container.check and container.check.rule.port in container.ports and container.check.due(at):
                 rule = container.check.rule
                 self.out.append(ev.Probe(container.container_id, container.ports[rule.port], rule.http, rule.timeout_s))
 
-    def _cut_off(self, at: float) -> None:
+    def _cut_off(self) -> None:
         live = [c for c in self.containers.values() if c.live and c.phase is not Phase.STOPPING]
         if live:
             self._note("error", "cut off for longer than allowed: containers are stopped", count=len(live))
         for container in live:
-            self._stop(container, State.KILLED, Reason.DISCONNECTED, at)
+            self._stop(container, State.KILLED, Reason.DISCONNECTED)
 
     def _on_stop_all(self, event: ev.StopAll) -> None:
         for container in list(self.containers.values()):
-            self._stop(container, State.KILLED, Reason.STOPPED, event.at)
+            self._stop(container, State.KILLED, Reason.STOPPED)
 
     def _on_health(self, event: ev.HealthRead) -> None:
         changed = event.health != self.health

@@ -115,4 +115,4 @@ class DocumentReader:
             read = template.decode(answer, digest)
         except (ValueError, TypeError, KeyError):
             read = None
-        self.hear(ev.TemplateRead(digest, read, time.monotonic()))
+        self.hear(ev.TemplateRead(digest, read))

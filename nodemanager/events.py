@@ -61,7 +61,6 @@ class TemplateRead:
 
     digest: bytes
     template: Template | None
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,6 @@ class Localised:
 
     container_id: int
     error: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,6 @@ class StartFailed:
 
     container_id: int
     error: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,6 @@ class Exited:
 
     container_id: int
     exit: Exit
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +101,6 @@ class Collected:
 
     container_id: int
     error: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +177,6 @@ class Probed:
 @dataclass(frozen=True, slots=True)
 class StopAll:
     """The operator takes the node down together with its containers."""
-
-    at: float
 
 
 Event = (

@@ -74,7 +74,7 @@ class Link:
         self.ca_file, self.channels = ca_file, channels
         self.retry_at = 0.0
         if changed:
-            self.drop("new settings")
+            self.drop()
 
     # --- connecting
 
@@ -82,7 +82,7 @@ class Link:
         """Connect when it is time; give up on a connection that does not answer."""
         if self.connection is not None:
             if self.waiting and now - self.waiting[0][1] > ANSWER_S:
-                self.drop("no answer")
+                self.drop()
         elif self.connecting is None and self.url and now >= self.retry_at:
             self.connecting = self.background.pool.submit(open_socket, self.url, self.ca_file)
             self.connecting.add_done_callback(lambda future: self.background.post(lambda: self._opened(future)))
@@ -102,7 +102,7 @@ class Link:
     def _greeted(self, answer: Any) -> None:
         if isinstance(answer, hiredis.ReplyError):
             text = str(answer)
-            self.drop(text)
+            self.drop()
             if text.startswith(("WRONGPASS", "NOPERM", "NOAUTH")):
                 self.on_denied(text)
             return
@@ -115,7 +115,7 @@ class Link:
         self.retry_at = time.monotonic() + BACKOFF_S[min(self.failures, len(BACKOFF_S) - 1)]
         self.failures += 1
 
-    def drop(self, why: str) -> None:
+    def drop(self) -> None:
         """Close; what was asked and not answered is forgotten, the next heartbeat asks again."""
         if self.connection is not None:
             self.selector.unregister(self.connection)
@@ -147,8 +147,8 @@ class Link:
                 del self.outbox[: self.connection.send(self.outbox)]
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             pass
-        except OSError as error:
-            self.drop(str(error))
+        except OSError:
+            self.drop()
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outbox else 0)
         if self.selector.get_key(self.connection).events != events:
@@ -161,14 +161,14 @@ class Link:
             while self.connection is not None:
                 data = self.connection.recv(1 << 16)
                 if not data:
-                    self.drop("closed")
+                    self.drop()
                     return
                 self.reader.feed(data)
                 self._replies()
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             pass
-        except (OSError, hiredis.ProtocolError) as error:
-            self.drop(str(error))
+        except (OSError, hiredis.ProtocolError):
+            self.drop()
 
     def _replies(self) -> None:
         while self.connection is not None:
@@ -182,7 +182,7 @@ class Link:
                     self.on_wake()  # what was published before this moment was missed
                 continue
             if isinstance(reply, hiredis.ReplyError) and str(reply).startswith(("NOPERM", "NOAUTH")):
-                self.drop(str(reply))
+                self.drop()
                 self.on_denied(str(reply))
                 return
             if self.waiting:

@@ -51,7 +51,7 @@ class Supervisor:
         self._listen()
         for task in load(self.containers, self.selector, self.groups):
             self.tasks[task.id] = task
-            if task.pid:
+            if task.pid and task.ended is None:
                 self.by_pid[task.pid] = task
 
     def _signals(self) -> None:
@@ -184,9 +184,9 @@ class Supervisor:
             if task.exit is None:
                 task.check(now, leaders, self.say)
         if self.agent is None and now - self.agent_gone_at > self.max_disconnect_s:
-            self._abandoned(now)
+            self._abandoned()
 
-    def _abandoned(self, now: float) -> None:
+    def _abandoned(self) -> None:
         """No agent came back: nobody can tell whether these containers are still wanted."""
         running = [t for t in self.tasks.values() if t.exit is None]
         for task in running:

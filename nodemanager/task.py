@@ -41,7 +41,7 @@ class Task:
 
     @property
     def pid(self) -> int:
-        """Of the first process; 0 before it is forked, and once an earlier supervisor has recorded the exit."""
+        """Of the first process; 0 before it is forked, and where its number has become another's."""
         return self.tree.pid
 
     # --- starting

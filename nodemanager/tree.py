@@ -10,7 +10,7 @@ LOOKS = 20  # at a tree that forks while it is frozen
 
 
 class Tree:
-    """``pid``: of the container's first process, 0 before there is one. ``led``: that process has not been reaped.
+    """``pid``: of the container's first process, 0 while there is none that can be known. ``led``: that process has not been reaped.
 
     ``adopted``: an earlier supervisor started it, so that its orphans are not our children.
     """
@@ -33,9 +33,10 @@ class Tree:
                 return set()
         processes = proctree.everything()
         by_parent = proctree.children_of(processes)
-        roots = {p.pid for p in processes.values() if p.session == self.pid and p.state not in "ZX"}
-        if self.led:
-            roots.add(self.pid)
+        roots = set()
+        if self.pid:  # session 0 is the kernel's
+            roots = {p.pid for p in processes.values() if p.session == self.pid and p.state not in "ZX"}
+            roots |= {self.pid} if self.led else set()
         me = os.getpid()
         below = set(processes) if self.adopted else proctree.descend({me}, by_parent)
         roots |= {pid for pid in below - roots - {me} if self._marked(processes[pid], me)}

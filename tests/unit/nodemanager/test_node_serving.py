@@ -107,7 +107,7 @@ class Serving(World):
         self.core.templates[DIGEST] = SERVER
         entries = dict.fromkeys((*self.core.containers, cid), 1)
         assert self.want(entries, lease(cid)) == [ev.Localise(cid)]
-        assert self.hear(ev.Localised(cid, "", self.at)) == [ev.FindPorts(cid, 2, held)]
+        assert self.hear(ev.Localised(cid, "")) == [ev.FindPorts(cid, 2, held)]
         assert self.hear(ev.PortsFound(cid, list(numbers), "")) == [ev.Start(cid)]
         assert self.hear(ev.Started(cid, self.at)) == [ev.Announce(cid)]
 
@@ -124,7 +124,7 @@ def test_no_ports_no_start() -> None:
     world = Serving()
     world.core.templates[DIGEST] = SERVER
     world.want({1: 1}, lease(1))
-    world.hear(ev.Localised(1, "", world.at))
+    world.hear(ev.Localised(1, ""))
     assert world.hear(ev.PortsFound(1, [], "none are free")) == []
     assert world.result() == (State.FAILED, Reason.START)
 
