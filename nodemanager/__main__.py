@@ -9,7 +9,7 @@ import sys
 import time
 from typing import NoReturn
 
-from nodemanager import cgroups, config, folders, limits, membership
+from nodemanager import cgroups, config, folders, launch, limits, membership
 from nodemanager.agent import Agent
 from nodemanager.clock import Clock
 from nodemanager.http import Http
@@ -41,6 +41,7 @@ def main() -> None:
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     os.umask(0o077)
+    launch.raise_open_files()
     try:
         settings = config.load(args.config, dict(os.environ))
     except config.ConfigError as error:

@@ -61,6 +61,12 @@ def set_rlimits(limits: dict[str, int]) -> None:
         resource.setrlimit(number, (value, value))
 
 
+def raise_open_files() -> None:
+    """Let this process open as many files as it may: every container costs its supervisor and its agent a few."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def become(order: Order) -> None:
     """Drop to the tenant's user and group, for good."""
     if order.uid < 0:

@@ -21,10 +21,11 @@ from typing import Any
 from nodemanager import launch
 from nodemanager.adoption import load
 from nodemanager.cgroups import Cgroups, find
-from nodemanager.lines import Lines
+from nodemanager.lines import MAX_LINE, Lines
 from nodemanager.task import Task
 
 MAX_FAILURES = 100
+PART_BYTES = MAX_LINE // 4  # of a list, which may be longer than a line
 
 
 class Supervisor:
@@ -113,13 +114,18 @@ class Supervisor:
 
     def op_list(self, message: dict[str, Any]) -> None:
         """All containers that are not forgotten, with what their orders said of them."""
-        self.say(
-            {
-                "ev": "list",
-                "pid": os.getpid(),
-                "containers": [t.summary() for t in self.tasks.values()],
-            }
-        )
+        parts: list[list[dict[str, Any]]] = [[]]
+        room = PART_BYTES
+        for task in self.tasks.values():
+            summary = task.summary()
+            size = len(json.dumps(summary))
+            if size > room and parts[-1]:
+                parts.append([])
+                room = PART_BYTES
+            parts[-1].append(summary)
+            room -= size
+        for part in parts:
+            self.say({"ev": "list", "pid": os.getpid(), "containers": part, "more": part is not parts[-1]})
 
     def op_start(self, message: dict[str, Any]) -> None:
         """Begin a container; ``started``, ``start_failed`` or, at the end, ``exit`` tells of it."""
@@ -254,6 +260,7 @@ def main() -> None:
     parser.add_argument("--max-disconnect-s", type=float, default=300.0)
     args = parser.parse_args()
     os.umask(0o077)
+    launch.raise_open_files()
     held = lock(args.dir)
     supervisor = Supervisor(args.dir, args.containers, args.cgroup, args.max_disconnect_s)
     supervisor.prepare()

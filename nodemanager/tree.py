@@ -10,9 +10,10 @@ LOOKS = 20  # at a tree that forks while it is frozen
 
 
 class Tree:
-    """``pid``: of the container's first process, 0 while there is none that can be known. ``led``: that process has not been reaped.
+    """``pid``: of the container's first process, 0 while there is none that can be known.
 
-    ``adopted``: an earlier supervisor started it, so that its orphans are not our children.
+    ``led``: that process has not been reaped. ``adopted``: an earlier supervisor started it, so that its orphans are
+    not our children.
     """
 
     def __init__(self, cid: int, name: str, marker_gid: int, groups: Cgroups) -> None:

@@ -42,6 +42,7 @@ class ProcessRuntime:
         self.spawned_at = float("-inf")
         self.pid = 0
         self.listed = False  # orders wait for the list, or it would not name what they start
+        self.listing: list[Adopted] = []  # the parts of a list that have come
         self.seen = False
 
     def tend(self, at: float) -> None:
@@ -83,7 +84,7 @@ class ProcessRuntime:
             connection.close()
             return False
         self.connection = Lines(self.selector, connection, lambda line: self._hear(json.loads(line)), self._lost)
-        self.listed = False
+        self.listed, self.listing = False, []
         self.connection.say({"op": "list"})
         return True
 
@@ -94,8 +95,12 @@ class ProcessRuntime:
     def _hear(self, message: dict[str, Any]) -> None:
         kind, cid = message["ev"], message.get("id", 0)
         if kind == "list":
+            self.listing += [adopted(raw) for raw in message["containers"]]
+            if message.get("more"):
+                return
             self.pid, self.listed = message["pid"], True
-            self.tell(Happened("list", held=tuple(adopted(raw) for raw in message["containers"])))
+            self.tell(Happened("list", held=tuple(self.listing)))
+            self.listing = []
         elif kind == "exit":
             raw = message["exit"]
             self.tell(Happened("exit", cid, exit=exit_from(raw), log_bytes=sum(raw["log_bytes"].values())))

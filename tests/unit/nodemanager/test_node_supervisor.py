@@ -1,6 +1,8 @@
 """The supervisor's parts over real processes and pipes: what it takes over, what it kills, what it reads."""
 
 import json
+import os
+import resource
 import selectors
 import subprocess
 import time
@@ -12,9 +14,13 @@ from typing import Any
 import pytest
 
 from nodemanager import adoption, proctree
+from nodemanager.capture import STREAMS
 from nodemanager.cgroups import Cgroups
 from nodemanager.launch import Order
+from nodemanager.runtimes import Happened
+from nodemanager.runtimes.process import ProcessRuntime
 from nodemanager.task import Task
+from tests.patience import wait_until
 
 
 @pytest.fixture
@@ -62,3 +68,69 @@ def test_a_task_whose_process_was_never_recorded_has_no_processes_of_others(
 ) -> None:
     task = left_behind(tmp_path, selector, 0, 0, proctree.boot_id())
     assert task.tree.members() == set()  # and not those of session 0, the kernel's own
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, selector: selectors.BaseSelector) -> Iterator[ProcessRuntime]:
+    """An agent's end of a real supervisor; ``heard`` is what it tells."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "containers").mkdir()
+    heard: list[Happened] = []
+    made = ProcessRuntime(
+        root=tmp_path, containers=tmp_path / "containers", cgroup="", max_disconnect_s=1.0, selector=selector,
+        tell=heard.append,
+    )  # fmt: skip
+    made.heard = heard  # type: ignore[attr-defined]
+    yield made
+    made.close(quit_runtime=True)
+    if made.child is not None:
+        made.child.kill()
+        made.child.wait()
+
+
+def listed(runtime: ProcessRuntime) -> list[int]:
+    """The containers that the supervisor says it holds, when it has been found."""
+
+    def turn() -> list[Happened]:
+        runtime.tend(time.monotonic())
+        for key, mask in runtime.selector.select(0.05):
+            key.data(mask)
+        return [news for news in runtime.heard if news.kind in ("list", "down")]  # type: ignore[attr-defined]
+
+    (news,) = wait_until(turn, 20)
+    assert news.kind == "list"
+    return [record.container_id for record in news.held]
+
+
+def write_spec(folder: Path, cid: int, pid: int, **changes: Any) -> None:
+    """What an earlier supervisor wrote of a container that runs as this process."""
+    made = order(folder / f"c-{cid}", cid, **changes)
+    for stream in STREAMS:
+        os.mkfifo(f"{made.logs}/{stream}.pipe")
+    process = proctree.read(pid)
+    assert process is not None
+    spec = {"order": asdict(made), "pid": pid, "ticks": process.start_ticks, "boot": proctree.boot_id()}
+    (folder / f"c-{cid}" / "spec.json").write_text(json.dumps(spec | {"unix": time.time()}))
+
+
+def test_as_many_containers_are_taken_over_as_the_machine_has_files_for(
+    runtime: ProcessRuntime, stranger: "subprocess.Popen[bytes]"
+) -> None:
+    for cid in range(1, 101):
+        write_spec(runtime.containers, cid, stranger.pid)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+    try:
+        runtime.tend(time.monotonic())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert sorted(listed(runtime)) == list(range(1, 101))
+
+
+def test_a_list_longer_than_a_line_may_be_is_told_in_parts(
+    runtime: ProcessRuntime, stranger: "subprocess.Popen[bytes]"
+) -> None:
+    outputs = [[f"o{i}", "x" * 1024, True] for i in range(256)]  # as many and as long as a job may name
+    for cid in range(1, 41):
+        write_spec(runtime.containers, cid, stranger.pid, meta={"name": f"c-{cid}", "outputs": outputs})
+    assert sorted(listed(runtime)) == list(range(1, 41))
