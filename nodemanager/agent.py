@@ -186,11 +186,10 @@ class Agent:
 
     def _timeout(self) -> float:
         """Seconds to sleep when nothing happens."""
-        now = time.monotonic()
-        due = min(self.updater.due(), self.documents.due, self.tick_at)
         if not self.containers.listed:
-            due = min(due, now + LIST_S)
-        return max(0.0, due - now)
+            return LIST_S  # nothing is published or read before
+        due = min(self.updater.due(), self.documents.due, self.tick_at)
+        return max(0.0, due - time.monotonic())
 
     def _timers(self, now: float) -> None:
         if not self.containers.listed:

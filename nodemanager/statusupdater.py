@@ -34,8 +34,9 @@ class StatusUpdater:
         self.heartbeat_at = 0.0
 
     def due(self) -> float:
-        """When ``tend`` has something to do."""
-        return min(self.heartbeat_at, self.published_at + COALESCE_S) if self.changed else self.heartbeat_at
+        """When ``tend`` has something to do; news hasten it only while somebody can be told."""
+        hasty = self.changed and self.link.ready
+        return min(self.heartbeat_at, self.published_at + COALESCE_S) if hasty else self.heartbeat_at
 
     def tend(self, now: float) -> None:
         """Publish if it is time; any status is a heartbeat."""

@@ -51,7 +51,10 @@ class ProcessRuntime:
             self.child = None
         if self.connection is None and not self._connect() and at - self.spawned_at > START_S:
             self.spawned_at = at
-            self._spawn()
+            try:
+                self._spawn()
+            except OSError as error:  # a disk that fails, no process to be had: the node says so by its health
+                note("error", "the supervisor could not be started", why=str(error))
 
     def _spawn(self) -> None:
         """A session of its own, so that no signal to the agent's group reaches it."""

@@ -18,7 +18,7 @@ from nodemanager.capture import STREAMS
 from nodemanager.cgroups import Cgroups
 from nodemanager.launch import Order
 from nodemanager.runtimes import Happened
-from nodemanager.runtimes.process import ProcessRuntime
+from nodemanager.runtimes.process import START_S, ProcessRuntime
 from nodemanager.task import Task
 from tests.patience import wait_until
 
@@ -100,6 +100,16 @@ def listed(runtime: ProcessRuntime) -> list[int]:
     (news,) = wait_until(turn, 20)
     assert news.kind == "list"
     return [record.container_id for record in news.held]
+
+
+def test_a_supervisor_that_cannot_be_started_is_tried_again(runtime: ProcessRuntime) -> None:
+    log = runtime.root / "run" / "supervisor.log"
+    log.mkdir()  # nothing can be written there, as on a disk that has failed
+    runtime.tend(time.monotonic())
+    assert runtime.child is None
+    log.rmdir()
+    runtime.tend(time.monotonic() + START_S + 1.0)
+    assert listed(runtime) == []
 
 
 def write_spec(folder: Path, cid: int, pid: int, **changes: Any) -> None:
