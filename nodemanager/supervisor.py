@@ -138,8 +138,8 @@ class Supervisor:
             task.start(lambda error: self._launched(task, error))
         except (OSError, ValueError) as error:
             self._launched(task, str(error))
-            return
-        self.by_pid[task.pid] = task
+        if task.pid:
+            self.by_pid[task.pid] = task
 
     def _launched(self, task: Task, error: str) -> None:
         if not error:

@@ -58,7 +58,12 @@ class Task:
                 os.close(end)
         self.started_at, started_unix = time.monotonic(), time.time()
         process = proctree.read(self.pid)
-        self._write_spec(process.start_ticks if process else 0, started_unix)
+        try:
+            self._write_spec(process.start_ticks if process else 0, started_unix)
+        except OSError:
+            os.close(report)
+            self.stop(0.0)  # no later supervisor would know it
+            raise
         self.reporting = True
         self.selector.register(report, selectors.EVENT_READ, lambda _: self._reported(report, launched))
 

@@ -1,5 +1,6 @@
 """The supervisor's parts over real processes and pipes: what it takes over, what it kills, what it reads."""
 
+import errno
 import json
 import os
 import resource
@@ -13,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from nodemanager import adoption, proctree
+from nodemanager import adoption, proctree, records
 from nodemanager.capture import STREAMS
 from nodemanager.cgroups import Cgroups
 from nodemanager.launch import Order
 from nodemanager.runtimes import Happened
 from nodemanager.runtimes.process import START_S, ProcessRuntime
+from nodemanager.supervisor import Supervisor
 from nodemanager.task import Task
 from tests.patience import wait_until
 
@@ -68,6 +70,40 @@ def test_a_task_whose_process_was_never_recorded_has_no_processes_of_others(
 ) -> None:
     task = left_behind(tmp_path, selector, 0, 0, proctree.boot_id())
     assert task.tree.members() == set()  # and not those of session 0, the kernel's own
+
+
+def test_a_task_whose_number_cannot_be_written_down_does_not_run_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the two writes of its spec the disk becomes full."""
+    (tmp_path / "containers").mkdir()
+    supervisor = Supervisor(str(tmp_path), str(tmp_path / "containers"), "", 60.0)
+    said: list[dict[str, Any]] = []
+    monkeypatch.setattr(supervisor, "say", said.append)
+    write, written = records.write_json, []
+
+    def full(path: str, value: Any, durable: bool = False) -> None:
+        written.append(path)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, value, durable)
+
+    monkeypatch.setattr(records, "write_json", full)
+    made = order(tmp_path / "containers" / "c-1", argv=["/bin/sleep", "600"])
+    supervisor.op_start({"order": asdict(made)})
+    pid = supervisor.tasks[1].pid
+
+    def ended() -> bool:
+        supervisor.reap()
+        supervisor.check(time.monotonic())
+        return bool(said)
+
+    try:
+        wait_until(ended, 10)
+    finally:
+        subprocess.run(["kill", "-9", str(pid)], check=False, capture_output=True)
+    assert [(news["ev"], news["error"]) for news in said] == [("start_failed", "[Errno 28] No space left on device")]
+    assert proctree.read(pid) is None
 
 
 @pytest.fixture
