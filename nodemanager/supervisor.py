@@ -39,7 +39,8 @@ class Supervisor:
         self.tasks: dict[int, Task] = {}
         self.by_pid: dict[int, Task] = {}
         self.agent: Lines | None = None
-        self.agent_gone_at = time.monotonic()
+        self.heard_at = time.monotonic()  # the agent's last word, or its leaving
+        self.pinged = False  # it says now and then that it lives; older agents do not
         self.quitting = False
 
     # --- setting up
@@ -96,9 +97,11 @@ class Supervisor:
 
     def _agent_left(self) -> None:
         self.agent = None
-        self.agent_gone_at = time.monotonic()
+        self.pinged = False
+        self.heard_at = time.monotonic()
 
     def _told(self, line: bytes) -> None:
+        self.heard_at = time.monotonic()
         try:
             message = json.loads(line)
             OPERATIONS[message["op"]](self, message)
@@ -125,7 +128,8 @@ class Supervisor:
             parts[-1].append(summary)
             room -= size
         for part in parts:
-            self.say({"ev": "list", "pid": os.getpid(), "containers": part, "more": part is not parts[-1]})
+            more = part is not parts[-1]
+            self.say({"ev": "list", "pid": os.getpid(), "containers": part, "more": more, "pings": True})
 
     def op_start(self, message: dict[str, Any]) -> None:
         """Begin a container; ``started``, ``start_failed`` or, at the end, ``exit`` tells of it."""
@@ -161,6 +165,10 @@ class Supervisor:
         if task is not None and task.exit is not None:
             del self.tasks[task.id]
 
+    def op_ping(self, message: dict[str, Any]) -> None:
+        """The agent lives. One that then falls silent for as long as one may be away counts as gone."""
+        self.pinged = True
+
     def op_quit(self, message: dict[str, Any]) -> None:
         """Leave once nothing runs any more."""
         self.quitting = True
@@ -189,11 +197,11 @@ class Supervisor:
         for task in list(self.tasks.values()):
             if task.exit is None:
                 task.check(now, leaders, self.say)
-        if self.agent is None and now - self.agent_gone_at > self.max_disconnect_s:
+        if (self.agent is None or self.pinged) and now - self.heard_at > self.max_disconnect_s:
             self._abandoned()
 
     def _abandoned(self) -> None:
-        """No agent came back: nobody can tell whether these containers are still wanted."""
+        """No agent came back, or it hangs: nobody can tell whether these containers are still wanted."""
         running = [t for t in self.tasks.values() if t.exit is None]
         for task in running:
             task.disconnected = True
@@ -235,6 +243,7 @@ OPERATIONS: dict[str, Callable[[Supervisor, dict[str, Any]], None]] = {
     "start": Supervisor.op_start,
     "stop": Supervisor.op_stop,
     "forget": Supervisor.op_forget,
+    "ping": Supervisor.op_ping,
     "quit": Supervisor.op_quit,
 }
 

@@ -18,6 +18,7 @@ from nodemanager.log import note
 from nodemanager.runtimes import Happened, exit_from
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
+PINGS = 4  # within the time after which an agent that says nothing is gone
 START_S = 5.0  # a supervisor that does not listen after this is started again
 
 
@@ -44,6 +45,8 @@ class ProcessRuntime:
         self.listed = False  # orders wait for the list, or it would not name what they start
         self.listing: list[Adopted] = []  # the parts of a list that have come
         self.seen = False
+        self.pings = False  # the supervisor wants to hear that we live; an older one does not know the word
+        self.ping_at = 0.0
 
     def tend(self, at: float) -> None:
         """Connect, starting a supervisor where none listens; to be called again and again. ``at``: s, monotonic."""
@@ -55,6 +58,9 @@ class ProcessRuntime:
                 self._spawn()
             except OSError as error:  # a disk that fails, no process to be had: the node says so by its health
                 note("error", "the supervisor could not be started", why=str(error))
+        if self.listed and self.pings and at >= self.ping_at:
+            self.ping_at = at + self.max_disconnect_s / PINGS
+            self._say({"op": "ping"})
 
     def _spawn(self) -> None:
         """A session of its own, so that no signal to the agent's group reaches it."""
@@ -102,6 +108,7 @@ class ProcessRuntime:
             if message.get("more"):
                 return
             self.pid, self.listed = message["pid"], True
+            self.pings = bool(message.get("pings"))
             self.tell(Happened("list", held=tuple(self.listing)))
             self.listing = []
         elif kind == "exit":
