@@ -32,6 +32,7 @@ from contract.fields import (
 )
 from contract.findings import explain
 from contract.problems import FieldError
+from wire.resources import GPUS_MAX
 
 
 class Resources(Request):
@@ -39,7 +40,7 @@ class Resources(Request):
 
     memory_mib: Annotated[Whole, Field(ge=1, le=2**24)] = 256
     vcores_milli: Annotated[Whole, Field(ge=1, le=2**20)] = 1000
-    gpus: Annotated[Whole, Field(ge=0, le=63)] = 0
+    gpus: Annotated[Whole, Field(ge=0, le=GPUS_MAX)] = 0
 
 
 class FileSpec(Request):

@@ -9,17 +9,16 @@ import sys
 import time
 from typing import NoReturn
 
-from nodemanager import cgroups, config, folders, limits, session
+from nodemanager import cgroups, config, folders, launch, limits, membership
 from nodemanager.agent import Agent
 from nodemanager.clock import Clock
-from nodemanager.http import Http, HttpError
+from nodemanager.http import Http
 from nodemanager.log import note
-from nodemanager.state import Saved, StateFile
-
-RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+from nodemanager.state import StateFile
 
 
 def fail(text: str) -> NoReturn:
+    """End with status 2 and one line on stderr: the settings, or the machine, have to be put right first."""
     print(f"node manager: {text}", file=sys.stderr)
     sys.exit(2)
 
@@ -34,36 +33,15 @@ def lock(settings: config.Config) -> int:
     return fd
 
 
-def identify(settings: config.Config, found: limits.Limits, http: Http, saved: Saved) -> Saved:
-    """The saved session when it is this node's; else register, trying until it works."""
-    if saved.control_plane == settings.control_plane and session.holds(saved.session, settings):
-        try:
-            http.authorization = session.authorization(session.parse(saved.session))
-            return saved
-        except ValueError:
-            pass
-    for attempt in range(1 << 30):
-        try:
-            fresh = session.register(http, settings, found)
-            break
-        except (HttpError, ValueError) as error:
-            note("warning", "not registered yet", why=str(error), control_plane=settings.control_plane)
-            time.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
-    if saved.session.get("node_id") != fresh.node_id:
-        saved.epoch = saved.generation = 0
-    saved.session = session.to_json(fresh, settings)
-    saved.control_plane = settings.control_plane
-    note("info", "registered", node_id=fresh.node_id, sub_cluster=fresh.sub_cluster)
-    return saved
-
-
 def main() -> None:
+    """Settings, folders and the lock first, so that whatever is wrong is said before the node joins."""
     parser = argparse.ArgumentParser(prog="python -m nodemanager", description=__doc__)
     parser.add_argument("--config", default="", help="YAML or JSON file; see docs/operators.md")
     parser.add_argument("--stop-containers", action="store_true", help="on SIGTERM stop the containers too")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     os.umask(0o077)
+    launch.raise_open_files()
     try:
         settings = config.load(args.config, dict(os.environ))
     except config.ConfigError as error:
@@ -82,11 +60,17 @@ def main() -> None:
     if saved.damaged:
         note("error", "local state is damaged and set aside; nothing is stopped on its account", why=saved.damaged)
     note("info", "starting", name=settings.name, enforces=found.enforces, dir=str(settings.dir))
-    saved = identify(settings, found, http, saved)
+    saved = membership.join(settings, found, http, saved)
     agent = Agent(
-        config=settings, found=found, containers=containers, cgroup=group, http=http, clock=clock, saved=saved
+        config=settings,
+        found=found,
+        containers=containers,
+        cgroup=group,
+        http=http,
+        clock=clock,
+        saved=saved,
+        stop_containers=args.stop_containers,
     )
-    agent.stop_containers = args.stop_containers
     agent.run()
     folders.leave(settings.dir, containers)
     os.close(held)

@@ -27,6 +27,7 @@ class Announcer:
         self.thread = threading.Thread(target=self._run, name="endpoints", daemon=True)
 
     def say(self, container: str, serving: Serving) -> None:
+        """From now on the control plane is to know this of the container; it replaces what was said before."""
         with self.condition:
             self.wanted[container] = serving
             if not self.thread.is_alive() and not self.stopping:
@@ -40,6 +41,7 @@ class Announcer:
             self.told.pop(container, None)
 
     def close(self) -> None:
+        """Say nothing more: the next agent announces again what still runs."""
         with self.condition:
             self.stopping = True
             self.condition.notify()

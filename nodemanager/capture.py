@@ -8,17 +8,21 @@ segment. The newest bytes are kept, at most ``cap`` per stream.
 import os
 from dataclasses import dataclass
 
+STREAMS = ("stdout", "stderr")
 SEGMENTS = 4  # a stream's cap is divided into this many files
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
+    """One file of a stream, as it lies on disk; sizes in bytes."""
+
     path: str
     offset: int  # of its first byte in the stream
     size: int
 
     @property
     def end(self) -> int:
+        """Offset in the stream of the first byte after it."""
         return self.offset + self.size
 
 
@@ -90,6 +94,7 @@ class Writer:
                 pass
 
     def close(self) -> None:
+        """Let go of the file; a later ``write`` begins another segment."""
         if self.fd >= 0:
             os.close(self.fd)
         self.fd, self.room = -1, 0

@@ -60,9 +60,11 @@ class Cgroups:
 
     @property
     def controllers(self) -> set[str]:
+        """Those that enforce something here; empty where no group can be made."""
         return set(self.parents)
 
     def folders(self, cid: int) -> list[str]:
+        """Every group of the container: one per controller under version 1, one in all under version 2."""
         return sorted({os.path.join(parent, f"c{cid}") for parent in self.parents.values()})
 
     def create(self, cid: int, memory_bytes: int, cpu_milli: int) -> list[str]:
@@ -136,6 +138,7 @@ class Cgroups:
                 _write(os.path.join(folder, "cgroup.kill"), "1")
 
     def remove(self, cid: int) -> None:
+        """Delete the groups of a container without processes; one that is still in use stays, and costs nothing."""
         _remove(self.folders(cid))
 
     def close(self) -> None:

@@ -38,6 +38,7 @@ class Check:
 
     @property
     def given_up(self) -> bool:
+        """Whether it has failed so often in a row that the container is to be replaced."""
         return self.failures >= self.rule.failures
 
 

@@ -21,5 +21,6 @@ class Clock:
             self.offset = unix - at
 
     def unix(self) -> float:
+        """Seconds since 1970 by the control plane; by this machine until it has been heard."""
         with self.lock:
             return time.time() if self.offset is None else time.monotonic() + self.offset

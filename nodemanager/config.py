@@ -12,6 +12,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from wire.resources import GPUS_MAX
+
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
 GONE = {"extended"}  # keys of older versions, whose files are to go on working
@@ -164,8 +166,8 @@ def _check(config: Config) -> None:
         raise ConfigError(f"health_script is {config.health_script[0]!r}; give the program's whole path")
     if not HOST.fullmatch(config.advertise_host):
         raise ConfigError(f"advertise_host is {config.advertise_host!r}; use a host name or an address, without a port")
-    if config.gpus > 32:
-        raise ConfigError(f"gpus is {config.gpus}; at most 32 devices are handed out on one node")
+    if config.gpus > GPUS_MAX:
+        raise ConfigError(f"gpus is {config.gpus}; at most {GPUS_MAX} devices are handed out on one node")
     socket_path = config.dir.absolute() / "run" / "supervisor.sock"
     if len(str(socket_path)) > 106:
         raise ConfigError(f"dir is too long: {socket_path} must stay under 107 bytes; choose a shorter folder")

@@ -40,6 +40,8 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True)
 class DesiredRead:
+    """A document whose signatures are right; whether it is newer than the last is for the core to say."""
+
     doc: Desired
     at: float
     unix: float
@@ -59,45 +61,52 @@ class TemplateRead:
 
     digest: bytes
     template: Template | None
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Localised:
+    """The work folder is ready; or, with an ``error``, it cannot be made so."""
+
     container_id: int
     error: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
+    """The command runs: its exec has succeeded."""
+
     container_id: int
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class StartFailed:
+    """The command never ran; ``error`` is what fork or exec said."""
+
     container_id: int
     error: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Exited:
+    """The first process has ended and so has all its tree, and its output is on disk."""
+
     container_id: int
     exit: Exit
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
+    """The outputs are stored; or, with an ``error``, one that had to be there is not."""
+
     container_id: int
     error: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
+    """What a live container uses now. ``cpu_ms``: of processor time since its start."""
+
     container_id: int
     memory_mib: int
     cpu_ms: int
@@ -112,7 +121,23 @@ class RuntimeListed:
 
 
 @dataclass(frozen=True, slots=True)
+class Recovered:
+    """After the runtime's first list since the agent's start: what a restart interrupted goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRenewed:
+    """Who this node is, as the control plane says now; another identity begins without documents."""
+
+    node_id: int
+    sub_cluster: int
+    max_disconnect_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class HealthRead:
+    """``health``: flags of ``wire.states.NodeHealth``."""
+
     health: int
     disk_free_mib: int
 
@@ -126,6 +151,8 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
+    """Time has passed: at least once a second, whatever else happens."""
+
     at: float
 
 
@@ -151,8 +178,6 @@ class Probed:
 class StopAll:
     """The operator takes the node down together with its containers."""
 
-    at: float
-
 
 Event = (
     DesiredRead
@@ -165,6 +190,8 @@ Event = (
     | Collected
     | Sampled
     | RuntimeListed
+    | Recovered
+    | SessionRenewed
     | HealthRead
     | Contact
     | Tick
@@ -179,16 +206,22 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class FetchTemplate:
+    """Read a template. Asked again at every tick until it comes, so an order may be lost."""
+
     digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Localise:
+    """Make the container's folder and bring its files; ``Localised`` answers."""
+
     container_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
+    """Run the command; ``Started`` or ``StartFailed`` answers."""
+
     container_id: int
 
 
@@ -202,6 +235,8 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
+    """The whole tree, without grace."""
+
     container_id: int
 
 
@@ -255,6 +290,8 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Persist:
+    """Local state has changed; it is written before the next status tells of it."""
+
     durable: bool = False  # must survive a power cut
 
 

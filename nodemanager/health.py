@@ -3,9 +3,11 @@
 import errno
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from nodemanager import records
+from nodemanager.healthscript import HealthScript
 from wire.states import NodeHealth
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -30,6 +32,29 @@ def check(folder: Path, reserve_mib: int) -> tuple[int, int]:
     if free < reserve_mib or (space.f_files and space.f_favail == 0):
         health |= NodeHealth.DISK_FULL
     return int(health), free
+
+
+class HealthChecker:
+    """Disk, supervisor and the operator's script, as one set of flags. ``tell`` takes them with the free MiB."""
+
+    def __init__(
+        self,
+        folder: Path,
+        reserve_mib: int,
+        script: HealthScript,
+        supervised: Callable[[], bool],
+        tell: Callable[[int, int], None],
+    ) -> None:
+        self.folder, self.reserve_mib = folder, reserve_mib
+        self.script, self.supervised, self.tell = script, supervised, tell
+
+    def check(self) -> None:
+        """Look now: every few seconds, and when the supervisor or the script has changed."""
+        flags, free = check(self.folder, self.reserve_mib)
+        flags |= self.script.flag
+        if not self.supervised():
+            flags |= NodeHealth.SUPERVISOR_DOWN
+        self.tell(flags, free)
 
 
 def write_report(folder: Path, **values: object) -> None:

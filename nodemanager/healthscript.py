@@ -125,10 +125,12 @@ class HealthScript:
         self.thread = threading.Thread(target=self._loop, name="health-script", daemon=True)
 
     def start(self) -> None:
+        """Begin to run it; without a script there is no thread."""
         if self.script.argv:
             self.thread.start()
 
     def close(self) -> None:
+        """Kill a script that runs; its verdict no longer counts."""
         self.stopping.set()
 
     def _loop(self) -> None:

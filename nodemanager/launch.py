@@ -38,14 +38,17 @@ class Order:
 
     @property
     def work(self) -> str:
+        """The task's current folder, its own to fill."""
         return os.path.join(self.folder, "work")
 
     @property
     def logs(self) -> str:
+        """Where its output is kept; closed to the task's user."""
         return os.path.join(self.folder, "logs")
 
 
 def prctl(option: int, value: int) -> bool:
+    """Whether the kernel has set this property of the calling process."""
     return int(libc.prctl(option, value, 0, 0, 0)) == 0
 
 
@@ -56,6 +59,12 @@ def set_rlimits(limits: dict[str, int]) -> None:
         hard = resource.getrlimit(number)[1]
         value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(number, (value, value))
+
+
+def raise_open_files() -> None:
+    """Let this process open as many files as it may: every container costs its supervisor and its agent a few."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def become(order: Order) -> None:

@@ -17,6 +17,8 @@ from wire.template import Template
 
 
 class Phase(IntEnum):
+    """How far a container has come here; finer than the states that the RM is told."""
+
     FETCHING = 0  # waits for its template
     LOCALIZING = 1
     STARTING = 2
@@ -103,6 +105,7 @@ class Container:
 
     @property
     def live(self) -> bool:
+        """Whether it holds its resources still: also before its process is there, and until its outputs are stored."""
         return self.phase is not Phase.ENDED
 
 
@@ -131,6 +134,7 @@ ENDS: list[tuple[Callable[[Exit], object], tuple[State, Reason]]] = [
 
 
 def report(c: Container) -> ContainerReport:
+    """As the status tells of it; an ended container shows its peak, a live one what it uses now."""
     if c.live:
         return ContainerReport(c.container_id, WIRE_STATE[c.phase], 0, 0, c.ran_ms, c.memory_mib, c.cpu_ms)
     return ContainerReport(c.container_id, c.state, c.reason, c.exit_code, c.ran_ms, c.peak_mib, c.cpu_ms)
@@ -174,6 +178,7 @@ def meta(c: Container) -> dict[str, Any]:
 
 
 def lease_to_json(lease: Lease) -> dict[str, Any]:
+    """As local state and the start order keep it; its signature has been checked and is not kept."""
     values = {name: getattr(lease, name) for name in Lease.__dataclass_fields__}
     values["template"] = lease.template.hex()
     return values

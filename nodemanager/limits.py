@@ -12,6 +12,7 @@ from nodemanager.launch import Order
 from nodemanager.lifecycle import Container
 from wire.desired import Lease
 from wire.ids import format_container
+from wire.resources import gpu_ids
 from wire.template import Template, port_variable
 
 MARKER_BASE = 1 << 30  # groups above it mark one container's processes
@@ -44,6 +45,7 @@ def _can_become(uid: int, marker: int) -> bool:
 
 
 def find(config: Config, controllers: list[str]) -> Limits:
+    """Try out what this machine allows the agent. ``controllers``: of the control groups that can be made."""
     separates = os.geteuid() == 0 and _can_become(config.uid_base, MARKER_BASE)
     names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
     names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
@@ -65,16 +67,13 @@ def _own_processes() -> int:
 
 
 def uid_of(config: Config, limits: Limits, tenant: int) -> int:
+    """The user that a tenant's tasks run as; -1 where all run as the agent's own."""
     return config.uid_base + tenant % config.uid_range if limits.separates_users else -1
 
 
 def marker(folder: str) -> int:
     """A group number for one container's processes: it survives double forks and cannot be left."""
     return MARKER_BASE + int.from_bytes(hashlib.sha256(folder.encode()).digest()[:4]) % MARKERS
-
-
-def gpu_ids(mask: int) -> str:
-    return ",".join(str(i) for i in range(32) if mask >> i & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class Where:
 
 def environment(lease: Lease, template: Template, folder: str, where: Where, ports: dict[str, int]) -> dict[str, str]:
     """The task's environment, built from nothing; the group's own names cannot replace ours."""
-    work, gpus = os.path.join(folder, "work"), gpu_ids(lease.gpus)
+    work, gpus = os.path.join(folder, "work"), ",".join(map(str, gpu_ids(lease.gpus)))
     fixed = {
         "PATH": where.path,
         "HOME": work,

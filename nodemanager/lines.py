@@ -32,6 +32,7 @@ class Lines:
         selector.register(connection, selectors.EVENT_READ, self._ready)
 
     def say(self, message: dict[str, Any]) -> None:
+        """Send, or keep until the other end reads; dropped once the connection is gone."""
         if not self.open:
             return
         self.outbox += json.dumps(message, separators=(",", ":")).encode() + b"\n"

@@ -10,11 +10,13 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 import hiredis
+
+from nodemanager.mailbox import Background
 
 CONNECT_S = 5.0
 ANSWER_S = 5.0  # a silent Redis is a lost one
@@ -47,13 +49,12 @@ class Link:
         self,
         *,
         selector: selectors.BaseSelector,
-        threads: Executor,
-        post: Callable[[Callable[[], None]], None],
+        background: Background,
         on_ready: Callable[[], None],
         on_wake: Callable[[], None],
         on_denied: Callable[[str], None],
     ) -> None:
-        self.selector, self.threads, self.post = selector, threads, post
+        self.selector, self.background = selector, background
         self.on_ready, self.on_wake, self.on_denied = on_ready, on_wake, on_denied
         self.url = self.user = self.password = self.ca_file = ""
         self.channels: tuple[str, ...] = ()
@@ -67,12 +68,13 @@ class Link:
         self.retry_at = 0.0
 
     def configure(self, url: str, user: str, password: str, ca_file: str, channels: tuple[str, ...]) -> None:
+        """Where Redis is, who we are there and which channels bring hints; a change drops the connection."""
         changed = (url, user, password) != (self.url, self.user, self.password)
         self.url, self.user, self.password = url, user, password
         self.ca_file, self.channels = ca_file, channels
         self.retry_at = 0.0
         if changed:
-            self.drop("new settings")
+            self.drop()
 
     # --- connecting
 
@@ -80,10 +82,10 @@ class Link:
         """Connect when it is time; give up on a connection that does not answer."""
         if self.connection is not None:
             if self.waiting and now - self.waiting[0][1] > ANSWER_S:
-                self.drop("no answer")
+                self.drop()
         elif self.connecting is None and self.url and now >= self.retry_at:
-            self.connecting = self.threads.submit(open_socket, self.url, self.ca_file)
-            self.connecting.add_done_callback(lambda future: self.post(lambda: self._opened(future)))
+            self.connecting = self.background.pool.submit(open_socket, self.url, self.ca_file)
+            self.connecting.add_done_callback(lambda future: self.background.post(lambda: self._opened(future)))
 
     def _opened(self, future: "Future[socket.socket]") -> None:
         self.connecting = None
@@ -100,7 +102,7 @@ class Link:
     def _greeted(self, answer: Any) -> None:
         if isinstance(answer, hiredis.ReplyError):
             text = str(answer)
-            self.drop(text)
+            self.drop()
             if text.startswith(("WRONGPASS", "NOPERM", "NOAUTH")):
                 self.on_denied(text)
             return
@@ -113,7 +115,7 @@ class Link:
         self.retry_at = time.monotonic() + BACKOFF_S[min(self.failures, len(BACKOFF_S) - 1)]
         self.failures += 1
 
-    def drop(self, why: str) -> None:
+    def drop(self) -> None:
         """Close; what was asked and not answered is forgotten, the next heartbeat asks again."""
         if self.connection is not None:
             self.selector.unregister(self.connection)
@@ -135,9 +137,9 @@ class Link:
 
     def _send(self, *words: str | bytes) -> None:
         self.outbox += hiredis.pack_command(cast(Words, words))
-        self.flush()
+        self._flush()
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         if self.connection is None:
             return
         try:
@@ -145,8 +147,8 @@ class Link:
                 del self.outbox[: self.connection.send(self.outbox)]
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             pass
-        except OSError as error:
-            self.drop(str(error))
+        except OSError:
+            self.drop()
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outbox else 0)
         if self.selector.get_key(self.connection).events != events:
@@ -154,19 +156,19 @@ class Link:
 
     def _readable(self, mask: int) -> None:
         if mask & selectors.EVENT_WRITE:
-            self.flush()
+            self._flush()
         try:
             while self.connection is not None:
                 data = self.connection.recv(1 << 16)
                 if not data:
-                    self.drop("closed")
+                    self.drop()
                     return
                 self.reader.feed(data)
                 self._replies()
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             pass
-        except (OSError, hiredis.ProtocolError) as error:
-            self.drop(str(error))
+        except (OSError, hiredis.ProtocolError):
+            self.drop()
 
     def _replies(self) -> None:
         while self.connection is not None:
@@ -180,7 +182,7 @@ class Link:
                     self.on_wake()  # what was published before this moment was missed
                 continue
             if isinstance(reply, hiredis.ReplyError) and str(reply).startswith(("NOPERM", "NOAUTH")):
-                self.drop(str(reply))
+                self.drop()
                 self.on_denied(str(reply))
                 return
             if self.waiting:

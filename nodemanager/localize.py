@@ -48,6 +48,7 @@ class Cache:
             self.sizes[name] = size
 
     def path(self, digest: str) -> Path:
+        """Where an artifact lies, or would."""
         return self.folder / digest
 
     def use(self, digest: str) -> bool:
@@ -66,6 +67,7 @@ class Cache:
             return self.fetching.setdefault(digest, threading.Lock())
 
     def add(self, digest: str, size: int) -> None:
+        """It has been downloaded and checked; those not used for longest make room."""
         with self.lock:
             self.fetching.pop(digest, None)
             self.sizes[digest] = size

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodemanager import capture, records
+from nodemanager.capture import STREAMS
 from nodemanager.http import Http, HttpError
-from nodemanager.task import STREAMS
 from wire import nodeapi
 
 PERIOD_S = 1.0
@@ -27,6 +27,8 @@ BACKOFF_MAX_S = 30.0
 
 @dataclass(slots=True)
 class Watched:
+    """A container whose output is followed. ``sent``: offsets up to which the control plane has each stream."""
+
     container: str
     folder: str  # the container's own; logs/ is in it
     sent: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, 0))

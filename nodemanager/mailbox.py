@@ -1,10 +1,14 @@
-"""Calls from other threads and signals, carried onto the loop."""
+"""The loop and the threads beside it: what takes a while runs on them, and comes back as a call on the loop."""
 
 import selectors
 import signal
 import socket
+import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+THREADS = 4  # downloads, uploads and connects at the same time
 
 
 class Mailbox:
@@ -19,6 +23,7 @@ class Mailbox:
         signal.set_wakeup_fd(self.outside.fileno(), warn_on_full_buffer=False)
 
     def post(self, call: Callable[[], None]) -> None:
+        """Have the loop make this call, soon."""
         self.posted.append(call)
         try:
             self.outside.send(b"x")
@@ -26,6 +31,7 @@ class Mailbox:
             pass  # full: the loop is awake anyway
 
     def deliver(self) -> None:
+        """Make the calls, those too that are posted meanwhile."""
         while self.posted:
             self.posted.popleft()()
 
@@ -34,3 +40,16 @@ class Mailbox:
             self.inside.recv(4096)
         except BlockingIOError:
             pass
+
+
+class Background:
+    """Threads for what takes a while. ``post`` brings a call onto the loop; ``stopping`` is set on the way out."""
+
+    def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
+        self.post = post
+        self.pool = ThreadPoolExecutor(THREADS, "transfer")
+        self.stopping = threading.Event()
+
+    def close(self) -> None:
+        """Begin nothing more; what runs is not waited for."""
+        self.pool.shutdown(wait=False, cancel_futures=True)

@@ -57,6 +57,7 @@ class Ports:
         return True
 
     def release(self, port: int) -> None:
+        """Give up the claim; the port comes round again after all others."""
         if claim := self.claims.pop(port, None):
             claim.close()
 

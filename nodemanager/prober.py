@@ -16,6 +16,8 @@ Answer = Callable[[int, str], None]
 
 @dataclass(slots=True)
 class Question:
+    """One that has not been answered. ``until``: when it counts as failed; s, monotonic."""
+
     container_id: int
     request: bytes  # empty: the connection is enough
     connection: socket.socket
@@ -61,6 +63,7 @@ class Prober:
             self._close(question)
 
     def close(self) -> None:
+        """Ask nobody any longer; nothing is answered."""
         for question in list(self.open.values()):
             self._close(question)
 

@@ -15,6 +15,8 @@ TICK_MS = 1000 // os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Process:
+    """One line of /proc. ``start_ticks``: after boot; with the pid it names a process for good."""
+
     pid: int
     state: str
     parent: int
@@ -48,6 +50,7 @@ def everything() -> dict[int, Process]:
 
 
 def children_of(processes: dict[int, Process]) -> dict[int, list[int]]:
+    """Pids by parent, for ``descend``."""
     by_parent: dict[int, list[int]] = {}
     for process in processes.values():
         by_parent.setdefault(process.parent, []).append(process.pid)
@@ -63,6 +66,7 @@ class Recent:
         self.by_parent: dict[int, list[int]] = {}
 
     def look(self, now: float) -> "Recent":
+        """The last look, or a new one when that is too old. ``now``: s, monotonic."""
         if not 0 <= now - self.at < 0.25:
             self.at, self.processes = now, everything()
             self.by_parent = children_of(self.processes)
@@ -70,6 +74,15 @@ class Recent:
 
 
 recent = Recent()
+
+
+def own_children() -> set[int] | None:
+    """Pids of this process's children; None where the kernel does not list them."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            return {int(pid) for pid in file.read().split()}
+    except OSError:
+        return None
 
 
 def descend(roots: set[int], by_parent: dict[int, list[int]]) -> set[int]:

@@ -47,6 +47,7 @@ class Servers:
         self.address = own_address(self.host)
 
     def find(self, instruction: ev.FindPorts) -> None:
+        """Claim ports for a container; the core hears them, or why there are none."""
         try:
             found, error = self.ports.find(instruction.count, instruction.taken), ""
         except NoPort as none:
@@ -54,6 +55,7 @@ class Servers:
         self.hear(ev.PortsFound(instruction.container_id, found, error))
 
     def announce(self, instruction: ev.Announce) -> None:
+        """Tell the control plane the container's ports and health, and keep other node managers off the ports."""
         container = self.core.containers[instruction.container_id]
         for port in container.ports.values():
             self.ports.claim(port)  # after a restart of the agent
@@ -61,18 +63,21 @@ class Servers:
         self.announcer.say(format_container(container.container_id), serving)
 
     def withdraw(self, instruction: ev.Withdraw) -> None:
+        """Its ports may be given to others, and it is not asked any more."""
         self.prober.drop(instruction.container_id)
         self.announcer.withdraw(format_container(instruction.container_id))
         for port in instruction.ports:
             self.ports.release(port)
 
     def probe(self, i: ev.Probe) -> None:
+        """Ask a container how it is; the core hears the answer, a silent one by its time limit."""
         self.prober.ask(i.container_id, self.address, i.port, i.path, i.timeout_s)
 
     def _answered(self, container_id: int, wrong: str) -> None:
         self.hear(ev.Probed(container_id, wrong, self.clock()))
 
     def close(self) -> None:
+        """The containers serve on; the claims of their ports go with this process."""
         self.prober.close()
         self.announcer.close()
 

@@ -30,6 +30,7 @@ def keys(session: NodeSession) -> dict[int, bytes]:
 
 
 def authorization(session: NodeSession) -> str:
+    """The header by which the control plane knows this node."""
     return f"{nodeapi.AUTH_SCHEME} {session.node_id}:{session.credential}"
 
 

@@ -37,6 +37,7 @@ class Saved:
 
 
 def container_to_json(c: Container) -> dict[str, Any]:
+    """All but what can be fetched again: the template."""
     value: dict[str, Any] = {name: getattr(c, name) for name in PLAIN}
     value |= {"id": c.container_id, "phase": int(c.phase), "state": int(c.state), "reason": int(c.reason)}
     value["lease"] = lease_to_json(c.lease) if c.lease else None
@@ -64,6 +65,8 @@ def container_from_json(raw: dict[str, Any], at: float) -> Container:
 
 
 class StateFile:
+    """``state.json`` in the node's folder."""
+
     def __init__(self, folder: Path) -> None:
         self.path = folder / "state.json"
 

@@ -19,11 +19,13 @@ from collections.abc import Callable
 from typing import Any
 
 from nodemanager import launch
+from nodemanager.adoption import load
 from nodemanager.cgroups import Cgroups, find
-from nodemanager.lines import Lines
-from nodemanager.task import Task, load
+from nodemanager.lines import MAX_LINE, Lines
+from nodemanager.task import Task
 
 MAX_FAILURES = 100
+PART_BYTES = MAX_LINE // 4  # of a list, which may be longer than a line
 
 
 class Supervisor:
@@ -37,19 +39,21 @@ class Supervisor:
         self.tasks: dict[int, Task] = {}
         self.by_pid: dict[int, Task] = {}
         self.agent: Lines | None = None
-        self.agent_gone_at = time.monotonic()
+        self.heard_at = time.monotonic()  # the agent's last word, or its leaving
+        self.pinged = False  # it says now and then that it lives; older agents do not
         self.quitting = False
 
     # --- setting up
 
     def prepare(self) -> None:
+        """Become the reaper of orphans, listen, and take over what an earlier supervisor has left."""
         launch.prctl(launch.PR_SET_CHILD_SUBREAPER, 1)
         launch.prctl(launch.PR_SET_NO_NEW_PRIVS, 1)
         self._signals()
         self._listen()
         for task in load(self.containers, self.selector, self.groups):
             self.tasks[task.id] = task
-            if task.pid:
+            if task.pid and task.ended is None:
                 self.by_pid[task.pid] = task
 
     def _signals(self) -> None:
@@ -93,9 +97,11 @@ class Supervisor:
 
     def _agent_left(self) -> None:
         self.agent = None
-        self.agent_gone_at = time.monotonic()
+        self.pinged = False
+        self.heard_at = time.monotonic()
 
     def _told(self, line: bytes) -> None:
+        self.heard_at = time.monotonic()
         try:
             message = json.loads(line)
             OPERATIONS[message["op"]](self, message)
@@ -110,16 +116,23 @@ class Supervisor:
     # --- what the agent may ask for
 
     def op_list(self, message: dict[str, Any]) -> None:
-        self.say(
-            {
-                "ev": "list",
-                "pid": os.getpid(),
-                "controllers": sorted(self.groups.controllers),
-                "containers": [t.summary() for t in self.tasks.values()],
-            }
-        )
+        """All containers that are not forgotten, with what their orders said of them."""
+        parts: list[list[dict[str, Any]]] = [[]]
+        room = PART_BYTES
+        for task in self.tasks.values():
+            summary = task.summary()
+            size = len(json.dumps(summary))
+            if size > room and parts[-1]:
+                parts.append([])
+                room = PART_BYTES
+            parts[-1].append(summary)
+            room -= size
+        for part in parts:
+            more = part is not parts[-1]
+            self.say({"ev": "list", "pid": os.getpid(), "containers": part, "more": more, "pings": True})
 
     def op_start(self, message: dict[str, Any]) -> None:
+        """Begin a container; ``started``, ``start_failed`` or, at the end, ``exit`` tells of it."""
         order = launch.Order(**message["order"])
         if order.id in self.tasks:
             return  # asked before: its events have been or will be told
@@ -129,18 +142,19 @@ class Supervisor:
             task.start(lambda error: self._launched(task, error))
         except (OSError, ValueError) as error:
             self._launched(task, str(error))
-            return
-        self.by_pid[task.pid] = task
+        if task.pid:
+            self.by_pid[task.pid] = task
 
     def _launched(self, task: Task, error: str) -> None:
         if not error:
-            self.say({"ev": "started", "id": task.id, "pid": task.pid})
+            self.say({"ev": "started", "id": task.id})
             return
         task.failed_to_start(error)
         if not task.pid:
             self.say({"ev": "start_failed", "id": task.id, "error": error})
 
     def op_stop(self, message: dict[str, Any]) -> None:
+        """End a container; one that has ended or is not known needs nothing."""
         task = self.tasks.get(message["id"])
         if task is not None and task.exit is None:
             task.stop(float(message["grace_s"]))
@@ -151,7 +165,12 @@ class Supervisor:
         if task is not None and task.exit is not None:
             del self.tasks[task.id]
 
+    def op_ping(self, message: dict[str, Any]) -> None:
+        """The agent lives. One that then falls silent for as long as one may be away counts as gone."""
+        self.pinged = True
+
     def op_quit(self, message: dict[str, Any]) -> None:
+        """Leave once nothing runs any more."""
         self.quitting = True
 
     # --- children
@@ -167,7 +186,7 @@ class Supervisor:
                 return
             task = self.by_pid.pop(ended.si_pid, None)
             if task is not None:
-                task.signal_group(signal.SIGKILL)
+                task.tree.kill_group()
             _, status, usage = os.wait4(ended.si_pid, 0)
             if task is not None:
                 task.leader_ended(status, usage, time.monotonic())
@@ -178,11 +197,11 @@ class Supervisor:
         for task in list(self.tasks.values()):
             if task.exit is None:
                 task.check(now, leaders, self.say)
-        if self.agent is None and now - self.agent_gone_at > self.max_disconnect_s:
-            self._abandoned(now)
+        if (self.agent is None or self.pinged) and now - self.heard_at > self.max_disconnect_s:
+            self._abandoned()
 
-    def _abandoned(self, now: float) -> None:
-        """No agent came back: nobody can tell whether these containers are still wanted."""
+    def _abandoned(self) -> None:
+        """No agent came back, or it hangs: nobody can tell whether these containers are still wanted."""
         running = [t for t in self.tasks.values() if t.exit is None]
         for task in running:
             task.disconnected = True
@@ -224,6 +243,7 @@ OPERATIONS: dict[str, Callable[[Supervisor, dict[str, Any]], None]] = {
     "start": Supervisor.op_start,
     "stop": Supervisor.op_stop,
     "forget": Supervisor.op_forget,
+    "ping": Supervisor.op_ping,
     "quit": Supervisor.op_quit,
 }
 
@@ -241,6 +261,7 @@ def lock(root: str) -> int:
 
 
 def main() -> None:
+    """One supervisor for a folder: another exits with status 3 while this one lives."""
     parser = argparse.ArgumentParser(prog="hydra-supervisor")
     parser.add_argument("--dir", required=True)
     parser.add_argument("--containers", required=True)
@@ -248,6 +269,7 @@ def main() -> None:
     parser.add_argument("--max-disconnect-s", type=float, default=300.0)
     args = parser.parse_args()
     os.umask(0o077)
+    launch.raise_open_files()
     held = lock(args.dir)
     supervisor = Supervisor(args.dir, args.containers, args.cgroup, args.max_disconnect_s)
     supervisor.prepare()

@@ -1,44 +1,35 @@
 """Work on files that takes a while, off the loop: bring what a task needs, send what it leaves, clean up."""
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import Executor
 from pathlib import Path
-from typing import Protocol
 
 from nodemanager import folders, outputs, records
-from nodemanager.http import Http
 from nodemanager.localize import LocalizeError, Localizer
 from nodemanager.log import note
+from nodemanager.mailbox import Background
 from nodemanager.paths import remove_tree
 from wire.ids import format_container, parse_container
 from wire.template import Template
 
 
-class Loop(Protocol):
-    """What transfers need of the agent; ``localised`` and ``collected`` are called on its loop."""
-
-    @property
-    def pool(self) -> Executor: ...
-
-    http: Http
-    stopping: threading.Event
-
-    @property
-    def post(self) -> Callable[[Callable[[], None]], None]: ...
-
-    def localised(self, cid: int, error: str) -> None: ...
-
-    def collected(self, cid: int, error: str) -> None: ...
-
-
 class Transfers:
-    def __init__(self, loop: Loop, containers: Path, localizer: Localizer) -> None:
-        self.loop, self.containers, self.localizer = loop, containers, localizer
+    """``localised`` and ``collected`` are called on the loop with a container and what went wrong, "" for nothing."""
+
+    def __init__(
+        self,
+        containers: Path,
+        localizer: Localizer,
+        background: Background,
+        localised: Callable[[int, str], None],
+        collected: Callable[[int, str], None],
+    ) -> None:
+        self.containers, self.localizer, self.background = containers, localizer, background
+        self.localised, self.collected = localised, collected
         self.localising: set[int] = set()
         self.tokens: dict[int, str] = {}  # of application masters that are about to start
 
     def folder(self, cid: int) -> Path:
+        """The container's own, whether it is there or not."""
         return self.containers / format_container(cid)
 
     def folders_of(self) -> set[int]:
@@ -54,7 +45,7 @@ class Transfers:
     def localise(self, cid: int, template: Template, uid: int) -> None:
         """Prepare the container's folder; without files to bring that is done at once."""
         if not (template.files or template.inputs or template.master):
-            self.loop.localised(cid, self._prepare(cid, uid))
+            self.localised(cid, self._prepare(cid, uid))
             return
         self.localising.add(cid)
 
@@ -69,13 +60,13 @@ class Transfers:
                 error = str(failed)
             except Exception as failed:  # whatever it is, it must not leave the container waiting
                 error = f"{type(failed).__name__}: {failed}"
-            self.loop.post(lambda: self._localised(cid, error))
+            self.background.post(lambda: self._localised(cid, error))
 
-        self.loop.pool.submit(work)
+        self.background.pool.submit(work)
 
     def _localised(self, cid: int, error: str) -> None:
         self.localising.discard(cid)
-        self.loop.localised(cid, error)
+        self.localised(cid, error)
 
     def _prepare(self, cid: int, uid: int) -> str:
         try:
@@ -88,28 +79,28 @@ class Transfers:
         """Send the outputs its start order named."""
         folder = self.folder(cid)
         spec = records.read_json(str(folder / "spec.json"))
-        stopping = self.loop.stopping
+        stopping = self.background.stopping
 
         def work() -> None:
             try:
                 if spec is None:
                     raise outputs.OutputError("what it should leave behind is no longer known")
                 wanted = [(str(n), str(p), bool(o)) for n, p, o in spec["order"]["meta"]["outputs"]]
-                outputs.collect(self.loop.http, format_container(cid), str(folder / "work"), wanted, stopping)
+                outputs.collect(self.localizer.http, format_container(cid), str(folder / "work"), wanted, stopping)
                 error = ""
             except outputs.OutputError as failed:
                 error = str(failed)
             except Exception as failed:  # as above
                 error = f"{type(failed).__name__}: {failed}"
             if not stopping.is_set():  # else the next agent collects
-                self.loop.post(lambda: self.loop.collected(cid, error))
+                self.background.post(lambda: self.collected(cid, error))
 
-        self.loop.pool.submit(work)
+        self.background.pool.submit(work)
 
     def remove(self, cid: int) -> None:
         """Delete the container's folder, unless files are still coming into it."""
-        if cid not in self.localising and not self.loop.stopping.is_set():
-            self.loop.pool.submit(self._remove_now, self.folder(cid))
+        if cid not in self.localising and not self.background.stopping.is_set():
+            self.background.pool.submit(self._remove_now, self.folder(cid))
 
     def _remove_now(self, folder: Path) -> None:
         try:

@@ -16,8 +16,10 @@ class Rates:
         self.last[cid] = (cpu_ms, at)
 
     def forget(self, cid: int) -> None:
+        """It has ended, and uses nothing."""
         self.last.pop(cid, None)
         self.milli.pop(cid, None)
 
     def total(self) -> int:
+        """Thousandths of a core that all of them use together."""
         return sum(self.milli.values())

@@ -1,3 +1,9 @@
 """The resources that nodes have and containers ask for, in the order of every vector of amounts."""
 
 AXES = ("memory_mib", "vcores_milli", "gpus")  # MiB; thousandths of a core; whole devices
+GPUS_MAX = 63  # devices of one node: a container's are a bit mask in a signed 64-bit number, here and in the StateStore
+
+
+def gpu_ids(mask: int) -> list[int]:
+    """The devices that a container's bit mask names, in ascending order."""
+    return [i for i in range(GPUS_MAX) if mask >> i & 1]

@@ -10,7 +10,7 @@ EXIT_FIELDS = ("code", "signal", "unknown", "over_memory", "disconnected", "ran_
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """News from a runtime: ``kind`` is list, started, start_failed, exit, sample, up or down."""
+    """News from a runtime: ``kind`` is list, started, start_failed, exit, sample, refused or down."""
 
     kind: str
     container_id: int = 0

@@ -18,6 +18,7 @@ from nodemanager.log import note
 from nodemanager.runtimes import Happened, exit_from
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
+PINGS = 4  # within the time after which an agent that says nothing is gone
 START_S = 5.0  # a supervisor that does not listen after this is started again
 
 
@@ -37,20 +38,29 @@ class ProcessRuntime:
         self.root, self.containers = root, containers
         self.cgroup, self.max_disconnect_s = cgroup, max_disconnect_s
         self.selector, self.tell = selector, tell
-        self.enforces: list[str] = []
         self.connection: Lines | None = None
         self.child: subprocess.Popen[bytes] | None = None
         self.spawned_at = float("-inf")
         self.pid = 0
         self.listed = False  # orders wait for the list, or it would not name what they start
+        self.listing: list[Adopted] = []  # the parts of a list that have come
         self.seen = False
+        self.pings = False  # the supervisor wants to hear that we live; an older one does not know the word
+        self.ping_at = 0.0
 
     def tend(self, at: float) -> None:
+        """Connect, starting a supervisor where none listens; to be called again and again. ``at``: s, monotonic."""
         if self.child is not None and self.child.poll() is not None:
             self.child = None
         if self.connection is None and not self._connect() and at - self.spawned_at > START_S:
             self.spawned_at = at
-            self._spawn()
+            try:
+                self._spawn()
+            except OSError as error:  # a disk that fails, no process to be had: the node says so by its health
+                note("error", "the supervisor could not be started", why=str(error))
+        if self.listed and self.pings and at >= self.ping_at:
+            self.ping_at = at + self.max_disconnect_s / PINGS
+            self._say({"op": "ping"})
 
     def _spawn(self) -> None:
         """A session of its own, so that no signal to the agent's group reaches it."""
@@ -83,7 +93,7 @@ class ProcessRuntime:
             connection.close()
             return False
         self.connection = Lines(self.selector, connection, lambda line: self._hear(json.loads(line)), self._lost)
-        self.listed = False
+        self.listed, self.listing = False, []
         self.connection.say({"op": "list"})
         return True
 
@@ -94,8 +104,13 @@ class ProcessRuntime:
     def _hear(self, message: dict[str, Any]) -> None:
         kind, cid = message["ev"], message.get("id", 0)
         if kind == "list":
+            self.listing += [adopted(raw) for raw in message["containers"]]
+            if message.get("more"):
+                return
             self.pid, self.listed = message["pid"], True
-            self.tell(Happened("list", held=tuple(adopted(raw) for raw in message["containers"])))
+            self.pings = bool(message.get("pings"))
+            self.tell(Happened("list", held=tuple(self.listing)))
+            self.listing = []
         elif kind == "exit":
             raw = message["exit"]
             self.tell(Happened("exit", cid, exit=exit_from(raw), log_bytes=sum(raw["log_bytes"].values())))
@@ -110,13 +125,16 @@ class ProcessRuntime:
             self.connection.say(message)
 
     def start(self, order: Order) -> None:
+        """Run a container. Before the list it is not said: what it starts would be missing there."""
         if self.listed:
             self._say({"op": "start", "order": asdict(order)})
 
     def stop(self, container_id: int, grace_s: float) -> None:
+        """End a container, by force after ``grace_s``; asking again may only hasten it."""
         self._say({"op": "stop", "id": container_id, "grace_s": grace_s})
 
     def forget(self, container_id: int) -> None:
+        """An ended container need not be listed any more."""
         self._say({"op": "forget", "id": container_id})
 
     def close(self, quit_runtime: bool) -> None:
@@ -130,5 +148,6 @@ class ProcessRuntime:
 
 
 def adopted(raw: dict[str, Any]) -> Adopted:
+    """One entry of the supervisor's list."""
     ended = raw["exit"]
     return Adopted(raw["id"], raw["meta"], raw["ran_ms"], exit_from(ended) if ended is not None else None)

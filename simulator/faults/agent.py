@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from nodemanager import events as ev
-from nodemanager.core import Core, Node
+from nodemanager.containers import Node
+from nodemanager.core import Core
 from nodemanager.lifecycle import meta
 from nodemanager.state import SEQ_RESERVE, container_from_json, container_to_json
 from simulator.bus import Wires
@@ -86,11 +87,9 @@ class Agent:
 
     def _list(self, now: float) -> None:
         first, self.listed, self.seen = not self.seen, True, True
-        if self.core.last_contact is None:
-            self.core.last_contact = now
         self.hear(ev.RuntimeListed(self.machine.listed(now), now))
         if first:
-            self.obey(self.core.resume_all())
+            self.hear(ev.Recovered())
         self.hear(ev.HealthRead(0, 100_000))
 
     def deliver(self, most: int) -> None:
@@ -153,7 +152,7 @@ class Agent:
 
     def exited(self, container: int, how: ev.Exit) -> None:
         """The supervisor says so."""
-        self.inbox.append(ev.Exited(container, how, self.clock.now))
+        self.inbox.append(ev.Exited(container, how))
 
     # Events and instructions
 
@@ -165,7 +164,6 @@ class Agent:
             self._do(instruction)
 
     def _do(self, instruction: ev.Instruction) -> None:
-        now = self.clock.now
         match instruction:
             case ev.Persist():
                 self.persist = True
@@ -174,7 +172,7 @@ class Agent:
             case ev.FetchTemplate(digest):
                 self._fetch(digest)
             case ev.Localise(container):
-                self.inbox.append(ev.Localised(container, self.spoilt(container), now))
+                self.inbox.append(ev.Localised(container, self.spoilt(container)))
             case ev.Start(container):
                 held = self.core.containers[container]
                 self.orders.append(("start", container, 0.0, held.lease, meta(held)))
@@ -183,7 +181,7 @@ class Agent:
             case ev.Kill(container):
                 self.orders.append(("stop", container, 0.0, None, {}))
             case ev.Collect(container):
-                self.inbox.append(ev.Collected(container, "", now))
+                self.inbox.append(ev.Collected(container, ""))
             case ev.Forget(container):
                 self.watcher.forgotten(self.machine, container)
                 self.orders.append(("forget", container, 0.0, None, {}))
@@ -192,4 +190,4 @@ class Agent:
         body = self.wires.templates.get(digest)
         if body is None or self.machine.cut or self.wires.down:
             return  # the core asks again at every tick
-        self.inbox.append(ev.TemplateRead(digest, template.decode(body, digest), self.clock.now))
+        self.inbox.append(ev.TemplateRead(digest, template.decode(body, digest)))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.steps import away, guests, outcome, planning, session
-from nodemanager import core, events, lifecycle
+from nodemanager import containers, core, events, lifecycle
 from scheduler.lifecycle import group, job
 from scheduler.lifecycle.guest import UNLOWERED
 from simulator.faults import agent
@@ -212,7 +212,7 @@ def _(real: Real) -> Real:
     return lambda one, other: True
 
 
-@plant("running-begun-again", core.Core, "entry")
+@plant("running-begun-again", core.Core, "_entry")
 def _(real: Real) -> Real:
     """A lease is taken once more although its container is known."""
 
@@ -230,13 +230,13 @@ def _(real: Real) -> Real:
     return lambda self, event: real(self, replace(event, held=[]))
 
 
-@plant("exit-code-dropped", core, "judge")
+@plant("exit-code-dropped", containers, "judge")
 def _(real: Real) -> Real:
     """However a command has ended, it has succeeded."""
     return lambda verdict, how: real(verdict, replace(how, code=0, signal=0))
 
 
-@plant("ends-forgotten-early", core.Core, "end")
+@plant("ends-forgotten-early", core.Core, "_end")
 def _(real: Real) -> Real:
     """A node forgets an end when it has reported it once."""
 

@@ -1,6 +1,8 @@
-"""The guides name every setting, command and field of the job file; what the guide to changes names exists."""
+"""The guides name every setting, command and field; what they name exists; public names say what they mean."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,33 @@ def test_where_a_change_goes_names_what_exists():
     tests = [(path, test) for path, test in named if test]
     lost = [f"{path}::{test}" for path, test in tests if f"def {test}(" not in (ROOT / path).read_text()]
     assert not lost, f"docs/changing.md names tests that are not there: {', '.join(lost)}"
+
+
+EXPLAINED = ("nodemanager",)  # packages of which every public name has a docstring
+WORDS = re.compile(r"[a-z]{2,}")
+
+
+def public(body: list[ast.stmt], within: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+    """Classes, functions and methods whose name, and whose class's name, begins with a letter."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield within + node.name, node
+            if isinstance(node, ast.ClassDef):
+                yield from public(node.body, f"{within}{node.name}.")
+
+
+def says_more(name: str, docstring: str) -> bool:
+    """Whether it has words that are not the name's own."""
+    known = set(WORDS.findall(re.sub(r"([A-Z])", r" \1", name).lower().replace("_", " ")))
+    return len(set(WORDS.findall(docstring.lower())) - known) >= 3
+
+
+@pytest.mark.parametrize("package", EXPLAINED)
+def test_public_names_are_explained(package: str):
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {name}"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for name, node in public(ast.parse(path.read_text()).body)
+        if not says_more(name, ast.get_docstring(node) or "")
+    ]
+    assert not wrong, "no docstring, or one that only repeats the name: " + ", ".join(wrong)

@@ -19,6 +19,7 @@ from controlplane.statestore import bus
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
 from wire import desired, keys
 from wire.nodeapi import NodeSession, Register
+from wire.resources import GPUS_MAX
 
 from .audit import SYSTEM, Actor, record
 from .credentials import hashed, new_secret
@@ -61,7 +62,7 @@ def _sub_cluster_of(token: str) -> SubCluster:
 
 def check(r: Register) -> None:
     """``Invalid`` with every field that is wrong."""
-    bounds = [("memory_mib", 1, 2**31 - 1), ("vcores_milli", 1, 2**31 - 1), ("gpus", 0, 63)]
+    bounds = [("memory_mib", 1, 2**31 - 1), ("vcores_milli", 1, 2**31 - 1), ("gpus", 0, GPUS_MAX)]
     wrong = [
         FieldError(
             name, f"{getattr(r, name)!r} is not a whole number from {low} to {high}", "correct the node's settings"

@@ -6,6 +6,7 @@ from typing import Any
 
 from controlplane.statestore.models import Job, Node, TaskGroup
 from wire.ids import format_container
+from wire.resources import gpu_ids
 from wire.states import ContainerReason, ContainerState
 
 from .paging import Cursor, Page, page
@@ -87,7 +88,7 @@ def _container(
         "finished_at": r["finished_at"],
         "memory_mib": r["memory_mib"],
         "vcores_milli": r["vcores_milli"],
-        "gpus": [i for i in range(63) if r["gpus"] >> i & 1],
+        "gpus": gpu_ids(r["gpus"]),
         "peak_memory_mib": r["peak_memory_mib"],
         "cpu_ms": r["cpu_ms"],
     }

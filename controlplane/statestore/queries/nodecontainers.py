@@ -7,6 +7,7 @@ from controlplane.accounts.rights import visible_jobs_q
 from controlplane.statestore import bus
 from controlplane.statestore.models import Container, Job, Node, TaskGroup
 from wire.ids import format_container
+from wire.resources import gpu_ids
 from wire.states import ContainerState
 
 from .paging import Cursor, Page, page
@@ -66,6 +67,6 @@ def _container(row: Json, job: Job, groups: dict[tuple[int, int], str], sample: 
         "started_at": row["started_at"],
         "memory_mib": row["memory_mib"],
         "vcores_milli": row["vcores_milli"],
-        "gpus": [i for i in range(63) if row["gpus"] >> i & 1],
+        "gpus": gpu_ids(row["gpus"]),
         "used_memory_mib": sample[0] if sample else None,
     }

@@ -185,6 +185,24 @@ def test_a_node_cut_off_for_too_long_stops_its_containers(plane: Plane, tmp_path
         node.close()
 
 
+def test_containers_of_an_agent_that_hangs_end_by_themselves(plane: Plane, tmp_path: Path) -> None:
+    plane.max_disconnect_s = 2.0
+    node = NodeProcess(plane, tmp_path / "hung").start()
+    try:
+        cid = plane.add(["sleep", "3600"])
+        plane.in_state(cid, ContainerState.RUNNING)
+        pid = node.pid_of(cid)
+        let_pass(3.0)
+        assert alive(pid)  # an agent that has nothing to say is not one that hangs
+        assert node.process is not None
+        node.process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: not alive(pid), "it is stopped")
+        node.process.send_signal(signal.SIGCONT)
+        assert plane.ended(cid).reason == ContainerReason.DISCONNECTED
+    finally:
+        node.close()
+
+
 def test_containers_of_a_dead_agent_end_by_themselves(plane: Plane, tmp_path: Path) -> None:
     plane.max_disconnect_s = 1.0
     node = NodeProcess(plane, tmp_path / "dead").start()

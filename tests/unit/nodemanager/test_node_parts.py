@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from nodemanager import capture, config, health, limits, paths, records
-from nodemanager.core import Core, Node
+from nodemanager.containers import Node
+from nodemanager.core import Core
 from nodemanager.lifecycle import Container, Phase
 from nodemanager.localize import Cache
 from nodemanager.state import StateFile
 from tests.unit.nodemanager.test_node_core import PLAIN, lease
+from wire.resources import GPUS_MAX
 from wire.states import ContainerReason, ContainerState, NodeHealth
 
 GOOD = {"control_plane": "http://127.0.0.1:1", "name": "n", "dir": "/tmp/x"}
@@ -43,7 +45,7 @@ def test_settings_have_defaults_and_the_environment_goes_first(tmp_path: Path) -
         ({"control_plane": "ftp://x"}, "control_plane"),
         ({"memory_mib": "lots"}, "memory_mib"),
         ({"memory_mib": 0}, "memory_mib"),
-        ({"gpus": 33}, "gpus"),
+        ({"gpus": GPUS_MAX + 1}, "gpus is 64; at most 63"),
         ({"labels": 5}, "labels"),
         ({"dir": "/" + "x" * 100}, "dir"),
         ({"health_script": "check.sh"}, "health_script"),
@@ -203,6 +205,13 @@ def test_the_environment_is_ours_where_it_says_hydra(tmp_path: Path) -> None:
     assert (env["PATH"], env["A"]) == ("/mine", "b")
     assert env["HYDRA_GPUS"] == env["CUDA_VISIBLE_DEVICES"] == "1,3"
     assert set(os.environ) & set(env) <= {"PATH", "HOME", "LANG", "TMPDIR", "A"}
+
+
+def test_every_device_that_a_node_may_offer_can_be_named_to_a_task(tmp_path: Path) -> None:
+    offered = settings(tmp_path, gpus=GPUS_MAX).gpus
+    where = limits.Where("n", "r", "west", "/bin", "n.example")
+    env = limits.environment(lease(1, gpus=(1 << offered) - 1), PLAIN, "/f", where, {})
+    assert env["HYDRA_GPUS"].split(",") == [str(i) for i in range(GPUS_MAX)]
 
 
 def test_markers_differ_by_folder() -> None:

@@ -18,7 +18,8 @@ from nodemanager import events as ev
 from nodemanager import lifecycle
 from nodemanager.checks import STARTING_S, Check, from_json, to_json
 from nodemanager.config import ConfigError, load
-from nodemanager.core import Core, Node
+from nodemanager.containers import Node
+from nodemanager.core import Core
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
 from nodemanager.serving import own_address
@@ -106,7 +107,7 @@ class Serving(World):
         self.core.templates[DIGEST] = SERVER
         entries = dict.fromkeys((*self.core.containers, cid), 1)
         assert self.want(entries, lease(cid)) == [ev.Localise(cid)]
-        assert self.hear(ev.Localised(cid, "", self.at)) == [ev.FindPorts(cid, 2, held)]
+        assert self.hear(ev.Localised(cid, "")) == [ev.FindPorts(cid, 2, held)]
         assert self.hear(ev.PortsFound(cid, list(numbers), "")) == [ev.Start(cid)]
         assert self.hear(ev.Started(cid, self.at)) == [ev.Announce(cid)]
 
@@ -123,7 +124,7 @@ def test_no_ports_no_start() -> None:
     world = Serving()
     world.core.templates[DIGEST] = SERVER
     world.want({1: 1}, lease(1))
-    world.hear(ev.Localised(1, "", world.at))
+    world.hear(ev.Localised(1, ""))
     assert world.hear(ev.PortsFound(1, [], "none are free")) == []
     assert world.result() == (State.FAILED, Reason.START)
 

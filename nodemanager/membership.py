@@ -1,0 +1,104 @@
+"""The node's place in the cluster: it joins with its token, and renews its session whenever something refuses it."""
+
+import time
+from collections.abc import Callable
+
+from nodemanager import session
+from nodemanager.config import Config
+from nodemanager.http import Http, HttpError
+from nodemanager.limits import Limits
+from nodemanager.log import note
+from nodemanager.mailbox import Background
+from nodemanager.state import Saved
+from wire import keys
+from wire.nodeapi import NodeSession
+
+JOIN_RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+RENEW_S = 5.0  # least time between two session requests
+
+
+def join(config: Config, limits: Limits, http: Http, saved: Saved) -> Saved:
+    """The saved session when it is this node's; else register, blocking and trying until it works."""
+    if saved.control_plane == config.control_plane and session.holds(saved.session, config):
+        try:
+            http.authorization = session.authorization(session.parse(saved.session))
+            return saved
+        except ValueError:
+            pass
+    fresh = _register(config, limits, http)
+    if saved.session.get("node_id") != fresh.node_id:
+        saved.epoch = saved.generation = 0
+    saved.session = session.to_json(fresh, config)
+    saved.control_plane = config.control_plane
+    note("info", "registered", node_id=fresh.node_id, sub_cluster=fresh.sub_cluster)
+    return saved
+
+
+def _register(config: Config, limits: Limits, http: Http) -> NodeSession:
+    attempt = 0
+    while True:
+        try:
+            return session.register(http, config, limits)
+        except (HttpError, ValueError) as error:
+            note("warning", "not registered yet", why=str(error), control_plane=config.control_plane)
+            time.sleep(JOIN_RETRY_S[min(attempt, len(JOIN_RETRY_S) - 1)])
+            attempt += 1
+
+
+class Membership:
+    """The session in force. ``renewed(changed)`` is called on the loop with every answer to ``renew``."""
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        limits: Limits,
+        http: Http,
+        background: Background,
+        known: NodeSession,
+        renewed: Callable[[bool], None],
+    ) -> None:
+        self.config, self.limits, self.http = config, limits, http
+        self.background, self.renewed = background, renewed
+        self._take(known)
+        self.asking = False
+        self.asked_at = float("-inf")
+
+    def _take(self, fresh: NodeSession) -> None:
+        self.session = fresh
+        self.lease_keys = session.keys(fresh)
+        self.heartbeat_s = self.config.heartbeat_s or fresh.heartbeat_s
+
+    @property
+    def channels(self) -> tuple[str, str]:
+        """Where hints for this node are published: a new document, a new policy version."""
+        s = self.session
+        return keys.wake_channel(s.sub_cluster_id, s.node_id), keys.policy_wake(s.sub_cluster_id)
+
+    def renew(self) -> None:
+        """Ask the control plane who we are; it restores our Redis user on the way."""
+        if self.asking or time.monotonic() - self.asked_at < RENEW_S:
+            return
+        self.asking, self.asked_at = True, time.monotonic()
+        known = self.session
+
+        def work() -> None:
+            try:
+                fresh = session.renew(self.http, self.config, self.limits, known)
+            except (HttpError, ValueError) as error:
+                text = str(error)
+                self.background.post(lambda: self._refused(text))
+            else:
+                self.background.post(lambda: self._answered(fresh))
+
+        self.background.pool.submit(work)
+
+    def _refused(self, why: str) -> None:
+        self.asking = False
+        note("warning", "the control plane did not renew the session", why=why)
+
+    def _answered(self, fresh: NodeSession) -> None:
+        self.asking = False
+        changed = fresh != self.session
+        self._take(fresh)
+        self.renewed(changed)

@@ -1,0 +1,182 @@
+"""The supervisor's parts over real processes and pipes: what it takes over, what it kills, what it reads."""
+
+import errno
+import json
+import os
+import resource
+import selectors
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodemanager import adoption, proctree, records
+from nodemanager.capture import STREAMS
+from nodemanager.cgroups import Cgroups
+from nodemanager.launch import Order
+from nodemanager.runtimes import Happened
+from nodemanager.runtimes.process import START_S, ProcessRuntime
+from nodemanager.supervisor import Supervisor
+from nodemanager.task import Task
+from tests.patience import wait_until
+
+
+@pytest.fixture
+def selector() -> Iterator[selectors.BaseSelector]:
+    with selectors.DefaultSelector() as made:
+        yield made
+
+
+def order(folder: Path, cid: int = 1, **changes: Any) -> Order:
+    for name in ("work", "logs"):
+        (folder / name).mkdir(parents=True)
+    values: dict[str, Any] = {"id": cid, "argv": ["true"], "env": {}, "folder": str(folder), "meta": {"name": "c"}}
+    return Order(**(values | changes))
+
+
+@pytest.fixture
+def stranger() -> Iterator["subprocess.Popen[bytes]"]:
+    """A process of somebody else, the first of its session."""
+    process = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def left_behind(folder: Path, selector: selectors.BaseSelector, pid: int, ticks: int, boot: str) -> Task:
+    """The container of a spec that an earlier supervisor wrote."""
+    made = order(folder / "c-1")
+    spec = {"order": asdict(made), "pid": pid, "ticks": ticks, "boot": boot, "unix": time.time()}
+    (folder / "c-1" / "spec.json").write_text(json.dumps(spec))
+    (task,) = adoption.load(str(folder), selector, Cgroups())
+    return task
+
+
+@pytest.mark.parametrize("boot", ["", "another"])
+def test_whoever_has_the_number_of_a_dead_task_now_is_not_touched(
+    tmp_path: Path, selector: selectors.BaseSelector, stranger: "subprocess.Popen[bytes]", boot: str
+) -> None:
+    task = left_behind(tmp_path, selector, stranger.pid, 1, boot or proctree.boot_id())
+    assert task.ended == {"unknown": True} | {"ran_ms": task.ended["ran_ms"]}  # type: ignore[index]
+    assert task.tree.members() == set()
+
+
+def test_a_task_whose_process_was_never_recorded_has_no_processes_of_others(
+    tmp_path: Path, selector: selectors.BaseSelector
+) -> None:
+    task = left_behind(tmp_path, selector, 0, 0, proctree.boot_id())
+    assert task.tree.members() == set()  # and not those of session 0, the kernel's own
+
+
+def test_a_task_whose_number_cannot_be_written_down_does_not_run_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the two writes of its spec the disk becomes full."""
+    (tmp_path / "containers").mkdir()
+    supervisor = Supervisor(str(tmp_path), str(tmp_path / "containers"), "", 60.0)
+    said: list[dict[str, Any]] = []
+    monkeypatch.setattr(supervisor, "say", said.append)
+    write, written = records.write_json, []
+
+    def full(path: str, value: Any, durable: bool = False) -> None:
+        written.append(path)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, value, durable)
+
+    monkeypatch.setattr(records, "write_json", full)
+    made = order(tmp_path / "containers" / "c-1", argv=["/bin/sleep", "600"])
+    supervisor.op_start({"order": asdict(made)})
+    pid = supervisor.tasks[1].pid
+
+    def ended() -> bool:
+        supervisor.reap()
+        supervisor.check(time.monotonic())
+        return bool(said)
+
+    try:
+        wait_until(ended, 10)
+    finally:
+        subprocess.run(["kill", "-9", str(pid)], check=False, capture_output=True)
+    assert [(news["ev"], news["error"]) for news in said] == [("start_failed", "[Errno 28] No space left on device")]
+    assert proctree.read(pid) is None
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, selector: selectors.BaseSelector) -> Iterator[ProcessRuntime]:
+    """An agent's end of a real supervisor; ``heard`` is what it tells."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "containers").mkdir()
+    heard: list[Happened] = []
+    made = ProcessRuntime(
+        root=tmp_path, containers=tmp_path / "containers", cgroup="", max_disconnect_s=1.0, selector=selector,
+        tell=heard.append,
+    )  # fmt: skip
+    made.heard = heard  # type: ignore[attr-defined]
+    yield made
+    made.close(quit_runtime=True)
+    if made.child is not None:
+        made.child.kill()
+        made.child.wait()
+
+
+def listed(runtime: ProcessRuntime) -> list[int]:
+    """The containers that the supervisor says it holds, when it has been found."""
+
+    def turn() -> list[Happened]:
+        runtime.tend(time.monotonic())
+        for key, mask in runtime.selector.select(0.05):
+            key.data(mask)
+        return [news for news in runtime.heard if news.kind in ("list", "down")]  # type: ignore[attr-defined]
+
+    (news,) = wait_until(turn, 20)
+    assert news.kind == "list"
+    return [record.container_id for record in news.held]
+
+
+def test_a_supervisor_that_cannot_be_started_is_tried_again(runtime: ProcessRuntime) -> None:
+    log = runtime.root / "run" / "supervisor.log"
+    log.mkdir()  # nothing can be written there, as on a disk that has failed
+    runtime.tend(time.monotonic())
+    assert runtime.child is None
+    log.rmdir()
+    runtime.tend(time.monotonic() + START_S + 1.0)
+    assert listed(runtime) == []
+
+
+def write_spec(folder: Path, cid: int, pid: int, **changes: Any) -> None:
+    """What an earlier supervisor wrote of a container that runs as this process."""
+    made = order(folder / f"c-{cid}", cid, **changes)
+    for stream in STREAMS:
+        os.mkfifo(f"{made.logs}/{stream}.pipe")
+    process = proctree.read(pid)
+    assert process is not None
+    spec = {"order": asdict(made), "pid": pid, "ticks": process.start_ticks, "boot": proctree.boot_id()}
+    (folder / f"c-{cid}" / "spec.json").write_text(json.dumps(spec | {"unix": time.time()}))
+
+
+def test_as_many_containers_are_taken_over_as_the_machine_has_files_for(
+    runtime: ProcessRuntime, stranger: "subprocess.Popen[bytes]"
+) -> None:
+    for cid in range(1, 101):
+        write_spec(runtime.containers, cid, stranger.pid)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+    try:
+        runtime.tend(time.monotonic())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert sorted(listed(runtime)) == list(range(1, 101))
+
+
+def test_a_list_longer_than_a_line_may_be_is_told_in_parts(
+    runtime: ProcessRuntime, stranger: "subprocess.Popen[bytes]"
+) -> None:
+    outputs = [[f"o{i}", "x" * 1024, True] for i in range(256)]  # as many and as long as a job may name
+    for cid in range(1, 41):
+        write_spec(runtime.containers, cid, stranger.pid, meta={"name": f"c-{cid}", "outputs": outputs})
+    assert sorted(listed(runtime)) == list(range(1, 41))
