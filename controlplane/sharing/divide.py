@@ -11,7 +11,7 @@ import numpy as np
 from controlplane.sharing.problem import SharingProblem
 from scheduler.federation import comparators
 from scheduler.federation import gif as instantaneous
-from scheduler.shares.tree import ShareTree
+from scheduler.shares.tree import ShareTree, lowest
 
 _CLOSE = 1e-6  # part of all capacity by which what the search finds may miss
 
@@ -55,9 +55,7 @@ def given_back(p: SharingProblem, due: np.ndarray) -> np.ndarray:
 
 def _arrays(p: SharingProblem) -> tuple[ShareTree, np.ndarray, np.ndarray]:
     """The tree, the room of leaves (s, r), and their demand (q, s, r): jobs of queues that are gone hold the rest."""
-    leaf = np.ones(len(p.parent), np.bool_)
-    leaf[p.parent[1:]] = False
-    room = p.capacity - np.where(leaf[:, None], 0, p.used).sum(axis=1)
+    room = p.capacity - np.where(lowest(p.parent)[:, None], 0, p.used).sum(axis=1)
     tree = ShareTree(p.parent, p.guaranteed, p.maximum, p.weight)
     return tree, np.maximum(room, 0), (p.used + p.wanted).transpose(1, 0, 2)
 

@@ -13,6 +13,7 @@ from controlplane.sharing.problem import problem
 from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore.capacities import R
 from controlplane.statestore.loads import Load
+from scheduler.shares.tree import lowest
 
 GONE = ("lost", "decommissioned")
 _ALONE = ("uniform", "static")  # sub-clusters that look at nothing but themselves
@@ -80,8 +81,7 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
         wanted += queues.shape.summed(p.wanted.sum(axis=0))
         if reclaims.any():
             back += given_back(p, found.due)[reclaims].sum(axis=0)
-    leaf = np.ones(q, np.bool_)
-    leaf[queues.shape.parent[1:]] = False
+    leaf = lowest(queues.shape.parent)
     return Outlook(queues.paths, queues.index, leaf, capacity, guaranteed, share, due, used, wanted, back)
 
 

@@ -7,8 +7,9 @@ import psycopg
 
 from controlplane.policy.components import Components, stored
 from controlplane.policy.ownparts import held, own_components
-from controlplane.statestore.capacities import DEFAULT, QueueLimits, TreeShape, resolve, resolve_part, weights
+from controlplane.statestore.capacities import DEFAULT, QueueLimits, resolve, resolve_part, weights
 from controlplane.statestore.nodesets import ordered
+from scheduler.shares.tree import TreeShape
 
 _ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
 _PARTS = ("partitions", "components", "sub_clusters")

@@ -12,7 +12,6 @@ from controlplane.statestore.capacities import (
     DEFAULT,
     QueueLimits,
     R,
-    TreeShape,
     resolve,
     resolve_part,
     unlimited,
@@ -21,6 +20,7 @@ from controlplane.statestore.capacities import (
 from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
 from scheduler.registry import BACKFILL
+from scheduler.shares.tree import TreeShape
 
 UNLIMITED = np.iinfo(np.int64).max
 _ROOT: dict[str, Any] = {"path": "root", "parent_path": ""}

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.statestore.capacities import DEFAULT, QueueLimits, TreeShape, weights
+from controlplane.statestore.capacities import DEFAULT, QueueLimits, weights
 from controlplane.statestore.models import PolicyVersion, Queue
 from controlplane.statestore.nodesets import Partition, ordered
+from scheduler.shares.tree import TreeShape
 
 from .looks import shared
 
