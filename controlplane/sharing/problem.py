@@ -1,36 +1,15 @@
-"""What the shares of one partition are worked out from: load rows and the policy's queues as arrays."""
+"""The problem whose answer is the shares of one partition: from load rows and the policy's queues."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore.capacities import R
 from controlplane.statestore.loads import Load, PartitionLoad
+from scheduler.federation.divide import SharingProblem
 
 SILENT_S = 15.0  # a leader whose row is older starts nothing
-
-
-@dataclass(frozen=True, slots=True)
-class SharingProblem:
-    """One partition over s sub-clusters and q queues, parents before children, in units.
-
-    parent: (q,) int32, -1 at the root. weight: (q,) float64. guaranteed,
-    maximum: (q, R) int64, of the whole federation. parts, most: (s, q, R)
-    int64, the same split by the sub-clusters' sizes. capacity: (s, R) int64.
-    used, wanted: (s, q, R) int64 of each queue itself; wanted is beyond used.
-    """
-
-    parent: np.ndarray
-    weight: np.ndarray
-    guaranteed: np.ndarray
-    maximum: np.ndarray
-    parts: np.ndarray
-    most: np.ndarray
-    capacity: np.ndarray
-    used: np.ndarray
-    wanted: np.ndarray
 
 
 def problem(queues: FederationQueues, partition: str, loads: Sequence[Load]) -> SharingProblem:

@@ -9,6 +9,7 @@ from controlplane.policy.components import Components, stored
 from controlplane.policy.ownparts import held, own_components
 from controlplane.statestore.capacities import DEFAULT, QueueLimits, resolve, resolve_part, weights
 from controlplane.statestore.nodesets import ordered
+from scheduler.registry import PREEMPTION
 from scheduler.shares.tree import TreeShape
 
 _ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
@@ -48,7 +49,7 @@ class FederationQueues:
     def takes_back(self, sub_cluster: str) -> bool:
         """Whether what was lent is taken back in this sub-cluster; by what its part of the document says."""
         whole, own = self._settings.get("components"), own_components(self._settings.get("sub_clusters"), sub_cluster)
-        return stored(held(whole, whole, own)).preemption.policy == "owed"
+        return PREEMPTION[stored(held(whole, whole, own)).preemption.policy].stops
 
     def limits(self, partition: str) -> QueueLimits:
         """What the queues may claim of the partition."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from controlplane.statestore.capacities import R, fitted
 from controlplane.statestore.shares import UNLIMITED, Assignment
+from scheduler.registry import SHARES
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.queues import QueueTree
@@ -62,7 +63,7 @@ class KnownShares:
 
     def settled(self, queues: QueueTree) -> bool:
         """Whether nobody gives way to anybody: what was assigned is too old, also where it left a partition out."""
-        return self.stale and self.assigned is not None and queues.components.shares.policy != "static"
+        return self.stale and self.assigned is not None and SHARES[queues.components.shares.policy].assigns is not None
 
     def of(self, queues: QueueTree, partition: str, guaranteed: np.ndarray, maximum: np.ndarray) -> Fitted | None:
         """What the queues get here; None where nothing was assigned.
@@ -71,8 +72,8 @@ class KnownShares:
         assignments; a queue that the assignment's policy did not have keeps
         this guarantee. Callers must not write to any of them.
         """
-        of = self.assigned
-        if of is None or of.tables is None or queues.components.shares.policy == "static":
+        of, policy = self.assigned, SHARES[queues.components.shares.policy]
+        if of is None or of.tables is None or policy.assigns is None:
             return None
         table = of.tables.get(partition)
         if table is None:

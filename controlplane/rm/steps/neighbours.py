@@ -120,9 +120,8 @@ class Neighbours:
         headroom = [fits, *(fitting(free[sub], group.shape) for sub in subs[1:])]
         usable = nodes > 0
         usable[0] &= not self.closed_here
-        usable[1:] &= policy.policy != "home"
         weights = np.maximum(policy.vector(subs), 0.0)
-        return subs, Sites(usable & (weights > 0), weights, np.array(headroom, np.int64), 0)
+        return subs, Sites(usable & policy.reach(subs), weights, np.array(headroom, np.int64), 0)
 
     def owned(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray | None:
         """How much of the group's demand names nodes or racks of each sub-cluster; None when it names none."""

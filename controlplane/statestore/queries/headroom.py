@@ -59,7 +59,7 @@ def headroom() -> Headroom:
 def headroom_without(leaving: int) -> Headroom:
     """As it will stand in the others once the sub-cluster ``leaving`` is empty and nothing of it is held any more.
 
-    Maxima that are parts of the cluster are then parts of less. Unless shares are static, the GPG brings each
+    Maxima that are parts of the cluster are then parts of less. Where shares follow demand, the GPG brings each
     queue's maximum to where its demand is: what one sub-cluster takes of it, the others have no longer.
     """
     now = standing()
@@ -76,7 +76,7 @@ def _left_in(
     for name, part in now.parts.items():
         owns = [c[name] for c in capacities]
         whole = sum(owns, np.zeros(R, np.int64))
-        if now.policy == "static":
+        if not now.sharing.follows_demand:
             before = np.zeros(R, np.int64)
             for at, own in zip(stay, owns, strict=True):
                 most = resolve_part(now.tree.shape, now.tree.limits[name], own, before, whole)[1]
@@ -122,7 +122,7 @@ def _assigned(
 ) -> np.ndarray:
     """The maxima (q, R) that hold there: the assigned ceilings, the parts by size (``most``) of the other queues."""
     bounded = (part.ceiling[at] < UNLIMITED).any(axis=1)
-    if now.policy == "static" or place.shares_policy != now.tree.version or not bounded.any():
+    if now.sharing.assigns is None or place.shares_policy != now.tree.version or not bounded.any():
         return most
     found = most.copy()
     found[bounded] = np.minimum(part.ceiling[at][bounded], most[0])

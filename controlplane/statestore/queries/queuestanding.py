@@ -18,6 +18,7 @@ from controlplane.statestore.capacities import DEFAULT, R, resolve, resolve_part
 from controlplane.statestore.models import Job, Starvation
 from controlplane.statestore.packed import Table, unpack
 from controlplane.statestore.shares import UNLIMITED
+from scheduler.federation.divide import SharesPolicy
 from wire.states import JobState
 
 from .queuetree import PolicyTree, in_force
@@ -124,6 +125,10 @@ class FederationStanding:
     @property
     def policy(self) -> str:
         return str(self.tree.shares["policy"])
+
+    @property
+    def sharing(self) -> SharesPolicy:
+        return self.tree.sharing
 
     def stale(self, place: SubClusterStanding) -> bool:
         """Whether its shares are too old, or of another policy version, to preempt for."""

@@ -9,12 +9,16 @@ import numpy as np
 from controlplane.statestore.capacities import DEFAULT, QueueLimits, weights
 from controlplane.statestore.models import PolicyVersion, Queue
 from controlplane.statestore.nodesets import Partition, ordered
+from scheduler.federation.divide import SharesPolicy
+from scheduler.preemption.policy import Reclaiming
+from scheduler.registry import PREEMPTION, SHARES
 from scheduler.shares.tree import TreeShape
 
 from .looks import shared
 
 Json = dict[str, Any]
 _SHARES = {"policy": "gif", "parameters": {"interval_s": 2.0, "stale_s": 30.0}}  # of documents older than the component
+_PREEMPTION = "owed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +59,15 @@ class PolicyTree:
         found: list[int] = np.flatnonzero(self.shape.parent == at).tolist()
         return found
 
-    def preemption_in(self, sub_cluster: str) -> str:
+    def preemption_in(self, sub_cluster: str) -> Reclaiming:
         """The preemption policy that holds in this sub-cluster."""
-        return self.preemption.get(sub_cluster) or self.preemption.get("", "owed")
+        chosen = self.preemption.get(sub_cluster) or self.preemption[""]
+        return PREEMPTION.get(chosen) or PREEMPTION[_PREEMPTION]
+
+    @property
+    def sharing(self) -> SharesPolicy:
+        """How shares are determined; as without any word where a release that is gone had a name for it."""
+        return SHARES.get(str(self.shares["policy"])) or SHARES[str(_SHARES["policy"])]
 
     def weights(self, partition: str, guaranteed: np.ndarray) -> np.ndarray:
         """(q,) float64, those the policy gives and those that follow from guarantees (q, R)."""
@@ -98,7 +108,7 @@ def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clust
             **(shares or {}),
             "parameters": {**_SHARES["parameters"], **((shares or {}).get("parameters") or {})},
         },  # type: ignore[dict-item]
-        {"": preemption or "owed"} | _own_preemption(sub_clusters or {}),
+        {"": preemption or _PREEMPTION} | _own_preemption(sub_clusters or {}),
     )
 
 

@@ -1,19 +1,37 @@
-"""The policies of share determination, by name: a partition's problem in, what each queue gets in each sub-cluster out.
-
-The pure code is in ``scheduler.federation``.
-"""
+"""The policies of share determination, by name: from a partition's problem to what each queue gets where."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from controlplane.sharing.problem import SharingProblem
 from scheduler.federation import comparators
 from scheduler.federation import gif as instantaneous
 from scheduler.shares.tree import ShareTree, lowest
 
 _CLOSE = 1e-6  # part of all capacity by which what the search finds may miss
+
+
+@dataclass(frozen=True, slots=True)
+class SharingProblem:
+    """One partition over s sub-clusters and q queues, parents before children, in units.
+
+    parent: (q,) int32, -1 at the root. weight: (q,) float64. guaranteed,
+    maximum: (q, R) int64, of the whole federation. parts, most: (s, q, R)
+    int64, the same split by the sub-clusters' sizes. capacity: (s, R) int64.
+    used, wanted: (s, q, R) int64 of each queue itself; wanted is beyond used.
+    """
+
+    parent: np.ndarray
+    weight: np.ndarray
+    guaranteed: np.ndarray
+    maximum: np.ndarray
+    parts: np.ndarray
+    most: np.ndarray
+    capacity: np.ndarray
+    used: np.ndarray
+    wanted: np.ndarray
 
 
 class Divided(NamedTuple):
@@ -67,15 +85,22 @@ def _whole(p: SharingProblem, amounts: np.ndarray) -> np.ndarray:
     return found
 
 
-class SharesPolicy(NamedTuple):
-    """moves_maxima: what a queue may use at most follows its demand, too; else it is split by size."""
+@dataclass(frozen=True, slots=True)
+class SharesPolicy:
+    """assigns: what the GPG assigns; None: nothing, each sub-cluster takes its part of the policy by its size.
 
-    divide: Callable[[SharingProblem], Divided]
-    moves_maxima: bool
+    comes_to: what comes of it. follows_demand: what queues are due and may use
+    at most in a sub-cluster follows what they want there; else it goes by size.
+    """
+
+    assigns: Callable[[SharingProblem], Divided] | None
+    comes_to: Callable[[SharingProblem], Divided]
+    follows_demand: bool
 
 
 POLICIES = {
-    "gif": SharesPolicy(gif, True),
-    "load_based": SharesPolicy(load_based, True),
-    "uniform": SharesPolicy(uniform, False),
+    "gif": SharesPolicy(gif, gif, True),
+    "load_based": SharesPolicy(load_based, load_based, True),
+    "uniform": SharesPolicy(uniform, alone, False),
+    "static": SharesPolicy(None, alone, False),
 }
