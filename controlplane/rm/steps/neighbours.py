@@ -10,7 +10,7 @@ from controlplane.rm.ports import Store
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
 from scheduler.federation.split import ProxyPolicy, Sites
-from wire import labels
+from scheduler.placement.choice import of_ask
 from wire.resources import AXES
 from wire.states import NodeState
 
@@ -148,10 +148,9 @@ class Neighbours:
         self._read_places()
         key = (expression, strict, near, racks)
         if key not in self._choices:
-            test, found = labels.parse(expression), dict[int, int]()
+            may, found = of_ask(expression, strict, near, racks), dict[int, int]()
             for sub, name, rack, own in self._places:
-                wanted = not strict or not (near or racks) or name in near or rack in racks
-                if wanted and test(labels.of_node(own, name, rack)):
+                if may(name, rack, own):
                     found[sub] = found.get(sub, 0) + 1
             self._choices[key] = found
         return self._choices[key]

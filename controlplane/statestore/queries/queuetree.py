@@ -1,6 +1,6 @@
 """The queue tree of the policy in force as arrays; read again when another version is in force."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from controlplane.statestore.capacities import DEFAULT, QueueLimits, weights
 from controlplane.statestore.models import PolicyVersion, Queue
-from controlplane.statestore.nodesets import Partition, ordered
+from controlplane.statestore.nodesets import ordered
 from scheduler.federation.divide import SharesPolicy
+from scheduler.placement.choice import Partition, asked_of
 from scheduler.preemption.policy import Reclaiming
 from scheduler.registry import PREEMPTION, SHARES
 from scheduler.shares.tree import TreeShape
@@ -89,6 +90,14 @@ def in_force() -> PolicyTree | None:
     if known is None or known.version != active[0]:
         known = _known["tree"] = _read(*active)
     return known
+
+
+def asked_partitions() -> Callable[[str, str | None], str]:
+    """Of a queue's path and what an ask says: the partition that the ask goes to, by the policy in force."""
+    tree = in_force()
+    if tree is None:
+        return lambda queue, wished: DEFAULT
+    return lambda queue, wished: asked_of(tree.partitions, wished, tree.rows[tree.at(queue)].default_partition)
 
 
 def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clusters: Any) -> PolicyTree:
