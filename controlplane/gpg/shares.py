@@ -11,7 +11,7 @@ from controlplane.gpg import ceilings
 from controlplane.sharing.problem import problem
 from controlplane.sharing.queues import FederationQueues, in_force
 from controlplane.statestore import bus, loads, shares
-from controlplane.statestore.loads import Load
+from controlplane.statestore.loads import GONE, Load
 from controlplane.statestore.membership import Post
 from controlplane.statestore.packed import Table
 from scheduler.federation.divide import SharingProblem
@@ -19,7 +19,6 @@ from scheduler.registry import SHARES
 from wire import keys
 
 _FIRST_S = 2.0  # between two looks before any policy is in force
-GONE = ("lost", "decommissioned")  # what they used is over
 _INTERPRETED = 300  # sub-clusters times queues that are worked out in a second before kernels are compiled
 
 

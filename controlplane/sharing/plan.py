@@ -11,12 +11,11 @@ import numpy as np
 from controlplane.sharing.problem import problem
 from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore.capacities import R
-from controlplane.statestore.loads import Load
+from controlplane.statestore.loads import GONE, Load
 from scheduler.federation.divide import given_back
 from scheduler.registry import SHARES
 from scheduler.shares.tree import lowest
 
-GONE = ("lost", "decommissioned")
 MOST = 2_000_000  # queues times sub-clusters times partitions that are worked out
 
 

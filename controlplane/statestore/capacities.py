@@ -102,6 +102,34 @@ def resolve_part(
     return guaranteed, maximum
 
 
+def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(guaranteed, maximum (s, q, R) int64) of each queue in each of s sub-clusters that have ``capacity`` (s, R).
+
+    What RMs go by without an assignment: each takes its ``resolve_part``, in the order of the sub-clusters' numbers.
+    """
+    found, whole = np.zeros((2, len(capacity), len(shape.parent), R), np.int64), capacity.sum(axis=0)
+    before = np.zeros(R, np.int64)
+    for at, own in enumerate(capacity):
+        found[:, at] = resolve_part(shape, limits, own, before, whole)
+        before = before + own
+    return found[0], found[1]
+
+
+def within_ceilings(
+    shape: TreeShape, maximum: np.ndarray, at: np.ndarray, ceiling: np.ndarray, unlimited: np.integer[Any]
+) -> np.ndarray:
+    """The maxima (q, R) that hold in a sub-cluster: assigned ceilings, and the parts by size of the other queues.
+
+    maximum: (q, R), the parts by size. ceiling: (k, R) of the queues at ``at``
+    (k,), ``unlimited`` in all that is where none was assigned. A queue never
+    has more than one above it.
+    """
+    bounded = (ceiling < unlimited).any(axis=1)
+    found = maximum.copy()
+    found[at[bounded]] = np.minimum(ceiling[bounded], maximum[0])
+    return shape.lowered(found, np.minimum)
+
+
 def fitted(shape: TreeShape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
     """Guarantees of (q, R) ``wanted`` units that keep to the rules of ``resolve``; the root has all there is."""
     guaranteed: np.ndarray = np.minimum(wanted, maximum)

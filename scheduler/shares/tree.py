@@ -3,7 +3,7 @@
 Both ways there are two forms of one name: over a ``TreeShape``, level by level, for NumPy, and a kernel for kernels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,6 +86,21 @@ def lowered(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
             for i in range(own.shape[1]):
                 least[c, i] = min(least[c, i], least[parent[c], i])
     return least
+
+
+def nearest(index: Mapping[str, int], path: str) -> int:
+    """Position of a queue, or of its nearest ancestor where it is gone. index: positions by path, the root's 0."""
+    while path not in index and "." in path:
+        path = path.rpartition(".")[0]
+    return index.get(path, 0)
+
+
+def all_nearest(index: Mapping[str, int], paths: Sequence[str]) -> np.ndarray:
+    """(k,) int64: ``nearest`` of k paths."""
+    found = np.array([index.get(path, -1) for path in paths], np.int64)
+    for i in np.flatnonzero(found < 0).tolist():
+        found[i] = nearest(index, paths[i])
+    return found
 
 
 def lowest(parent: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from controlplane.statestore.capacities import R, fitted
+from controlplane.statestore.capacities import R, fitted, within_ceilings
 from controlplane.statestore.shares import UNLIMITED, Assignment
 from scheduler.registry import SHARES
 
@@ -92,16 +92,8 @@ def _fit(
     paths, rows = table
     at = np.array([queues.index.get(path, -1) for path in paths], np.int64)
     rows, at = rows[at >= 0], at[at >= 0]
-    most = _maximum(queues, at, rows[:, 2 * R :], maximum) if same else maximum
+    most = within_ceilings(queues.shape, maximum, at, rows[:, 2 * R :], UNLIMITED) if same else maximum
     wanted, owed = np.zeros_like(guaranteed) if same else guaranteed.copy(), np.zeros_like(guaranteed)
     wanted[at], owed[at] = rows[:, :R], rows[:, R : 2 * R]
     found = fitted(queues.shape, wanted, most)
     return Fitted(found, fitted(queues.shape, np.minimum(owed, found), most), most)
-
-
-def _maximum(queues: QueueTree, at: np.ndarray, ceiling: np.ndarray, maximum: np.ndarray) -> np.ndarray:
-    """What queues may use here: the assigned ceilings (k, R) of those at ``at``, the parts by size of the others."""
-    bounded = (ceiling < UNLIMITED).any(axis=1)
-    found = maximum.copy()
-    found[at[bounded]] = np.minimum(ceiling[bounded], maximum[0])
-    return queues.shape.lowered(found, np.minimum)

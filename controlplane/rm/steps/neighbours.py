@@ -15,7 +15,6 @@ from wire.resources import AXES
 from wire.states import NodeState
 
 R = len(AXES)
-STALE_S = 15.0  # a load row older than this says nothing
 NODES_S = 30.0  # between two readings of others' nodes, and only while somebody names any
 SENT_S = 1.5  # what was handed over counts as taken for so long; then the load row says so itself
 
@@ -78,7 +77,7 @@ class Neighbours:
     def usable(self, sub: int) -> bool:
         """Whether it can be asked to start anything now."""
         load = self.loads[sub]
-        return load.led and load.state == "running" and load.age_s < STALE_S and load.nodes_up > 0
+        return load.counts and load.state == "running" and load.nodes_up > 0
 
     def sent(self, sub: int, amount: np.ndarray, now: float) -> None:
         """``amount`` (R,) was handed over there."""

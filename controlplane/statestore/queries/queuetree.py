@@ -1,6 +1,6 @@
 """The queue tree of the policy in force as arrays; read again when another version is in force."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from scheduler.federation.divide import SharesPolicy
 from scheduler.placement.choice import Partition, asked_of
 from scheduler.preemption.policy import Reclaiming
 from scheduler.registry import PREEMPTION, SHARES
-from scheduler.shares.tree import TreeShape
+from scheduler.shares.tree import TreeShape, nearest
 
 from .looks import shared
 
@@ -44,16 +44,7 @@ class PolicyTree:
 
     def at(self, path: str) -> int:
         """Position of a path, or of its nearest ancestor when the queue is gone."""
-        while path not in self.index and "." in path:
-            path = path.rpartition(".")[0]
-        return self.index.get(path, 0)
-
-    def all_at(self, paths: Sequence[str]) -> np.ndarray:
-        """(k,) int64: ``at`` of k paths."""
-        found = np.array([self.index.get(path, -1) for path in paths], np.int64)
-        for i in np.flatnonzero(found < 0).tolist():
-            found[i] = self.at(paths[i])
-        return found
+        return nearest(self.index, path)
 
     def below(self, at: int) -> list[int]:
         """Positions of a queue's children."""
