@@ -45,7 +45,11 @@ class ClaimTree(NamedTuple):
 
 @kernel
 def level(base: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray, amount: float) -> np.ndarray:
-    """Weighted max-min: ``base + t * weight`` between ``low`` and ``high``, for the t that divides ``amount``."""
+    """Weighted max-min: ``base + t * weight`` between ``low`` and ``high``, for the t that divides ``amount``.
+
+    As ``shares.filling.level`` where ``base`` is 0. That one knows no other start, and needs no answer for less than
+    all of ``low``, which is divided in proportion here.
+    """
     lowest, highest = 0.0, 0.0
     first, last = np.inf, -np.inf
     for i in range(len(base)):
