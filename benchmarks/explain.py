@@ -15,6 +15,7 @@ from scheduler.explain.columns import explain_all
 from scheduler.explain.outlook import Outlook, units_in
 from scheduler.explain.sentence import About, describe
 from scheduler.round import RoundPolicy, plan_round
+from scheduler.shares.tree import summed
 from scheduler.warm import warm
 from wire.resources import AXES
 
@@ -133,8 +134,7 @@ def full(n: int, a: int, leaves: int = 200) -> Snapshot:
     tight = rng.random(len(queues.paths)) < 0.2
     tight[: len(queues.paths) - leaves] = False
     queues.maximum[tight] = queues.used[tight]
-    for i in range(len(queues.paths) - 1, 0, -1):
-        queues.used[queues.parent[i]] += queues.used[i]
+    queues.used[:] = summed(queues.parent, queues.used)
     users = Users(
         np.repeat(np.arange(len(queues.paths) - leaves, len(queues.paths), dtype=np.int32), 4),
         np.zeros((4 * leaves, R), np.int64),

@@ -14,6 +14,7 @@ from scheduler.core.plan import Why
 from scheduler.core.snapshot import Asks, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
+from scheduler.shares.tree import summed
 from wire.resources import AXES
 
 R = len(AXES)
@@ -82,8 +83,7 @@ def tree(q: int, capacity: np.ndarray) -> tuple[Queues, np.ndarray]:
     leaves = np.arange(above, q)
     sure = np.zeros((q, R), np.int64)
     sure[leaves] = capacity // len(leaves)
-    for i in range(q - 1, 0, -1):
-        sure[parent[i]] += sure[i]
+    sure = summed(parent, sure)
     queues = Queues(
         [str(i) for i in range(q)],
         parent,
@@ -106,8 +106,7 @@ def snapshot(n: int, q: int) -> Snapshot:
     owed = rng.permutation(leaves)[: len(leaves) // 5]
     running, free = fill(rng, capacity, np.setdiff1d(leaves, owed))
     np.add.at(queues.used, running.queue, running.shape)
-    for i in range(q - 1, 0, -1):
-        queues.used[queues.parent[i]] += queues.used[i]
+    queues.used[:] = summed(queues.parent, queues.used)
     a = len(owed)
     masks = np.ones((8, n), np.bool_)
     masks[1:] = rng.random((7, n)) < 0.5

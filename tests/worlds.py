@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scheduler.core.snapshot import Asks, Backfill, Jobs, Nodes, Ordering, Queues, Snapshot, Users
+from scheduler.shares.tree import summed
 from wire.resources import AXES
 
 R = len(AXES)
@@ -69,8 +70,7 @@ def tree(queues: Sequence[Queue]) -> Queues:
     index = {q.path: i for i, q in enumerate(queues)}
     parent = np.array([index.get(q.path.rpartition(".")[0], -1) for q in queues], np.int32)
     used = arrays([q.own for q in queues])
-    for q in range(len(queues) - 1, 0, -1):
-        used[parent[q]] += used[q]
+    used = summed(parent, used)
     return Queues(
         [q.path for q in queues],
         parent,

@@ -8,17 +8,17 @@ import psycopg
 
 from controlplane import kernels
 from controlplane.gpg import ceilings
-from controlplane.sharing.divide import POLICIES
-from controlplane.sharing.problem import SharingProblem, problem
+from controlplane.sharing.problem import problem
 from controlplane.sharing.queues import FederationQueues, in_force
 from controlplane.statestore import bus, loads, shares
-from controlplane.statestore.loads import Load
+from controlplane.statestore.loads import GONE, Load
 from controlplane.statestore.membership import Post
 from controlplane.statestore.packed import Table
+from scheduler.federation.divide import SharingProblem
+from scheduler.registry import SHARES
 from wire import keys
 
 _FIRST_S = 2.0  # between two looks before any policy is in force
-GONE = ("lost", "decommissioned")  # what they used is over
 _INTERPRETED = 300  # sub-clusters times queues that are worked out in a second before kernels are compiled
 
 
@@ -88,8 +88,8 @@ def _standing(session: psycopg.Connection) -> Assigned:
 
 def assignments(queues: FederationQueues, found: Sequence[Load], before: Assigned) -> Tables:
     """Every sub-cluster's assignment, by its number; none where the policy assigns nothing."""
-    policy = POLICIES.get(queues.components.shares.policy)
-    if policy is None:
+    policy = SHARES[queues.components.shares.policy]
+    if policy.assigns is None:
         return {}
     known = [load for load in found if load.state not in GONE]
     tables: Tables = {load.sub_cluster: {} for load in known}
@@ -99,10 +99,10 @@ def assignments(queues: FederationQueues, found: Sequence[Load], before: Assigne
         p = problem(queues, partition, known)
         if not p.capacity.any():
             continue
-        due, share = policy.divide(p)
+        due, share = policy.assigns(p)
         owed = guaranteed_part(due, p.guaranteed)
         most = np.full_like(due, shares.UNLIMITED)
-        if policy.moves_maxima:
+        if policy.follows_demand:
             last = [old.get(sub, {}).get(partition) for sub in tables]
             most = _ceilings(queues, p, due, last, settled)
         for at, table in enumerate(tables.values()):

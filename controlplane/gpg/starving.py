@@ -3,7 +3,6 @@
 import numpy as np
 import psycopg
 
-from controlplane.gpg.shares import GONE
 from controlplane.sharing.problem import problem
 from controlplane.sharing.queues import FederationQueues, in_force
 from controlplane.statestore import loads, starving
@@ -35,7 +34,7 @@ class StarvingDuty:
 
 def starves(queues: FederationQueues, session: psycopg.Connection) -> dict[tuple[str, str], list[int]]:
     """(queue, partition) -> what it lacks of each resource."""
-    known = [load for load in loads.read(session) if load.state not in GONE]
+    known = [load for load in loads.read(session) if load.state not in loads.GONE]
     found: dict[tuple[str, str], list[int]] = {}
     for partition in queues.partitions:
         p = problem(queues, partition, known)

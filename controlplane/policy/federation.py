@@ -90,7 +90,7 @@ def _proxy(pair: Pair, sub_clusters: Mapping[str, int]) -> ProxyPolicy:
     weights = (given.pop("weights") or weights_of(pair.routing)) if "weights" in given else {}
     # One that is not there yet keeps its weight under no sub-cluster's number, so that the others still weigh 0.
     by_number = {sub_clusters.get(name, -no): w for no, (name, w) in enumerate(weights.items(), 1)}
-    prefer_home = given.pop("prefer_home", part.policy == "home")
+    prefer_home = given.pop("prefer_home", not SPLITTING[part.policy].leaves_home)
     return ProxyPolicy(part.policy, weights=by_number, prefer_home=prefer_home, **given)
 
 
@@ -99,10 +99,8 @@ def reaches(document: Json | None, sub_clusters: Mapping[str, int]) -> Callable[
     of_queue = proxy_policies(document, sub_clusters)
 
     def reach(queue: str, subs: Sequence[int]) -> list[int]:
-        policy = of_queue(queue)
-        if policy.policy == "home":
-            return list(subs[:1])
-        return [sub for sub, weight in zip(subs, policy.vector(subs).tolist(), strict=True) if weight > 0]
+        may = of_queue(queue).reach(subs).tolist()
+        return [sub for sub, reached in zip(subs, may, strict=True) if reached]
 
     return reach
 

@@ -13,7 +13,7 @@ from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore import loads
 from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.actions.errors import TooLarge, Unavailable
-from controlplane.statestore.loads import Load
+from controlplane.statestore.loads import GONE, Load
 from controlplane.statestore.models import Queue
 from wire.resources import AXES
 
@@ -73,7 +73,7 @@ def _told(version: int | None, known: list[Load], told: plan.SharesPlan) -> Json
         "sub_clusters": [
             {"name": load.name, "led": load.led, "age_s": round(load.age_s, 3)}
             for load in known
-            if load.state not in plan.GONE
+            if load.state not in GONE
         ],
         "loads_missing": not before.capacity.any() and not after.capacity.any(),
         "total": len(told.rows),

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controlplane.sharing.divide import POLICIES, alone, given_back
 from controlplane.sharing.problem import problem
 from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore.capacities import R
-from controlplane.statestore.loads import Load
+from controlplane.statestore.loads import GONE, Load
+from scheduler.federation.divide import given_back
+from scheduler.registry import SHARES
+from scheduler.shares.tree import lowest
 
-GONE = ("lost", "decommissioned")
-_ALONE = ("uniform", "static")  # sub-clusters that look at nothing but themselves
 MOST = 2_000_000  # queues times sub-clusters times partitions that are worked out
 
 
@@ -63,7 +63,7 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
     s, q, name = len(known), len(queues.paths), queues.components.shares.policy
     if s * q * len(queues.partitions) > MOST:
         raise TooManyQueues(f"{q} queues in {s} sub-clusters and {len(queues.partitions)} partitions")
-    divide = alone if name in _ALONE else POLICIES[name].divide
+    divide = SHARES[name].comes_to
     reclaims = np.array([queues.takes_back(load.name) for load in known], np.bool_)
     capacity = np.zeros(R, np.int64)
     guaranteed, share, due, used, wanted, back = np.zeros((6, q, R), np.int64)
@@ -80,8 +80,7 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
         wanted += queues.shape.summed(p.wanted.sum(axis=0))
         if reclaims.any():
             back += given_back(p, found.due)[reclaims].sum(axis=0)
-    leaf = np.ones(q, np.bool_)
-    leaf[queues.shape.parent[1:]] = False
+    leaf = lowest(queues.shape.parent)
     return Outlook(queues.paths, queues.index, leaf, capacity, guaranteed, share, due, used, wanted, back)
 
 

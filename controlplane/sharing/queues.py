@@ -7,8 +7,10 @@ import psycopg
 
 from contract.policy.components import Components, stored
 from contract.policy.subclusters import held, own_components
-from controlplane.statestore.capacities import DEFAULT, QueueLimits, TreeShape, resolve, resolve_part, weights
+from controlplane.statestore.capacities import DEFAULT, QueueLimits, by_size, resolve, weights
 from controlplane.statestore.nodesets import ordered
+from scheduler.registry import PREEMPTION
+from scheduler.shares.tree import TreeShape
 
 _ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
 _PARTS = ("partitions", "components", "sub_clusters")
@@ -38,16 +40,10 @@ class FederationQueues:
         self._weight = np.array([np.nan if row[3] is None else row[3] for row in rows])
         self._limits: dict[str, QueueLimits] = {}
 
-    def at(self, path: str) -> int:
-        """Position of ``path``, or of its nearest ancestor when the queue is gone."""
-        while path not in self.index and "." in path:
-            path = path.rpartition(".")[0]
-        return self.index.get(path, 0)
-
     def takes_back(self, sub_cluster: str) -> bool:
         """Whether what was lent is taken back in this sub-cluster; by what its part of the document says."""
         whole, own = self._settings.get("components"), own_components(self._settings.get("sub_clusters"), sub_cluster)
-        return stored(held(whole, whole, own)).preemption.policy == "owed"
+        return PREEMPTION[stored(held(whole, whole, own)).preemption.policy].stops
 
     def limits(self, partition: str) -> QueueLimits:
         """What the queues may claim of the partition."""
@@ -63,10 +59,7 @@ class FederationQueues:
 
     def parts(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(guaranteed, maximum (s, q, R) int64) by size: as RMs split them by themselves. capacity: (s, R)."""
-        limits, whole = self.limits(partition), capacity.sum(axis=0)
-        before = np.cumsum(capacity, axis=0) - capacity
-        found = [resolve_part(self.shape, limits, c, b, whole) for c, b in zip(capacity, before, strict=True)]
-        return np.array([g for g, _ in found]), np.array([m for _, m in found])
+        return by_size(self.shape, self.limits(partition), capacity)
 
 
 def in_force(session: psycopg.Connection, known: FederationQueues | None) -> FederationQueues | None:

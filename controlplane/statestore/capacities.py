@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scheduler.shares.tree import TreeShape
 from wire.resources import AXES
 
 R = len(AXES)
@@ -21,36 +22,6 @@ NOTHING: dict[str, list[float]] = {"share": [0.0] * R, "units": [0] * R}
 ALL: dict[str, list[float]] = {"share": [1.0] * R, "units": [0] * R}
 _LEAST_WEIGHT = 1e-9
 _ROUNDING = 1e-6  # of a unit: 0.29 of 100 is 29, not 28
-
-
-@dataclass(frozen=True, slots=True)
-class TreeShape:
-    """A tree of q queues. parent: (q,) int32, -1 at the root, parents first. levels: positions by depth."""
-
-    parent: np.ndarray
-    levels: tuple[np.ndarray, ...]
-
-    @classmethod
-    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "TreeShape":
-        at = {path: i for i, path in enumerate(paths)}
-        parent = np.array([at.get(up, -1) for up in parent_paths], np.int32)
-        depth = np.array([path.count(".") for path in paths], np.int32)
-        levels = tuple(np.flatnonzero(depth == d) for d in range(int(depth.max(initial=0)) + 1))
-        return cls(parent, levels)
-
-    def summed(self, own: np.ndarray) -> np.ndarray:
-        """``own`` (q, ...) with everything below added to each queue."""
-        total = own.copy()
-        for rows in reversed(self.levels[1:]):
-            np.add.at(total, self.parent[rows], total[rows])
-        return total
-
-    def lowered(self, own: np.ndarray, combine: np.ufunc) -> np.ndarray:
-        """``own`` (q, ...) combined with that of every ancestor."""
-        found = own.copy()
-        for rows in self.levels[1:]:
-            found[rows] = combine(found[rows], found[self.parent[rows]])
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +100,34 @@ def resolve_part(
         guaranteed[rows] = np.minimum(guaranteed[rows], maximum[rows])
         _fit(guaranteed, rows, up)
     return guaranteed, maximum
+
+
+def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(guaranteed, maximum (s, q, R) int64) of each queue in each of s sub-clusters that have ``capacity`` (s, R).
+
+    What RMs go by without an assignment: each takes its ``resolve_part``, in the order of the sub-clusters' numbers.
+    """
+    found, whole = np.zeros((2, len(capacity), len(shape.parent), R), np.int64), capacity.sum(axis=0)
+    before = np.zeros(R, np.int64)
+    for at, own in enumerate(capacity):
+        found[:, at] = resolve_part(shape, limits, own, before, whole)
+        before = before + own
+    return found[0], found[1]
+
+
+def within_ceilings(
+    shape: TreeShape, maximum: np.ndarray, at: np.ndarray, ceiling: np.ndarray, unlimited: np.integer[Any]
+) -> np.ndarray:
+    """The maxima (q, R) that hold in a sub-cluster: assigned ceilings, and the parts by size of the other queues.
+
+    maximum: (q, R), the parts by size. ceiling: (k, R) of the queues at ``at``
+    (k,), ``unlimited`` in all that is where none was assigned. A queue never
+    has more than one above it.
+    """
+    bounded = (ceiling < unlimited).any(axis=1)
+    found = maximum.copy()
+    found[at[bounded]] = np.minimum(ceiling[bounded], maximum[0])
+    return shape.lowered(found, np.minimum)
 
 
 def fitted(shape: TreeShape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:

@@ -4,15 +4,18 @@ The GPG reads them for shares, the AM-RM proxy for headroom, the Router for
 routing. They are hints with an age: a leader that is away leaves its last one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import psycopg
 
 from controlplane.statestore.capacities import R
-from controlplane.statestore.packed import pack, unpack
+from controlplane.statestore.packed import Table, pack, unpack
+from scheduler.shares.tree import all_nearest
 
+GONE = ("lost", "decommissioned")  # states of sub-clusters: what they used is over
+SILENT_S = 15.0  # a leader whose row is older starts nothing
 _WHOLE = ""  # the row of a partition's nodes among those of its queues
 
 # Asynchronous: what is lost with the server is said again a second later.
@@ -53,6 +56,12 @@ class PartitionLoad:
     used: np.ndarray
     pending: np.ndarray
 
+    @classmethod
+    def of(cls, table: Table) -> "PartitionLoad":
+        """As it is stored: the first row is the nodes'."""
+        paths, rows = table
+        return cls(rows[0, :R], rows[0, R:], paths[1:], rows[1:, :R], rows[1:, R:])
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
@@ -78,11 +87,40 @@ class Load:
     queues: dict[str, PartitionLoad] = field(default_factory=dict)
 
     @property
+    def counts(self) -> bool:
+        """Whether its leader starts anything."""
+        return counts(self.led, self.age_s)
+
+    @property
     def load(self) -> float:
         """What is used and waited for over what there is, of the resource where that is most; endless with nothing."""
         there = self.capacity > 0
         owed = self.capacity - self.free + self.pending
         return float((owed[there] / self.capacity[there]).max()) if there.any() else np.inf
+
+
+def counts(led: bool, age_s: float | None) -> bool:
+    """Whether a sub-cluster's leader starts anything. age_s: of its row; None without one."""
+    return led and age_s is not None and age_s <= SILENT_S
+
+
+def gathered(
+    parts: Sequence[PartitionLoad | None], counting: Sequence[bool], index: Mapping[str, int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One partition over s sub-clusters and q queues: capacity (s, R), used and pending (s, q, R) of queues themselves.
+
+    index: positions of queues by path. Where a sub-cluster does not count
+    nothing starts, so what is used there is all there is.
+    """
+    capacity, (used, pending) = np.zeros((len(parts), R), np.int64), np.zeros((2, len(parts), len(index), R), np.int64)
+    for at, (part, starts) in enumerate(zip(parts, counting, strict=True)):
+        if part is not None:
+            rows = all_nearest(index, part.paths)
+            np.add.at(used[at], rows, part.used)
+            if starts:
+                np.add.at(pending[at], rows, part.pending)
+                capacity[at] = part.capacity
+    return np.maximum(capacity, used.sum(axis=1)), used, pending  # nodes may be lent, or overfull
 
 
 def put(session: psycopg.Connection, load: Load) -> bool:
@@ -119,8 +157,6 @@ def _load(
     capacity: list[int], free: list[int], pending: list[int], body: bytes | None,
 ) -> Load:  # fmt: skip
     sums = (np.array(column, np.int64) for column in (capacity, free, pending))
-    queues = {
-        partition: PartitionLoad(rows[0, :R], rows[0, R:], paths[1:], rows[1:, :R], rows[1:, R:])
-        for partition, (paths, rows) in (unpack(bytes(body)) if body else {}).items()
-    }
+    tables = unpack(bytes(body)) if body else {}
+    queues = {partition: PartitionLoad.of(table) for partition, table in tables.items()}
     return Load(sub, name, state, led, age_s, epoch, policy, shares, nodes_up, *sums, queues)

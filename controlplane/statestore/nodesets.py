@@ -1,26 +1,12 @@
 """Partitions of the nodes: sets with capacities of their own, chosen by label expressions."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from controlplane.statestore.capacities import DEFAULT, R
-from wire import labels
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """Nodes with capacities of their own. ``nodes``: the label expression that chooses them.
-
-    ``exclusive``: only asks that name the partition may use them; otherwise
-    what is idle there is open to the default partition's asks too.
-    """
-
-    name: str
-    nodes: str
-    exclusive: bool
+from scheduler.placement.choice import Partition, partition_of
 
 
 def ordered(stored: Mapping[str, Any] | None) -> tuple[Partition, ...]:
@@ -29,15 +15,13 @@ def ordered(stored: Mapping[str, Any] | None) -> tuple[Partition, ...]:
     return tuple(Partition(name, p["nodes"], p["exclusive"]) for name, p in found)
 
 
-def capacity_of(partitions: Iterable[Partition], nodes: Iterable[tuple[Any, ...]]) -> dict[str, np.ndarray]:
+def capacity_of(partitions: Sequence[Partition], nodes: Iterable[tuple[Any, ...]]) -> dict[str, np.ndarray]:
     """Capacity of each partition and of the default one: (R,) int64.
 
-    nodes: (name, rack, labels, then amounts along the axis); a node belongs to
-    the first partition whose expression it satisfies.
+    nodes: (name, rack, labels, then amounts along the axis).
     """
-    tests = [(p.name, labels.parse(p.nodes)) for p in partitions]
-    rows: dict[str, list[tuple[int, ...]]] = {name: [] for name, _ in tests} | {DEFAULT: []}
+    of, names = partition_of(partitions), [*(p.name for p in partitions), DEFAULT]
+    rows: list[list[tuple[int, ...]]] = [[] for _ in names]
     for name, rack, own, *amounts in nodes:
-        known = labels.of_node(own, name, rack)
-        rows[next((p for p, test in tests if test(known)), DEFAULT)].append(tuple(amounts))
-    return {p: np.array(found, np.int64).reshape(-1, R).sum(axis=0) for p, found in rows.items()}
+        rows[of(name, rack, own)].append(tuple(amounts))
+    return {p: np.array(found, np.int64).reshape(-1, R).sum(axis=0) for p, found in zip(names, rows, strict=True)}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import psycopg
 
-from controlplane.statestore.capacities import TreeShape
+from scheduler.shares.tree import TreeShape
 
 CLOSE = 0.05  # of the guarantee: nearer than that the next container may just be too large
 AFTER_S = 10.0  # what lasts shorter is the ordinary course of a round

@@ -15,7 +15,6 @@ from simulator.site import Pace
 from simulator.workload import Machine, RunningJob, Submission
 
 Json = dict[str, Any]
-BY_CHANCE = ("uniform", "weighted_random")  # routers that draw
 
 
 class Unanswerable(Exception):
@@ -64,7 +63,7 @@ class Case:
             return False
         queues = {job.queue for job in self.jobs}
         found = [of(queue) for of in map(routers, self.policies.values()) for queue in queues]
-        return any(router.name in BY_CHANCE or router.fallback in BY_CHANCE for router in found)
+        return any(router.by_chance for router in found)
 
     def setup(self, policy: str, seed: int) -> Setup:
         until_s = self.window_s * (1 + pace.TAIL)

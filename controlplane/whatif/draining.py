@@ -9,9 +9,9 @@ from django.db import connection, transaction
 
 from controlplane.policy import versions
 from controlplane.policy.federation import reaches
-from controlplane.statestore.capacities import DEFAULT
-from controlplane.statestore.models import Node, Queue, Simulation, SubCluster
+from controlplane.statestore.models import Node, Simulation, SubCluster
 from controlplane.statestore.queries import rooms
+from controlplane.statestore.queries.queuetree import asked_partitions
 from controlplane.whatif import fleet, history, pace, snapshot
 from controlplane.whatif.asked import Case, Unanswerable, kept
 from controlplane.whatif.drained import Drain, Stuck
@@ -136,7 +136,7 @@ class _Ties:
         self._numbers = {sub.name: number for number, sub in machines.known.items()}
         self._own = self._numbers[name]
         self._reach = reaches(document, self._numbers)
-        self._partitions = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
+        self._partition = asked_partitions()
         every: list[dict[str, Any]] = [
             {"id": 0, "name": m.name, "rack": m.rack, "labels": m.labels, "sub": number}
             | {axis: getattr(m, axis) for axis in AXES}
@@ -171,7 +171,7 @@ class _Ties:
         shape = [getattr(group, axis) for axis in AXES]
         spec = {"node_labels": group.node_labels,
                 "locality": {"nodes": group.nodes, "racks": group.racks, "relax": not group.strict}}  # fmt: skip
-        partition = group.partition or self._partitions.get(job.queue, DEFAULT)
+        partition = self._partition(job.queue, group.partition)
         wish = repr((job.queue, job.home, partition, spec, shape))
         if wish not in self._known:
             here = {self._own: self._rooms.get(self._own, [])}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler.core.compiled import kernel
 from scheduler.core.snapshot import Ordering, Snapshot
+from scheduler.shares.tree import lowest, without_children
 
 UNBOUNDED = np.int64(1) << 60
 
@@ -35,8 +35,7 @@ class Entities:
 def entities(s: Snapshot) -> Entities:
     """The rows of a snapshot."""
     q, r = s.queues.used.shape
-    inner = np.zeros(q, np.bool_)
-    inner[s.queues.parent[1:]] = True
+    inner = ~lowest(s.queues.parent)
     own = without_children(s.queues.parent, s.queues.used)
     of_ask = s.ask_queue.copy()
     shared = s.queues.ordering[of_ask] == Ordering.FAIR
@@ -63,16 +62,6 @@ def entities(s: Snapshot) -> Entities:
         used,
         of_ask,
     )
-
-
-@kernel
-def without_children(parent: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """What rows have themselves, from the totals (q, r) of their subtrees. parent: (q,) int32, parents first."""
-    own = totals.copy()
-    for c in range(1, len(parent)):
-        for i in range(totals.shape[1]):
-            own[parent[c], i] -= totals[c, i]
-    return own
 
 
 def _distinct(numbers: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ import numpy as np
 
 from scheduler.core.plan import Plan, Preempt
 from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.shares.tree import lowered, summed
 
 
 class InvariantError(AssertionError):
@@ -41,8 +42,7 @@ def check_plan(s: Snapshot, plan: Plan) -> None:
 def _check_queues(s: Snapshot, ask: np.ndarray, shapes: np.ndarray) -> None:
     added = np.zeros_like(s.queues.used)
     np.add.at(added, s.ask_queue[ask], shapes)
-    for q in range(len(s.queues.paths) - 1, 0, -1):
-        added[s.queues.parent[q]] += added[q]
+    added = summed(s.queues.parent, added)
     over = ((s.queues.used + added > s.queues.maximum) & (added > 0)).any(axis=1)
     if over.any():
         raise InvariantError(f"queues over their maximum: {[s.queues.paths[q] for q in np.flatnonzero(over)]}")
@@ -77,9 +77,7 @@ def check_preempt(s: Snapshot, preempt: Preempt, warned: np.ndarray, per_round: 
         raise InvariantError("a container that may not be preempted is to go")
     if len(np.unique(rows)) < len(rows) or np.isin(live.id[preempt.warn], preempt.spared).any():
         raise InvariantError("a container is warned twice, or warned and spared")
-    fixed = ~s.queues.preemptable
-    for q in range(1, len(fixed)):
-        fixed[q] |= fixed[s.queues.parent[q]]
+    fixed = ~lowered(s.queues.parent, s.queues.preemptable[:, None])[:, 0]
     if fixed[live.queue[preempt.warn[~preempt.intra]]].any():
         raise InvariantError("a queue that is not preemptable is to pay for another")
     going = live.shape[np.isin(live.id, warned)].sum(axis=0)

@@ -14,6 +14,7 @@ from scheduler.core.compiled import aside, fixed, lean, part
 from scheduler.core.plan import Ahead, Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.explain.nodes import BIG_ENOUGH, COUNTED, FITS, FITS_HELD, KNOWN, Floor, blank, examine
+from scheduler.shares.tree import lowered, summed
 
 # Limits in the order in which a round meets them: the first that binds is the answer.
 ORDER = (
@@ -141,11 +142,11 @@ def explain_all(s: Snapshot, after: After, memo: Memo, patience: Patience, now: 
 
 def rooms(s: Snapshot, line: AskColumns) -> tuple[np.ndarray, np.ndarray]:
     """What the round has left below the maxima of queues (q, r) and users (u, r)."""
-    room_queue, room_user = s.queues.maximum - s.queues.used, s.users.maximum - s.users.used
     count, shapes = fixed(s.asks.count, np.int64), fixed(s.asks.shapes, np.int64)
-    taken = np.zeros_like(room_queue)
-    count_off(count, line, shapes, fixed(s.queues.parent, np.int32), room_queue, room_user, taken)
-    return room_queue, room_user
+    of_queue, of_user = np.zeros_like(s.queues.used), np.zeros_like(s.users.used)
+    placed(count, line, shapes, of_queue, of_user)
+    taken = summed(fixed(s.queues.parent, np.int32), of_queue)
+    return s.queues.maximum - s.queues.used - taken, s.users.maximum - s.users.used - of_user
 
 
 def judge(
@@ -156,8 +157,7 @@ def judge(
     out = Columns(
         np.empty(rows, np.int32), np.empty(rows, np.int16), np.empty(rows, np.int32), np.empty(rows, np.int64)
     )
-    below = room_queue.copy()
-    lowest(fixed(s.queues.parent, np.int32), below)
+    below = lowered(fixed(s.queues.parent, np.int32), room_queue)
     scratch = Scratch(
         below, room_user, np.zeros(len(line.queue), np.bool_), np.zeros(len(floor.state), np.int32),
         np.zeros(len(line.user), np.bool_), np.zeros(q, np.int32), np.zeros(q, np.int64),
@@ -171,40 +171,18 @@ def judge(
 
 
 @lean
-def count_off(
-    count: np.ndarray,
-    line: AskColumns,
-    shapes: np.ndarray,
-    parent: np.ndarray,
-    room_queue: np.ndarray,
-    room_user: np.ndarray,
-    taken: np.ndarray,
-) -> None:
-    """Take what was placed off the rooms. count: (a,) wanted before the round. taken: (q, r) zeros."""
-    r = shapes.shape[1]
+def placed(count: np.ndarray, line: AskColumns, shapes: np.ndarray, of_queue: np.ndarray, of_user: np.ndarray) -> None:
+    """Sum up what was placed: of queues themselves (q, r) and users (u, r), zeros. count: (a,) wanted before."""
     for i in range(len(count)):
-        placed = count[i] - line.left[i]
-        if placed == 0:
+        units = count[i] - line.left[i]
+        if units == 0:
             continue
         user = line.user[line.job[i]]
         queue = line.queue[user]
-        for k in range(r):
-            amount = placed * shapes[line.shape[i], k]
-            room_user[user, k] -= amount
-            taken[queue, k] += amount
-    for q in range(len(parent) - 1, -1, -1):
-        for k in range(r):
-            room_queue[q, k] -= taken[q, k]
-            if q > 0:
-                taken[parent[q], k] += taken[q, k]
-
-
-@lean
-def lowest(parent: np.ndarray, room: np.ndarray) -> None:
-    """Make each row of ``room`` (q, r) the least of it and the rows above."""
-    for i in range(1, len(parent)):
-        for k in range(room.shape[1]):
-            room[i, k] = min(room[i, k], room[parent[i], k])
+        for k in range(shapes.shape[1]):
+            amount = units * shapes[line.shape[i], k]
+            of_user[user, k] += amount
+            of_queue[queue, k] += amount
 
 
 class Scratch(NamedTuple):

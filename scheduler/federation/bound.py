@@ -3,7 +3,7 @@
 import numpy as np
 
 from scheduler.core.compiled import fixed, kernel
-from scheduler.shares.tree import ShareTree
+from scheduler.shares.tree import ShareTree, lowest
 
 _LEAST = 1e-9  # part of the largest capacity that is no capacity
 
@@ -15,7 +15,7 @@ def most_used(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray) -> np.n
     maximum, each sub-cluster at most its capacity; fairness does not count.
     """
     parent = fixed(tree.parent, np.int32)
-    leaf = ~np.isin(np.arange(len(parent)), parent)
+    leaf = lowest(parent)
     most = [
         _flow(*_arcs(parent, leaf, tree.maximum[:, i], demand[:, :, i], capacity[:, i]), capacity[:, i].max())
         for i in range(capacity.shape[1])

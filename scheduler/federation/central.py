@@ -3,6 +3,7 @@
 import numpy as np
 
 from scheduler.core.compiled import kernel
+from scheduler.shares.tree import children
 
 _NOTHING = 1e-9  # part of all there is
 
@@ -27,7 +28,7 @@ def serve(
     total = np.zeros(r)
     for k in range(len(capacity)):
         total += capacity[k]
-    kids, first = _kids(parent)
+    first, kids = children(parent, np.ones((e, 1)))
     order = _least_wanted(capacity, want)
     held, free, got = np.zeros((e, r)), capacity.copy(), np.zeros(want.shape)
     which = np.zeros(r, np.bool_)
@@ -39,22 +40,6 @@ def serve(
             which[i] = phase == 0 or phase == i + 1
         _phase(parent, guaranteed, maximum, weight, kids, first, at, order, total, which, unit, held, free, want, got)
     return got
-
-
-@kernel
-def _kids(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, first): the children of p are ``rows[first[p + 1]:first[p + 2]]``; p = -1 for roots."""
-    e = len(parent)
-    first = np.zeros(e + 2, np.int64)
-    for c in range(e):
-        first[parent[c] + 2] += 1
-    for p in range(e + 1):
-        first[p + 1] += first[p]
-    at, rows = first[:-1].copy(), np.empty(e, np.int64)
-    for c in range(e):
-        rows[at[parent[c] + 1]] = c
-        at[parent[c] + 1] += 1
-    return rows, first
 
 
 @kernel

@@ -10,9 +10,8 @@ import numpy as np
 from scheduler.core.compiled import fixed
 from scheduler.federation.central import serve
 from scheduler.federation.gif import leaves_of, subtree_totals
-from scheduler.federation.paces import sum_up
 from scheduler.shares.fair import shares_of_rows
-from scheduler.shares.tree import ShareTree
+from scheduler.shares.tree import ShareTree, lowest
 
 
 def uniform(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray) -> np.ndarray:
@@ -54,7 +53,7 @@ def centralised(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, units
 def oracle(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray) -> np.ndarray:
     """(q, r): a centralised scheduler that may put everything everywhere. The reference of fairness."""
     wants = demand.sum(axis=1)
-    wants[np.isin(np.arange(len(tree.parent)), tree.parent)] = 0
+    wants[~lowest(tree.parent)] = 0
     return _fair(tree, capacity.sum(axis=0), wants, tree.guaranteed, tree.maximum)
 
 
@@ -74,17 +73,14 @@ def _parts(capacity: np.ndarray) -> np.ndarray:
 
 
 def _totals(tree: ShareTree, amounts: np.ndarray) -> np.ndarray:
-    total = np.zeros(amounts.shape)
     leaves = leaves_of(tree.parent)
-    total[leaves] = amounts[leaves]
-    sum_up(fixed(tree.parent, np.int32), total.reshape(len(total), -1))
-    return total
+    return subtree_totals(tree.parent, leaves, amounts[leaves].transpose(2, 1, 0))
 
 
 def _local(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, part: np.ndarray) -> np.ndarray:
     """Fair shares of each sub-cluster alone; part: (q, s, r), of each queue's guarantee and maximum."""
     wants = demand.copy()
-    wants[np.isin(np.arange(len(tree.parent)), tree.parent)] = 0
+    wants[~lowest(tree.parent)] = 0
     share = [
         _fair(tree, capacity[k], wants[:, k], tree.guaranteed * part[:, k], tree.maximum * part[:, k])
         for k in range(len(capacity))

@@ -37,10 +37,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler.core.compiled import fixed
-from scheduler.federation.paces import below_all, below_maximum, entitlement, outer, over_places, paces, sum_up, totals
+from scheduler.federation.paces import below_maximum, entitlement, outer, over_places, paces, totals
 from scheduler.federation.places import CLOSE, begin, close_full, keep_step, settle, unmet, wanted_there, within_reach
 from scheduler.shares.fair import shares_of_rows
-from scheduler.shares.tree import ShareTree
+from scheduler.shares.tree import ShareTree, lowered, lowest, summed
 
 
 class Effort(NamedTuple):
@@ -95,9 +95,7 @@ def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, effort: Ef
 
 def leaves_of(parent: np.ndarray) -> np.ndarray:
     """The rows that are nobody's parent: (l,) int64."""
-    inner = np.zeros(len(parent), np.bool_)
-    inner[parent[parent >= 0]] = True
-    return np.flatnonzero(~inner)
+    return np.flatnonzero(lowest(parent))
 
 
 def subtree_totals(parent: np.ndarray, leaves: np.ndarray, place: np.ndarray) -> np.ndarray:
@@ -146,16 +144,15 @@ def _spare(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, place: np.ndar
     allowed = below_maximum(tree.parent, tree.maximum, over_places(due), idle.sum(axis=1) * part)
     mine = np.zeros_like(part)
     mine[leaves] = part[leaves] * allowed[leaves]
-    sum_up(tree.parent, mine)
-    return outer(mine, idle)
+    return outer(summed(tree.parent, mine), idle)
 
 
 def _fill(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray, place: np.ndarray) -> None:
     """Give out in each sub-cluster what is idle and still wanted there, by the tree alone, into ``place``."""
     held = np.zeros((len(tree.parent), len(room)))
     held[leaves] = place.sum(axis=1).T
-    sum_up(tree.parent, held)
-    may = fixed(below_all(tree.parent, tree.maximum * (1 - CLOSE), held)[leaves].T, np.bool_)
+    held = summed(tree.parent, held)
+    may = fixed(lowered(tree.parent, held < tree.maximum * (1 - CLOSE))[leaves].T, np.bool_)
     lack = unmet(want, place, may, room)  # (s,)
     nothing, more = np.zeros_like(held), np.zeros_like(held)
     for k in np.flatnonzero(lack > _CLOSE):
@@ -182,6 +179,6 @@ def preempt(tree: ShareTree, capacity: np.ndarray, used: np.ndarray, due: np.nda
     part = np.minimum(1.0, np.divide(owed, over.sum(axis=0), out=np.zeros_like(owed), where=over.any(axis=0)))
     given = subtree_totals(tree.parent, leaves, (over * part).transpose(2, 1, 0))
     held = subtree_totals(tree.parent, leaves, used[leaves].transpose(2, 1, 0))
-    inner = np.isin(np.arange(len(tree.parent)), tree.parent)
+    inner = ~lowest(tree.parent)
     given[inner] = np.minimum(given[inner], np.maximum(held[inner] - due[inner], 0.0))
     return given

@@ -3,16 +3,7 @@
 import numpy as np
 
 from scheduler.core.compiled import kernel
-from scheduler.shares.tree import wanted
-
-
-@kernel
-def sum_up(parent: np.ndarray, amounts: np.ndarray) -> None:
-    """Add each row of ``amounts`` (q, m) to its parent's, the lowest first."""
-    for c in range(len(parent) - 1, 0, -1):
-        if parent[c] >= 0:
-            for i in range(amounts.shape[1]):
-                amounts[parent[c], i] += amounts[c, i]
+from scheduler.shares.tree import summed, wanted
 
 
 @kernel
@@ -24,8 +15,7 @@ def totals(parent: np.ndarray, leaves: np.ndarray, place: np.ndarray) -> np.ndar
         for k in range(s):
             for c in range(len(leaves)):
                 total[leaves[c], k, i] = place[i, k, c]
-    sum_up(parent, total.reshape((len(parent), s * r)))
-    return total
+    return summed(parent, total.reshape((len(parent), s * r))).reshape(total.shape)
 
 
 @kernel
@@ -131,14 +121,3 @@ def below_maximum(parent: np.ndarray, maximum: np.ndarray, due: np.ndarray, more
             if more[c, i] > 0:
                 part[c, i] = min(part[c, i], max(0.0, maximum[c, i] - due[c, i]) / more[c, i])
     return part
-
-
-@kernel
-def below_all(parent: np.ndarray, maximum: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Whether each row and all rows above it hold less than their maximum: (q, r) bool."""
-    below = held < maximum
-    for c in range(len(parent)):
-        if parent[c] >= 0:
-            for i in range(held.shape[1]):
-                below[c, i] = below[c, i] and below[parent[c], i]
-    return below

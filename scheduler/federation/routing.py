@@ -194,18 +194,32 @@ def reject(message: str = "") -> Policy:
     return pick
 
 
-POLICIES: dict[str, Callable[..., Policy]] = {
-    "uniform": uniform,
-    "weighted_random": weighted_random,
-    "priority": priority,
-    "hash": by_hash,
-    "least_loaded": least_loaded,
-    "locality": locality,
-    "local_first": local_first,
-    "reject": reject,
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """make: the policy of its parameters. falls_back: decides where another policy names nobody; needs no parameters.
+
+    by_chance: it draws. follows_names: it looks at the nodes, racks and labels
+    that a job names. refuses: it sends no job anywhere.
+    """
+
+    make: Callable[..., Policy]
+    falls_back: bool = False
+    by_chance: bool = False
+    follows_names: bool = False
+    refuses: bool = False
+
+
+POLICIES = {
+    "uniform": Strategy(uniform, falls_back=True, by_chance=True),
+    "weighted_random": Strategy(weighted_random, by_chance=True),
+    "priority": Strategy(priority),
+    "hash": Strategy(by_hash, falls_back=True),
+    "least_loaded": Strategy(least_loaded, falls_back=True),
+    "locality": Strategy(locality, falls_back=True, follows_names=True),
+    "local_first": Strategy(local_first),
+    "reject": Strategy(reject, falls_back=True, refuses=True),
 }
-REJECT = "reject"
-FALLBACKS = ("least_loaded", "uniform", "hash", "locality", REJECT)  # those that need no parameters
+FALLBACKS = tuple(name for name, strategy in POLICIES.items() if strategy.falls_back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,15 +239,24 @@ class Router:
     @property
     def follows_names(self) -> bool:
         """Whether it looks at the nodes, racks and labels a job names."""
-        return "locality" in (self.name, self.fallback)
+        return any(strategy.follows_names for strategy in self._strategies)
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether the same jobs may find other homes the next time."""
+        return any(strategy.by_chance for strategy in self._strategies)
+
+    @property
+    def _strategies(self) -> tuple[Strategy, Strategy]:
+        return POLICIES[self.name], POLICIES[self.fallback]
 
 
 def router(name: str, fallback: str = "least_loaded", full_load: float | None = None, **parameters: object) -> Router:
     """The router of a policy's name and parameters."""
     full = math.inf if full_load is None else full_load
     message = str(parameters.get("message", ""))
-    last = REJECT if name == REJECT else fallback
-    return Router(name, POLICIES[name](**parameters), last, full, message)
+    chosen = POLICIES[name]
+    return Router(name, chosen.make(**parameters), name if chosen.refuses else fallback, full, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +271,10 @@ class RoutingDecision:
 
 def route(candidates: Sequence[Candidate], ask: RoutedJob, by: Router, random: float) -> RoutingDecision:
     """The job's home, with the job's demand added to it. ``random``: a number in [0, 1)."""
-    if by.name == REJECT:
-        return RoutingDecision(REJECT, by.message or "its routing policy rejects every job", final=True)
-    otherwise = None if by.fallback == REJECT else POLICIES[by.fallback]()
+    if POLICIES[by.name].refuses:
+        return RoutingDecision(by.name, by.message or "its routing policy rejects every job", final=True)
+    last = POLICIES[by.fallback]
+    otherwise = None if last.refuses else last.make()
     tiers = _tiers(candidates, by.full_load)
     for tier in tiers if otherwise else tiers[:1]:
         if not tier:

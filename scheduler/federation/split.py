@@ -40,9 +40,16 @@ class ProxyPolicy:
         usual = 0.0 if self.weights else 1.0
         return np.array([self.weights.get(s, usual) for s in sub_clusters], np.float64)
 
-    def leaves_home(self, to: int) -> bool:
-        """Whether tasks may go from their home to sub-cluster ``to``."""
-        return self.policy != "home" and bool(self.vector([to])[0] > 0)
+    @property
+    def leaves_home(self) -> bool:
+        """Whether tasks may go anywhere but their home at all."""
+        return POLICIES[self.policy].leaves_home
+
+    def reach(self, sub_clusters: Sequence[int]) -> np.ndarray:
+        """To which of these sub-clusters tasks may go, the first of which is their home; (s,) bool."""
+        may: np.ndarray = self.vector(sub_clusters) > 0
+        may[1:] &= self.leaves_home
+        return may
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +155,19 @@ def _given_weights(sites: Sites, alpha: float) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A policy: what shares are proportional to, and whether asks that name nodes or racks follow their owners."""
+    """A policy: what shares are proportional to.
+
+    follows_names: asks that name nodes or racks follow their owners.
+    leaves_home: tasks may go elsewhere.
+    """
 
     weights: Callable[[Sites, float], np.ndarray]
     follows_names: bool = False
+    leaves_home: bool = True
 
 
 POLICIES: dict[str, Rule] = {
-    "home": Rule(_home_weights),  # the home only
+    "home": Rule(_home_weights, leaves_home=False),
     "broadcast": Rule(_even_weights),  # everywhere alike; an exact demand cannot stand in several places at once
     "weighted": Rule(_given_weights),  # by weight alone
     "locality": Rule(blend, follows_names=True),  # names to their owners, the rest by headroom and weight

@@ -26,7 +26,7 @@ class ClaimTree(NamedTuple):
     parent: (q,) int32. own: used by the queue's own containers. wanted: asked
     for by its own asks, beyond ``own``. spared: the part of ``own`` that may
     not be preempted. weight: (q,) float64. fixed: (q,) bool, nothing may be
-    taken from. children: (q - 1,) int64, by parent, from (q + 1,) ``start`` on.
+    taken from. children: (q,) int64, by parent, from (q + 1,) ``start`` on.
     lent: as in ``Queues``.
     """
 
@@ -45,7 +45,11 @@ class ClaimTree(NamedTuple):
 
 @kernel
 def level(base: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray, amount: float) -> np.ndarray:
-    """Weighted max-min: ``base + t * weight`` between ``low`` and ``high``, for the t that divides ``amount``."""
+    """Weighted max-min: ``base + t * weight`` between ``low`` and ``high``, for the t that divides ``amount``.
+
+    As ``shares.filling.level`` where ``base`` is 0. That one knows no other start, and needs no answer for less than
+    all of ``low``, which is divided in proportion here.
+    """
     lowest, highest = 0.0, 0.0
     first, last = np.inf, -np.inf
     for i in range(len(base)):
@@ -98,14 +102,11 @@ def _steps(tree: ClaimTree, used: np.ndarray) -> np.ndarray:
     q, r = tree.own.shape
     out = np.zeros((r, _STEPS, q), np.float64)
     below = np.zeros((r, _STEPS, q), np.float64)
-    leaf = np.ones(q, np.bool_)
-    for i in range(1, q):
-        leaf[tree.parent[i]] = False
     for i in range(q - 1, -1, -1):
         for k in range(r):
             u, sure = used[i, k], tree.guaranteed[i, k]
             wanted = min(below[k, 3, i] + tree.own[i, k] + tree.wanted[i, k], max(u, tree.maximum[i, k]))
-            if leaf[i]:
+            if tree.start[i] == tree.start[i + 1]:  # a leaf
                 kept = u if tree.fixed[i] else max(tree.spared[i, k], min(u, sure))
                 held = kept if i == tree.lent else min(wanted, max(u, sure))
             else:
@@ -162,28 +163,3 @@ def ideals(tree: ClaimTree, used: np.ndarray, capacity: np.ndarray) -> np.ndarra
             for j in range(len(children)):
                 out[children[j], k] = parts[j]
     return out
-
-
-@kernel
-def subtrees(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Sums over whole subtrees of (q, r) amounts."""
-    out = own.copy()
-    for i in range(len(parent) - 1, 0, -1):
-        for k in range(own.shape[1]):
-            out[parent[i], k] += out[i, k]
-    return out
-
-
-@kernel
-def fixed_queues(parent: np.ndarray, preemptable: np.ndarray) -> np.ndarray:
-    """(q,) bool: queues that are not preemptable, and all that lie below one."""
-    out = np.zeros(len(parent), np.bool_)
-    for i in range(len(parent)):
-        out[i] = not preemptable[i] or (i > 0 and out[parent[i]])
-    return out
-
-
-def children(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(queues by parent, where each parent's begin): (q - 1,) and (q + 1,) int64."""
-    by_parent = np.argsort(parent, kind="stable")[1:]
-    return by_parent, np.searchsorted(parent[by_parent], np.arange(len(parent) + 1))

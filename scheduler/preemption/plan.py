@@ -41,7 +41,7 @@ def plan_preemption(
     if live is None or not len(live.id):
         return Preempt(spared=memo[0][:0]), memo[0][:0], memo[1][:0]
     warned, due = _marks(live.id, *memo)
-    if not policy.enabled:
+    if not policy.reclaiming.plans:
         return Preempt(spared=live.id[warned]), memo[0][:0], memo[1][:0]
     r = _begin(s, live, policy, free, left, why, _nobody(s) if held is None else held, warned, now)
     between_queues(r)

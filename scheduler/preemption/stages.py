@@ -7,10 +7,11 @@ import numpy as np
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Ordering, Running, Snapshot
 from scheduler.preemption import claims
-from scheduler.preemption.ideal import ClaimTree, children, fixed_queues, ideals, subtrees
+from scheduler.preemption.ideal import ClaimTree, ideals
 from scheduler.preemption.policy import PreemptionPolicy
 from scheduler.preemption.users import user_parts
 from scheduler.preemption.victims import CHOSEN, COUNTS, MARKS, MAY_GO, NOBODY, REFUSED, Books, Claims, Field, choose
+from scheduler.shares.tree import children, lowered, lowest, summed, without_children
 
 
 @dataclass(slots=True)
@@ -47,10 +48,9 @@ def between_queues(r: PreemptionRound) -> None:
     asking = claims.wanting(r.left, r.why)
     if not asking.any():
         return
-    fixed = fixed_queues(queues.parent, queues.preemptable)
+    fixed = ~lowered(queues.parent, queues.preemptable[:, None])[:, 0]
     used, sure, ideal = _ideals(r, asking, fixed)
-    leaf = np.ones(len(used), np.bool_)
-    leaf[queues.parent[1:]] = False
+    leaf = lowest(queues.parent)
     pays = (leaf & ~fixed)[:, None] & (used > sure * (1 + r.policy.dead_zone))
     books = Books(
         debt=np.where(pays, np.maximum(used - ideal, 0), 0) * r.policy.natural_termination,
@@ -149,21 +149,22 @@ def _ideals(r: PreemptionRound, asking: np.ndarray, fixed: np.ndarray) -> tuple[
     q = len(queues.parent)
     own = _sums(s.ask_queue, (s.asks.count - r.left)[:, None] * shapes, q)
     own -= _sums(live.queue[r.ending], live.shape[r.ending], q)
-    used = np.maximum(queues.used + subtrees(queues.parent, own), 0.0)
-    below = _sums(queues.parent[1:], used[1:], q)
+    used = np.maximum(queues.used + summed(queues.parent, own), 0.0)
     wanted = _sums(s.ask_queue[asking], r.left[asking, None] * shapes[asking], q)
     spared = _sums(live.queue[live.spared], live.shape[live.spared], q)
     sure = _sure(r, used)
+    first, row = children(queues.parent, np.ones((q, 1)))
     tree = ClaimTree(
         queues.parent,
         sure,
         queues.maximum.astype(np.float64),
-        np.maximum(used - below, 0.0),
+        np.maximum(without_children(queues.parent, used), 0.0),
         wanted,
         spared,
         queues.weight,
         fixed,
-        *children(queues.parent),
+        row,
+        first[1:],
         queues.lent,
     )
     lost = r.ending & ~s.nodes.open[live.node]  # what ends there frees nothing

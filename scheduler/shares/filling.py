@@ -3,6 +3,10 @@
 Max-min fairness by progressive filling (Bertsekas and Gallager, "Data Networks", 1992, section 6.5).
 
 At level x claimant c takes ``max(base[c], rate[c] * min(x, limit[c]))``.
+
+Everybody rises from nothing here, in several resources at once, and thousands of times in one division of the whole
+federation. ``preemption.ideal.level`` fills one resource from what each is guaranteed on, which this cannot say. Where
+both can be asked a property test holds them to one answer.
 """
 
 import numpy as np

@@ -1,5 +1,10 @@
-"""The rows among which capacity is shared, and what they want."""
+"""The rows among which capacity is shared, what they want, and what is counted up and handed down such a tree.
 
+Both ways there are two forms of one name: over a ``TreeShape``, level by level, for NumPy, and a kernel for kernels.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +24,90 @@ class ShareTree(NamedTuple):
     guaranteed: np.ndarray
     maximum: np.ndarray
     weight: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class TreeShape:
+    """A tree of q queues. parent: (q,) int32, -1 at the root, parents first. levels: positions by depth."""
+
+    parent: np.ndarray
+    levels: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "TreeShape":
+        at = {path: i for i, path in enumerate(paths)}
+        parent = np.array([at.get(up, -1) for up in parent_paths], np.int32)
+        depth = np.array([path.count(".") for path in paths], np.int32)
+        levels = tuple(np.flatnonzero(depth == d) for d in range(int(depth.max(initial=0)) + 1))
+        return cls(parent, levels)
+
+    def summed(self, own: np.ndarray) -> np.ndarray:
+        """``own`` (q, ...) with everything below added to each queue."""
+        total = own.copy()
+        for rows in reversed(self.levels[1:]):
+            np.add.at(total, self.parent[rows], total[rows])
+        return total
+
+    def lowered(self, own: np.ndarray, combine: np.ufunc) -> np.ndarray:
+        """``own`` (q, ...) combined with that of every ancestor."""
+        found = own.copy()
+        for rows in self.levels[1:]:
+            found[rows] = combine(found[rows], found[self.parent[rows]])
+        return found
+
+
+@kernel
+def summed(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """``own`` (e, m) with everything below added to each row. parent: (e,) int32, -1 at roots, parents first."""
+    total = own.copy()
+    for c in range(len(parent) - 1, 0, -1):
+        if parent[c] >= 0:
+            for i in range(own.shape[1]):
+                total[parent[c], i] += total[c, i]
+    return total
+
+
+@kernel
+def without_children(parent: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """What rows have themselves, from the totals (q, r) of their subtrees. parent: (q,) int32, parents first."""
+    own = totals.copy()
+    for c in range(1, len(parent)):
+        for i in range(totals.shape[1]):
+            own[parent[c], i] -= totals[c, i]
+    return own
+
+
+@kernel
+def lowered(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The least of ``own`` (e, m) in each row and those above it; of truths: whether it holds in all of them."""
+    least = own.copy()
+    for c in range(len(parent)):
+        if parent[c] >= 0:
+            for i in range(own.shape[1]):
+                least[c, i] = min(least[c, i], least[parent[c], i])
+    return least
+
+
+def nearest(index: Mapping[str, int], path: str) -> int:
+    """Position of a queue, or of its nearest ancestor where it is gone. index: positions by path, the root's 0."""
+    while path not in index and "." in path:
+        path = path.rpartition(".")[0]
+    return index.get(path, 0)
+
+
+def all_nearest(index: Mapping[str, int], paths: Sequence[str]) -> np.ndarray:
+    """(k,) int64: ``nearest`` of k paths."""
+    found = np.array([index.get(path, -1) for path in paths], np.int64)
+    for i in np.flatnonzero(found < 0).tolist():
+        found[i] = nearest(index, paths[i])
+    return found
+
+
+def lowest(parent: np.ndarray) -> np.ndarray:
+    """The rows that are nobody's parent: (e,) bool."""
+    found = np.ones(len(parent), np.bool_)
+    found[parent[parent >= 0]] = False
+    return found
 
 
 @kernel
@@ -89,7 +178,10 @@ def wanted(
 
 @kernel
 def children(parent: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(first, row): the children of p that want anything are ``row[first[p + 1]:first[p + 2]]``; p = -1 for roots."""
+    """(first, row): the children of p that want anything are ``row[first[p + 1]:first[p + 2]]``; p = -1 for roots.
+
+    want: (e, m).
+    """
     e = len(parent)
     first = np.zeros(e + 3, np.int64)
     rows = 0

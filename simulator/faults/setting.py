@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scheduler.registry import SPLITTING
 from simulator.clock import VirtualClock
 from simulator.rows import Json
 from simulator.specs import job_row, node_row
@@ -55,7 +56,7 @@ def _machine(rng: random.Random, sub: int, no: int) -> Machine:
 def policy(rng: random.Random) -> Json:
     """A policy document."""
     proxy: Json = {"policy": rng.choice(("locality", "locality", "broadcast", "weighted", "home")), "parameters": {}}
-    if proxy["policy"] != "home":
+    if SPLITTING[proxy["policy"]].leaves_home:
         proxy["parameters"] = {"relax_after_s": rng.choice((0.5, 2.0)), "interval_s": 0.1}
     taking = {"policy": "owed", "parameters": {"grace_s": 1.0, "per_round": 1.0, "interval_s": 0.5}}
     components = {

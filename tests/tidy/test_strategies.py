@@ -9,20 +9,18 @@ import pytest
 
 from contract import queues
 from contract.jobspec import GroupSpec
-from contract.policy.components import Components, Placement
+from contract.policy.components import Components, Placement, Preemption
 from contract.policy.document import QueuePolicy
 from contract.policy.federation import PROXIES, ROUTERS, RouterParameters
 from contract.policy.findings import models_in
 from contract.policy.pairs import PARTNERS
 from contract.policy.parts import BackfillName
 from contract.policy.shares import Shares
-from controlplane.sharing import divide
 from controlplane.statestore.models import Queue
 from scheduler import registry
 from scheduler.federation.routing import FALLBACKS
 
 ROOT = Path(__file__).resolve().parents[2]
-STATIC = "static"  # shares without the GPG: nothing is divided
 
 
 def choices(model: Any, field: str) -> set[str]:
@@ -46,7 +44,8 @@ def of(parts: tuple[Any, ...]) -> set[str]:
         ("routing", set(registry.ROUTING), set(PARTNERS), "pairs.py: PARTNERS"),
         ("fallback", set(FALLBACKS), choices(RouterParameters, "fallback"), "federation.py: fallback"),
         ("splitting", set(registry.SPLITTING), of(PROXIES), "federation.py: a part in PROXIES"),
-        ("shares", {*divide.POLICIES, STATIC}, choices(Shares, "policy"), "shares.py: Shares"),
+        ("shares", set(registry.SHARES), choices(Shares, "policy"), "shares.py: Shares"),
+        ("preemption", set(registry.PREEMPTION), choices(Preemption, "policy"), "components.py: Preemption"),
     ],
 )
 def test_documents_take_the_strategies_that_there_are(stage: str, code: set[str], taken: set[str], where: str) -> None:
@@ -75,3 +74,16 @@ def test_every_parameter_is_read() -> None:
     words = {word for path in readers for word in re.findall(r"\w+", path.read_text())}
     unread = sorted({f"{component}.parameters.{name}" for component, name in parameters() if name not in words})
     assert not unread, f"nothing reads {', '.join(unread)}: of what a round decides, add it to rm/steps/policies.py"
+
+
+def test_nobody_compares_names_of_strategies() -> None:
+    names = {*registry.ROUTING, *registry.SPLITTING, *registry.SHARES, *registry.PREEMPTION}
+    compared = re.compile(rf"(?:[=!]=|\bin \() ?\"(?:{'|'.join(names)})\"")
+    files = [path for folder in ("controlplane", "scheduler", "simulator") for path in (ROOT / folder).rglob("*.py")]
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in files
+        for line in path.read_text().splitlines()
+        if "policy" in line and compared.search(line)
+    ]
+    assert not found, f"what others need to know of a strategy is a field of what is registered: {found}"

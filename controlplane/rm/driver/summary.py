@@ -7,6 +7,7 @@ import numpy as np
 
 from controlplane.rm.memory.whole import Memory
 from controlplane.statestore import nodeloads
+from scheduler.registry import PREEMPTION
 from wire.resources import AXES
 
 USAGE_MAX = 20_000  # containers whose live usage is shown
@@ -42,7 +43,8 @@ def summary(m: Memory, holder: str, counters: Mapping[str, float], frozen: bool,
 
 def _observed(m: Memory) -> dict[str, int] | None:
     """What preemption would take back where it only observes."""
-    if m.queues.components.preemption.policy != "observe":
+    policy = PREEMPTION[m.queues.components.preemption.policy]
+    if policy.stops or not policy.plans:
         return None
     return {"marked": m.observed.count(), "stopped": m.observed.stopped}
 

@@ -39,6 +39,11 @@ class Wishes:
     duration_s: float = 0.0
     parallelism: int = 0
 
+    def mask(self, avoided: tuple[int, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]:
+        """Which nodes it may use at all, as ``asks.Mask``. avoided: positions."""
+        nodes, racks = (self.near, self.racks) if self.strict else ((), ())
+        return self.node_labels, nodes, racks, avoided
+
 
 @dataclass(slots=True, eq=False)
 class GroupEntry:

@@ -289,10 +289,7 @@ def _limited(queues: QueueTree) -> dict[int, tuple[int, ...]]:
 
 def _sparing(queues: QueueTree) -> np.ndarray:
     """Queues in which application masters may hold only a share, theirs or an ancestor's: (q,) bool."""
-    found = queues.max_am_share < 1
-    for row, up in enumerate(queues.parent.tolist()):
-        found[row] |= up >= 0 and found[up]
-    return found
+    return queues.shape.lowered(queues.max_am_share < 1, np.logical_or)
 
 
 def _maxima(m: Memory) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from controlplane.rm.columns import longer
 from scheduler.core.snapshot import Nodes
-from wire import labels
+from scheduler.placement.choice import Chooses
 from wire.resources import AXES
 from wire.states import NodeState
 
@@ -20,11 +20,9 @@ NEVER_US = 2**62  # later than any moment
 _UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
 
 
-def matching(expression: str, rows: list[dict[str, Any]]) -> np.ndarray:
-    """Which of these nodes satisfy a label expression: (n,) bool."""
-    test = labels.parse(expression)
-    found = (test(labels.of_node(row["labels"], row["name"], row["rack"])) for row in rows)
-    return np.fromiter(found, np.bool_, len(rows))
+def chosen(chooses: Chooses, rows: list[dict[str, Any]]) -> np.ndarray:
+    """Which of these nodes are meant: (n,) bool."""
+    return np.fromiter((chooses(row["name"], row["rack"], row["labels"]) for row in rows), np.bool_, len(rows))
 
 
 class NodeTable:

@@ -12,7 +12,6 @@ from controlplane.statestore.capacities import (
     DEFAULT,
     QueueLimits,
     R,
-    TreeShape,
     resolve,
     resolve_part,
     unlimited,
@@ -21,6 +20,7 @@ from controlplane.statestore.capacities import (
 from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
 from scheduler.registry import BACKFILL
+from scheduler.shares.tree import TreeShape, nearest
 
 UNLIMITED = np.iinfo(np.int64).max
 _ROOT: dict[str, Any] = {"path": "root", "parent_path": ""}
@@ -96,9 +96,7 @@ class QueueTree:
 
     def at(self, path: str) -> int:
         """Position of ``path``, or of its nearest ancestor when the queue is gone."""
-        while path not in self.index and "." in path:
-            path = path.rpartition(".")[0]
-        return self.index.get(path, 0)
+        return nearest(self.index, path)
 
     def share_out(self, others: list[tuple[Any, ...]]) -> None:
         """Take note of what the federation's other sub-clusters have.

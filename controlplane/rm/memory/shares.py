@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from controlplane.statestore.capacities import R, fitted
+from controlplane.statestore.capacities import R, fitted, within_ceilings
 from controlplane.statestore.shares import UNLIMITED, Assignment
+from scheduler.registry import SHARES
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.queues import QueueTree
@@ -62,7 +63,7 @@ class KnownShares:
 
     def settled(self, queues: QueueTree) -> bool:
         """Whether nobody gives way to anybody: what was assigned is too old, also where it left a partition out."""
-        return self.stale and self.assigned is not None and queues.components.shares.policy != "static"
+        return self.stale and self.assigned is not None and SHARES[queues.components.shares.policy].assigns is not None
 
     def of(self, queues: QueueTree, partition: str, guaranteed: np.ndarray, maximum: np.ndarray) -> Fitted | None:
         """What the queues get here; None where nothing was assigned.
@@ -71,8 +72,8 @@ class KnownShares:
         assignments; a queue that the assignment's policy did not have keeps
         this guarantee. Callers must not write to any of them.
         """
-        of = self.assigned
-        if of is None or of.tables is None or queues.components.shares.policy == "static":
+        of, policy = self.assigned, SHARES[queues.components.shares.policy]
+        if of is None or of.tables is None or policy.assigns is None:
             return None
         table = of.tables.get(partition)
         if table is None:
@@ -91,16 +92,8 @@ def _fit(
     paths, rows = table
     at = np.array([queues.index.get(path, -1) for path in paths], np.int64)
     rows, at = rows[at >= 0], at[at >= 0]
-    most = _maximum(queues, at, rows[:, 2 * R :], maximum) if same else maximum
+    most = within_ceilings(queues.shape, maximum, at, rows[:, 2 * R :], UNLIMITED) if same else maximum
     wanted, owed = np.zeros_like(guaranteed) if same else guaranteed.copy(), np.zeros_like(guaranteed)
     wanted[at], owed[at] = rows[:, :R], rows[:, R : 2 * R]
     found = fitted(queues.shape, wanted, most)
     return Fitted(found, fitted(queues.shape, np.minimum(owed, found), most), most)
-
-
-def _maximum(queues: QueueTree, at: np.ndarray, ceiling: np.ndarray, maximum: np.ndarray) -> np.ndarray:
-    """What queues may use here: the assigned ceilings (k, R) of those at ``at``, the parts by size of the others."""
-    bounded = (ceiling < UNLIMITED).any(axis=1)
-    found = maximum.copy()
-    found[at[bounded]] = np.minimum(ceiling[bounded], maximum[0])
-    return queues.shape.lowered(found, np.minimum)

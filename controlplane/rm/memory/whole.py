@@ -12,12 +12,13 @@ from controlplane.rm.memory.containers import ContainerTable
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.ledger import Ledger
 from controlplane.rm.memory.line import Line
-from controlplane.rm.memory.nodes import NodeTable, matching
+from controlplane.rm.memory.nodes import NodeTable, chosen
 from controlplane.rm.memory.observed import Observed
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.shares import KnownShares
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
+from scheduler.placement.choice import asked_of, of_ask, partition_of, usable
 from wire.states import NodeState
 
 
@@ -95,9 +96,8 @@ class Memory:
             declared.at = self._partition_of(job, declared.partition)
 
     def _partition_of(self, job: JobEntry, name: str | None) -> int:
-        if name is None:
-            name = self.queues.default_partition[job.queue_row]
-        return self.partitions.index(name) if name in self.partitions else len(self.partitions) - 1
+        usual = self.queues.default_partition[job.queue_row]
+        return self.partitions.index(asked_of(self.queues.partitions, name, usual))
 
     def places(self) -> _Places:
         """Worked out again when a node or the partitions changed."""
@@ -105,9 +105,8 @@ class Memory:
         if p.version != version:
             rows, before = self.nodes.rows, p.partition
             p = self._places = _Places(version, node={row["name"]: at for at, row in enumerate(rows)})
-            p.partition = np.full(len(rows), len(self.partitions) - 1, np.int16)
-            for number in range(len(self.partitions) - 2, -1, -1):  # the first that matches stands
-                p.partition[matching(self.queues.partitions[number].nodes, rows)] = number
+            of = partition_of(self.queues.partitions)
+            p.partition = np.array([of(row["name"], row["rack"], row["labels"]) for row in rows], np.int16)
             if not np.array_equal(p.partition[: len(before)], before):
                 self._unhold(self.memos)
             for job, group in self.asking.values():
@@ -132,10 +131,7 @@ class Memory:
             if len(known) > 2 * len(self.asks.masks) + 64:
                 known.clear()
             expression, nodes, racks, avoided = mask
-            found = matching(expression, self.nodes.rows) if expression else np.ones(len(self.nodes), np.bool_)
-            if nodes or racks:
-                rows = self.nodes.rows
-                found &= np.fromiter((r["name"] in nodes or r["rack"] in racks for r in rows), np.bool_, len(rows))
+            found = chosen(of_ask(expression, True, nodes, racks), self.nodes.rows)
             found[[at for at in avoided if at < len(found)]] = False
             known[mask] = found
         return found
@@ -145,8 +141,7 @@ class Memory:
         w, p = group.wishes, self._places
         near = np.array([p.node[name] for name in w.near if name in p.node], np.int32)
         racks = np.array([self.nodes.racks[name] for name in w.racks if name in self.nodes.racks], np.int32)
-        strict = (w.near, w.racks) if w.strict else ((), ())
-        self.asks.where(group, (w.node_labels, *strict, job.avoided), near, racks)
+        self.asks.where(group, w.mask(job.avoided), near, racks)
 
     def unmark(self, ids: np.ndarray) -> None:
         """These containers have ended: nobody need be told any more that they make way, or would."""
@@ -186,12 +181,7 @@ class Memory:
 
     def _nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
         of = self.places().partition
-        usable = of == partition
-        if partition == len(self.partitions) - 1:
-            for number, p in enumerate(self.queues.partitions):
-                if not p.exclusive:
-                    usable |= of == number
-        positions = np.flatnonzero(usable)
+        positions = np.flatnonzero(np.isin(of, usable(self.queues.partitions, partition)))
         return positions, of[positions] == partition
 
     def holders(self, partition: int) -> tuple[np.ndarray, np.ndarray]:

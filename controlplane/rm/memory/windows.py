@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.memory.nodes import IN_SERVICE, NEVER_US, NodeTable, matching
+from controlplane.rm.memory.nodes import IN_SERVICE, NEVER_US, NodeTable, chosen
+from scheduler.lifecycle.emptying import window_phase
+from scheduler.placement.choice import of_window
 
 CORDONED = "cordoned"
 
@@ -35,12 +37,11 @@ class Window:
 
     def matches(self, rows: list[dict[str, Any]]) -> np.ndarray:
         """Which of these nodes it is about: (n,) bool."""
-        if self.whole:
-            return np.ones(len(rows), np.bool_)
-        if self.node or self.rack:
-            name, wanted = ("name", self.node) if self.node else ("rack", self.rack)
-            return np.array([row[name] == wanted for row in rows], np.bool_)
-        return matching(self.labels, rows)
+        return chosen(of_window(self.node, self.rack, self.labels), rows)
+
+    def phase(self, now_us: int) -> str:
+        """As of ``window_phase``."""
+        return window_phase(now_us, self.lead_us, self.ends_us)
 
 
 def take(nodes: NodeTable, rows: list[dict[str, Any]]) -> None:
@@ -67,7 +68,7 @@ def settle(nodes: NodeTable, now_us: int) -> bool:
     due = NEVER_US
     for window in nodes.windows:
         due = min([due, *(t for t in (window.lead_us, window.starts_us, window.ends_us) if t > now_us)])
-        if window.ends_us > now_us:
+        if window.phase(now_us) != "over":
             _window(nodes, window, now_us)
     nodes.settle_us = due
     return nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes() != before
@@ -83,7 +84,7 @@ def _duty(nodes: NodeTable, at: int, row: dict[str, Any]) -> None:
 
 def _window(nodes: NodeTable, window: Window, now_us: int) -> None:
     at = np.flatnonzero(window.matches(nodes.rows))
-    if window.lead_us > now_us:
+    if window.phase(now_us) == "planned":
         nodes.quiet_us[at] = np.minimum(nodes.quiet_us[at], window.starts_us)
         return
     nodes.closed[at] = nodes.leaving[at] = True
@@ -96,7 +97,7 @@ def why(nodes: NodeTable, at: int, now_us: int) -> str:
     if row.get("duty", IN_SERVICE) not in (IN_SERVICE, CORDONED):
         reason, message = f"node {row['name']} is being drained", row["duty_message"]
     else:
-        now = [w for w in nodes.windows if w.lead_us <= now_us < w.ends_us and w.matches([row])[0]]
+        now = [w for w in nodes.windows if w.phase(now_us) == "active" and w.matches([row])[0]]
         cause = "with its sub-cluster" if now and now[0].whole else "for maintenance"
         reason, message = f"node {row['name']} is being emptied {cause}", now[0].message if now else ""
     return f"{reason}: {message}" if message else reason

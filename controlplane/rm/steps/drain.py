@@ -17,6 +17,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry, named_tasks
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps.outcome import tell
+from scheduler.lifecycle.emptying import down_at_once
 from wire.states import ContainerReason, ContainerState, Want
 
 LOOK_EVERY_US = 200_000
@@ -53,11 +54,6 @@ def attend(m: Memory, store: Store, c: Changes) -> None:
     _stop(m, c, stop)
 
 
-def may_move(count: int) -> int:
-    """How many tasks of a service of ``count`` may be down at once for the sake of a move."""
-    return max(1, count // 2)
-
-
 def _movable(m: Memory, group: GroupEntry, slots: list[int], elsewhere: int) -> list[int]:
     """Those of a service's containers on leaving nodes that may stop now: the oldest first.
 
@@ -67,7 +63,7 @@ def _movable(m: Memory, group: GroupEntry, slots: list[int], elsewhere: int) -> 
     unstarted = [s for s in slots if t.state[s] < ContainerState.RUNNING]
     serving = sum(t.state[s] == ContainerState.RUNNING and t.want[s] == Want.RUN for s in group.slots)
     serving += elsewhere
-    spare = serving - (group.run.count - may_move(group.run.count))
+    spare = serving - (group.run.count - down_at_once(group.run.count))
     running = sorted((s for s in slots if t.state[s] >= ContainerState.RUNNING), key=lambda s: int(t.id[s]))
     return unstarted + running[: max(0, spare)]
 

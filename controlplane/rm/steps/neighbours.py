@@ -10,12 +10,11 @@ from controlplane.rm.ports import Store
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
 from scheduler.federation.split import ProxyPolicy, Sites
-from wire import labels
+from scheduler.placement.choice import of_ask
 from wire.resources import AXES
 from wire.states import NodeState
 
 R = len(AXES)
-STALE_S = 15.0  # a load row older than this says nothing
 NODES_S = 30.0  # between two readings of others' nodes, and only while somebody names any
 SENT_S = 1.5  # what was handed over counts as taken for so long; then the load row says so itself
 
@@ -78,7 +77,7 @@ class Neighbours:
     def usable(self, sub: int) -> bool:
         """Whether it can be asked to start anything now."""
         load = self.loads[sub]
-        return load.led and load.state == "running" and load.age_s < STALE_S and load.nodes_up > 0
+        return load.counts and load.state == "running" and load.nodes_up > 0
 
     def sent(self, sub: int, amount: np.ndarray, now: float) -> None:
         """``amount`` (R,) was handed over there."""
@@ -120,9 +119,8 @@ class Neighbours:
         headroom = [fits, *(fitting(free[sub], group.shape) for sub in subs[1:])]
         usable = nodes > 0
         usable[0] &= not self.closed_here
-        usable[1:] &= policy.policy != "home"
         weights = np.maximum(policy.vector(subs), 0.0)
-        return subs, Sites(usable & (weights > 0), weights, np.array(headroom, np.int64), 0)
+        return subs, Sites(usable & policy.reach(subs), weights, np.array(headroom, np.int64), 0)
 
     def owned(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray | None:
         """How much of the group's demand names nodes or racks of each sub-cluster; None when it names none."""
@@ -149,10 +147,9 @@ class Neighbours:
         self._read_places()
         key = (expression, strict, near, racks)
         if key not in self._choices:
-            test, found = labels.parse(expression), dict[int, int]()
+            may, found = of_ask(expression, strict, near, racks), dict[int, int]()
             for sub, name, rack, own in self._places:
-                wanted = not strict or not (near or racks) or name in near or rack in racks
-                if wanted and test(labels.of_node(own, name, rack)):
+                if may(name, rack, own):
                     found[sub] = found.get(sub, 0) + 1
             self._choices[key] = found
         return self._choices[key]

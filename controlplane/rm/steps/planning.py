@@ -72,7 +72,7 @@ class Planner:
         if not policy.preemption.observes:
             m.observed.clear()
         marked = bool(m.warned or m.observed.marks)
-        reclaims = policy.preemption.enabled and not self.frozen and now - self._reclaimed >= self._interval_s
+        reclaims = policy.preemption.reclaiming.plans and not self.frozen and now - self._reclaimed >= self._interval_s
         reclaims &= self._contested or marked  # looking at all that runs costs as much as placing
         if reclaims:
             self._reclaimed = now

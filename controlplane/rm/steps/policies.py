@@ -3,7 +3,7 @@
 from contract.policy.components import Components
 from scheduler.placement.place import PlacementPolicy
 from scheduler.preemption.policy import PreemptionPolicy
-from scheduler.registry import PLACEMENT
+from scheduler.registry import PLACEMENT, PREEMPTION
 from scheduler.round import RoundPolicy
 
 
@@ -24,8 +24,7 @@ def round_policy(c: Components) -> RoundPolicy:
             reserve_max_s=reservation.max_s,
         ),
         PreemptionPolicy(
-            enabled=c.preemption.policy != "off",
-            observes=c.preemption.policy == "observe",
+            reclaiming=PREEMPTION[c.preemption.policy],
             dead_zone=preemption.dead_zone,
             natural_termination=preemption.natural_termination,
             per_round=preemption.per_round,

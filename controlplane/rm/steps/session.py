@@ -127,7 +127,7 @@ class ProxySession:
             wait = self.waits[key] = _Wait(handed.taken, now)
         gone = self.neighbours.gone_s(sub, now) > policy.relax_after_s
         late = now - wait.since > policy.relax_after_s and self._better(m, group, sub)
-        barred = self.neighbours.closed(sub) or not policy.leaves_home(sub)
+        barred = self.neighbours.closed(sub) or not policy.reach([self.sub, sub])[1]
         if not handed.lowering and (gone or late or barred):
             self.shunned[key] = now + _SHUN * policy.relax_after_s
             away.ask_back(c, job, group, sub)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controlplane.statestore.capacities import DEFAULT, R, resolve_part, unlimited
+from controlplane.statestore.capacities import DEFAULT, R, by_size, resolve, unlimited, within_ceilings
 from controlplane.statestore.models import Node
 from controlplane.statestore.nodesets import capacity_of
 from controlplane.statestore.shares import UNLIMITED
 from wire.resources import AXES
 from wire.states import NodeState
 
-from .queuestanding import FederationStanding, PartitionStanding, SubClusterStanding, standing
+from .queuestanding import FederationStanding, standing
 from .queuetree import PolicyTree
 
 
@@ -59,7 +59,7 @@ def headroom() -> Headroom:
 def headroom_without(leaving: int) -> Headroom:
     """As it will stand in the others once the sub-cluster ``leaving`` is empty and nothing of it is held any more.
 
-    Maxima that are parts of the cluster are then parts of less. Unless shares are static, the GPG brings each
+    Maxima that are parts of the cluster are then parts of less. Where shares follow demand, the GPG brings each
     queue's maximum to where its demand is: what one sub-cluster takes of it, the others have no longer.
     """
     now = standing()
@@ -74,16 +74,12 @@ def _left_in(
     now: FederationStanding, stay: list[int], capacities: list[dict[str, np.ndarray]]
 ) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
     for name, part in now.parts.items():
-        owns = [c[name] for c in capacities]
-        whole = sum(owns, np.zeros(R, np.int64))
-        if now.policy == "static":
-            before = np.zeros(R, np.int64)
-            for at, own in zip(stay, owns, strict=True):
-                most = resolve_part(now.tree.shape, now.tree.limits[name], own, before, whole)[1]
+        owns = _of_all(capacities, name)
+        if not now.sharing.follows_demand:
+            for at, most in zip(stay, by_size(now.tree.shape, now.tree.limits[name], owns)[1], strict=True):
                 yield (name, now.places[at].id), _below(now, name, most, part.used[at])
-                before = before + own
         else:
-            most = resolve_part(now.tree.shape, now.tree.limits[name], whole, np.zeros(R, np.int64), whole)[1]
+            most = resolve(now.tree.shape, now.tree.limits[name], owns.sum(axis=0))[1]
             left = _below(now, name, most, part.used[stay].sum(axis=0))
             yield from (((name, now.places[at].id), left) for at in stay)
 
@@ -107,23 +103,15 @@ def _left(
     now: FederationStanding, capacities: list[dict[str, np.ndarray]]
 ) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
     for name, part in now.parts.items():
-        whole = sum((c[name] for c in capacities), np.zeros(R, np.int64))
-        before = np.zeros(R, np.int64)
+        sized = by_size(now.tree.shape, now.tree.limits[name], _of_all(capacities, name))[1]
+        every = np.arange(len(now.tree.rows))
         for at, place in enumerate(now.places):
-            own = capacities[at][name]
-            most = resolve_part(now.tree.shape, now.tree.limits[name], own, before, whole)[1]
-            most = _assigned(now, part, place, at, most)
+            most = sized[at]
+            if now.sharing.assigns is not None and place.shares_policy == now.tree.version:
+                most = within_ceilings(now.tree.shape, most, every, part.ceiling[at], UNLIMITED)
             yield (name, place.id), _below(now, name, most, part.used[at])
-            before = before + own
 
 
-def _assigned(
-    now: FederationStanding, part: PartitionStanding, place: SubClusterStanding, at: int, most: np.ndarray
-) -> np.ndarray:
-    """The maxima (q, R) that hold there: the assigned ceilings, the parts by size (``most``) of the other queues."""
-    bounded = (part.ceiling[at] < UNLIMITED).any(axis=1)
-    if now.policy == "static" or place.shares_policy != now.tree.version or not bounded.any():
-        return most
-    found = most.copy()
-    found[bounded] = np.minimum(part.ceiling[at][bounded], most[0])
-    return now.tree.shape.lowered(found, np.minimum)
+def _of_all(capacities: list[dict[str, np.ndarray]], partition: str) -> np.ndarray:
+    """(s, R)"""
+    return np.array([c[partition] for c in capacities], np.int64).reshape(-1, R)

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from controlplane.statestore.loads import SILENT_S
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Candidate
 from wire.states import NodeState
-
-STALE_S = 15.0  # a load row older than this is nobody's; then nodes are counted
 
 # What a leader says is the sum over its nodes; without one they are summed up here.
 _READ = """
@@ -59,7 +58,7 @@ class Home:
 def homes() -> list[Home]:
     """Every sub-cluster that has not left, by number."""
     with connection.cursor() as cursor:
-        cursor.execute(_READ, {"up": int(NodeState.UP), "stale": STALE_S})
+        cursor.execute(_READ, {"up": int(NodeState.UP), "stale": SILENT_S})
         return [_home(*row) for row in cursor.fetchall()]
 
 

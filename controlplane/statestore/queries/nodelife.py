@@ -11,15 +11,16 @@ from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
-from controlplane.statestore.capacities import DEFAULT
-from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node, Queue, SubCluster
-from wire import labels
+from controlplane.statestore.models import Container, Intent, Job, MaintenanceWindow, Node, SubCluster
+from scheduler.lifecycle.emptying import down_at_once, window_phase
+from scheduler.placement.choice import Chooses, of_window
 from wire.ids import format_container
 from wire.resources import AXES
 from wire.states import NodeState
 
 from . import masters, rooms
 from .headroom import headroom
+from .queuetree import asked_partitions
 from .rooms import Room
 
 Json = dict[str, Any]
@@ -37,11 +38,22 @@ class Window:
     """A maintenance window that has neither ended nor been cancelled, and which nodes it is about."""
 
     row: MaintenanceWindow
-    matches: Callable[[Json], bool]
+    chooses: Chooses
+
+    @classmethod
+    def of(cls, row: MaintenanceWindow) -> "Window":
+        return cls(row, of_window(row.node, row.rack, row.labels))
+
+    def matches(self, node: Json) -> bool:
+        return self.chooses(node["name"], node["rack"], node["labels"])
+
+    def phase(self, now: dt.datetime) -> str:
+        """As of ``window_phase``."""
+        return window_phase(now, self.row.starts_at - dt.timedelta(seconds=self.row.lead_s), self.row.ends_at)
 
     def active(self, now: dt.datetime) -> bool:
         """Whether its nodes are kept from work already."""
-        return self.row.starts_at - dt.timedelta(seconds=self.row.lead_s) <= now
+        return self.phase(now) == "active"
 
 
 def windows(sub_clusters: Iterable[int]) -> dict[int, list[Window]]:
@@ -51,17 +63,8 @@ def windows(sub_clusters: Iterable[int]) -> dict[int, list[Window]]:
         sub_cluster__in=set(sub_clusters), cancelled_at=None, ends_at__gt=timezone.now()
     )
     for row in rows.order_by("starts_at", "id"):
-        found[row.sub_cluster_id].append(Window(row, _matcher(row)))
+        found[row.sub_cluster_id].append(Window.of(row))
     return found
-
-
-def _matcher(w: MaintenanceWindow) -> Callable[[Json], bool]:
-    if w.node:
-        return lambda node: bool(node["name"] == w.node)
-    if w.rack:
-        return lambda node: bool(node["rack"] == w.rack)
-    test = labels.parse(w.labels)
-    return lambda node: test(rooms.known_labels(node))
 
 
 def standing(rows: Sequence[Json]) -> dict[int, Json]:
@@ -114,9 +117,7 @@ def maintenance_list(user: User) -> list[Json]:
 
 
 def maintenance_json(row: MaintenanceWindow, nodes: Iterable[Json]) -> Json:
-    matches, now = _matcher(row), timezone.now()
-    begun = row.starts_at - dt.timedelta(seconds=row.lead_s) <= now
-    state = "over" if row.ends_at <= now else "active" if begun else "planned"
+    window, now = Window.of(row), timezone.now()
     return {
         "id": row.pk,
         "sub_cluster": row.sub_cluster.name,
@@ -127,8 +128,8 @@ def maintenance_json(row: MaintenanceWindow, nodes: Iterable[Json]) -> Json:
         "ends_at": row.ends_at,
         "lead_s": row.lead_s,
         "message": row.message,
-        "state": "cancelled" if row.cancelled_at else state,
-        "nodes": sum(n["sub_cluster_id"] == row.sub_cluster_id and matches(n) for n in nodes),
+        "state": "cancelled" if row.cancelled_at else window.phase(now),
+        "nodes": sum(n["sub_cluster_id"] == row.sub_cluster_id and window.matches(n) for n in nodes),
         "created_at": row.created_at,
         "created_by": row.created_by.username if row.created_by else None,
     }
@@ -220,8 +221,8 @@ def _moves(leaving: Node, services: list[tuple[Job, int, list[Container]]], reac
     if not services:
         return []
     own, free, may_hold = leaving.sub_cluster_id, _rooms(leaving), headroom()
-    queues = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
-    of = [job.spec["groups"][no].get("partition") or queues.get(job.queue, DEFAULT) for job, no, _ in services]
+    partition_of = asked_partitions()
+    of = [partition_of(job.queue, job.spec["groups"][no].get("partition")) for job, no, _ in services]
     for (job, _, tasks), partition in zip(services, of, strict=True):
         may_hold.take(own, partition, job.queue, _shape(tasks), -len(tasks))
     found = []
@@ -256,7 +257,7 @@ def _service(job: Job, no: int, tasks: list[Container], fit: int) -> Json:
         "group": group["name"],
         "tasks": [c.task_index for c in tasks],
         "count": group["count"],
-        "at_once": max(1, group["count"] // 2),
+        "at_once": down_at_once(group["count"]),
         "resources": dict(zip(AXES, _shape(tasks), strict=True)),
         "fit": fit,
     }

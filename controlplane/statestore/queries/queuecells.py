@@ -18,12 +18,13 @@ class Cell:
     """One resource of a queue's whole subtree in a place, in units; ``all_`` is the sum over the places.
 
     full: all of the place is given away. limit: the queue at whose maximum it
-    is, itself or one above it; "" without. sized: what it is guaranteed here by the place's size alone.
+    is, itself or one above it; "" without. by_size: shares do not follow demand.
+    sized: what it is guaranteed here by the place's size alone.
     """
 
     axis: int
     place: str
-    policy: str
+    by_size: bool
     assigned: bool
     used: int
     pending: int
@@ -52,8 +53,8 @@ class Cell:
 
 def rule(c: Cell) -> str:
     """Which of ``RULES`` binds."""
-    if c.policy in ("static", "uniform") or not c.assigned:
-        return "size" if c.policy in ("static", "uniform") else "none"
+    if c.by_size or not c.assigned:
+        return "size" if c.by_size else "none"
     if c.share >= c.wants - c.little:
         return "demand" if c.wants else "idle"
     if c.limit or c.share >= c.ceiling - c.little:

@@ -9,6 +9,7 @@ from controlplane.accounts.models import QueueAccess, User
 from controlplane.statestore import starving
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import Queue, QueueGrant, TaskGroup
+from scheduler.preemption.policy import Reclaiming
 from wire.resources import AXES
 from wire.states import JobState
 
@@ -161,13 +162,13 @@ def _starving(now: FederationStanding, part: PartitionStanding, name: str, at: i
     taken, free = _reclaimable(now, part, at, k)
     text = f"Below its guarantee by {said(k, int(lacks[k]))} that it wants."
     rules = {place.name: now.tree.preemption_in(place.name) for place in now.places}
-    if set(rules.values()) == {"off"}:
+    if rules and not any(rule.plans for rule in rules.values()):
         text += " Nothing is taken back: preemption is off in the policy."
     elif seen.everything:
         off = [
             p.name
             for p, wanted in zip(now.places, part.pending[:, at, k], strict=True)
-            if wanted and rules[p.name] == "off"
+            if wanted and not rules[p.name].plans
         ]
         text += _taken_back(taken, rules, said(k, free), k)
         text += f" Nothing is taken back in {', '.join(off)}: preemption is off there." if off else ""
@@ -180,14 +181,14 @@ def _starving(now: FederationStanding, part: PartitionStanding, name: str, at: i
     }
 
 
-_MAY = {"owed": "may be taken back", "observe": "would be taken back, but preemption only observes"}
+_MAY = {True: "may be taken back", False: "would be taken back, but preemption only observes"}
 
 
-def _taken_back(taken: list[Json], rules: dict[str, str], free: str, k: int) -> str:
+def _taken_back(taken: list[Json], rules: dict[str, Reclaiming], free: str, k: int) -> str:
     """rules: the preemption policy of each sub-cluster."""
     text = ""
-    for policy, may in _MAY.items():
-        rows = [t for t in taken if rules[t["sub_cluster"]] == policy]
+    for stops, may in _MAY.items():
+        rows = [t for t in taken if rules[t["sub_cluster"]].stops is stops]
         parts = ", ".join(f"{said(k, t['amount'])} from {t['queue']} in {t['sub_cluster']}" for t in rows)
         text += f" Beyond what is free ({free}), it {may}: {parts}." if parts else ""
     return text
@@ -207,7 +208,7 @@ def _reclaimable(now: FederationStanding, part: PartitionStanding, at: int, k: i
             continue
         idle = max(0, int(part.capacity[place, k] - part.used[place, 0, k]))
         free += min(idle, wanted)
-        takes = gives & (tree.preemption_in(now.places[place].name) != "off")
+        takes = gives & tree.preemption_in(now.places[place].name).plans
         over = np.where(takes, np.maximum(part.used[place, :, k] - part.guaranteed_part[place, :, k], 0), 0)
         for row in np.argsort(-over)[:FROM_MAX].tolist():
             amount = min(int(over[row]), max(0, wanted - idle))

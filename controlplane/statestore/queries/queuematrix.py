@@ -143,7 +143,7 @@ def cell(now: FederationStanding, part: PartitionStanding, name: str, place: int
     return Cell(
         axis=k,
         place=now.places[place].name,
-        policy=now.policy,
+        by_size=not now.sharing.follows_demand,
         assigned=now.places[place].version > 0,
         used=int(part.used[place, q, k]),
         pending=int(part.pending[place, q, k]),

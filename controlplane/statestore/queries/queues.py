@@ -13,7 +13,8 @@ from controlplane.accounts.rights import level_in
 from controlplane.statestore import bus
 from controlplane.statestore.capacities import DEFAULT, R, resolve
 from controlplane.statestore.models import Job, Node, Queue, SubCluster
-from controlplane.statestore.nodesets import Partition, capacity_of
+from controlplane.statestore.nodesets import capacity_of
+from scheduler.placement.choice import Partition
 from wire.resources import AXES
 from wire.states import JobState, NodeState
 

@@ -14,19 +14,19 @@ import numpy as np
 from django.db import connection
 from django.db.models import Count
 
-from controlplane.statestore.capacities import DEFAULT, R, resolve, resolve_part
+from controlplane.statestore.capacities import DEFAULT, R, by_size, resolve
+from controlplane.statestore.loads import GONE, PartitionLoad, counts, gathered
 from controlplane.statestore.models import Job, Starvation
 from controlplane.statestore.packed import Table, unpack
 from controlplane.statestore.shares import UNLIMITED
+from scheduler.federation.divide import SharesPolicy
 from wire.states import JobState
 
 from .queuetree import PolicyTree, in_force
 
 FRESH_S = 0.5
 PART_OF_TIME = 0.1  # at most this part of a thread's time is spent reading it
-SILENT_S = 15.0  # as of the GPG: a leader whose row is older starts nothing
 SEEN_S = 30.0  # nobody says any more whether a queue starves
-GONE = ("lost", "decommissioned")
 
 _PLACES = """
 SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.holder <> '', false) AS led,
@@ -62,7 +62,7 @@ class SubClusterStanding:
 
     @property
     def counts(self) -> bool:
-        return self.led and self.age_s is not None and self.age_s <= SILENT_S
+        return counts(self.led, self.age_s)
 
 
 @dataclass(slots=True)
@@ -96,14 +96,7 @@ class PartitionStanding:
     def by_size(self, tree: PolicyTree, name: str) -> tuple[np.ndarray, np.ndarray]:
         """(guaranteed, maximum) as they are split by the places' sizes."""
         if self._by_size is None:
-            whole, before = self.capacity.sum(axis=0), np.cumsum(self.capacity, axis=0) - self.capacity
-            found = [
-                resolve_part(tree.shape, tree.limits[name], c, b, whole)
-                for c, b in zip(self.capacity, before, strict=True)
-            ]
-            empty = np.zeros((0, *self.guaranteed.shape), np.int64)
-            self._by_size = (np.array([g for g, _ in found]) if found else empty,
-                             np.array([m for _, m in found]) if found else empty)  # fmt: skip
+            self._by_size = by_size(tree.shape, tree.limits[name], self.capacity)
         return self._by_size
 
 
@@ -124,6 +117,10 @@ class FederationStanding:
     @property
     def policy(self) -> str:
         return str(self.tree.shares["policy"])
+
+    @property
+    def sharing(self) -> SharesPolicy:
+        return self.tree.sharing
 
     def stale(self, place: SubClusterStanding) -> bool:
         """Whether its shares are too old, or of another policy version, to preempt for."""
@@ -217,18 +214,12 @@ def _follow(cursor: Any, known: dict[int, tuple[int, dict[str, Table]]], wanted:
 
 def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> PartitionStanding:
     s, q = len(places), len(tree.rows)
-    capacity = np.zeros((s, R), np.int64)
-    used, pending, share, guaranteed_part = np.zeros((4, s, q, R), np.int64)
+    told = (_of(_known.loads, place.id, name) for place in places)
+    loads = [None if table is None else PartitionLoad.of(table) for table in told]
+    capacity, used, pending = gathered(loads, [place.counts for place in places], tree.index)
+    share, guaranteed_part = np.zeros((2, s, q, R), np.int64)
     ceiling = np.full((s, q, R), UNLIMITED)
     for at, place in enumerate(places):
-        table = _of(_known.loads, place.id, name)
-        if table is not None:
-            paths, rows = table
-            own = tree.all_at(paths[1:])
-            np.add.at(used[at], own, rows[1:, :R])
-            if place.counts:
-                np.add.at(pending[at], own, rows[1:, R:])
-                capacity[at] = rows[0, :R]
         table = _of(_known.shares, place.id, name)
         if table is not None:
             paths, rows = table
@@ -239,7 +230,6 @@ def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> Part
                 rows[:, R : 2 * R],
                 rows[:, 2 * R :],
             )
-    capacity = np.maximum(capacity, used.sum(axis=1))  # nodes may be lent, or overfull
     guaranteed, maximum = resolve(tree.shape, tree.limits[name], capacity.sum(axis=0))
     summed = (np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending))
     return PartitionStanding(capacity, *summed, pending, share, guaranteed_part, ceiling, guaranteed, maximum)

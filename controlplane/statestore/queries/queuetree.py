@@ -1,19 +1,25 @@
 """The queue tree of the policy in force as arrays; read again when another version is in force."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from controlplane.statestore.capacities import DEFAULT, QueueLimits, TreeShape, weights
+from controlplane.statestore.capacities import DEFAULT, QueueLimits, weights
 from controlplane.statestore.models import PolicyVersion, Queue
-from controlplane.statestore.nodesets import Partition, ordered
+from controlplane.statestore.nodesets import ordered
+from scheduler.federation.divide import SharesPolicy
+from scheduler.placement.choice import Partition, asked_of
+from scheduler.preemption.policy import Reclaiming
+from scheduler.registry import PREEMPTION, SHARES
+from scheduler.shares.tree import TreeShape, nearest
 
 from .looks import shared
 
 Json = dict[str, Any]
 _SHARES = {"policy": "gif", "parameters": {"interval_s": 2.0, "stale_s": 30.0}}  # of documents older than the component
+_PREEMPTION = "owed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,25 +44,22 @@ class PolicyTree:
 
     def at(self, path: str) -> int:
         """Position of a path, or of its nearest ancestor when the queue is gone."""
-        while path not in self.index and "." in path:
-            path = path.rpartition(".")[0]
-        return self.index.get(path, 0)
-
-    def all_at(self, paths: Sequence[str]) -> np.ndarray:
-        """(k,) int64: ``at`` of k paths."""
-        found = np.array([self.index.get(path, -1) for path in paths], np.int64)
-        for i in np.flatnonzero(found < 0).tolist():
-            found[i] = self.at(paths[i])
-        return found
+        return nearest(self.index, path)
 
     def below(self, at: int) -> list[int]:
         """Positions of a queue's children."""
         found: list[int] = np.flatnonzero(self.shape.parent == at).tolist()
         return found
 
-    def preemption_in(self, sub_cluster: str) -> str:
+    def preemption_in(self, sub_cluster: str) -> Reclaiming:
         """The preemption policy that holds in this sub-cluster."""
-        return self.preemption.get(sub_cluster) or self.preemption.get("", "owed")
+        chosen = self.preemption.get(sub_cluster) or self.preemption[""]
+        return PREEMPTION.get(chosen) or PREEMPTION[_PREEMPTION]
+
+    @property
+    def sharing(self) -> SharesPolicy:
+        """How shares are determined; as without any word where a release that is gone had a name for it."""
+        return SHARES.get(str(self.shares["policy"])) or SHARES[str(_SHARES["policy"])]
 
     def weights(self, partition: str, guaranteed: np.ndarray) -> np.ndarray:
         """(q,) float64, those the policy gives and those that follow from guarantees (q, R)."""
@@ -80,6 +83,14 @@ def in_force() -> PolicyTree | None:
     return known
 
 
+def asked_partitions() -> Callable[[str, str | None], str]:
+    """Of a queue's path and what an ask says: the partition that the ask goes to, by the policy in force."""
+    tree = in_force()
+    if tree is None:
+        return lambda queue, wished: DEFAULT
+    return lambda queue, wished: asked_of(tree.partitions, wished, tree.rows[tree.at(queue)].default_partition)
+
+
 def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clusters: Any) -> PolicyTree:
     rows = sorted(Queue.objects.filter(version_id=version), key=lambda q: q.path.split("."))
     stored = [q.capacities for q in rows]
@@ -97,7 +108,7 @@ def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clust
             **(shares or {}),
             "parameters": {**_SHARES["parameters"], **((shares or {}).get("parameters") or {})},
         },  # type: ignore[dict-item]
-        {"": preemption or "owed"} | _own_preemption(sub_clusters or {}),
+        {"": preemption or _PREEMPTION} | _own_preemption(sub_clusters or {}),
     )
 
 

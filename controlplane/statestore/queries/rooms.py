@@ -7,6 +7,7 @@ from typing import Any
 from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
+from scheduler.placement.choice import Partition, of_ask, partition_of, usable
 from wire import labels
 from wire.resources import AXES
 
@@ -25,23 +26,26 @@ class Room:
     free: list[int]
 
 
-def known_labels(node: Json) -> labels.Labels:
-    """A node's labels as expressions see them."""
-    return labels.of_node(node["labels"], node["name"], node["rack"])
-
-
 def of(nodes: Iterable[Json], used: Mapping[int, Sequence[int]]) -> list[Room]:
     """Rooms of these node rows (id, name, rack, labels, capacities), less what is ``used`` on each. One query."""
-    document = PolicyVersion.objects.filter(active=True).values_list("document", flat=True).first() or {}
-    partitions = [(p, labels.parse(p.nodes)) for p in nodesets.ordered(document.get("partitions"))]
+    return divided(partitions(), nodes, used)
+
+
+def partitions() -> tuple[Partition, ...]:
+    """Those of the policy in force. One query."""
+    document = PolicyVersion.objects.filter(active=True).values_list("document__partitions", flat=True).first()
+    return nodesets.ordered(document)
+
+
+def divided(known: Sequence[Partition], nodes: Iterable[Json], used: Mapping[int, Sequence[int]]) -> list[Room]:
+    """As ``of``, with these partitions."""
+    number_of, names = partition_of(known), [*(p.name for p in known), DEFAULT]
+    of_default = usable(known, len(known))
     found = []
     for n in nodes:
-        known = known_labels(n)
-        taken = used.get(n["id"], (0, 0, 0))
-        own = next((p for p, test in partitions if test(known)), None)
-        name, shared = (own.name, not own.exclusive) if own else (DEFAULT, True)
-        left = [n[a] - u for a, u in zip(AXES, taken, strict=True)]
-        found.append(Room(n["name"], n["rack"], name, shared, known, left))
+        own = number_of(n["name"], n["rack"], n["labels"])
+        left = [n[a] - u for a, u in zip(AXES, used.get(n["id"], (0, 0, 0)), strict=True)]
+        found.append(Room(n["name"], n["rack"], names[own], own in of_default, n["labels"], left))
     return found
 
 
@@ -52,11 +56,10 @@ def of_partition(rooms: list[Room], name: str) -> list[Room]:
 
 def allowed(group: Json, rooms: list[Room]) -> list[Room]:
     """Those that the group's labels and strict places allow."""
-    test = labels.parse(group.get("node_labels") or "")
     locality = group.get("locality") or {}
-    strict = not locality.get("relax", True)
-    nodes, racks = locality.get("nodes", ()), locality.get("racks", ())
-    return [r for r in rooms if test(r.labels) and (not strict or r.name in nodes or r.rack in racks)]
+    strict, nodes, racks = not locality.get("relax", True), locality.get("nodes", ()), locality.get("racks", ())
+    may = of_ask(group.get("node_labels") or "", strict, nodes, racks)
+    return [room for room in rooms if may(room.name, room.rack, room.labels)]
 
 
 def fit(shape: list[int], wanted: int, group: Json, rooms: list[Room]) -> int:
@@ -82,10 +85,10 @@ def nowhere(group: Json, shape: list[int], partition: str, elsewhere: Mapping[in
     there = [room for sub in sorted(may & elsewhere.keys()) for room in elsewhere[sub]]
     if not there:
         return "no other sub-cluster that takes work has an open node"
-    usable = of_partition(there, partition)
-    if not usable:
+    of_it = of_partition(there, partition)
+    if not of_it:
         return f"no node elsewhere is of partition {partition!r}"
-    found = allowed(group, usable)
+    found = allowed(group, of_it)
     if not found:
         strict = not (group.get("locality") or {}).get("relax", True)
         return "its strict places are only here" if strict else f"no node elsewhere matches: {group.get('node_labels')}"

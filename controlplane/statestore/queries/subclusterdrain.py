@@ -9,13 +9,13 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from controlplane.statestore.capacities import DEFAULT
-from controlplane.statestore.models import Job, Node, Queue, SubCluster
+from controlplane.statestore.models import Job, Node, SubCluster
 from wire.resources import AXES
 from wire.states import JobState, NodeState
 
 from . import rooms
 from .headroom import Headroom, headroom_without
+from .queuetree import asked_partitions
 from .rooms import Room
 from .sql import rows_as_dicts
 
@@ -150,9 +150,9 @@ def _leaving(group: Json) -> int:
 
 
 def _partitions() -> Callable[[Json], str]:
-    """Of a group: the partition that its asks go to, by its own word or its queue's. One query."""
-    of_queue = dict(Queue.objects.filter(version__active=True).values_list("path", "default_partition"))
-    return lambda group: (group["spec"] or {}).get("partition") or of_queue.get(group["queue"], DEFAULT)
+    """Of a group: the partition that its asks go to, by its own word or its queue's. Two queries at most."""
+    asked = asked_partitions()
+    return lambda group: asked(group["queue"], (group["spec"] or {}).get("partition"))
 
 
 def _held_back(

@@ -7,8 +7,9 @@ import psycopg
 from django.db import connection
 
 from controlplane.statestore import bus, loads
-from controlplane.statestore.capacities import R, TreeShape
+from controlplane.statestore.capacities import R
 from controlplane.statestore.queries import queues
+from scheduler.shares.tree import TreeShape
 from wire.states import NodeState
 
 from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Rows, WindowRow

@@ -169,7 +169,7 @@ def test_the_preview_names_what_can_run_nowhere_else(world: World) -> None:
     assert preview(world)["tied_groups"] == 5 and preview(world)["others"] == []
 
 
-@pytest.mark.parametrize("shares", ["static", "gif"])
+@pytest.mark.parametrize("shares", ["static", "uniform", "gif"])
 def test_the_preview_knows_what_the_maxima_of_queues_keep_waiting(world: World, shares: str) -> None:
     lead("west", "east")
     here(world, 4, kind="service")

@@ -30,7 +30,7 @@ def test_the_default_comes_first() -> None:
 
 @pytest.mark.parametrize("part", ROUTERS, ids=name_of)
 def test_a_routers_parameters_are_those_its_code_takes(part: type[ComponentPart]) -> None:
-    takes = set(inspect.signature(routing.POLICIES[name_of(part)]).parameters)
+    takes = set(inspect.signature(routing.POLICIES[name_of(part)].make).parameters)
     common = set(RouterParameters.model_fields) if name_of(part) != "reject" else set()
     assert parameters_of(part) == takes | common
 

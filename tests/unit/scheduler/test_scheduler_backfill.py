@@ -11,7 +11,7 @@ from scheduler.core.snapshot import Backfill, Memo, Running, Snapshot
 from scheduler.explain.columns import explain_all
 from scheduler.explain.sentence import About, describe
 from scheduler.placement.place import PlacementPolicy
-from scheduler.preemption.policy import PreemptionPolicy
+from scheduler.preemption.policy import POLICIES, PreemptionPolicy
 from scheduler.round import RoundPolicy, plan_round
 from tests.worlds import Ask, Node, Queue, build
 
@@ -45,7 +45,7 @@ def machine(ends: Ends, free: int, *asks: Ask, queues: list[Queue] | None = None
 
 
 def plan(s: Snapshot, memo: Memo | None = None, **policy: Any) -> tuple[Plan, Ahead]:
-    given = RoundPolicy(PlacementPolicy(**policy), PreemptionPolicy(enabled=False))
+    given = RoundPolicy(PlacementPolicy(**policy), PreemptionPolicy(POLICIES["off"]))
     found, _ = plan_round(s, memo or Memo(), given, NOW)
     assert found.after is not None and found.after.ahead is not None
     return found, found.after.ahead

@@ -7,7 +7,7 @@ import numpy as np
 from scheduler.core.plan import Preempt, Why
 from scheduler.core.snapshot import Ordering, Snapshot
 from scheduler.preemption.plan import plan_preemption
-from scheduler.preemption.policy import PreemptionPolicy
+from scheduler.preemption.policy import POLICIES, PreemptionPolicy
 from tests.live import Live, live
 from tests.worlds import Ask, Node, Queue
 
@@ -203,7 +203,7 @@ def test_users_yield_to_those_below_their_part():
 
 def test_switched_off_it_takes_its_warnings_back():
     _, memo = decide(full())
-    plan, memo = decide(full(), replace(POLICY, enabled=False), memo, 5.0)
+    plan, memo = decide(full(), replace(POLICY, reclaiming=POLICIES["off"]), memo, 5.0)
     assert plan.spared.tolist() == [1008, 1009] and not len(memo[0])
 
 

@@ -1,19 +1,37 @@
-"""The policies of share determination, by name: a partition's problem in, what each queue gets in each sub-cluster out.
-
-The pure code is in ``scheduler.federation``.
-"""
+"""The policies of share determination, by name: from a partition's problem to what each queue gets where."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from controlplane.sharing.problem import SharingProblem
 from scheduler.federation import comparators
 from scheduler.federation import gif as instantaneous
-from scheduler.shares.tree import ShareTree
+from scheduler.shares.tree import ShareTree, lowest
 
 _CLOSE = 1e-6  # part of all capacity by which what the search finds may miss
+
+
+@dataclass(frozen=True, slots=True)
+class SharingProblem:
+    """One partition over s sub-clusters and q queues, parents before children, in units.
+
+    parent: (q,) int32, -1 at the root. weight: (q,) float64. guaranteed,
+    maximum: (q, R) int64, of the whole federation. parts, most: (s, q, R)
+    int64, the same split by the sub-clusters' sizes. capacity: (s, R) int64.
+    used, wanted: (s, q, R) int64 of each queue itself; wanted is beyond used.
+    """
+
+    parent: np.ndarray
+    weight: np.ndarray
+    guaranteed: np.ndarray
+    maximum: np.ndarray
+    parts: np.ndarray
+    most: np.ndarray
+    capacity: np.ndarray
+    used: np.ndarray
+    wanted: np.ndarray
 
 
 class Divided(NamedTuple):
@@ -55,9 +73,7 @@ def given_back(p: SharingProblem, due: np.ndarray) -> np.ndarray:
 
 def _arrays(p: SharingProblem) -> tuple[ShareTree, np.ndarray, np.ndarray]:
     """The tree, the room of leaves (s, r), and their demand (q, s, r): jobs of queues that are gone hold the rest."""
-    leaf = np.ones(len(p.parent), np.bool_)
-    leaf[p.parent[1:]] = False
-    room = p.capacity - np.where(leaf[:, None], 0, p.used).sum(axis=1)
+    room = p.capacity - np.where(lowest(p.parent)[:, None], 0, p.used).sum(axis=1)
     tree = ShareTree(p.parent, p.guaranteed, p.maximum, p.weight)
     return tree, np.maximum(room, 0), (p.used + p.wanted).transpose(1, 0, 2)
 
@@ -69,15 +85,22 @@ def _whole(p: SharingProblem, amounts: np.ndarray) -> np.ndarray:
     return found
 
 
-class SharesPolicy(NamedTuple):
-    """moves_maxima: what a queue may use at most follows its demand, too; else it is split by size."""
+@dataclass(frozen=True, slots=True)
+class SharesPolicy:
+    """assigns: what the GPG assigns; None: nothing, each sub-cluster takes its part of the policy by its size.
 
-    divide: Callable[[SharingProblem], Divided]
-    moves_maxima: bool
+    comes_to: what comes of it. follows_demand: what queues are due and may use
+    at most in a sub-cluster follows what they want there; else it goes by size.
+    """
+
+    assigns: Callable[[SharingProblem], Divided] | None
+    comes_to: Callable[[SharingProblem], Divided]
+    follows_demand: bool
 
 
 POLICIES = {
-    "gif": SharesPolicy(gif, True),
-    "load_based": SharesPolicy(load_based, True),
-    "uniform": SharesPolicy(uniform, False),
+    "gif": SharesPolicy(gif, gif, True),
+    "load_based": SharesPolicy(load_based, load_based, True),
+    "uniform": SharesPolicy(uniform, alone, False),
+    "static": SharesPolicy(None, alone, False),
 }
