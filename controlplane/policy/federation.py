@@ -13,6 +13,7 @@ from contract.problems import FieldError
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Router, router
 from scheduler.federation.split import ProxyPolicy
+from scheduler.registry import SPLITTING
 
 Json = dict[str, Any]
 
