@@ -7,6 +7,7 @@ What the fields of a queue mean together is checked by ``policy.meaning``;
 ``policy.rows`` turns the tree into rows. docs/operators.md is the reference.
 """
 
+import functools
 from collections.abc import Collection
 from typing import Annotated, Any, Literal, get_args
 
@@ -138,8 +139,9 @@ def validate(document: Any, sub_clusters: Collection[str] | None = None) -> tupl
     return full, flattened(parsed.queues)
 
 
+@functools.cache
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of the document."""
+    """JSON Schema of the document: one object for all, to be read only."""
     return PolicyDocument.model_json_schema()
 
 
