@@ -1,17 +1,17 @@
 """Fixtures for all tests. Those that touch the database get the embedded one by themselves."""
 
+import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connections
-from hypothesis import HealthCheck, settings
 
 from controlplane.embedded.home import Home
 from tests import emptying
-from tests.examples import SOAK
 from tests.failing import FAILED
 from tests.homes import ready_made
 from tests.stack import Stack
@@ -20,13 +20,6 @@ from tests.stack import Stack
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-
-# How fast a machine is, and what else it does, is no property of the code. The same examples in each run, so that a
-# failure is the change's; the long variants look for new ones.
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
-settings.register_profile("gate", patient, derandomize=True)
-settings.register_profile("soak", patient, print_blob=True)
-settings.load_profile("soak" if SOAK else "gate")
 LONG = ("browser", "acceptance")
 STORE_S = 60  # for a connection of the test itself: no promise is in it
 
@@ -46,7 +39,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 @pytest.fixture(scope="session")
 def soak() -> bool:
     """Whether the long variants are wanted."""
-    return SOAK
+    return os.environ.get("HYDRA_SOAK") == "1"
 
 
 @pytest.fixture
@@ -62,6 +55,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
     return report
+
+
+def pytest_collection_finish() -> None:
+    """Loading hypothesis takes as long as loading Django, so only folders with properties do, and say how it draws."""
+    if "hypothesis" in sys.modules and "tests.examples" not in sys.modules:
+        raise pytest.UsageError("properties are tested here: import tests.examples in this folder's conftest.py")
 
 
 @pytest.hookimpl(trylast=True)

@@ -18,7 +18,8 @@ _LIBRARIES = (
     "celery", "channels_redis.pubsub", "client.hydractl", "cryptography.x509", "django.core.handlers.asgi",
     "django.core.management", "django.db.backends.postgresql.base", "django.db.models.sql.compiler", "django.test",
     "django.views.debug", "httptools", "httpx", "jsonschema", "numpy", "prometheus_client", "pydantic",
-    "redis.asyncio", "requests", "structlog", "tests.forked", "uvicorn.config", "uvicorn.main", "uvloop", "yaml",
+    "redis.asyncio", "requests", "structlog", "tests.forked", "typer.rich_utils", "uvicorn.config",
+    "uvicorn.main", "uvloop", "yaml",
 )  # fmt: skip
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(list(_LIBRARIES))

@@ -23,11 +23,16 @@ class RanOut(AssertionError):
     """What was waited for has not come. The test is run once more, alone: it may have been the machine's fault."""
 
 
+def stretched(seconds: float) -> float:
+    """The limit of what works for so many seconds on a quiet machine, such as a type checker: for pytest's own."""
+    return seconds * EASY * FACTOR
+
+
 class Patience:
     """Answered time that is left. ``spend`` says that nothing has come yet."""
 
     def __init__(self, timeout_s: float = 30.0, what: str = "") -> None:
-        self.what, self.left_s = what, timeout_s * EASY * FACTOR
+        self.what, self.left_s = what, stretched(timeout_s)
         self.began = self._looked = time.monotonic()
 
     def spend(self) -> None:

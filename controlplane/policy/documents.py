@@ -3,6 +3,7 @@
 Their shape and rules are the contract's (``contract.policy``); ``policy.rows`` turns the tree of queues into rows.
 """
 
+import functools
 from collections.abc import Collection
 from typing import Any
 
@@ -45,6 +46,7 @@ def validate(document: Any, sub_clusters: Collection[str] | None = None) -> tupl
     return full, flattened(parsed.queues)
 
 
+@functools.cache
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of the document."""
+    """JSON Schema of the document: one object for all, to be read only."""
     return PolicyDocument.model_json_schema()

@@ -1,7 +1,7 @@
 """``/api/v1`` and ``/node/v1``."""
 
 from django.urls import path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularSwaggerView
 
 from controlplane.router import nodeapi, nodeserving
 from controlplane.router.views import (
@@ -29,6 +29,7 @@ from controlplane.router.views import (
     tokens,
 )
 from controlplane.router.views.compare import SubClustersCompare
+from controlplane.router.views.description import Description
 from controlplane.router.views.endpoints import JobEndpoints
 
 api = [
@@ -127,7 +128,7 @@ api = [
     path("audit", cluster.Audit.as_view(), name="audit"),
     path("healthz", system.Healthz.as_view(), name="healthz"),
     path("metrics", system.Metrics.as_view(), name="metrics"),
-    path("schema", SpectacularAPIView.as_view(), name="schema"),
+    path("schema", Description.as_view(), name="schema"),
     path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
     path("am/register", masters.MasterRegister.as_view(), name="master-register"),
     path("am/allocate", masters.MasterAllocate.as_view(), name="master-allocate"),

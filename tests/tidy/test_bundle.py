@@ -83,4 +83,4 @@ def test_the_first_load_is_small_and_lists_no_foreign_address() -> None:
 def test_every_dependency_is_pinned() -> None:
     package = json.loads((FRONTEND / "package.json").read_text())
     for name, version in (package["dependencies"] | package["devDependencies"]).items():
-        assert re.fullmatch(r"\d+\.\d+\.\d+", version), f"{name}: {version}"
+        assert re.fullmatch(r"(npm:[a-z]+@)?\d+\.\d+\.\d+", version), f"{name}: {version}"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import stretched
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
     "wire", "contract", "scheduler", "simulator", "controlplane", "nodemanager", "client", "hydra", "examples",
@@ -50,6 +52,7 @@ def test_format():
     run("ruff", "format", "--check", "--no-cache", ".")
 
 
+@pytest.mark.timeout(stretched(200))
 def test_types():
     run("mypy", "--cache-dir=/dev/null")
 

@@ -1,7 +1,6 @@
 """Fixtures of the API's tests."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -13,8 +12,7 @@ from tests.integration.api.world import World, build_world
 
 
 @pytest.fixture
-def world(db: None, settings: Any) -> World:
-    settings.PASSWORD_HASHERS = ["tests.integration.api.world.QuickHasher"]
+def world(db: None) -> World:
     return build_world()
 
 

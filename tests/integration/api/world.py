@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.http import HttpResponse
 from django.test import Client
 from knox.models import AuthToken
@@ -17,12 +16,6 @@ from controlplane.statestore.models import SubCluster
 from wire.nodeapi import NodeSession, Register
 
 PASSWORD = "a-long-enough-password"
-
-
-class QuickHasher(PBKDF2PasswordHasher):
-    """The real algorithm with one iteration: a world has six accounts, and every test a world."""
-
-    iterations = 1
 
 
 POLICY = {

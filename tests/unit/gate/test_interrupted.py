@@ -12,6 +12,7 @@ from controlplane.embedded import spawn
 from tests.patience import wait_until
 from tests.stores import ROOT
 
+PLAIN = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # no plugin is needed inside
 INNER = """
 import os, pathlib, subprocess, pytest
 HERE = pathlib.Path(__file__).parent
@@ -45,7 +46,7 @@ def test_no_test_outlives_its_run(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "test_inner.py").write_text(INNER)
     words = [str(tmp_path), "--rootdir", str(tmp_path), str(tmp_path / "test_inner.py")]
     run = subprocess.Popen(
-        [sys.executable, "-c", RUN, *words], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", RUN, *words], cwd=ROOT, env=os.environ | PLAIN,
         stdout=subprocess.PIPE, text=True, preexec_fn=spawn.before_exec(signal.SIGKILL),
     )  # fmt: skip
     began = tmp_path / "began"

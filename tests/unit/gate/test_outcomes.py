@@ -1,14 +1,18 @@
 """What the gate makes of a run: which failures may be the machine's fault, and what is counted."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from django.db import OperationalError
 
-from tests.gate import outcomes, record
+from tests.gate import lanes, outcomes, record
 from tests.patience import RanOut
+from tests.stores import ROOT
 
+# What runs inside needs neither Django nor other plugins, and would load them for seconds.
+PLAIN = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 INNER = """
 import subprocess, pytest
 from tests.patience import RanOut
@@ -32,15 +36,13 @@ def test_expected(): assert False
 """
 
 
-@pytest.mark.parametrize("shared", [(), ("-n", "2")])
+@pytest.mark.parametrize("shared", [(), ("-p", "xdist", "-n", "2")])
 def test_a_run_is_written_down_and_read_back(tmp_path: Path, shared: tuple[str, ...], monkeypatch) -> None:
-    from tests.gate import lanes
-
     (tmp_path / "test_inner.py").write_text(INNER)
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     words = ["--rootdir", str(tmp_path), *shared, str(tmp_path / "test_inner.py")]
     with open(tmp_path / "log", "w") as log:
-        status, cpu_s = lanes.pytest(tmp_path / "record.jsonl", words, dict(_environment()), log)
+        status, cpu_s = lanes.pytest(tmp_path / "record.jsonl", words, os.environ | PLAIN, log)
     found = outcomes.read(tmp_path / "record.jsonl")
     assert status == 1, (tmp_path / "log").read_text()
     assert cpu_s > 0.1
@@ -52,14 +54,6 @@ def test_a_run_is_written_down_and_read_back(tmp_path: Path, shared: tuple[str, 
     }  # fmt: skip
     assert failed["test_late"][1].endswith("it")
     assert sorted(o.skipped or o.expected for o in found.not_run()) == ["no chromium", "theirs differs"]
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    from tests.stores import ROOT
-
-    return os.environ | {"PYTHONPATH": str(ROOT)}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,3 @@
+"""Properties are tested here: the profile is in force before any of these files is read."""
+
+import tests.examples  # noqa: F401
