@@ -16,6 +16,7 @@ from tests.patience import RanOut
 
 _TIMED_OUT = ("Timeout (>", "Timeout >")  # pytest-timeout's word
 _BROWSER = ("Timeout ", "with timeout ")  # of a browser's assertions, beside "ms"
+_BEGAN = pytest.StashKey[float]()
 
 
 def missed_time(error: BaseException) -> bool:
@@ -38,6 +39,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     outcome = yield
     if call.excinfo is not None and outcome.get_result().failed and missed_time(call.excinfo.value):
         outcome.get_result().user_properties.append(("missed_time", True))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Any:
+    """What a test took of the processor, with what it started and waited for, goes with its last report."""
+    item.stash[_BEGAN] = _processor_s()
+    yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Any:
+    yield
+    item.user_properties.append(("processor_s", round(_processor_s() - item.stash[_BEGAN], 3)))
+
+
+def _processor_s() -> float:
+    return sum(os.times()[:4])
 
 
 class Recorder:
@@ -65,6 +83,8 @@ class Recorder:
             "outcome": report.outcome,
             "seconds": round(report.duration, 3),
         }
+        if report.when == "teardown":
+            line |= {name: value for name, value in report.user_properties if name == "processor_s"}
         if hasattr(report, "wasxfail"):
             line["expected"] = report.wasxfail
         elif report.skipped and isinstance(report.longrepr, tuple):
