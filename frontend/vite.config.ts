@@ -27,5 +27,6 @@ export default defineConfig(({ command }) => ({
     host: "127.0.0.1",
     proxy: { "/api": backend, "/ws": { target: backend, ws: true } },
   },
-  test: { environment: "node", include: ["src/**/*.test.ts"] },
+  // Tests change nothing that others read, so they share one process: each of its own would load everything again.
+  test: { environment: "node", include: ["src/**/*.test.ts"], isolate: false, maxWorkers: 1 },
 }));
