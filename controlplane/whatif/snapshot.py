@@ -16,6 +16,7 @@ from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import ASSUMED_S, LEAST_S, HistoryReader, lasting, made, over
 from controlplane.whatif.recorded import Columns, Tasks, copied, unix_us
 from simulator.workload import Machine, RunningContainers, RunningJob, Submission, SubmittedGroup
+from wire.states import ContainerState
 
 _COLUMNS: Columns = (("job", 8), ("group", 2), ("index", 4), ("sub", 2), ("node", 8), ("gpus", 8), ("began_us", 8))
 _LIVE = """
@@ -26,10 +27,10 @@ COPY (
 ) TO STDOUT (FORMAT BINARY)
 """
 # How long tasks of chosen jobs have run that succeeded since then, on average by group.
-_LASTED = """
+_LASTED = f"""
 SELECT c.job_id, c.group_no, avg(extract(epoch FROM c.finished_at - c.started_at))::float8
   FROM statestore_container_history c JOIN whatif_job j ON j.id = c.job_id
- WHERE c.finished_at > %s AND c.state = 10 AND c.started_at IS NOT NULL GROUP BY 1, 2
+ WHERE c.finished_at > %s AND c.state = {ContainerState.SUCCEEDED} AND c.started_at IS NOT NULL GROUP BY 1, 2
 """
 _NO_TASKS = Tasks(*(np.zeros(0, kind) for kind in (np.int64, np.int64, np.float64, np.bool_, np.bool_)))
 _FOREVER_S = 1e8  # of a service, s

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import Count
 
 from controlplane.statestore.capacities import DEFAULT, R, by_size, resolve
 from controlplane.statestore.loads import GONE, PartitionLoad, counts, gathered
-from controlplane.statestore.models import Job, Starvation
+from controlplane.statestore.models import Starvation
 from controlplane.statestore.packed import Table, unpack
 from controlplane.statestore.shares import UNLIMITED
 from scheduler.federation.divide import SharesPolicy
-from wire.states import JobState
 
+from .jobcounts import job_counts
 from .queuetree import PolicyTree, in_force
 
 FRESH_S = 0.5
@@ -104,7 +103,7 @@ class PartitionStanding:
 class FederationStanding:
     """All of it at one moment. now: seconds since 1970 on the database's clock.
 
-    jobs: (q, 2) int64, live and running ones of whole subtrees. starving: (position, partition) -> since, as ``now``.
+    jobs: (q, 2) int64, columns as ``JobCounts``, whole subtrees. starving: (position, partition) -> since, as ``now``.
     """
 
     tree: PolicyTree
@@ -181,16 +180,7 @@ def _read(tree: PolicyTree) -> FederationStanding:
     ]  # fmt: skip
     parts = {name: _part(tree, places, name) for name in tree.limits}
     now = rows[0]["now"] if rows else time.time()
-    return FederationStanding(tree, now, places, parts, _jobs(tree), _starving(tree, now))
-
-
-def _jobs(tree: PolicyTree) -> np.ndarray:
-    counts = np.zeros((len(tree.rows), 2), np.int64)
-    live = Job.objects.filter(state__lt=JobState.SUCCEEDED).values_list("queue", "state").annotate(n=Count("id"))
-    for path, state, n in live.order_by():
-        if path in tree.index:
-            counts[tree.index[path]] += (n, n if state == JobState.RUNNING else 0)
-    return tree.shape.summed(counts)
+    return FederationStanding(tree, now, places, parts, job_counts(tree), _starving(tree, now))
 
 
 def _starving(tree: PolicyTree, now: float) -> dict[tuple[int, str], float]:
@@ -231,8 +221,11 @@ def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> Part
                 rows[:, 2 * R :],
             )
     guaranteed, maximum = resolve(tree.shape, tree.limits[name], capacity.sum(axis=0))
-    summed = (np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending))
-    return PartitionStanding(capacity, *summed, pending, share, guaranteed_part, ceiling, guaranteed, maximum)
+    below_too = [np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending)]
+    all_used, all_pending = below_too
+    return PartitionStanding(
+        capacity, all_used, all_pending, pending, share, guaranteed_part, ceiling, guaranteed, maximum
+    )
 
 
 def _of(known: Mapping[int, tuple[int, dict[str, Table]]], sub: int, name: str) -> Table | None:
@@ -241,7 +234,8 @@ def _of(known: Mapping[int, tuple[int, dict[str, Table]]], sub: int, name: str) 
 
 def total(standing_: FederationStanding, what: str) -> np.ndarray:
     """Over all partitions: ``capacity`` (s, R), ``guaranteed`` or ``maximum`` (q, R), others (s, q, R)."""
-    found: np.ndarray = sum(getattr(part, what) for part in standing_.parts.values())  # type: ignore[assignment]
+    first, *others = (getattr(part, what) for part in standing_.parts.values())
+    found: np.ndarray = sum(others, first)
     return found
 
 
