@@ -7,7 +7,7 @@ import psycopg
 
 from contract.policy.components import Components, stored
 from contract.policy.subclusters import held, own_components
-from controlplane.statestore.capacities import DEFAULT, QueueLimits, by_size, resolve, weights
+from controlplane.statestore.capacities import DEFAULT, Limits, QueueLimits, by_size, resolve, weights
 from controlplane.statestore.nodesets import ordered
 from scheduler.registry import PREEMPTION
 from scheduler.shares.tree import TreeShape
@@ -63,8 +63,8 @@ class FederationQueues:
         guaranteed, maximum = resolve(self.shape, limits, capacity)
         return guaranteed, maximum, weights(self.shape, limits, self._weight, guaranteed)
 
-    def parts(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(guaranteed, maximum (s, q, R) int64) by size: as RMs split them by themselves. capacity: (s, R)."""
+    def parts(self, partition: str, capacity: np.ndarray) -> Limits:
+        """(s, q, R) by size: as RMs split them by themselves. capacity: (s, R)."""
         return by_size(self.shape, self.limits(partition), capacity)
 
 

@@ -9,7 +9,7 @@ A partition a queue does not name guarantees it nothing and denies it nothing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,13 @@ class QueueLimits:
         return found
 
 
+class Limits(NamedTuple):
+    """What q queues are guaranteed and may hold at most, in units: (q, R) int64, or (s, q, R) in s sub-clusters."""
+
+    guaranteed: np.ndarray
+    maximum: np.ndarray
+
+
 def denied(capacities: dict[str, Any], partition: str) -> bool:
     """Whether a queue's maximum leaves it no memory or no cores of a partition."""
     limit = capacities[partition]["maximum"] if partition in capacities else ALL
@@ -58,10 +65,8 @@ def unlimited(shape: TreeShape, limits: QueueLimits) -> np.ndarray:
     return shape.lowered(limits.maximum_share >= 1, np.logical_and)
 
 
-def resolve(
-    shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """(guaranteed, maximum) of each queue in units: (q, R) int64.
+def resolve(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None) -> Limits:
+    """Of each queue: (q, R).
 
     ``capacity`` (R,) is what there is to share out, a part of ``whole`` (R,),
     of which units are meant; all of it when left out. A child's limits never
@@ -81,12 +86,12 @@ def resolve(
         guaranteed[rows] = np.minimum(g, maximum[rows])
         if owed[rows].any():
             _fit(guaranteed, rows, up)
-    return guaranteed, maximum
+    return Limits(guaranteed, maximum)
 
 
 def resolve_part(
     shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Limits:
     """As ``resolve``, for one sub-cluster of several, so that the parts add up to the whole.
 
     ``before`` (R,): the capacity of the sub-clusters before this one in a fixed
@@ -100,11 +105,11 @@ def resolve_part(
         maximum[rows] = np.minimum(maximum[rows], maximum[up])
         guaranteed[rows] = np.minimum(guaranteed[rows], maximum[rows])
         _fit(guaranteed, rows, up)
-    return guaranteed, maximum
+    return Limits(guaranteed, maximum)
 
 
-def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(guaranteed, maximum (s, q, R) int64) of each queue in each of s sub-clusters that have ``capacity`` (s, R).
+def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> Limits:
+    """Of each queue in each of s sub-clusters that have ``capacity`` (s, R): (s, q, R).
 
     What RMs go by without an assignment: each takes its ``resolve_part``, in the order of the sub-clusters' numbers.
     """
@@ -113,8 +118,7 @@ def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> tupl
     for at, own in enumerate(capacity):
         found[:, at] = resolve_part(shape, limits, own, before, whole)
         before = before + own
-    guaranteed, maximum = found
-    return guaranteed, maximum
+    return Limits(*found)
 
 
 def within_ceilings(

@@ -150,7 +150,7 @@ def cell(now: FederationStanding, part: PartitionStanding, name: str, place: int
         share=int(part.share[place, q, k]),
         guaranteed_part=int(part.guaranteed_part[place, q, k]),
         ceiling=int(part.ceiling[place, q, k]),
-        sized=int(part.by_size(now.tree, name)[0][place, q, k]),
+        sized=int(part.by_size(now.tree, name).guaranteed[place, q, k]),
         capacity=int(part.capacity[place, k]),
         all_capacity=int(part.capacity[:, k].sum()),
         all_share=row.all_share,

@@ -175,6 +175,5 @@ def guaranteed(amounts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     total = np.zeros((len(tree.rows), R), np.int64)
     for name, capacity in amounts.items():
         if name in tree.limits:
-            owed, _ = resolve(tree.shape, tree.limits[name], capacity)
-            total += owed
+            total += resolve(tree.shape, tree.limits[name], capacity).guaranteed
     return {q.path: total[i] for i, q in enumerate(tree.rows)}
