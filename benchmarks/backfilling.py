@@ -27,6 +27,7 @@ from simulator.report.svg import Axis, Plot, line_swatch, linear, log_ratios
 from simulator.site import Pace
 from simulator.workload import Machine, Submission
 from simulator.workloads import swf
+from simulator.workloads.source import Source
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "backfilling.svg"
 LOG = Path("swf") / "NASA-iPSC-1993-3.1-cln.swf.gz"
@@ -72,14 +73,14 @@ def main(argv: list[str]) -> dict[str, Any]:
     }
 
 
-def read(path: Path) -> tuple[swf.Source, int]:
+def read(path: Path) -> tuple[Source, int]:
     """The log's jobs with exact estimates, and how many processors its machine has."""
     found = swf.machines(path)
     log = swf.read(path, memory_mib=MIB, missing_estimate="exact", queue="root.batch")
     return log, sum(machine.vcores_milli for machine in found) // swf.VCORES_MILLI
 
 
-def between(log: swf.Source, begin_s: float, end_s: float) -> list[Submission]:
+def between(log: Source, begin_s: float, end_s: float) -> list[Submission]:
     """The jobs submitted in this time, whose beginning becomes 0."""
     return [replace(job, at_s=job.at_s - begin_s) for job in log if begin_s <= job.at_s < end_s]
 
@@ -99,7 +100,7 @@ def guess(jobs: Sequence[Submission], factor: float, way: str) -> list[Submissio
     ]
 
 
-def load_percent(jobs: Sequence[Submission] | swf.Source, processors: int) -> float:
+def load_percent(jobs: Sequence[Submission] | Source, processors: int) -> float:
     """The work of the jobs, over what the machine can do until the last of them comes."""
     work, last = 0.0, 0.0
     for job in jobs:

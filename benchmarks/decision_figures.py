@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 import psycopg
 
+from benchmarks.stack import one
+from wire.states import ContainerState
+
 BUCKET_S = 5
 RAW_ROWS = 500_000
 _COLUMNS = (
@@ -24,7 +27,7 @@ SELECT floor(extract(epoch FROM at - %(since)s) / {BUCKET_S})::int, sum(allocate
     SELECT allocated_at AS at, 1 AS allocated, 0 AS ended FROM ({_ALLOCATED}) a
      UNION ALL
     SELECT finished_at, 0, 1 FROM statestore_container_history
-     WHERE state = 10 AND finished_at >= %(since)s AND finished_at < %(end)s) d
+     WHERE state = {ContainerState.SUCCEEDED} AND finished_at >= %(since)s AND finished_at < %(end)s) d
  GROUP BY 1
 """
 # Of each round: what it cost, and what ended and was placed. A commit's length is known to the round after it.
@@ -33,34 +36,36 @@ SELECT sub_cluster_id, (extract(epoch FROM at) * 1e6)::bigint, placed, ended, pl
        lead(commit_us, 1, commit_us) OVER (PARTITION BY sub_cluster_id ORDER BY first_seq)
   FROM statestore_round WHERE at >= %(since)s AND at < %(end)s ORDER BY 1, 2
 """
+_ROUND = [(name, np.int64) for name in ("sub", "at_us", "placed", "ended", "plan_us", "commit_us")]
 # The moment of a container's end, by its node's clock: players put it where the processor time would stand.
-_ENDS = """
+_ENDS = f"""
 SELECT sub_cluster_id, (extract(epoch FROM finished_at) * 1e6)::bigint, cpu_ms
   FROM statestore_container_history
- WHERE state = 10 AND finished_at >= %(since)s AND finished_at < %(end)s
+ WHERE state = {ContainerState.SUCCEEDED} AND finished_at >= %(since)s AND finished_at < %(end)s
 """
+_END = [(name, np.int64) for name in ("sub", "at_us", "cpu_ms")]
 
 
 def decisions(db: psycopg.Connection[Any], start: Any, end: Any, places: int) -> dict[str, Any]:
     """Allocations and terminations between two moments, and how many of the places were taken at the second."""
     rows = db.execute(_PER_BUCKET, {"since": start, "end": end}).fetchall()
-    allocated, ended = sum(r[1] for r in rows), sum(r[2] for r in rows)
+    allocated, ended = sum(a for _, a, _ in rows), sum(e for _, _, e in rows)
     seconds = (end - start).total_seconds()
     whole = {b: a + e for b, a, e in rows}
-    live = db.execute(
+    live = one(
+        db,
         "SELECT (SELECT count(*) FROM statestore_container WHERE allocated_at < %(end)s)"
         " + (SELECT count(*) FROM statestore_container_history"
         " WHERE allocated_at < %(end)s AND finished_at >= %(end)s)",
         {"end": end},
-    ).fetchone()
-    assert live is not None
+    )
     return {
         "decisions_per_s": round((allocated + ended) / seconds),
         "slowest_5_s_per_s": round(min(whole.get(b, 0) for b in range(int(seconds // BUCKET_S))) / BUCKET_S),
         "allocations_per_s": round(allocated / seconds),
         "terminations_per_s": round(ended / seconds),
         "decisions": int(allocated + ended),
-        "allocated_percent": round(100 * live[0] / places, 1),
+        "allocated_percent": round(100 * live / places, 1),
         "seconds": round(seconds, 1),
     }
 
@@ -74,18 +79,18 @@ def latencies(db: psycopg.Connection[Any], start: Any, end: Any) -> dict[str, An
     its beginning, its planning and its commit.
     """
     values = {"since": start, "end": end}
-    rounds = np.array(db.execute(_ROUNDS, values).fetchall(), np.int64).reshape(-1, 6)
-    ends = np.array(db.execute(_ENDS, values).fetchall(), np.int64).reshape(-1, 3)
+    rounds = np.array(db.execute(_ROUNDS, values).fetchall(), _ROUND)
+    ends = np.array(db.execute(_ENDS, values).fetchall(), _END)
     waits, heard = [np.zeros(0)], [np.zeros(0)]
     if not len(rounds) or not len(ends):
         raise SystemExit("bench decisions: nothing was decided")
-    for sub in np.unique(rounds[:, 0]).tolist():
-        mine, own = rounds[rounds[:, 0] == sub], ends[ends[:, 0] == sub]
+    for sub in np.unique(rounds["sub"]).tolist():
+        mine, own = rounds[rounds["sub"] == sub], ends[ends["sub"] == sub]
         # 32 bits of milliseconds, put near the round that read of it, which may have begun before the end.
-        age_ms = (own[:, 1] // 1000 - own[:, 2] + (1 << 31)) % (1 << 32) - (1 << 31)
-        ended = np.sort(own[:, 1] / 1000 - age_ms)
+        age_ms = (own["at_us"] // 1000 - own["cpu_ms"] + (1 << 31)) % (1 << 32) - (1 << 31)
+        ended = np.sort(own["at_us"] / 1000 - age_ms)
         heard.append(age_ms)
-        committed = np.repeat((mine[:, 1] + mine[:, 4] + mine[:, 5]) / 1000, mine[:, 2])
+        committed = np.repeat((mine["at_us"] + mine["plan_us"] + mine["commit_us"]) / 1000, mine["placed"])
         k = min(len(ended), len(committed))
         waits.append(committed[:k] - ended[:k])
     wait_ms, heard_ms = np.concatenate(waits), np.concatenate(heard)
@@ -95,39 +100,34 @@ def latencies(db: psycopg.Connection[Any], start: Any, end: Any) -> dict[str, An
         "heard_p50_ms": round(float(np.percentile(heard_ms, 50))),
         "heard_p99_ms": round(float(np.percentile(heard_ms, 99))),
         "rounds_per_s": round(len(rounds) / (end - start).total_seconds(), 1),
-        "placed_per_round": round(float(rounds[:, 2].mean())),
-        "plan_ms": round(float(rounds[:, 4].mean()) / 1000, 1),
-        "commit_ms": round(float(rounds[:, 5].mean()) / 1000, 1),
+        "placed_per_round": round(float(rounds["placed"].mean())),
+        "plan_ms": round(float(rounds["plan_us"].mean()) / 1000, 1),
+        "commit_ms": round(float(rounds["commit_us"].mean()) / 1000, 1),
     }
 
 
 def raw_copy_per_s(db: psycopg.Connection[Any], start: Any) -> float:
     """Rows per second of a bare binary COPY of the same rows into a table like the live one, in blocks like rounds'."""
-    block = db.execute("SELECT greatest(1, avg(placed))::int FROM statestore_round WHERE at >= %s", (start,)).fetchone()
-    assert block is not None
+    block = one(db, "SELECT greatest(1, avg(placed))::int FROM statestore_round WHERE at >= %s", (start,))
     with (
         db.cursor() as cursor,
         cursor.copy(
-            f"COPY (SELECT {_COLUMNS} FROM statestore_container LIMIT {RAW_ROWS}) TO STDOUT (FORMAT BINARY)"  # type: ignore[arg-type]
+            f"COPY (SELECT {_COLUMNS} FROM statestore_container LIMIT {RAW_ROWS}) TO STDOUT (FORMAT BINARY)"
         ) as out,
     ):
         data = b"".join(bytes(part) for part in out)
     header, trailer = data[:19], data[-2:]
     body = data[19:-2]
-    rows = db.execute("SELECT count(*) FROM statestore_container").fetchone()
-    assert rows is not None
     count = _rows(body)
     size = len(body) // count
     db.execute("CREATE TABLE raw_copy (LIKE statestore_container INCLUDING ALL)")
     began = time.monotonic()
-    for at in range(0, count, block[0]):
+    for at in range(0, count, block):
         with (
             db.cursor() as cursor,
-            cursor.copy(
-                f"COPY raw_copy ({_COLUMNS}) FROM STDIN (FORMAT BINARY)"  # type: ignore[arg-type]
-            ) as into,
+            cursor.copy(f"COPY raw_copy ({_COLUMNS}) FROM STDIN (FORMAT BINARY)") as into,
         ):
-            into.write(header + body[at * size : (at + block[0]) * size] + trailer)
+            into.write(header + body[at * size : (at + block) * size] + trailer)
     took = time.monotonic() - began
     db.execute("DROP TABLE raw_copy")
     return count / took

@@ -4,12 +4,13 @@ import argparse
 import time
 from typing import Any
 
+import psutil
 import psycopg
 
 from benchmarks.decision_figures import decisions, latencies, raw_copy_per_s
 from benchmarks.hollow_fleet import hollow_fleet, wait_until_up
 from benchmarks.hollow_rm import now, wait_for_kernels
-from benchmarks.stack import BenchStack, cpu_s, job, stack
+from benchmarks.stack import BenchStack, cpu_s, job, one, stack
 from client import Client
 
 NODE_CORES = 32
@@ -68,8 +69,7 @@ def submit(running: BenchStack, client: Client, options: argparse.Namespace) -> 
     shape = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}, "estimated_duration_s": options.run_s}
     with psycopg.connect(running.database_url(), autocommit=True) as db:
         for number in range(HOMES_TRIES):
-            homes = db.execute("SELECT count(DISTINCT home_id) FROM statestore_job").fetchone()
-            if homes and homes[0] == options.sub_clusters:
+            if one(db, "SELECT count(DISTINCT home_id) FROM statestore_job") == options.sub_clusters:
                 return
             client.submit(job(f"decisions-{number}", ["true"], tasks, **shape))
     raise SystemExit("bench decisions: some sub-clusters got no job")
@@ -78,18 +78,19 @@ def submit(running: BenchStack, client: Client, options: argparse.Namespace) -> 
 def wait_until_full(running: BenchStack, options: argparse.Namespace) -> None:
     """Until nearly all that the queue may hold is allocated."""
     goal = 0.97 * FULL * options.sub_clusters * options.nodes * NODE_CORES
-    until = time.monotonic() + FILLED_S
+    until, live = time.monotonic() + FILLED_S, 0
     with psycopg.connect(running.database_url(), autocommit=True) as db:
         while time.monotonic() < until:
-            live = db.execute("SELECT count(*) FROM statestore_container").fetchone()
-            if live and live[0] >= goal:
+            live = one(db, "SELECT count(*) FROM statestore_container")
+            if live >= goal:
                 return
             time.sleep(10.0)  # counting takes a while itself
     raise SystemExit(f"bench decisions: {live} of {goal:.0f} containers after {FILLED_S:.0f} s")
 
 
 def measure(running: BenchStack, players: list[Any], options: argparse.Namespace) -> dict[str, Any]:
-    groups = {grouped(name): [] for name in running.processes()} | {"hollow nodes": players}
+    groups: dict[str, list[psutil.Process]] = {grouped(name): [] for name in running.processes()}
+    groups["hollow nodes"] = players
     for name, found in running.processes().items():
         groups[grouped(name)] += found
     with psycopg.connect(running.database_url(), autocommit=True) as db:

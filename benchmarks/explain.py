@@ -4,12 +4,13 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from scheduler.core.compiled import compile_all, compiled
-from scheduler.core.plan import After
+from scheduler.core.plan import After, Plan
 from scheduler.core.snapshot import Asks, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
 from scheduler.explain.columns import explain_all
 from scheduler.explain.outlook import Outlook, units_in
@@ -20,6 +21,7 @@ from scheduler.warm import warm
 from wire.resources import AXES
 
 R = len(AXES)
+T = TypeVar("T")
 NO_LIMIT = np.int64(1) << 50
 MEMORY, CORES = (512, 1024, 2048, 3072, 4096, 6144, 8192, 12288), (500, 1000, 2000, 3000, 4000)
 SENTENCES = 400
@@ -41,12 +43,13 @@ def main(argv: list[str]) -> dict[str, Any]:
         (plan, memo), took = planned(s, memo)
         rounds.append(took)
         assert plan.after is not None and not len(plan.place.ask), "the cluster is to be full"
-        columns.append(spent(lambda p=plan, m=memo: explain_all(s, p.after, m, POLICY.placement, 1.0))[1])
+        _, took = spent(partial(explain_all, s, plan.after, memo, POLICY.placement, 1.0))
+        columns.append(took)
     assert plan.after is not None
     assert forms == compiled(), "a round waited for a compiler"
     e = explain_all(s, plan.after, memo, POLICY.placement, 1.0)
     round_s, columns_s = statistics.median(rounds), statistics.median(columns)
-    outlook, outlook_s = spent(lambda: Outlook(s, plan.after.free, 1.0))
+    outlook, outlook_s = spent(partial(Outlook, s, plan.after.free, 1.0))
     told(s, plan.after, memo, outlook)  # profiles of kinds are kept for some seconds
     return {
         "overhead_percent": round(100 * columns_s / round_s, 1),
@@ -60,14 +63,14 @@ def main(argv: list[str]) -> dict[str, Any]:
     }
 
 
-def spent(call: Callable[[], Any]) -> tuple[Any, float]:
+def spent(call: Callable[[], T]) -> tuple[T, float]:
     """(result, processor seconds)."""
     began = time.process_time()
     result = call()
     return result, time.process_time() - began
 
 
-def planned(s: Snapshot, memo: Memo) -> tuple[Any, float]:
+def planned(s: Snapshot, memo: Memo) -> tuple[tuple[Plan, Memo], float]:
     seen = Snapshot(s.axis, s.nodes, s.queues, s.users, s.jobs, s.asks)  # no preemption in it
     return spent(lambda: plan_round(seen, memo, POLICY, 1.0))
 

@@ -187,7 +187,8 @@ def latencies(result: Result) -> np.ndarray:
 
 def spread(result: Result) -> np.ndarray:
     """Containers of a node over the mean: 5th percentile, median, 95th."""
-    return np.percentile(result.tasks / result.tasks.mean(), [5, 50, 95])
+    found: np.ndarray = np.percentile(result.tasks / result.tasks.mean(), [5, 50, 95])
+    return found
 
 
 def draw(found: dict[str, Result]) -> str:

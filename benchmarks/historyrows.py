@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import psycopg
 
+from wire.states import TERMINAL, JobState, NodeState
+
 OWNERS, TEAMS, DAYS = 200, 40, 90
 LIVE = 500  # jobs that have not ended
 NODES, VERSIONS, VIEWS = 5_000, 2_000, 100
@@ -41,9 +43,9 @@ SELECT v.prefix || '-' || (i %% 997) || '-' || i,
                'files', '[]'::jsonb, 'partition', null, 'retries', 2, 'grace_s', 5.0, 'shell', false),
            jsonb_build_object('name', 'reduce', 'count', 1, 'command', '["python3", "reduce.py"]'::jsonb,
                'env', '{}'::jsonb, 'after', '["map"]'::jsonb, 'files', '[]'::jsonb, 'partition', null))),
-       v.home, v.at, v.state, CASE WHEN v.state = 11 THEN 'map/7 failed for good: exit code 1' ELSE '' END, 1,
+       v.home, v.at, v.state, CASE WHEN v.state = %(failed)s THEN 'map/7 failed for good: exit code 1' ELSE '' END, 1,
        v.at + interval '1 s', v.at + interval '3 s',
-       CASE WHEN v.state >= 10 THEN v.at + interval '3 s' + chance(i, 4) * interval '2 h' END
+       CASE WHEN v.state >= %(ended)s THEN v.at + interval '3 s' + chance(i, 4) * interval '2 h' END
   FROM generate_series(1, %(jobs)s) i,
        (SELECT array_agg(id ORDER BY username = 'tenant' DESC, username DESC) AS ids
           FROM accounts_user WHERE role = 'tenant') owners,
@@ -55,8 +57,8 @@ SELECT v.prefix || '-' || (i %% 997) || '-' || i,
            owners.ids[1 + (cardinality(owners.ids) * power(chance(i, 7), 2))::int %% cardinality(owners.ids)] AS owner,
            homes.ids[1 + i %% cardinality(homes.ids)] AS home,
            now() - %(days)s * interval '1 day' * (1 - i::float8 / %(jobs)s) - interval '3 h' AS at,
-           CASE WHEN i > %(jobs)s - %(live)s THEN 2 WHEN chance(i, 8) < 0.92 THEN 10 WHEN chance(i, 8) < 0.98 THEN 11
-                ELSE 12 END AS state,
+           CASE WHEN i > %(jobs)s - %(live)s THEN %(running)s::int WHEN chance(i, 8) < 0.92 THEN %(succeeded)s
+                WHEN chance(i, 8) < 0.98 THEN %(failed)s ELSE %(killed)s END AS state,
            CASE WHEN chance(i, 9) < 0.4 THEN '[]'::jsonb
                 WHEN chance(i, 9) < 0.7 THEN '["nightly"]'::jsonb
                 ELSE jsonb_build_array('nightly', 'run-' || i / 50, 'model-' || (300 * power(chance(i, 10), 3))::int)
@@ -68,8 +70,9 @@ _GROUPS = """
 INSERT INTO statestore_taskgroup (job_id, no, name, count, memory_mib, vcores_milli, gpus, execution_type, state,
     running, succeeded, failed, killed, retried, started_at, finished_at)
 SELECT j.id, no, CASE no WHEN 0 THEN 'map' ELSE 'reduce' END, CASE no WHEN 0 THEN 40 ELSE 1 END, 2048, 1000, 0, 0,
-       CASE WHEN j.state < 10 THEN 2 ELSE j.state END, 0, CASE WHEN j.state = 10 THEN 40 - 39 * no ELSE 0 END,
-       CASE WHEN j.state = 11 THEN 1 ELSE 0 END, 0, 0, j.started_at, j.finished_at
+       CASE WHEN j.state < %(ended)s THEN %(running)s ELSE j.state END, 0,
+       CASE WHEN j.state = %(succeeded)s THEN 40 - 39 * no ELSE 0 END,
+       CASE WHEN j.state = %(failed)s THEN 1 ELSE 0 END, 0, 0, j.started_at, j.finished_at
   FROM statestore_job j, generate_series(0, 1) no WHERE no = 0 OR j.id %% 3 = 0
 """
 _EVENTS = """
@@ -85,15 +88,15 @@ SELECT submitted_at, owner_id, 'job.submit', 'job/' || id, '{"jobs": 1}'::jsonb,
 _TASKS = """
 INSERT INTO statestore_task (submitted_on, job_id, group_no, index, state, attempts, failures, container_id, exit_code,
     finished_at)
-SELECT (j.submitted_at AT TIME ZONE 'UTC')::date, j.id, 0, i, 10, 1, 0, (j.id << 20) + i, 0, j.finished_at
+SELECT (j.submitted_at AT TIME ZONE 'UTC')::date, j.id, 0, i, %(succeeded)s, 1, 0, (j.id << 20) + i, 0, j.finished_at
   FROM statestore_job j, LATERAL generate_series(0, (CASE WHEN j.id = %(large)s THEN %(tasks)s ELSE 40 END) - 1) i
- WHERE j.id = %(large)s OR (j.id %% %(every)s = 0 AND j.state = 10)
+ WHERE j.id = %(large)s OR (j.id %% %(every)s = 0 AND j.state = %(succeeded)s)
 """
 _CONTAINERS = """
 INSERT INTO statestore_container_history (id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, state,
     epoch, memory_mib, vcores_milli, gpus, allocated_at, started_at, finished_at, exit_code, reason, peak_memory_mib,
     cpu_ms)
-SELECT t.container_id, j.home_id, 1 + t.container_id %% %(nodes)s, j.id, 0, t.index, 1, 10, 1, 2048, 1000, 0,
+SELECT t.container_id, j.home_id, 1 + t.container_id %% %(nodes)s, j.id, 0, t.index, 1, %(succeeded)s, 1, 2048, 1000, 0,
        j.started_at, j.started_at, j.finished_at, 0, 0, 700, 5000
   FROM statestore_task t JOIN statestore_job j ON j.id = t.job_id
 """
@@ -107,7 +110,7 @@ _NODES = """
 INSERT INTO statestore_node (sub_cluster_id, name, rack, labels, memory_mib, vcores_milli, gpus, enforces,
     host, version, registered_at, state, health, health_text, duty, duty_message)
 SELECT ids[1 + i %% cardinality(ids)], 'node-' || i, 'rack-' || i / 40, '{"disk": "ssd", "zone": "a"}', 65536, 16000, 0,
-       '["memory", "cpu"]', '10.0.0.1', '1', now(), 1, 0, '', 'in_service', ''
+       '["memory", "cpu"]', '10.0.0.1', '1', now(), %(up)s, 0, '', 'in_service', ''
   FROM generate_series(1, %(nodes)s) i, (SELECT array_agg(id ORDER BY id) AS ids FROM statestore_subcluster) homes
 """
 _VERSIONS = """
@@ -125,6 +128,11 @@ INSERT INTO accounts_queueaccess (user_id, queue, level)
 SELECT u.id, q, 'admin' FROM accounts_user u, unnest(ARRAY['root.team03', 'root.team30.dev']) q
  WHERE u.username = 'tenant'
 """
+# Jobs, groups, tasks and containers that succeed, fail or are killed have the same numbers; jobs and groups run alike.
+_STATES = {
+    "ended": TERMINAL, "running": JobState.RUNNING, "succeeded": JobState.SUCCEEDED, "failed": JobState.FAILED,
+    "killed": JobState.KILLED, "up": NodeState.UP,
+}  # fmt: skip
 _PARTITIONED = ("statestore_container_history", "statestore_task")
 _STEPS = {
     "owners": _OWNERS, "grants": _GRANTS, "jobs": _JOBS, "groups": _GROUPS, "events": _EVENTS, "audit": _AUDIT,
@@ -149,7 +157,7 @@ def load(database_url: str, jobs: int) -> Loaded:
         store.execute(_CHANCE)
         values = {
             "jobs": jobs, "owners": OWNERS, "teams": TEAMS, "days": DAYS, "live": LIVE, "nodes": NODES, "views": VIEWS,
-            "versions": VERSIONS, "tasks": LARGE_TASKS, "every": EVERY,
+            "versions": VERSIONS, "tasks": LARGE_TASKS, "every": EVERY, **_STATES,
         }  # fmt: skip
         for sql in _STEPS.values():
             store.execute(sql, values)
@@ -167,7 +175,8 @@ def load(database_url: str, jobs: int) -> Loaded:
 def _choose(store: psycopg.Connection) -> Loaded:
     row = store.execute(
         "SELECT min(id), max(id), (SELECT max(j.id) FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id"
-        " WHERE u.username = 'tenant' AND j.state = 10) FROM statestore_job"
+        " WHERE u.username = 'tenant' AND j.state = %s) FROM statestore_job",
+        (JobState.SUCCEEDED,),
     ).fetchone()
     assert row is not None
     return Loaded(*row)

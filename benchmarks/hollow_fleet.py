@@ -10,17 +10,18 @@ import psutil
 import psycopg
 
 from benchmarks.stack import REPO, BenchStack
+from wire.states import NodeState
 
 READY_S = 900.0
 _NAMES = "SELECT name FROM statestore_subcluster ORDER BY id"
-_UP = "SELECT count(*) FROM statestore_node WHERE state = 1"
+_UP = f"SELECT count(*) FROM statestore_node WHERE state = {NodeState.UP}"
 
 
 @contextmanager
 def hollow_fleet(running: BenchStack, nodes: int, players: int, words: list[str]) -> Iterator[list[psutil.Process]]:
     """``players`` processes that share the sub-clusters among them, each with so many nodes."""
     with psycopg.connect(running.database_url()) as db:
-        names = [row[0] for row in db.execute(_NAMES).fetchall()]
+        names = [name for (name,) in db.execute(_NAMES).fetchall()]
     command = [sys.executable, str(REPO / "manage.py"), "hollow", "--nodes", str(nodes), *words]
     found = []
     try:
@@ -37,11 +38,11 @@ def hollow_fleet(running: BenchStack, nodes: int, players: int, words: list[str]
 
 def wait_until_up(running: BenchStack, nodes: int) -> None:
     """Until so many nodes are up."""
-    until, up = time.monotonic() + READY_S, (0,)
+    until, up = time.monotonic() + READY_S, 0
     with psycopg.connect(running.database_url(), autocommit=True) as db:
         while time.monotonic() < until:
-            up = db.execute(_UP).fetchone() or (0,)
-            if up[0] >= nodes:
+            (up,) = db.execute(_UP).fetchone() or (0,)
+            if up >= nodes:
                 return
             time.sleep(1.0)
-    raise SystemExit(f"{up[0]} of {nodes} nodes were up after {READY_S:.0f} s")
+    raise SystemExit(f"{up} of {nodes} nodes were up after {READY_S:.0f} s")

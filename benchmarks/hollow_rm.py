@@ -9,8 +9,9 @@ from typing import Any
 import psutil
 import psycopg
 
-from benchmarks.stack import REPO, BenchStack, cpu_s, job, stack
+from benchmarks.stack import REPO, BenchStack, cpu_s, job, one, stack
 from controlplane.kernels import cache_folder, fill
+from wire.states import ContainerState
 
 SUB_CLUSTER = "east"  # the first one that `up` makes
 JOB_TASKS = 1_000_000  # as many as one job may have
@@ -30,13 +31,12 @@ def main(argv: list[str]) -> dict[str, Any]:
     options = parser.parse_args(argv)
     if not options.flatness:
         return run(options.nodes, options.seconds, options.run_s)
-    small, large = (run(nodes, options.seconds, options.run_s) for nodes in FLATNESS)
-    rates = small["containers_per_s"], large["containers_per_s"]
+    found = {nodes: run(nodes, options.seconds, options.run_s) for nodes in FLATNESS}
+    few, many = (each["containers_per_s"] for each in found.values())
     return {
-        "flatness_percent": round(100 * rates[1] / rates[0]),
-        f"containers_per_s_{FLATNESS[0]}": rates[0],
-        f"containers_per_s_{FLATNESS[1]}": rates[1],
-        "details": [small, large],
+        "flatness_percent": round(100 * many / few),
+        **{f"containers_per_s_{nodes}": each["containers_per_s"] for nodes, each in found.items()},
+        "details": list(found.values()),
     }
 
 
@@ -91,20 +91,19 @@ def measure(running: BenchStack, hollow: subprocess.Popen[bytes], seconds: float
         cpu = {name: cpu_s(found) - before[name] for name, found in groups.items()}
         ended = count(db, "finished_at", start, end)
         per_s = buckets(db, start, end)
-        rounds = db.execute(
+        [(rounds, plan_us, commit_us)] = db.execute(
             "SELECT count(*), avg(plan_us), avg(commit_us) FROM statestore_round WHERE at BETWEEN %s AND %s",
             (start, end),
-        ).fetchone()
+        ).fetchall()
     elapsed_s = (end - start).total_seconds()
-    assert rounds is not None
     return {
         "containers_per_s": round(ended / elapsed_s),
         "slowest_5_s_per_s": round(min(per_s)),
         "containers_recounted": ended,
         "seconds": round(elapsed_s, 1),
-        "rounds_per_s": round(rounds[0] / elapsed_s, 1),
-        "plan_ms": round(float(rounds[1] or 0) / 1000, 1),
-        "commit_ms": round(float(rounds[2] or 0) / 1000, 1),
+        "rounds_per_s": round(rounds / elapsed_s, 1),
+        "plan_ms": round(float(plan_us or 0) / 1000, 1),
+        "commit_ms": round(float(commit_us or 0) / 1000, 1),
         "cpu_us_per_container": {
             name: round(1e6 * used / ended, 1) for name, used in sorted(cpu.items()) if used / ended > 1e-7
         },
@@ -112,21 +111,20 @@ def measure(running: BenchStack, hollow: subprocess.Popen[bytes], seconds: float
 
 
 def now(db: psycopg.Connection[Any]) -> Any:
-    return db.execute("SELECT clock_timestamp()").fetchone()[0]  # type: ignore[index]
+    return one(db, "SELECT clock_timestamp()")
 
 
 def count(db: psycopg.Connection[Any], column: str, start: Any, end: Any) -> int:
-    sql = f"SELECT count(*) FROM statestore_container_history WHERE state = 10 AND {column} BETWEEN %s AND %s"
-    row = db.execute(sql, (start, end)).fetchone()  # type: ignore[arg-type]
-    assert row is not None
-    return int(row[0])
+    sql = f"""SELECT count(*) FROM statestore_container_history
+               WHERE state = {ContainerState.SUCCEEDED} AND {column} BETWEEN %s AND %s"""
+    return int(one(db, sql, (start, end)))
 
 
 def buckets(db: psycopg.Connection[Any], start: Any, end: Any) -> list[float]:
     """Containers ended per second in each whole five seconds."""
     rows = db.execute(
         "SELECT floor(extract(epoch FROM finished_at - %s) / 5)::int AS b, count(*) FROM statestore_container_history"
-        " WHERE state = 10 AND finished_at BETWEEN %s AND %s GROUP BY b",
+        f" WHERE state = {ContainerState.SUCCEEDED} AND finished_at BETWEEN %s AND %s GROUP BY b",
         (start, start, end),
     ).fetchall()
     whole = int((end - start).total_seconds() // 5)

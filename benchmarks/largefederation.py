@@ -16,6 +16,7 @@ import psycopg
 from benchmarks.hollow_rm import wait_for_kernels
 from benchmarks.stack import REPO, BenchStack
 from benchmarks.submit_rate import hold_all_but_web
+from wire.states import JobState
 
 TOP = ("ads", "fraud", "maps", "platform", "research", "risk", "search", "speech", "video", "vision")
 GROUPS = ("batch", "dev", "etl", "eval", "features", "nightly", "prod", "reports", "serving", "train")
@@ -42,8 +43,8 @@ SELECT s.id, 'node-' || lpad(i::text, 4, '0'), 'r' || lpad((1 + i / 40)::text, 2
  WHERE k.kind = c.kind ORDER BY s.id, i
 """
 _CORDONED = "UPDATE statestore_node SET duty = 'cordoned' WHERE id % 997 = 0"
-_RUNNING = """
-UPDATE statestore_job SET state = 2, admitted_at = now(), started_at = now() WHERE id % 3 = 0
+_RUNNING = f"""
+UPDATE statestore_job SET state = {JobState.RUNNING}, admitted_at = now(), started_at = now() WHERE id % 3 = 0
 """
 
 

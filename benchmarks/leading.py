@@ -16,10 +16,11 @@ import numpy as np
 import psycopg
 
 from wire.resources import AXES
+from wire.states import NodeHealth, NodeState
 
 EVERY_S = 1.0
 MOVING = 0.1  # of a sub-cluster's nodes get or lose containers in a second
-UNUSUAL = (0.002, 0.003)  # of the nodes are unhealthy, are lost
+UNHEALTHY, LOST = 0.002, 0.003  # parts of the nodes
 BUSY = 0.25  # of the lowest queues hold something in a sub-cluster
 CONTAINER_MIB = 4096
 
@@ -66,9 +67,9 @@ class SubCluster:
         self.full = np.clip(racks + rng.normal(0, 0.18, n), 0, 1)
         self.full[rng.random(n) < 0.04] = 0
         self.busy = rng.beta(5, 3, n)
-        self.state = np.ones(n, np.int8)
+        self.state = np.full(n, NodeState.UP, np.int8)
         chance = rng.random(n)
-        self.state[chance < UNUSUAL[0]], self.state[chance > 1 - UNUSUAL[1]] = 2, 3
+        self.state[chance < UNHEALTHY], self.state[chance > 1 - LOST] = NodeState.UNHEALTHY, NodeState.LOST
         self.held = np.sort(rng.choice(self.of.lowest, max(1, int(BUSY * len(self.of.lowest))), replace=False))
         self.weight = rng.lognormal(0.0, 1.0, len(self.held))
 
@@ -95,13 +96,15 @@ class SubCluster:
         from controlplane.statestore import nodeloads
 
         at, n = time.time(), len(self.ids)
-        used = (allocated[:, :2] * self.busy[:, None]).astype(np.int64)
-        containers = allocated[:, 0] // CONTAINER_MIB
+        memory_mib, vcores_milli, gpus = allocated.T
+        used_mib, used_milli = ((amount * self.busy).astype(np.int64) for amount in (memory_mib, vcores_milli))
+        containers = memory_mib // CONTAINER_MIB
+        unhealthy, lost = self.state == NodeState.UNHEALTHY, self.state == NodeState.LOST
         nodes = nodeloads.encode(at, self.epoch, {
-            "id": self.ids, "state": self.state, "health": 8 * (self.state == 2), "held": np.zeros(n),
-            "memory_mib": allocated[:, 0], "vcores_milli": allocated[:, 1], "gpus": allocated[:, 2],
-            "used_memory_mib": used[:, 0], "used_cpu_milli": used[:, 1], "containers": containers,
-            "age_ms": np.where(self.state == 3, 1000 * (at - self.lost_at), 400),
+            "id": self.ids, "state": self.state, "health": NodeHealth.SCRIPT * unhealthy, "held": np.zeros(n),
+            "memory_mib": memory_mib, "vcores_milli": vcores_milli, "gpus": gpus,
+            "used_memory_mib": used_mib, "used_cpu_milli": used_milli, "containers": containers,
+            "age_ms": np.where(lost, 1000 * (at - self.lost_at), 400),
         })  # fmt: skip
         own, waiting = self._queues(allocated.sum(axis=0))
         total = dict(zip(AXES, allocated.sum(axis=0).tolist(), strict=True))
@@ -113,13 +116,13 @@ class SubCluster:
             "placed": 900 * self.rounds, "ended": 900 * self.rounds, "rejected": 0, "round_ms": 12.0,
             "placed_per_s": 900.0, "ended_per_s": 900.0, "pending": pending, "live": int(containers.sum()),
             "frozen": False, "queues": queue_use(self.of.paths, self.of.shape.summed(own), wait), "allocated": total,
-            "used": {"memory_mib": int(used[:, 0].sum()), "cpu_milli": int(used[:, 1].sum())},
+            "used": {"memory_mib": int(used_mib.sum()), "cpu_milli": int(used_milli.sum())},
         }  # fmt: skip
         return summary, nodes
 
     def _queues(self, allocated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(q, 3): what queues hold themselves; (k,): containers that wait in those of ``held``."""
-        own = np.zeros((len(self.of.paths), 3), np.int64)
+        own = np.zeros((len(self.of.paths), len(AXES)), np.int64)
         own[self.held] = np.floor(allocated * (self.weight / self.weight.sum())[:, None])
         return own, np.where(self.weight > 2, 10 * self.weight, 0).astype(np.int64)
 
@@ -131,7 +134,7 @@ class SubCluster:
         demand = waiting[:, None] * np.array([CONTAINER_MIB, CONTAINER_MIB // 4, 0])
         paths = [self.of.paths[at] for at in self.held.tolist()]
         part = loads.PartitionLoad(capacity, capacity - held, paths, own[self.held], demand)
-        up, version = int((self.state == 1).sum()), self.of.version
+        up, version = int((self.state == NodeState.UP).sum()), self.of.version
         whole = loads.Load(
             self.id, self.name, "", True, 0.0, self.epoch, version, 0, up, capacity, capacity - held,
             demand.sum(axis=0), {"": part},

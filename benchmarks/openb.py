@@ -20,6 +20,7 @@ from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
 from simulator.workloads import openb
+from wire.resources import CORES, GPUS, MEMORY
 
 BATCH = 100  # pods that arrive between two rounds
 ASKED = 1.5  # times the cluster's GPUs, in all
@@ -36,11 +37,11 @@ def load(folder: Path) -> tuple[np.ndarray, list[str], np.ndarray, list[frozense
 
 def stream(capacity: np.ndarray, shapes: np.ndarray) -> np.ndarray:
     """Pods in order, the list repeated until they ask for ``ASKED`` times the GPUs: (k,) positions."""
-    per_list = shapes[:, 2].sum()
-    times = int(np.ceil(ASKED * capacity[:, 2].sum() / per_list))
+    per_list = shapes[:, GPUS].sum()
+    times = int(np.ceil(ASKED * capacity[:, GPUS].sum() / per_list))
     order = np.tile(np.arange(len(shapes)), times)
-    asked = np.cumsum(shapes[order, 2])
-    return order[: int(np.searchsorted(asked, ASKED * capacity[:, 2].sum())) + 1]
+    asked = np.cumsum(shapes[order, GPUS])
+    return order[: int(np.searchsorted(asked, ASKED * capacity[:, GPUS].sum())) + 1]
 
 
 def masks_of(models: list[str], accepted: list[frozenset[str]]) -> tuple[np.ndarray, np.ndarray]:
@@ -50,7 +51,9 @@ def masks_of(models: list[str], accepted: list[frozenset[str]]) -> tuple[np.ndar
     return np.array([[not kind or model in kind for model in models] for kind in kinds], np.bool_), mask
 
 
-def ours(fill: Fill, capacity: np.ndarray, order: np.ndarray, shapes: np.ndarray, masks: np.ndarray, mask: np.ndarray):
+def ours(
+    fill: Fill, capacity: np.ndarray, order: np.ndarray, shapes: np.ndarray, masks: np.ndarray, mask: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Allocated (3,) at the end, and at the first pod that found no node."""
     free, memo = capacity.copy(), Memo()
     policy = RoundPolicy(placement=PlacementPolicy(fill=fill))
@@ -65,7 +68,9 @@ def ours(fill: Fill, capacity: np.ndarray, order: np.ndarray, shapes: np.ndarray
     return (capacity - free).sum(axis=0), first
 
 
-def best_fit(capacity: np.ndarray, order: np.ndarray, shapes: np.ndarray, masks: np.ndarray, mask: np.ndarray):
+def best_fit(
+    capacity: np.ndarray, order: np.ndarray, shapes: np.ndarray, masks: np.ndarray, mask: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
     """The reference: each pod on the node whose largest remaining share is least."""
     free, largest = capacity.copy(), np.maximum(capacity.max(axis=0), 1)
     first: np.ndarray | None = None
@@ -83,10 +88,10 @@ def report(used: np.ndarray, first: np.ndarray | None, capacity: np.ndarray, beg
     total = capacity.sum(axis=0)
     at_first = used if first is None else first
     return {
-        "gpu_percent": round(100 * used[2] / total[2], 2),
-        "cpu_percent": round(100 * used[1] / total[1], 2),
-        "memory_percent": round(100 * used[0] / total[0], 2),
-        "gpu_percent_at_first_refusal": round(100 * at_first[2] / total[2], 2),
+        "gpu_percent": round(100 * used[GPUS] / total[GPUS], 2),
+        "cpu_percent": round(100 * used[CORES] / total[CORES], 2),
+        "memory_percent": round(100 * used[MEMORY] / total[MEMORY], 2),
+        "gpu_percent_at_first_refusal": round(100 * at_first[GPUS] / total[GPUS], 2),
         "seconds": round(time.process_time() - began, 2),
     }
 

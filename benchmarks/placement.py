@@ -18,7 +18,7 @@ from controlplane.kernels import compile_now
 from scheduler.core.snapshot import Asks, Jobs, Memo, Nodes, Snapshot, Users
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
-from wire.resources import AXES
+from wire.resources import AXES, GPUS
 
 KINDS = np.array(
     [[128 << 10, 32_000, 0], [256 << 10, 64_000, 0], [512 << 10, 96_000, 0], [1024 << 10, 128_000, 8]], np.int64
@@ -44,7 +44,7 @@ def cluster(rng: np.random.Generator, nodes: int, asks: int, scale: int) -> Snap
     )
     shapes = np.stack([rng.integers(1, 9, SHAPES) << 10, rng.integers(1, 5, SHAPES) * 1000, np.zeros(SHAPES)], axis=1)
     shapes[:, :2] *= scale
-    shapes[:WITH_GPU, 2] = 1
+    shapes[:WITH_GPU, GPUS] = 1
     near_from, near = prefer(rng, asks, nodes, 1 / 3)
     table = Asks(
         np.arange(asks, dtype=np.int64), np.ones(asks, np.int64), np.sort(rng.integers(0, j, asks)).astype(np.int32),

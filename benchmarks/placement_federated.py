@@ -17,7 +17,7 @@ from controlplane.kernels import compile_now
 from scheduler.core.snapshot import Asks, Jobs, Memo, Nodes, Snapshot, Users
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
-from wire.resources import AXES
+from wire.resources import AXES, GPUS
 
 KINDS = np.array([[64 << 10, 32_000, 0], [128 << 10, 64_000, 4], [256 << 10, 48_000, 0]], np.int64)
 PER_RACK = 40
@@ -28,7 +28,7 @@ def sub_cluster(rng: np.random.Generator, nodes: int, leaves: int, asks: int) ->
     """A sub-cluster in which ``asks`` asks of one container each wait."""
     capacity = KINDS[rng.integers(0, len(KINDS), nodes)]
     used = (capacity * rng.uniform(0.3, 0.7, (nodes, 1))).astype(np.int64)
-    used[:, 2] = 0
+    used[:, GPUS] = 0
     queues, leaf = queue_tree(rng, leaves, capacity.sum(axis=0), used.sum(axis=0))
     asking = rng.integers(0, len(leaf), asks)
     present, user = np.unique(asking, return_inverse=True)
@@ -71,11 +71,11 @@ def main(argv: list[str]) -> dict[str, Any]:
     clusters = [sub_cluster(rng, options.nodes, options.leaves, each) for _ in range(options.sub_clusters)]
     policy = RoundPolicy(PlacementPolicy(batch=each))
     rounds(clusters, policy)
-    took = [rounds(clusters, policy) for _ in range(options.rounds)]
-    ms = sorted(t for t, _ in took)
+    took, placed = zip(*(rounds(clusters, policy) for _ in range(options.rounds)), strict=True)
+    ms = sorted(took)
     return {
         "round_ms": round(ms[len(ms) // 2], 1),
         "slowest_round_ms": round(percentile(ms, 1.0), 1),
-        "placed": took[0][1],
+        "placed": placed[0],
         "asks": options.asks,
     }

@@ -4,7 +4,8 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,7 @@ NO_LIMIT = np.int64(1) << 50
 SHAPES = np.array([[2048, 1000, 0], [4096, 2000, 0], [1024, 500, 0], [8192, 2000, 0], [3072, 1500, 0], [4096, 4000, 1]])
 POLICY = PreemptionPolicy()
 Memo = tuple[np.ndarray, np.ndarray]
+T = TypeVar("T")
 
 
 def main(argv: list[str]) -> dict[str, Any]:
@@ -47,7 +49,7 @@ def main(argv: list[str]) -> dict[str, Any]:
     }
 
 
-def spent(call: Callable[[], Any]) -> tuple[float, Any]:
+def spent(call: Callable[[], T]) -> tuple[float, T]:
     """(processor seconds, result)."""
     began = time.process_time()
     result = call()
@@ -57,13 +59,14 @@ def spent(call: Callable[[], Any]) -> tuple[float, Any]:
 def rounds(s: Snapshot, count: int) -> tuple[list[float], int]:
     """Processor time of each round, every other one with the warnings of the one before; containers warned."""
     why = np.full(len(s.asks.count), Why.QUEUE_SHARE, np.int8)
-    memo: Memo = (np.empty(0, np.int64), np.empty(0))
+    nothing: Memo = (np.empty(0, np.int64), np.empty(0))
+    memo = nothing
     times, warned = [], 0
     for i in range(count):
-        took, (plan, *memo_now) = spent(
-            lambda m=memo, now=float(i): plan_preemption(s, s.nodes.free, s.asks.count, why, m, POLICY, now)
+        took, (plan, ids, due) = spent(
+            partial(plan_preemption, s, s.nodes.free, s.asks.count, why, memo, POLICY, float(i))
         )
-        memo = (memo_now[0], memo_now[1]) if i % 2 == 0 else (memo[0][:0], memo[1][:0])
+        memo = (ids, due) if i % 2 == 0 else nothing
         times.append(took)
         warned = max(warned, len(plan.warn))
     return times, warned

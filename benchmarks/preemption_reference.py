@@ -36,9 +36,13 @@ class Ideals:
         for i, p in enumerate(q.parent.tolist()):
             if p >= 0:
                 self.children[p].append(i)
-        self.sure, self.most = q.guaranteed[:, k].tolist(), q.maximum[:, k].tolist()
-        self.used, self.weight, self.parent = q.used[:, k].tolist(), q.weight.tolist(), q.parent.tolist()
-        self.preemptable, self.wanted, self.spared = q.preemptable.tolist(), wanted, spared
+        self.sure: Vector = q.guaranteed[:, k].tolist()
+        self.most: Vector = q.maximum[:, k].tolist()
+        self.used: Vector = q.used[:, k].tolist()
+        self.weight: Vector = q.weight.tolist()
+        self.parent: list[int] = q.parent.tolist()
+        self.preemptable: list[bool] = q.preemptable.tolist()
+        self.wanted, self.spared = wanted, spared
         self.out = [0.0] * len(self.used)
         self.out[0] = capacity
         for i in range(len(self.used)):

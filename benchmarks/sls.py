@@ -57,7 +57,8 @@ def replay(tasks: list[Task], per_node: int, policy: RoundPolicy) -> list[tuple[
     free, memo = capacity.copy(), Memo()
     ends: list[tuple[float, int]] = []
     waiting: list[int] = []
-    done, now, coming = [], 0.0, 0
+    done: list[tuple[Task, str, float]] = []
+    now, coming = 0.0, 0
     while len(done) < len(tasks):
         while coming < len(tasks) and tasks[coming].submitted <= now:
             waiting.append(coming)

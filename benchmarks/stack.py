@@ -4,13 +4,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 
 from client import Client
 from controlplane.embedded.home import Home, free_ports, read_json
@@ -83,6 +84,12 @@ def environment(home: Home) -> dict[str, str]:
         "HYDRA_VENV": sys.prefix,
         "HYDRA_COMPILE_AFTER_S": "0",
     }
+
+
+def one(db: psycopg.Connection[Any], sql: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> Any:
+    """The only value of the only row that a statement answers with."""
+    [(value,)] = db.execute(sql.encode(), values).fetchall()
+    return value
 
 
 def cpu_s(processes: list[psutil.Process]) -> float:

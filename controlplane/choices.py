@@ -1,6 +1,6 @@
 """Names with labels, for columns of models; typed, which Django's own are not."""
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, ClassVar, Self
 
 if TYPE_CHECKING:
@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
         def __new__(cls, value: str, label: str = "") -> Self: ...
 
-else:
-    from django.db.models import TextChoices
+    class IntegerChoices(IntEnum):
+        """``django.db.models.IntegerChoices``, likewise."""
 
-__all__ = ["TextChoices"]
+        choices: ClassVar[list[tuple[int, str]]]
+        values: ClassVar[list[int]]
+        label: str
+
+        def __new__(cls, value: int, label: str = "") -> Self: ...
+
+else:
+    from django.db.models import IntegerChoices, TextChoices
+
+__all__ = ["IntegerChoices", "TextChoices"]

@@ -9,6 +9,7 @@ from redis.exceptions import RedisError
 
 from controlplane.celery import app
 from controlplane.policy import overrides, rollouts
+from controlplane.policy.staging import Action
 from controlplane.statestore import partitions, posts, retention
 from controlplane.statestore.actions import duty, simulationruns, subclusters
 from controlplane.statestore.series import duty as series
@@ -72,7 +73,7 @@ def retire() -> None:
 def roll_out() -> None:
     """The next step of a policy version that is put in force in stages."""
     action = rollouts.step()
-    if action is not rollouts.Action.WAIT:
+    if action is not Action.WAIT:
         log.info("a policy rollout went on", action=str(action))
 
 

@@ -7,6 +7,7 @@ stores are used, so this module never looks at files of its own accord.
 import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -43,7 +44,7 @@ def choice(name: str, words: tuple[str, ...]) -> str:
     return value
 
 
-def database(url: str) -> dict:
+def database(url: str) -> dict[str, Any]:
     """``postgres://user:password@host:port/name?sslmode=verify-full&host=/socket/folder`` as Django wants it."""
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:

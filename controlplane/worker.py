@@ -123,6 +123,11 @@ def offer_own(served: Served) -> None:
         log.warning("could not look for free posts", problem=str(problem))
 
 
+def _worker(process: bus.Process) -> balance.Worker:
+    serves, started_at = process.facts["serves"], float(process.facts["started_at"])
+    return balance.Worker(process.name, None if serves == EVERY else frozenset(serves.split(",")), started_at)
+
+
 def even_out(name: str) -> None:
     """Hand a sub-cluster over where this worker leads many more of them than another."""
     try:
@@ -131,13 +136,7 @@ def even_out(name: str) -> None:
     except DatabaseError as problem:
         log.warning("could not look who leads what", problem=str(problem))
         return
-    workers = [
-        balance.Worker(
-            other, None if said["serves"] == EVERY else frozenset(said["serves"].split(",")), float(said["started_at"])
-        )
-        for kind, other, said, _ in bus.processes() or []
-        if kind == "worker" and "serves" in said
-    ]
+    workers = [_worker(each) for each in bus.processes() or [] if each.kind == "worker" and "serves" in each.facts]
     trusted = [worker for worker in workers if not terms.shuns(worker)]
     if (found := balance.handover(name, led, trusted, time.time())) is not None:
         terms.resign(*found)

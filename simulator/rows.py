@@ -16,7 +16,7 @@ import numpy as np
 from controlplane.policy import documents
 from controlplane.rm.claims import Key, Wish
 from controlplane.rm.driver.load import ANYWAY_S
-from controlplane.sharing.queues import FederationQueues
+from controlplane.sharing.queues import FederationQueues, Row
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
@@ -150,7 +150,7 @@ class Federation:
         for row in queues:
             row["version"] = version
         settings = {name: full.get(name) for name in ("partitions", "components", "sub_clusters")}
-        flat = [(row.path, row.parent_path, row.capacities, row.weight) for row in rows]
+        flat = [Row(row.path, row.parent_path, row.capacities, row.weight) for row in rows]
         whole = FederationQueues(version, flat, settings)
         self.policy = Policy(version, full, queues, whole, self.clock.now_us())
         for sub in self.subs.values():

@@ -98,6 +98,9 @@ class ExecutionType(IntEnum):
     OPPORTUNISTIC = 1
 
 
+TERMINAL = 10  # the first of the states of jobs, groups, tasks and containers that can never change again
+
+
 def terminal(state: int) -> bool:
     """Whether a job, group, task or container in ``state`` can never change again."""
-    return state >= 10
+    return state >= TERMINAL

@@ -8,6 +8,8 @@ from knox.auth import TokenAuthentication
 from knox.models import AuthToken
 from rest_framework.exceptions import AuthenticationFailed
 
+from .models import User
+
 MAX_TOKEN = 256
 NOTED_EVERY_S = 300  # per web process
 _USED = """
@@ -19,7 +21,7 @@ INSERT INTO accounts_tokennote (token_id, name, last_used_at) VALUES (%s, '', no
 class HashedTokenAuthentication(TokenAuthentication):
     """``Authorization: Token <token>``. One query, however many tokens the account has."""
 
-    def authenticate_credentials(self, token: bytes):  # type: ignore[no-untyped-def]
+    def authenticate_credentials(self, token: bytes) -> tuple[User, AuthToken]:
         if len(token) > MAX_TOKEN or not token.isalnum() or not token.isascii():
             raise AuthenticationFailed("the token is not valid; log in again")
         user, row = super().authenticate_credentials(token)
@@ -42,7 +44,7 @@ def _used(row: AuthToken) -> None:
         return  # also when it was revoked in this moment
 
 
-class HashedTokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class HashedTokenScheme(OpenApiAuthenticationExtension):
     target_class = "controlplane.accounts.authentication.HashedTokenAuthentication"
     name = "token"
 

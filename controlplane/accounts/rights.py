@@ -42,7 +42,7 @@ def accounts(numbers: Collection[int]) -> dict[int, User]:
         cursor.execute(_ACCOUNTS, [list(numbers)])
         for number, username, role, levels in cursor.fetchall():
             user = found[number] = User(pk=number, username=username, role=role, is_active=True)
-            user._queue_levels = _highest(json.loads(levels) if levels else [])  # type: ignore[attr-defined]
+            user._queue_levels = _highest(json.loads(levels) if levels else [])
     return found
 
 
@@ -55,7 +55,7 @@ def access(user: User) -> dict[str, str]:
     if cached is None:
         own = QueueAccess.objects.filter(user_id=user.pk).values_list("queue", "level")
         named = QueueGrant.objects.filter(version__active=True, principal__in=[user.username, f"role:{user.role}"])
-        cached = user._queue_levels = _highest(own.union(named.values_list("queue", "level")))  # type: ignore[attr-defined]
+        cached = user._queue_levels = _highest(own.union(named.values_list("queue", "level")))
     return cached
 
 

@@ -43,7 +43,7 @@ def leaders() -> list[Leader]:
     with connection.cursor() as cursor:
         cursor.execute(_LEASES)
         rows = cursor.fetchall()
-    summaries = bus.summaries([row[0] for row in rows])
+    summaries = bus.summaries([sub for sub, *_ in rows])
     now = time.time()
     return [
         Leader(s, name, epoch, holder, bool(alive), now - summaries[s]["at"] if s in summaries else None)
@@ -55,16 +55,18 @@ def nodes() -> list[NodeView]:
     """Every registered node; state and age from the RM's summary where there is one."""
     rows = Node.objects.select_related("sub_cluster").order_by("sub_cluster_id", "name")
     found = list(rows)
-    seen: dict[int, tuple[int, int]] = {}
+    states: dict[int, int] = {}
+    age_ms: dict[int, int] = {}
     for loads in bus.node_loads({n.sub_cluster_id for n in found}).values():
-        known = zip(loads.state.tolist(), loads.age_ms.tolist(), strict=True)
-        seen.update(zip(loads.id.tolist(), known, strict=True))
+        ids = loads.id.tolist()
+        states.update(zip(ids, loads.state.tolist(), strict=True))
+        age_ms.update(zip(ids, loads.age_ms.tolist(), strict=True))
     return [
         NodeView(
             node.name,
             node.sub_cluster.name,
-            NodeState(seen[node.pk][0] if node.pk in seen else node.state).name,
-            seen[node.pk][1] / 1000 if node.pk in seen else None,
+            NodeState(states.get(node.pk, node.state)).name,
+            age_ms[node.pk] / 1000 if node.pk in age_ms else None,
         )
         for node in found
     ]

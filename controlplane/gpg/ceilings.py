@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from controlplane.statestore.capacities import R
+from controlplane.statestore.capacities import ROOT, R
 from controlplane.statestore.loads import Load
 from controlplane.statestore.packed import Table
 from controlplane.statestore.shares import UNLIMITED
@@ -48,7 +48,7 @@ def settled(loads: Sequence[Load], version: int, policy_version: int) -> bool:
 
 def limited(maximum: np.ndarray) -> np.ndarray:
     """Queues that may not use all there is of something: (q,) bool."""
-    found: np.ndarray = (maximum < maximum[0]).any(axis=1)
+    found: np.ndarray = (maximum < maximum[ROOT]).any(axis=1)
     return found
 
 

@@ -81,7 +81,7 @@ class Follower:
                 client = redis.Redis.from_url(
                     settings.REDIS_URL, socket_timeout=2 * LOOK_S, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0)
                 )
-                self._hints = client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+                self._hints = client.pubsub(ignore_subscribe_messages=True)
                 self._hints.subscribe(keys.policy_channel())
                 self._hints.get_message(timeout=LOOK_S)  # the subscription's own answer
                 return  # look once more: what was published before this moment was missed

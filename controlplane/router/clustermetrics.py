@@ -6,8 +6,8 @@ history's totals since ever, so that every web process answers the same.
 
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -34,7 +34,15 @@ SELECT s.name, r.decisions, r.preemptions, r.latency FROM statestore_series r
 """
 _POLICY = "SELECT id FROM statestore_policyversion WHERE active"
 
-Totals = dict[str, tuple[dict[str, int], Sketch]]
+
+class Total(NamedTuple):
+    """What a scope's history adds up to: by column, and how long containers waited for."""
+
+    counted: dict[str, int]
+    latency: Sketch
+
+
+Totals = Mapping[str, Total | None]  # by scope, or the name of what it is of
 
 
 class ClusterCollector(Collector):
@@ -66,7 +74,7 @@ def _families() -> Iterator[Metric]:
         cursor.execute(_SUB_CLUSTERS)
         found = cursor.fetchall()
         cursor.execute(_POLICY)
-        version = cursor.fetchone()
+        (version,) = cursor.fetchone() or (0,)
     at = window(timezone.now(), 10)
     sampled = {
         scope: row for (scope, _), row in gauges.sample(connection.connection, at, {i: n for i, n, _ in found}).items()
@@ -75,7 +83,7 @@ def _families() -> Iterator[Metric]:
     queues = sorted((s for s in sampled if s.startswith(QUEUE)), key=lambda s: sampled[s].rank)
     kept = queues[: int(settings.HYDRA["metrics_queues"])]
     totals = _totals([CLUSTER, *(SUB_CLUSTER + name for name in subs), *kept])
-    yield _one("hydra_policy_version", "Version of the policy in force", version[0] if version else 0)
+    yield _one("hydra_policy_version", "Version of the policy in force", version)
     yield _one("hydra_queues_left_out", "Queues with something in them beyond those shown", len(queues) - len(kept))
     led = GaugeMetricFamily("hydra_sub_cluster_led", "Whether an RM leads it", labels=["sub_cluster"])
     for _, name, leads in found:
@@ -95,11 +103,11 @@ def _one(name: str, text: str, value: float) -> Metric:
     return GaugeMetricFamily(name, text, value=value)
 
 
-def _totals(scopes: list[str]) -> Totals:
+def _totals(scopes: list[str]) -> dict[str, Total]:
     with connection.cursor() as cursor:
         cursor.execute(_TOTALS, [scopes])
         return {
-            name: (dict(zip(COUNTED, numbers, strict=True)), unpacked(latency))
+            name: Total(dict(zip(COUNTED, numbers, strict=True)), unpacked(latency))
             for name, *numbers, latency in cursor.fetchall()
         }
 
@@ -142,19 +150,19 @@ def _machines(rows: dict[str, WindowRow]) -> Iterator[Metric]:
     yield nodes
 
 
-def _counters(kind: str, prefix: str, totals: dict[str, Any]) -> Iterator[Metric]:
+def _counters(kind: str, prefix: str, totals: Totals) -> Iterator[Metric]:
     for column, text in (("decisions", "Containers placed"), ("preemptions", "Containers stopped for others")):
         family = CounterMetricFamily(f"hydra_{prefix}{column}", text, labels=[kind])
         for name, found in totals.items():
-            family.add_metric([name], found[0][column] if found else 0)
+            family.add_metric([name], found.counted[column] if found else 0)
         yield family
 
 
-def _latency(totals: dict[str, Any]) -> Metric:
+def _latency(totals: Totals) -> Metric:
     text = "From submit to a task's first container; bounds of buckets hold to within 2 percent"
     family = HistogramMetricFamily("hydra_allocation_latency_seconds", text, labels=["sub_cluster"])
     for name, found in totals.items():
-        sketch: Sketch = found[1] if found else {}
+        sketch: Sketch = found.latency if found else {}
         below = [
             (str(float(le)), sum(n for b, n in sketch.items() if upper_s(b) <= le * (1 + ERROR))) for le in BUCKETS_S
         ]

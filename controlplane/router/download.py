@@ -58,7 +58,7 @@ class Streamed(StreamingHttpResponse):
     is_async = False  # for Django's synchronous handlers; its ASGI handler asks ``__aiter__`` first
 
     def __init__(self, pieces: Pieces, **options: object) -> None:
-        super().__init__(iter(()), **options)  # type: ignore[arg-type]
+        super().__init__(iter(()), **options)
         self.pieces = pieces
         self._resource_closers.append(pieces.close)
 

@@ -165,4 +165,4 @@ async def _read_body(receive: Receive, limit: int) -> IO[bytes]:
         body.close()
         raise
     body.seek(0)
-    return body  # type: ignore[return-value]
+    return body

@@ -20,12 +20,13 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from controlplane.statestore.actions.errors import Forbidden
 from wire.ids import format_container, parse_container
+from wire.states import TERMINAL
 
 SCHEME = "Bearer"
 _MAC_CHARS = 40
-_CURRENT = """
+_CURRENT = f"""
 SELECT c.job_id, c.attempt, j.owner_id FROM statestore_container c JOIN statestore_job j ON j.id = c.job_id
- WHERE c.id = %s AND c.group_no = 0 AND j.kind = 'application' AND j.state < 10
+ WHERE c.id = %s AND c.group_no = 0 AND j.kind = 'application' AND j.state < {TERMINAL}
    AND NOT EXISTS (SELECT 1 FROM statestore_container n
                     WHERE n.job_id = c.job_id AND n.group_no = 0 AND n.attempt > c.attempt)
 """
@@ -71,7 +72,8 @@ def principal(container_id: int) -> MasterPrincipal:
         row = cursor.fetchone()
     if row is None:
         raise Forbidden("this application master has ended, or another attempt has taken its place")
-    return MasterPrincipal(row[0], container_id, row[1], row[2])
+    job_id, attempt, owner_id = row
+    return MasterPrincipal(job_id, container_id, attempt, owner_id)
 
 
 class MasterAuthentication(BaseAuthentication):
@@ -87,7 +89,7 @@ class MasterAuthentication(BaseAuthentication):
         return SCHEME
 
 
-class MasterScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class MasterScheme(OpenApiAuthenticationExtension):
     target_class = "controlplane.router.masterauth.MasterAuthentication"
     name = "master"
 

@@ -1,5 +1,6 @@
 """What nodes ask over HTTP (``wire.nodeapi``). A node reaches its own containers and their files, nothing else."""
 
+import datetime as dt
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -88,7 +89,7 @@ class NodeLogs(NodeView):
         pieces = logs.parse(data.get("chunks") if isinstance(data, dict) else None)
         wanted = logs.containers(pieces)
         node_id = principal(request).node_id
-        days = {}
+        days: dict[int, dt.date] = {}
         for model in (Container, ContainerHistory):
             rows = model.objects.filter(pk__in=wanted - days.keys(), node_id=node_id).values_list("pk", "allocated_at")
             days |= {pk: at.date() for pk, at in rows}

@@ -38,12 +38,12 @@ class NodeAuthentication(BaseAuthentication):
             raise AuthenticationFailed("the credential is malformed")
         row = (
             NodeCredential.objects.filter(node_id=int(number), revoked_at=None)
-            .values_list("sha256", "node__sub_cluster_id")
+            .values_list("sha256", "node__sub_cluster_id", named=True)
             .first()
         )
-        if row is None or not compare_digest(row[0], hashed(secret.decode("latin1"))):
+        if row is None or not compare_digest(row.sha256, hashed(secret.decode("latin1"))):
             raise AuthenticationFailed("the credential is unknown or revoked; register the node again")
-        return NodePrincipal(int(number), row[1], row[0]), None
+        return NodePrincipal(int(number), row.node__sub_cluster_id, row.sha256), None
 
     def authenticate_header(self, request: Request) -> str:
         return AUTH_SCHEME

@@ -9,7 +9,7 @@ from django.db import connection
 from controlplane import kernels
 from controlplane.policy import documents, versions
 from controlplane.sharing import plan
-from controlplane.sharing.queues import FederationQueues
+from controlplane.sharing.queues import FederationQueues, Row
 from controlplane.statestore import loads
 from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.actions.errors import TooLarge, Unavailable
@@ -30,7 +30,7 @@ def of(document: Json) -> Json:
     live = [versions.as_override(row) for row in versions.live_overrides(database_now())]
     found = versions.effective(valid, rows, live)
     proposed = FederationQueues(
-        0, [(row.path, row.parent_path, row.capacities, row.weight) for row in found.rows], found.document
+        0, [Row(row.path, row.parent_path, row.capacities, row.weight) for row in found.rows], found.document
     )
     present = _in_force()
     connection.ensure_connection()
@@ -52,7 +52,7 @@ def _in_force() -> FederationQueues:
     if found is None:
         return FederationQueues(0, [], {})
     rows = Queue.objects.filter(version=found).values_list("path", "parent_path", "capacities", "weight")
-    return FederationQueues(found.pk, list(rows), found.document)
+    return FederationQueues(found.pk, [Row._make(row) for row in rows], found.document)
 
 
 def _check(size: int) -> None:
@@ -66,7 +66,7 @@ def _told(version: int | None, known: list[Load], told: plan.SharesPlan) -> Json
     moved = [row for row in told.rows if _differs(told, row)]
     moving = {row.path for row in moved}
     shown = (moved + [row for row in told.rows if row.path not in moving])[:MOST]
-    sides = _Sides(before), _Sides(after)
+    was, becomes = _Side(before), _Side(after)
     return {
         "from": version,
         "capacity": _amounts(after.capacity),
@@ -78,9 +78,9 @@ def _told(version: int | None, known: list[Load], told: plan.SharesPlan) -> Json
         "loads_missing": not before.capacity.any() and not after.capacity.any(),
         "total": len(told.rows),
         "changed": len(moved),
-        "starving": int(sides[1].starves.sum()),
+        "starving": int(becomes.starves.sum()),
         "gives_back": _amounts(after.back[after.leaf].sum(axis=0)),
-        "queues": [_queue(sides, row) for row in shown],
+        "queues": [_queue(was, becomes, row) for row in shown],
     }
 
 
@@ -93,7 +93,7 @@ def _differs(told: plan.SharesPlan, row: plan.QueueChange) -> bool:
     )
 
 
-class _Sides:
+class _Side:
     """One policy's outlook, told queue by queue."""
 
     def __init__(self, found: plan.Outlook) -> None:
@@ -108,8 +108,8 @@ class _Sides:
         return {name: _amounts(column[at]) for name, column in columns.items()} | {"starves": bool(self.starves[at])}
 
 
-def _queue(sides: tuple[_Sides, _Sides], row: plan.QueueChange) -> Json:
-    side, at = (sides[1].found, row.after) if row.after is not None else (sides[0].found, row.before)
+def _queue(was: _Side, becomes: _Side, row: plan.QueueChange) -> Json:
+    side, at = (becomes.found, row.after) if row.after is not None else (was.found, row.before)
     assert at is not None
     return {
         "path": row.path,
@@ -117,8 +117,8 @@ def _queue(sides: tuple[_Sides, _Sides], row: plan.QueueChange) -> Json:
         "moved": round(row.moved, 6),
         "used": _amounts(side.used[at]),
         "wanted": _amounts(side.wanted[at]),
-        "before": sides[0].told(row.before),
-        "after": sides[1].told(row.after),
+        "before": was.told(row.before),
+        "after": becomes.told(row.after),
     }
 
 

@@ -37,7 +37,9 @@ TITLES = {
 }
 
 
-def document(status: int, detail: str, errors: list[FieldError] | None = None, slug: str = "", title: str = "") -> dict:
+def document(
+    status: int, detail: str, errors: list[FieldError] | None = None, slug: str = "", title: str = ""
+) -> dict[str, Any]:
     """The body of a problem document."""
     default_slug, default_title = TITLES.get(status, ("refused", "The request was refused"))
     return {
@@ -89,7 +91,7 @@ class ProblemResponse(Response):
         return super().rendered_content
 
 
-def _response(body: dict, headers: dict[str, str]) -> Response:
+def _response(body: dict[str, Any], headers: dict[str, str]) -> Response:
     return ProblemResponse(body, status=body["status"], headers=headers)
 
 

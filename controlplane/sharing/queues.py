@@ -1,13 +1,13 @@
 """The queue tree of the policy in force over the whole federation, as arrays."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import psycopg
 
 from contract.policy.components import Components, stored
 from contract.policy.subclusters import held, own_components
-from controlplane.statestore.capacities import DEFAULT, QueueLimits, by_size, resolve, weights
+from controlplane.statestore.capacities import DEFAULT, Limits, QueueLimits, by_size, resolve, weights
 from controlplane.statestore.nodesets import ordered
 from scheduler.registry import PREEMPTION
 from scheduler.shares.tree import TreeShape
@@ -21,23 +21,29 @@ SELECT document->'partitions', document->'components', document->'sub_clusters'
 _QUEUES = "SELECT path, parent_path, capacities, weight FROM statestore_queue WHERE version_id = %s"
 
 
-Row = tuple[str, str, dict[str, Any], float | None]  # path, the parent's, capacities, weight
+class Row(NamedTuple):
+    """One of ``_QUEUES``. capacities: as ``QueueLimits.of`` takes them. weight: None where the guarantee says it."""
+
+    path: str
+    parent: str
+    capacities: dict[str, Any]
+    weight: float | None
 
 
 class FederationQueues:
     """q queues of one policy version, parents before children; partitions by name, the default one last."""
 
     def __init__(self, version: int, rows: list[Row], settings: dict[str, Any]):
-        rows = sorted(rows or [("root", "", {}, None)], key=lambda row: row[0].split("."))
+        rows = sorted(rows or [Row("root", "", {}, None)], key=lambda row: row.path.split("."))
         self.version = version
-        self.paths = [row[0] for row in rows]
+        self.paths = [row.path for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = TreeShape.of(self.paths, [row[1] for row in rows])
+        self.shape = TreeShape.of(self.paths, [row.parent for row in rows])
         self.partitions = [p.name for p in ordered(settings.get("partitions"))] + [DEFAULT]
         self.components: Components = stored(settings.get("components"))
         self._settings = settings
-        self._capacities = [row[2] for row in rows]
-        self._weight = np.array([np.nan if row[3] is None else row[3] for row in rows])
+        self._capacities = [row.capacities for row in rows]
+        self._weight = np.array([np.nan if row.weight is None else row.weight for row in rows])
         self._limits: dict[str, QueueLimits] = {}
 
     def takes_back(self, sub_cluster: str) -> bool:
@@ -57,18 +63,19 @@ class FederationQueues:
         guaranteed, maximum = resolve(self.shape, limits, capacity)
         return guaranteed, maximum, weights(self.shape, limits, self._weight, guaranteed)
 
-    def parts(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(guaranteed, maximum (s, q, R) int64) by size: as RMs split them by themselves. capacity: (s, R)."""
+    def parts(self, partition: str, capacity: np.ndarray) -> Limits:
+        """(s, q, R) by size: as RMs split them by themselves. capacity: (s, R)."""
         return by_size(self.shape, self.limits(partition), capacity)
 
 
 def in_force(session: psycopg.Connection, known: FederationQueues | None) -> FederationQueues | None:
     """The queues of the active version, ``known`` when that is it; None without any."""
-    row = session.execute(_ACTIVE).fetchone()
-    if row is None:
+    active = session.execute(_ACTIVE).fetchone()
+    if active is None:
         return None
-    if known is not None and known.version == row[0]:
+    (version,) = active
+    if known is not None and known.version == version:
         return known
-    document = session.execute(_DOCUMENT, row).fetchone() or (None,) * len(_PARTS)
-    rows = session.execute(_QUEUES, row).fetchall()
-    return FederationQueues(row[0], rows, dict(zip(_PARTS, document, strict=True)))
+    document = session.execute(_DOCUMENT, active).fetchone() or (None,) * len(_PARTS)
+    rows = [Row._make(row) for row in session.execute(_QUEUES, active).fetchall()]
+    return FederationQueues(version, rows, dict(zip(_PARTS, document, strict=True)))

@@ -8,9 +8,9 @@ short wait and not one per request. Nothing here raises because of Redis.
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import redis
 import structlog
@@ -47,8 +47,25 @@ class Breaker:
 breaker = Breaker()
 
 
+class Sample(NamedTuple):
+    """What a live container used when its node last looked."""
+
+    memory_mib: int
+    cpu_ms: int
+    ran_ms: int
+
+
+class Process(NamedTuple):
+    """A process of the control plane, and what it last said. at: s since 1970."""
+
+    kind: str
+    name: str
+    facts: dict[str, str]
+    at: float
+
+
 @lru_cache(maxsize=4)
-def client(url: str = "", timeout_s: float = TIMEOUT_S) -> "redis.Redis[bytes]":
+def client(url: str = "", timeout_s: float = TIMEOUT_S) -> redis.Redis:
     """A shared client that answers or fails within ``timeout_s``; no retries."""
     return redis.Redis.from_url(
         url or settings.REDIS_URL,
@@ -59,7 +76,13 @@ def client(url: str = "", timeout_s: float = TIMEOUT_S) -> "redis.Redis[bytes]":
     )
 
 
-def attempt(call: Callable[["redis.Redis[bytes]"], T], otherwise: T) -> T:
+def replied(reply: Awaitable[T] | T) -> T:
+    """What a synchronous client answers: redis-py's types leave open whether it has to be awaited."""
+    assert not isinstance(reply, Awaitable)
+    return reply
+
+
+def attempt(call: Callable[[redis.Redis], T], otherwise: T) -> T:
     """``call`` with a client; ``otherwise`` when Redis does not answer in time or is being left alone."""
     if not breaker.open():
         return otherwise
@@ -71,11 +94,17 @@ def attempt(call: Callable[["redis.Redis[bytes]"], T], otherwise: T) -> T:
         return otherwise
 
 
+def _values(names: list[str]) -> list[bytes | None]:
+    """What these keys hold, None for one that is missing; nothing at all when Redis does not answer."""
+    nothing: list[bytes | None] = []
+    return attempt(lambda r: replied(r.mget(names)), nothing) if names else nothing
+
+
 def wake(sub_clusters: Iterable[int], what: str = keys.INTENTS) -> None:
     """Tell RMs to read their intents now, or ``what`` says; they also do so by themselves every second."""
     ids = sorted(set(sub_clusters))
 
-    def send(r: "redis.Redis[bytes]") -> None:
+    def send(r: redis.Redis) -> None:
         pipe = r.pipeline(transaction=False)
         for s in ids:
             pipe.zadd(keys.dirty(s), {what: 0})
@@ -87,7 +116,7 @@ def wake(sub_clusters: Iterable[int], what: str = keys.INTENTS) -> None:
 
 def announce_policy(version: int) -> None:
     """Tell web processes and the GPG that a version was put in force; they also look by themselves."""
-    attempt(lambda r: r.publish(keys.policy_channel(), version), 0)
+    attempt(lambda r: replied(r.publish(keys.policy_channel(), version)), 0)
 
 
 _read: dict[int, tuple[bytes, dict[str, Any]]] = {}  # sub-cluster number -> a summary as it was written, and read
@@ -99,7 +128,7 @@ def summaries(sub_clusters: Iterable[int]) -> dict[int, dict[str, Any]]:
     They are the same objects for all who ask until there are newer ones: nobody changes them.
     """
     ids = sorted(set(sub_clusters))
-    raw = attempt(lambda r: r.mget([keys.summary(s) for s in ids]) if ids else [], [])
+    raw = _values([keys.summary(s) for s in ids])
     found = {}
     for s, data in zip(ids, raw, strict=False):
         value = _summary(s, data) if data is not None else None
@@ -125,15 +154,14 @@ def _summary(s: int, data: bytes) -> dict[str, Any] | None:
 def node_loads(sub_clusters: Iterable[int]) -> dict[int, nodeloads.NodeLoads]:
     """What the RMs last said of their nodes, by sub-cluster number; what is missing or unreadable is left out."""
     ids = sorted(set(sub_clusters))
-    raw = attempt(lambda r: r.mget([keys.nodes(s) for s in ids]) if ids else [], [])
+    raw = _values([keys.nodes(s) for s in ids])
     found = {s: nodeloads.decode(data) for s, data in zip(ids, raw, strict=False) if data is not None}
     return {s: loads for s, loads in found.items() if loads is not None}
 
 
 def held(sub_cluster: int, node: int) -> list[int] | None:
     """Containers that a node is to hold or says it holds; ``None`` when neither is known."""
-    names = [keys.desired(sub_cluster, node), keys.status(sub_cluster, node)]
-    document, told = attempt(lambda r: r.mget(names), None) or (None, None)
+    document, told = _values([keys.desired(sub_cluster, node), keys.status(sub_cluster, node)]) or (None, None)
     if document is None and told is None:
         return None
     found = set(desired.wanted(document or b""))
@@ -144,30 +172,33 @@ def held(sub_cluster: int, node: int) -> list[int] | None:
     return sorted(found)
 
 
-def usage(sub_cluster: int, container_ids: list[int]) -> dict[int, tuple[int, int, int]]:
-    """Last samples of live containers: id -> (memory_mib, cpu_ms, ran_ms)."""
+def usage(sub_cluster: int, container_ids: list[int]) -> dict[int, Sample]:
+    """Last samples of live containers, by their numbers."""
     if not container_ids:
         return {}
-    raw = attempt(lambda r: r.hmget(keys.usage(sub_cluster), [str(c) for c in container_ids]), [])
+    nothing: list[bytes | None] = []
+    raw = attempt(lambda r: replied(r.hmget(keys.usage(sub_cluster), [str(c) for c in container_ids])), nothing)
     samples = {}
     for cid, data in zip(container_ids, raw, strict=False):
         parts = data.split(b",") if data else []
         if len(parts) == 3 and all(p.isdigit() for p in parts):
-            samples[cid] = (int(parts[0]), int(parts[1]), int(parts[2]))
+            samples[cid] = Sample(*map(int, parts))
     return samples
 
 
-def processes() -> list[tuple[str, str, dict[str, str], float]] | None:
-    """(kind, name, what it last said, when: s since 1970) of each process of the last hour, by kind and name; None when
-    Redis does not answer. One that has said nothing for a while has no facts."""
+def processes() -> list[Process] | None:
+    """Each process of the last hour, by kind and name; None when Redis does not answer.
 
-    def ask(r: "redis.Redis[bytes]") -> list[tuple[str, str, dict[str, str], float]]:
-        told = r.zrange(keys.components(), -1000, -1, withscores=True)
+    One that has said nothing for a while has no facts.
+    """
+
+    def ask(r: redis.Redis) -> list[Process]:
+        told = replied(r.zrange(keys.components(), -1000, -1, withscores=True))
         members = sorted((member.decode().split(":", 1), at) for member, at in told)
         pipe = r.pipeline(transaction=False)
         for (kind, name), _ in members:
             pipe.hgetall(keys.component(kind, name))
         said = [{k.decode(): v.decode() for k, v in facts.items()} for facts in pipe.execute()]
-        return [(kind, name, facts, at) for ((kind, name), at), facts in zip(members, said, strict=True)]
+        return [Process(kind, name, facts, at) for ((kind, name), at), facts in zip(members, said, strict=True)]
 
     return attempt(ask, None)

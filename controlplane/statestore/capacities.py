@@ -9,14 +9,15 @@ A partition a queue does not name guarantees it nothing and denies it nothing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scheduler.shares.tree import TreeShape
-from wire.resources import AXES
+from wire.resources import AXES, CORES, MEMORY
 
 R = len(AXES)
+ROOT = 0  # of every tree: parents come before children
 DEFAULT = ""  # name of the partition of the nodes that no other takes
 NOTHING: dict[str, list[float]] = {"share": [0.0] * R, "units": [0] * R}
 ALL: dict[str, list[float]] = {"share": [1.0] * R, "units": [0] * R}
@@ -37,19 +38,26 @@ class QueueLimits:
     def of(cls, capacities: Sequence[dict[str, Any]], partition: str) -> "QueueLimits":
         none = {"guaranteed": NOTHING, "maximum": ALL}
         named = [c.get(partition, none) for c in capacities]
-        found = [
+        found = cls(*(
             np.array([limit[side][form] for limit in named], kind).reshape(-1, R)
             for side in ("guaranteed", "maximum")
             for form, kind in (("share", np.float64), ("units", np.int64))
-        ]
-        found[0][0] = found[2][0] = 1.0  # the root has all there is, of every partition
-        return cls(*found)
+        ))  # fmt: skip
+        found.guaranteed_share[ROOT] = found.maximum_share[ROOT] = 1.0  # it has all there is, of every partition
+        return found
+
+
+class Limits(NamedTuple):
+    """What q queues are guaranteed and may hold at most, in units: (q, R) int64, or (s, q, R) in s sub-clusters."""
+
+    guaranteed: np.ndarray
+    maximum: np.ndarray
 
 
 def denied(capacities: dict[str, Any], partition: str) -> bool:
     """Whether a queue's maximum leaves it no memory or no cores of a partition."""
     limit = capacities[partition]["maximum"] if partition in capacities else ALL
-    return any(not limit["share"][i] and not limit["units"][i] for i in range(2))
+    return any(not limit["share"][i] and not limit["units"][i] for i in (MEMORY, CORES))
 
 
 def unlimited(shape: TreeShape, limits: QueueLimits) -> np.ndarray:
@@ -57,10 +65,8 @@ def unlimited(shape: TreeShape, limits: QueueLimits) -> np.ndarray:
     return shape.lowered(limits.maximum_share >= 1, np.logical_and)
 
 
-def resolve(
-    shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """(guaranteed, maximum) of each queue in units: (q, R) int64.
+def resolve(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None) -> Limits:
+    """Of each queue: (q, R).
 
     ``capacity`` (R,) is what there is to share out, a part of ``whole`` (R,),
     of which units are meant; all of it when left out. A child's limits never
@@ -70,7 +76,7 @@ def resolve(
     q = len(shape.parent)
     part = np.ones(R) if whole is None else np.minimum(1.0, capacity / np.maximum(whole, 1))
     guaranteed, maximum = np.zeros((2, q, R), np.int64)
-    guaranteed[0] = maximum[0] = capacity
+    guaranteed[ROOT] = maximum[ROOT] = capacity
     owed, most = limits.guaranteed_units * part, limits.maximum_units * part
     for rows in shape.levels[1:]:
         up = shape.parent[rows]
@@ -80,12 +86,12 @@ def resolve(
         guaranteed[rows] = np.minimum(g, maximum[rows])
         if owed[rows].any():
             _fit(guaranteed, rows, up)
-    return guaranteed, maximum
+    return Limits(guaranteed, maximum)
 
 
 def resolve_part(
     shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Limits:
     """As ``resolve``, for one sub-cluster of several, so that the parts add up to the whole.
 
     ``before`` (R,): the capacity of the sub-clusters before this one in a fixed
@@ -99,11 +105,11 @@ def resolve_part(
         maximum[rows] = np.minimum(maximum[rows], maximum[up])
         guaranteed[rows] = np.minimum(guaranteed[rows], maximum[rows])
         _fit(guaranteed, rows, up)
-    return guaranteed, maximum
+    return Limits(guaranteed, maximum)
 
 
-def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(guaranteed, maximum (s, q, R) int64) of each queue in each of s sub-clusters that have ``capacity`` (s, R).
+def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> Limits:
+    """Of each queue in each of s sub-clusters that have ``capacity`` (s, R): (s, q, R).
 
     What RMs go by without an assignment: each takes its ``resolve_part``, in the order of the sub-clusters' numbers.
     """
@@ -112,7 +118,7 @@ def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> tupl
     for at, own in enumerate(capacity):
         found[:, at] = resolve_part(shape, limits, own, before, whole)
         before = before + own
-    return found[0], found[1]
+    return Limits(*found)
 
 
 def within_ceilings(
@@ -126,14 +132,14 @@ def within_ceilings(
     """
     bounded = (ceiling < unlimited).any(axis=1)
     found = maximum.copy()
-    found[at[bounded]] = np.minimum(ceiling[bounded], maximum[0])
+    found[at[bounded]] = np.minimum(ceiling[bounded], maximum[ROOT])
     return shape.lowered(found, np.minimum)
 
 
 def fitted(shape: TreeShape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
     """Guarantees of (q, R) ``wanted`` units that keep to the rules of ``resolve``; the root has all there is."""
     guaranteed: np.ndarray = np.minimum(wanted, maximum)
-    guaranteed[0] = maximum[0]
+    guaranteed[ROOT] = maximum[ROOT]
     for rows in shape.levels[1:]:
         _fit(guaranteed, rows, shape.parent[rows])
     return guaranteed

@@ -156,7 +156,11 @@ def _load(
     sub: int, name: str, state: str, led: bool, age_s: float, epoch: int, policy: int, shares: int, nodes_up: int,
     capacity: list[int], free: list[int], pending: list[int], body: bytes | None,
 ) -> Load:  # fmt: skip
-    sums = (np.array(column, np.int64) for column in (capacity, free, pending))
     tables = unpack(bytes(body)) if body else {}
     queues = {partition: PartitionLoad.of(table) for partition, table in tables.items()}
-    return Load(sub, name, state, led, age_s, epoch, policy, shares, nodes_up, *sums, queues)
+    units = _units(capacity), _units(free), _units(pending)
+    return Load(sub, name, state, led, age_s, epoch, policy, shares, nodes_up, *units, queues)
+
+
+def _units(amounts: list[int]) -> np.ndarray:
+    return np.array(amounts, np.int64)

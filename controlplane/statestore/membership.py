@@ -153,8 +153,9 @@ def _take(leases: _Leases, key: int | str, holder: str, lease_s: float) -> tuple
             values = {"holder": holder, "lease_s": lease_s, "key": key, "epoch": epoch}
             row = connection.execute(leases.take, values).fetchone()
             if row is not None:
-                connection.execute(f"SET application_name = '{leases.name}:{key}:{row[0]}'")
-                return row[0], holder, connection
+                (taken,) = row
+                connection.execute(f"SET application_name = '{leases.name}:{key}:{taken}'")
+                return taken, holder, connection
     except BaseException:
         connection.close()
         raise

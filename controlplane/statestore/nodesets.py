@@ -11,8 +11,8 @@ from scheduler.placement.choice import Partition, partition_of
 
 def ordered(stored: Mapping[str, Any] | None) -> tuple[Partition, ...]:
     """The document's partitions in the order in which nodes are matched: by rank, then by name."""
-    found = sorted((stored or {}).items(), key=lambda item: (item[1]["rank"], item[0]))
-    return tuple(Partition(name, p["nodes"], p["exclusive"]) for name, p in found)
+    found = sorted((p["rank"], name, p) for name, p in (stored or {}).items())
+    return tuple(Partition(name, p["nodes"], p["exclusive"]) for _, name, p in found)
 
 
 def capacity_of(partitions: Sequence[Partition], nodes: Iterable[tuple[Any, ...]]) -> dict[str, np.ndarray]:

@@ -80,7 +80,7 @@ def existing() -> list[str]:
             "JOIN pg_class p ON p.oid = i.inhparent WHERE p.relname = ANY(%s)",
             [[t.table for t in TABLES]],
         )
-        return [row[0] for row in cursor.fetchall()]
+        return [partition for (partition,) in cursor.fetchall()]
 
 
 @contextmanager
@@ -114,7 +114,8 @@ def _drop(table: Partitioned, partition: str, day: dt.date) -> list[str]:
     with _turn() as cursor:
         if table.table == "statestore_task":
             cursor.execute(_JOBS_OF_DAY, [_bound(day), _bound(day + dt.timedelta(days=1))])
-            if cursor.fetchone()[0]:
+            (needed,) = cursor.fetchone()
+            if needed:
                 return []
         cursor.execute(f"DROP TABLE IF EXISTS {partition}")
     return [partition]

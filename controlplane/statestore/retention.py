@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable
+from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
@@ -107,7 +108,7 @@ def wanted_by_live_jobs(cutoff: dt.datetime) -> set[str]:
     return wanted
 
 
-def digests(spec: dict) -> Iterable[str]:
+def digests(spec: dict[str, Any]) -> Iterable[str]:
     groups = [g for g in spec.get("groups", []) if isinstance(g, dict)]
     for part in [spec, *groups]:
         for file in part.get("files") or []:

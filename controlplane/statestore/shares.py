@@ -77,8 +77,8 @@ def read_all(session: psycopg.Connection) -> dict[int, Assignment]:
 
 def last_version(session: psycopg.Connection) -> int:
     """The highest version written so far, 0 without any."""
-    row = session.execute(_LAST).fetchone()
-    return int(row[0]) if row else 0
+    (version,) = session.execute(_LAST).fetchone() or (0,)
+    return int(version)
 
 
 def put(

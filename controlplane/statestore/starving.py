@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import psycopg
 
+from controlplane.statestore.capacities import ROOT
 from scheduler.shares.tree import TreeShape
 
 CLOSE = 0.05  # of the guarantee: nearer than that the next container may just be too large
@@ -42,7 +43,7 @@ def lacking(
     room = np.maximum(guaranteed - used, 0)
     part = np.where(wants > 0, room / np.maximum(guaranteed, 1), np.inf).min(axis=1)
     starves = (wants > 0).any(axis=1) & (part > CLOSE)
-    starves[0] = False  # the root has all there is: what it lacks nobody can give
+    starves[ROOT] = False  # it has all there is: what it lacks nobody can give
     found: np.ndarray = np.where(starves[:, None], np.minimum(wants, room), 0)
     return found
 

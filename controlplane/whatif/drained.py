@@ -14,6 +14,7 @@ from simulator.workload import RunningJob, Submission
 
 Json = dict[str, Any]
 LISTED, QUEUES_MOST = 100, 300
+TASKS, LONGEST_S, ALTOGETHER_S, OPEN = range(4)  # columns of what waits longer by job
 WAITS_S = 1.0  # what waits no longer than this does not count as waiting
 
 
@@ -65,13 +66,16 @@ class Moved:
         return [len(fresh), new, len(longer), len(at) - new, float(self.more_s[at].mean()) if len(at) else 0.0]
 
     def by_job(self) -> np.ndarray:
-        """(4, jobs): how many tasks, the longest of their waits, all of these together, and whether any is open."""
+        """(4, jobs): how many tasks, the longest of their waits, all of these together, and whether any is open.
+
+        TASKS, LONGEST_S, ALTOGETHER_S and OPEN are the rows.
+        """
         at, found = self.tasks, np.zeros((4, self.jobs))
         job, more_s = self.job[at], self.more_s[at]
-        np.add.at(found[0], job, 1)
-        np.maximum.at(found[1], job, more_s)
-        np.add.at(found[2], job, more_s)
-        np.maximum.at(found[3], job, self.open[at])
+        np.add.at(found[TASKS], job, 1)
+        np.maximum.at(found[LONGEST_S], job, more_s)
+        np.add.at(found[ALTOGETHER_S], job, more_s)
+        np.maximum.at(found[OPEN], job, self.open[at])
         return found
 
 
@@ -125,9 +129,9 @@ def _queues(by_job: np.ndarray, submitted: Sequence[Submission]) -> Json:
     """by_job: (s, 4, j). Those with the most containers first."""
     seeds = len(by_job)
     sums: dict[str, np.ndarray] = {}
-    for j in np.flatnonzero(by_job[:, 0].any(axis=0)).tolist():
-        one = by_job[:, :, j]
-        row = np.array([(one[:, 0] > 0).sum(), one[:, 0].sum(), one[:, 2].sum()]) / seeds
+    for j in np.flatnonzero(by_job[:, TASKS].any(axis=0)).tolist():
+        tasks = by_job[:, TASKS, j]
+        row = np.array([(tasks > 0).sum(), tasks.sum(), by_job[:, ALTOGETHER_S, j].sum()]) / seeds
         sums[submitted[j].queue] = sums.get(submitted[j].queue, 0.0) + row
     found = [
         {"queue": queue, "jobs": jobs, "containers": containers, "wait_s": wait_s / containers}

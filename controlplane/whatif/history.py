@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from controlplane.whatif.recorded import Tasks, read_tasks
 from simulator.workload import Submission, SubmittedGroup
-from wire.states import JobState
+from wire.states import TERMINAL, JobState
 
 CONTAINERS_MOST, JOBS_MOST = 1_000_000, 200_000  # more are sampled
 ASSUMED_S = 60.0  # a task of which nothing is known at all
@@ -50,11 +50,11 @@ SELECT j.id, j.queue, j.owner_id, j.priority, j.kind, j.state, s.name, j.submitt
  ORDER BY j.submitted_at, j.id
 """
 # Tasks that were over before the window began, by job and group.
-_OVER = """
+_OVER = f"""
 SELECT t.job_id, t.group_no, count(*)
   FROM whatif_job w JOIN statestore_job j ON j.id = w.id
   JOIN statestore_task t ON t.job_id = j.id AND t.submitted_on = (j.submitted_at AT TIME ZONE 'UTC')::date
- WHERE j.submitted_at < %s AND t.state >= 10 AND t.finished_at <= %s GROUP BY 1, 2
+ WHERE j.submitted_at < %s AND t.state >= {TERMINAL} AND t.finished_at <= %s GROUP BY 1, 2
 """
 _TIMES = {"assumed": "tasks that have not run yet run for as long as others of their group did, else as their "
           "submitter estimated, else for a minute",

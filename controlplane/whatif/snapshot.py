@@ -6,7 +6,7 @@ What cannot be known is assumed as for a recorded history, and counted.
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import connection
@@ -16,6 +16,7 @@ from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import ASSUMED_S, LEAST_S, HistoryReader, lasting, made, over
 from controlplane.whatif.recorded import Columns, Tasks, copied, unix_us
 from simulator.workload import Machine, RunningContainers, RunningJob, Submission, SubmittedGroup
+from wire.states import ContainerState
 
 _COLUMNS: Columns = (("job", 8), ("group", 2), ("index", 4), ("sub", 2), ("node", 8), ("gpus", 8), ("began_us", 8))
 _LIVE = """
@@ -26,14 +27,21 @@ COPY (
 ) TO STDOUT (FORMAT BINARY)
 """
 # How long tasks of chosen jobs have run that succeeded since then, on average by group.
-_LASTED = """
+_LASTED = f"""
 SELECT c.job_id, c.group_no, avg(extract(epoch FROM c.finished_at - c.started_at))::float8
   FROM statestore_container_history c JOIN whatif_job j ON j.id = c.job_id
- WHERE c.finished_at > %s AND c.state = 10 AND c.started_at IS NOT NULL GROUP BY 1, 2
+ WHERE c.finished_at > %s AND c.state = {ContainerState.SUCCEEDED} AND c.started_at IS NOT NULL GROUP BY 1, 2
 """
 _NO_TASKS = Tasks(*(np.zeros(0, kind) for kind in (np.int64, np.int64, np.float64, np.bool_, np.bool_)))
 _FOREVER_S = 1e8  # of a service, s
-Seat = tuple[str, int, int]  # sub-cluster, position of the machine, devices
+
+
+class Seat(NamedTuple):
+    """A machine by its position in the sub-cluster, and the devices (a bit mask) that a container has there."""
+
+    sub_cluster: str
+    machine: int
+    gpus: int
 
 
 @dataclass(slots=True)
@@ -112,7 +120,7 @@ class Seats:
         if name not in self._free or at is None:
             return None
         self._take(name, at, gpus, group)
-        return name, at, gpus
+        return Seat(name, at, gpus)
 
     def find(self, sub: int, group: SubmittedGroup) -> Seat | None:
         """Any machine of the sub-cluster, looking on from where the last one was found."""
@@ -129,7 +137,7 @@ class Seats:
                 self._next[name] = at
                 gpus = lowest(devices, group.gpus)
                 self._take(name, at, gpus, group)
-                return name, at, gpus
+                return Seat(name, at, gpus)
         self._full.add(wanted)
         return None
 
@@ -178,8 +186,9 @@ def _live(reader: LiveReader, job: Submission) -> Iterator[tuple[int, Live]]:
 
 def _running(no: int, seats: list[Seat | None], ran_s: np.ndarray) -> Iterator[RunningContainers]:
     """By sub-cluster. Tasks are those at the group's beginning, in this order."""
-    for name in sorted({seat[0] for seat in seats if seat}):
-        task = [k for k, seat in enumerate(seats) if seat and seat[0] == name]
-        mine = [seat for seat in seats if seat and seat[0] == name]
-        node, gpus = (np.array([seat[i] for seat in mine], np.int64) for i in (1, 2))
+    for name in sorted({seat.sub_cluster for seat in seats if seat}):
+        mine = {k: seat for k, seat in enumerate(seats) if seat and seat.sub_cluster == name}
+        task = list(mine)
+        node = np.array([seat.machine for seat in mine.values()], np.int64)
+        gpus = np.array([seat.gpus for seat in mine.values()], np.int64)
         yield RunningContainers(no, name, np.array(task), node, gpus, ran_s[task])

@@ -100,7 +100,7 @@ def fixed(values: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
     return np.require(values, dtype, ("C", "A", "W"))
 
 
-def compile_all(warm: Callable[[], None]) -> None:
+def compile_all(warm: Callable[[], object]) -> None:
     """Compile every kernel and switch to the compiled forms.
 
     ``warm`` must call each kernel with arguments of the types that rounds use.

@@ -20,9 +20,14 @@ _TIMELESS = {
     Why.QUEUE_SHARE: "It starts when others take less of what they are owed; nobody can say when.",
 }
 
+OWN, ALL = 0, 1  # whose asks come before one: those of its own queue, and everybody's
+
 
 def before_each(e: Explanation) -> np.ndarray:
-    """What the asks before each one wait for, in its own queue and in all, but those that never start: (w, 2, r)."""
+    """What the asks before each one wait for, in its own queue and in all, but those that never start: (w, 2, r).
+
+    The second axis is OWN and ALL.
+    """
     shapes, q = fixed(e.s.asks.shapes, np.int64), len(e.s.queues.paths)
     out = np.zeros((len(e.columns.ask), 2, shapes.shape[1]), np.int64)
     sum_up(e.columns, e.line, shapes, np.zeros((q + 1, shapes.shape[1]), np.int64), out)
@@ -38,7 +43,7 @@ def sum_up(columns: Columns, line: AskColumns, shapes: np.ndarray, sums: np.ndar
         queue = line.queue[line.user[line.job[i]]]
         starts = not columns.limits[row] & _NEVER
         for k in range(shapes.shape[1]):
-            out[row, 0, k], out[row, 1, k] = sums[queue, k], sums[every, k]
+            out[row, OWN, k], out[row, ALL, k] = sums[queue, k], sums[every, k]
             if starts:
                 amount = line.left[i] * shapes[line.shape[i], k]
                 sums[queue, k] += amount
@@ -102,7 +107,7 @@ def _lets_go(
             return 0.0, patience_left(e, ask)[2]
         case Why.NO_ROOM | Why.GANG | Why.RESERVED:
             times = outlook.units(now.shape, now.usable, kind)
-            return _on_nodes(e, now, before[0], times), _on_nodes(e, now, before[1], times)
+            return _on_nodes(e, now, before[OWN], times), _on_nodes(e, now, before[ALL], times)
     return 0.0, 0.0
 
 
@@ -115,8 +120,8 @@ def _below_queues(
     for at, queue in enumerate(path(e, int(e.s.ask_queue[ask]))):
         if not lacks[at].any():
             continue
-        for way in range(2):
-            others = before[way if at else 0]  # only its own queue's asks use what its leaf may hold
+        for way in (OWN, ALL):
+            others = before[way if at else OWN]  # only its own queue's asks use what its leaf may hold
             short = np.where(need > 0, np.maximum(need + others - now.room[at], 0), 0)
             found[way].append(_from_now(e, outlook.below_maximum(queue, short)))
     first, last = ([x for x in way if x is not None] if None not in way else None for way in found)

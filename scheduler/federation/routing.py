@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scheduler.federation.weights import WeightPolicy, load_weights
+from wire.resources import Amounts
 
 NO_CAPACITY = 2.0**20  # the load of demand for a resource that nobody there has
 
@@ -32,7 +33,7 @@ class Candidate:
     accepts: bool  # neither draining nor decommissioned
     led: bool  # its RM has a live lease
     nodes_up: int
-    capacity: tuple[int, int, int]
+    capacity: Amounts
     demand: list[int]  # held, wanted, and sent since its leader looked
     read_at: float = 0.0  # when its leader looked, in seconds of the epoch
 
@@ -41,7 +42,7 @@ class Candidate:
         """The largest demanded share of any resource; one that nobody has counts as overfull when demanded."""
         return self.load_with((0, 0, 0))
 
-    def load_with(self, more: tuple[int, int, int]) -> float:
+    def load_with(self, more: Amounts) -> float:
         """The load if it had this demand too."""
         return max(
             (d + m) / c if c else (NO_CAPACITY if d + m else 0.0)
@@ -56,7 +57,7 @@ class RoutedJob:
     name: str
     queue: str
     owner_id: int
-    demand: tuple[int, int, int]
+    demand: Amounts
     containers: int = 1
     owned: Mapping[int, int] = field(default_factory=dict)
 

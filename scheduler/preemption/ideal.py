@@ -17,6 +17,8 @@ from scheduler.core.compiled import kernel, part
 _LEAST_WEIGHT = 1e-9  # a queue without weight comes after all others, not never
 _LENT_WEIGHT = 1e-18  # and after them what is lent: its part must be less than what rounding may cost
 _STEPS = 4
+# The steps: what cannot be taken away, guarantees, what is held or guaranteed further down, what is wanted.
+KEPT, SURE, HELD, WANTED = range(_STEPS)
 _HALVINGS = 120
 
 
@@ -105,17 +107,17 @@ def _steps(tree: ClaimTree, used: np.ndarray) -> np.ndarray:
     for i in range(q - 1, -1, -1):
         for k in range(r):
             u, sure = used[i, k], tree.guaranteed[i, k]
-            wanted = min(below[k, 3, i] + tree.own[i, k] + tree.wanted[i, k], max(u, tree.maximum[i, k]))
+            wanted = min(below[k, WANTED, i] + tree.own[i, k] + tree.wanted[i, k], max(u, tree.maximum[i, k]))
             if tree.start[i] == tree.start[i + 1]:  # a leaf
                 kept = u if tree.fixed[i] else max(tree.spared[i, k], min(u, sure))
                 held = kept if i == tree.lent else min(wanted, max(u, sure))
             else:
-                kept = max(min(u, sure), below[k, 0, i] + tree.own[i, k])
-                held = min(wanted, max(sure, below[k, 2, i] + tree.own[i, k]))
-            out[k, 0, i] = kept
-            out[k, 1, i] = max(kept, min(sure, wanted))
-            out[k, 2, i] = max(held, out[k, 1, i])
-            out[k, 3, i] = max(wanted, out[k, 2, i])
+                kept = max(min(u, sure), below[k, KEPT, i] + tree.own[i, k])
+                held = min(wanted, max(sure, below[k, HELD, i] + tree.own[i, k]))
+            out[k, KEPT, i] = kept
+            out[k, SURE, i] = max(kept, min(sure, wanted))
+            out[k, HELD, i] = max(held, out[k, SURE, i])
+            out[k, WANTED, i] = max(wanted, out[k, HELD, i])
             if i > 0:
                 for step in range(_STEPS):
                     below[k, step, tree.parent[i]] += out[k, step, i]
@@ -135,9 +137,9 @@ def _divide(tree: ClaimTree, steps: np.ndarray, k: int, children: np.ndarray, am
             high[j] = steps[k, step, i]
             total += high[j]
             sure = tree.guaranteed[i, k]
-            base[j] = sure if step > 1 else 0.0  # first the same part of each guarantee, then beyond it
-            pull[j] = max(high[j] if step == 0 else sure if step == 1 else tree.weight[i], _LEAST_WEIGHT)
-            if i == tree.lent and step > 0:
+            base[j] = sure if step > SURE else 0.0  # first the same part of each guarantee, then beyond it
+            pull[j] = max(high[j] if step == KEPT else sure if step == SURE else tree.weight[i], _LEAST_WEIGHT)
+            if i == tree.lent and step > KEPT:
                 pull[j] = _LENT_WEIGHT
         if total > amount:
             break
@@ -156,7 +158,7 @@ def ideals(tree: ClaimTree, used: np.ndarray, capacity: np.ndarray) -> np.ndarra
         children = tree.children[tree.start[i] : tree.start[i + 1]]
         if len(children) == 0:
             continue
-        last = 2 if i == 0 and tree.lent < 0 else _STEPS - 1
+        last = HELD if i == 0 and tree.lent < 0 else WANTED
         for k in range(r):
             amount = out[i, k] - tree.own[i, k]
             parts = _divide(tree, steps, k, children, amount, last)

@@ -11,10 +11,12 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from scheduler.core.compiled import lean, part
+from wire.resources import MEMORY
 
 LITTLE = 1e-6  # of a resource unit: what rounding may cost
 MAY_GO, CHOSEN, STAYS = 0, 1, 2
 NO, ENTITLED, EXCEPTION = 0, 1, 2
+NOW, PUT_OFF, DUE = 0, 1, 2  # of LATER
 LOGGED, COUNTS, LATER, NOBODY, WANT, REFUSED, AGAIN, HOPELESS, MARKS = range(9)  # see Field.marks
 TAKE, GIVE = cast(int, np.int64(1)), cast(int, np.int64(-1))  # Numba would compile a literal by itself
 
@@ -71,7 +73,7 @@ class Field(NamedTuple):
 
     marks: (MARKS,) int64. LOGGED: the length of the log. COUNTS: whether
     anything has been taken, so that the bound counts. LATER: whether that is
-    put off to the end of a gang (2: and is due). NOBODY: whether nobody is
+    put off to the end of a gang (DUE: something was). NOBODY: whether nobody is
     warned. WANT: how the present claim wants. REFUSED: whether the bound let
     one stay that is no master; no master is taken from then on. AGAIN:
     whether the present claim may take what the one before it passed over.
@@ -301,10 +303,10 @@ def _commit(f: Field, c: Claims, b: Books, i: int, n: int) -> bool:
     _serve(f, c, b, i, n, TAKE)
     if c.gang[i]:
         _write(f, -1 - n)
-    if f.marks[LATER] == 0:
+    if f.marks[LATER] == NOW:
         f.marks[COUNTS] = 1
     else:
-        f.marks[LATER] = 2
+        f.marks[LATER] = DUE
     return True
 
 
@@ -314,9 +316,9 @@ def _fill(f: Field, c: Claims, b: Books, i: int, end: int) -> int:
     if c.swap[i]:
         return i
     f.total[0] = 0
-    mask, memory = c.mask[i], c.shape[i, 0]  # the same for all of the group
+    mask, memory = c.mask[i], c.shape[i, MEMORY]  # the same for all of the group
     for n in range(len(f.room)):
-        if (memory > 0 and f.room[n, 0] < memory) or not c.nodes[mask, n]:
+        if (memory > 0 and f.room[n, MEMORY] < memory) or not c.nodes[mask, n]:
             continue
         if c.held[n] >= 0 and c.held[n] != c.holder[i]:
             continue
@@ -421,7 +423,7 @@ def choose(f: Field, c: Claims, b: Books) -> None:
         starving = row >= 0 and b.starving[row]
         f.marks[LOGGED] = 0
         f.marks[HOPELESS] = 0
-        f.marks[LATER] = 1 if gang and f.marks[COUNTS] == 0 else 0
+        f.marks[LATER] = PUT_OFF if gang and f.marks[COUNTS] == 0 else NOW
         end = c.groups[g + 1]
         i = _next(f, c, b, begin, end)
         for turn in range(4):
@@ -439,5 +441,5 @@ def choose(f: Field, c: Claims, b: Books) -> None:
             _undo(f, c, b, begin)
             if row >= 0:
                 b.starving[row] = starving
-        elif f.marks[LATER] == 2:
+        elif f.marks[LATER] == DUE:
             f.marks[COUNTS] = 1

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
 FRONTEND = REPO / "frontend"
@@ -61,8 +62,8 @@ def test(record: Path, log: Path, environ: dict[str, str]) -> int:
     return done.returncode
 
 
-def _lines(report: dict) -> list[dict]:
-    lines: list[dict] = [{"collected": report["numTotalTests"]}]
+def _lines(report: dict[str, Any]) -> list[dict[str, Any]]:
+    lines: list[dict[str, Any]] = [{"collected": report["numTotalTests"]}]
     for file in report["testResults"]:
         name = str(Path(file["name"]).relative_to(REPO))
         for test in file["assertionResults"]:

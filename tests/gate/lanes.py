@@ -20,7 +20,7 @@ from tests.gate.stages import Stage
 REPO = Path(__file__).resolve().parents[2]
 TOLD_EVERY_S = 30.0  # where nobody watches a terminal
 NO_TESTS = 5  # pytest's word for: none of them was selected
-_under_way: list[subprocess.Popen] = []
+_under_way: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass

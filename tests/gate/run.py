@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.gate import frontend, lanes
 from tests.gate.outcomes import Outcome
@@ -194,7 +195,7 @@ class _Closing:
     def _limits(self) -> None:
         path = self.folder / "limits.jsonl"
         lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        worst: dict[str, dict] = {}
+        worst: dict[str, dict[str, Any]] = {}
         for line in lines:
             if line["took_s"] >= worst.get(line["name"], line)["took_s"]:
                 worst[line["name"]] = line

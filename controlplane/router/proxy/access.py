@@ -45,7 +45,7 @@ def by_session(key: str | None) -> User | None:
     if not key:
         return None
     session = import_module(settings.SESSION_ENGINE).SessionStore(key)
-    user = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
+    user = get_user(SimpleNamespace(session=session))
     return user if isinstance(user, User) and user.is_active else None
 
 

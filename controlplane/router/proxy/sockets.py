@@ -5,6 +5,7 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.typing import Origin
 
 from controlplane.router.proxy import headers
 from controlplane.router.proxy.access import Admission
@@ -33,7 +34,7 @@ async def bridge(
         upstream = await _OneTry(
             f"ws://{target}{address.path or '/'}{query}",
             additional_headers=passed,
-            origin=f"http://{target}",  # type: ignore[arg-type]  # applications compare it with their own address
+            origin=Origin(f"http://{target}"),  # applications compare it with their own address
             subprotocols=scope.get("subprotocols") or None,
             user_agent_header=None,
             compression=None,

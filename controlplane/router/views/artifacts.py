@@ -2,7 +2,7 @@
 
 import re
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import Any
 
 from django.conf import settings
 from django.http.response import HttpResponseBase
@@ -36,20 +36,10 @@ class RawBody(BaseParser):
         return stream
 
 
-class _Once:
-    """A body that is read once, from the connection."""
-
-    def __init__(self, request: Request) -> None:
-        self.read = request._request.read
-
-    def seekable(self) -> bool:
-        return False
-
-
-def body_of(request: Request) -> IO[bytes]:
+def body_of(request: Request) -> artifacts.Body:
     """The raw body; where the server has put it into a file, that file, which can be read twice."""
     stream: Any = getattr(request._request, "_stream", None)
-    return stream if isinstance(stream, SpooledTemporaryFile) else _Once(request)  # type: ignore[return-value]
+    return stream if isinstance(stream, SpooledTemporaryFile) else artifacts.Once(request._request.read)
 
 
 def check_digest(digest: str) -> str:

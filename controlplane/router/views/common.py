@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import rules
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.template.response import SimpleTemplateResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from pydantic import BaseModel, ValidationError
 from rest_framework.exceptions import ParseError
@@ -13,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from contract.jobspec import explain
+from contract.findings import explain
 from contract.problems import FieldError, Problem
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount
@@ -53,6 +56,16 @@ def answers(ok: Mapping[int, Any], *more: int) -> dict[Any, Any]:
     """Documented answers: the good ones and the problems that any address may answer with."""
     problems = {(status, "application/problem+json"): PROBLEM for status in sorted({*_COMMON, *more})}
     return {(status, "application/json"): shape for status, shape in ok.items()} | problems
+
+
+def rendered(
+    view: Callable[..., HttpResponseBase], request: HttpRequest, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> HttpResponseBase:
+    """What a synchronous view answers, ready to be sent: for an asynchronous one around it."""
+    response = view(request, *args, **kwargs)
+    if isinstance(response, SimpleTemplateResponse):
+        response.render()
+    return response
 
 
 def account(request: Request) -> User:

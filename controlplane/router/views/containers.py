@@ -19,7 +19,7 @@ from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.queries import logs
 from wire.ids import parse_container
 
-from .common import View, account, answers, choice, integer, number_parameter
+from .common import View, account, answers, choice, integer, number_parameter, rendered
 
 FOLLOW_S = 25.0
 LOOK_EVERY_S = 0.25
@@ -53,16 +53,16 @@ class ContainerLogs(View):
         return response
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:  # type: ignore[override]
+    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
         """An async view around the synchronous one, for the sake of ``follow``."""
         view = super().as_view(**initkwargs)
 
         @functools.wraps(view)
         async def waits(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            answer = await threads.start(_render, view, request, args, kwargs)
+            answer = await threads.start(rendered, view, request, args, kwargs)
             wanted = getattr(answer, "follow", None)
             if wanted is not None and await _something_new(*wanted):
-                answer = await threads.start(_render, view, request, args, kwargs)
+                answer = await threads.start(rendered, view, request, args, kwargs)
             return answer
 
         return waits
@@ -73,11 +73,6 @@ def _number(container: str) -> int:
         return parse_container(container)
     except ValueError as error:
         raise NotFound(str(error)) from None
-
-
-def _render(view: Callable[..., Any], request: HttpRequest, args: Any, kwargs: Any) -> HttpResponseBase:
-    response: HttpResponseBase = view(request, *args, **kwargs)
-    return response.render() if hasattr(response, "render") else response  # type: ignore[no-any-return]
 
 
 async def _something_new(source: logs.LogSource, stream: int, offset: int) -> bool:

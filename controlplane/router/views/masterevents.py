@@ -24,7 +24,7 @@ from controlplane.router.masterhub import hub, threads
 from controlplane.statestore.actions.errors import Refused, TooMany
 from controlplane.statestore.queries import masters
 
-from .common import answers, choice, integer, number_parameter
+from .common import answers, choice, integer, number_parameter, rendered
 from .masters import MasterView, me
 
 WAIT_MAX_S = 60
@@ -51,7 +51,7 @@ class MasterEvents(MasterView):
         return Response(masters.events(me(request).job_id, after))
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:  # type: ignore[override]
+    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
         """An async view beside the synchronous one, which says what is wrong: who waits holds no thread."""
         view = super().as_view(**initkwargs)
 
@@ -71,7 +71,7 @@ class MasterEvents(MasterView):
                             master, found = await threads.start(_look, asked.container_id, asked.after)
                 return JsonResponse(found)
             except (ValueError, APIException, Refused, OperationalError, InterfaceError):
-                return await threads.start(_render, view, request, args, kwargs)
+                return await threads.start(rendered, view, request, args, kwargs)
 
         return waits
 
@@ -103,11 +103,6 @@ def _look(container_id: int, after: int) -> tuple[MasterPrincipal, dict[str, Any
 def _streamed(master: MasterPrincipal, found: dict[str, Any], stream: str, began: float) -> HttpResponseBase:
     lines = _stream(master, found, stream, began)
     return StreamingHttpResponse(lines, content_type=STREAMS[stream], headers={"Cache-Control": "no-store"})
-
-
-def _render(view: Callable[..., Any], request: HttpRequest, args: Any, kwargs: Any) -> HttpResponseBase:
-    response: HttpResponseBase = view(request, *args, **kwargs)
-    return response.render() if hasattr(response, "render") else response  # type: ignore[no-any-return]
 
 
 async def _stream(master: MasterPrincipal, found: dict[str, Any], stream: str, began: float) -> AsyncIterator[bytes]:

@@ -21,11 +21,12 @@ from contract.masters import (
     Tracking,
     wrong,
 )
+from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.router import download, submission
 from controlplane.router.masterauth import ByMaster, IsMaster, MasterAuthentication, MasterPrincipal
 from controlplane.statestore.actions import masters as actions
-from controlplane.statestore.actions.errors import FieldError, Invalid, NotFound
+from controlplane.statestore.actions.errors import Invalid, NotFound
 from controlplane.statestore.actions.masters import NewAsk, NewLaunch
 from controlplane.statestore.models import Job, TaskOutput
 from controlplane.statestore.queries import masters

@@ -22,7 +22,7 @@ from contract.queuetree import QueueUse as QueueUseAnswer
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore.actions.errors import Invalid, NotFound
-from controlplane.statestore.queries import federation, queuedetail, queuelive, queuematrix, usagehours
+from controlplane.statestore.queries import queuedetail, queuelive, queuematrix, queues, usagehours
 from wire.resources import AXES
 
 from .common import View, account, answers, choice, integer, number_parameter, text, text_parameter, whole
@@ -39,7 +39,7 @@ class Queues(View):
         Tenants get those they may use; of one that is merely open to all, the
         use and the jobs are their own.
         """
-        return whole(federation.queues(account(request)))
+        return whole(queues.queues(account(request)))
 
 
 class QueueTree(View):

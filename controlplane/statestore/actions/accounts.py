@@ -10,10 +10,11 @@ from django.db.models import F
 from django.utils import timezone
 from knox.models import AuthToken
 
+from contract.problems import FieldError
 from controlplane.accounts.models import QueueAccess, Role, TokenNote, User
 
 from .audit import Actor, record
-from .errors import Conflict, FieldError, Forbidden, Invalid, NotFound
+from .errors import Conflict, Forbidden, Invalid, NotFound
 
 NAMED_TOKENS_MAX = 50
 

@@ -2,8 +2,9 @@
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
@@ -12,13 +13,24 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
+from contract.problems import FieldError
 from controlplane import events
 from controlplane.statestore.models import Artifact, ArtifactOwner, Container, TaskOutput
 
 from .audit import Actor, record
-from .errors import Conflict, FieldError, Invalid
+from .errors import Conflict, Invalid
 
 PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A body that can be read once, from the connection. read: at most so many bytes, none at its end."""
+
+    read: Callable[[int], bytes]
+
+
+Body = IO[bytes] | Once
 TOUCH_AFTER = dt.timedelta(hours=1)  # how stale ``last_used_at`` may get
 
 
@@ -28,28 +40,27 @@ def name_of(digest: str) -> str:
 
 
 @contextmanager
-def _verified(body: IO[bytes], digest: str) -> Iterator[tuple[IO[bytes], int]]:
+def _verified(body: Body, digest: str) -> Iterator[tuple[IO[bytes], int]]:
     """The body as a file at its beginning, and its size; ``Invalid`` when it is not what ``digest`` names.
 
-    A body that can be read twice is its own copy; another one is copied aside while its digest is taken.
+    A file is its own copy; a body that can be read once is copied aside while its digest is taken.
     """
-    twice = body.seekable()
     with SpooledTemporaryFile(max_size=PIECE_BYTES) as copy:
         sha, size = hashlib.sha256(), 0
         while piece := body.read(PIECE_BYTES):
             sha.update(piece)
             size += len(piece)
-            if not twice:
+            if isinstance(body, Once):
                 copy.write(piece)
         if sha.hexdigest() != digest:
             found = FieldError("sha256", f"the body's SHA-256 is {sha.hexdigest()}", "send the body the address names")
             raise Invalid("the artifact's body does not match its digest", [found])
-        source = body if twice else copy
+        source = copy if isinstance(body, Once) else body
         source.seek(0)
         yield source, size
 
 
-def _keep(digest: str, body: IO[bytes]) -> tuple[int, bool]:
+def _keep(digest: str, body: Body) -> tuple[int, bool]:
     """Verify and store the bytes unless they are there; their size and whether they are new."""
     with _verified(body, digest) as (source, size):
         touched = Artifact.objects.filter(digest=digest).update(last_used_at=timezone.now())
@@ -63,7 +74,7 @@ def _keep(digest: str, body: IO[bytes]) -> tuple[int, bool]:
     return size, True
 
 
-def upload(actor: Actor, digest: str, body: IO[bytes]) -> tuple[int, bool]:
+def upload(actor: Actor, digest: str, body: Body) -> tuple[int, bool]:
     """Store an account's artifact; (size, whether the bytes are new to the store)."""
     size, new = _keep(digest, body)
     with transaction.atomic():
@@ -73,7 +84,7 @@ def upload(actor: Actor, digest: str, body: IO[bytes]) -> tuple[int, bool]:
     return size, new
 
 
-def publish_output(container_id: int, node_id: int, name: str, path: str, digest: str, body: IO[bytes]) -> int:
+def publish_output(container_id: int, node_id: int, name: str, path: str, digest: str, body: Body) -> int:
     """Keep an output of a live attempt; its size. Repeating it changes nothing.
 
     ``Conflict`` when the attempt is not live on that node (any more), or has

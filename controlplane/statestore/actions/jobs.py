@@ -145,15 +145,17 @@ def _group_row(ord_: int, no: int, group: NewGroup) -> dict[str, Any]:
 
 
 def _insert(actor: Actor, jobs: Sequence[NewJob]) -> tuple[list[int], dt.datetime]:
+    owner = actor.user_id
+    assert owner is not None, "every job has an owner"
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, _values(actor, jobs))
         rows = cursor.fetchall()
     if jobs and not rows:
         raise Unavailable("the sub-cluster chosen for this has just left; submit it again", retry_after_s=1)
     homes = {j.home_id for j in jobs}
-    ids = [row[0] for row in rows]
-    transaction.on_commit(lambda: _tell(homes, dict.fromkeys(ids, actor.user_id)))
-    return ids, rows[0][1]
+    ids, moments = [number for number, _ in rows], [at for _, at in rows]
+    transaction.on_commit(lambda: _tell(homes, dict.fromkeys(ids, owner)))
+    return ids, moments[0]
 
 
 def _tell(homes: set[int], owners: dict[int, int]) -> None:
@@ -163,14 +165,12 @@ def _tell(homes: set[int], owners: dict[int, int]) -> None:
 
 def earlier_answer(user_id: int, once: Once) -> dict[str, Any] | None:
     """What the first request with this key was answered; ``Invalid`` when that was another request."""
-    row = (
-        IdempotencyKey.objects.filter(owner_id=user_id, key=once.key).values_list("request_sha256", "response").first()
-    )
-    if row is None:
+    first = IdempotencyKey.objects.filter(owner_id=user_id, key=once.key).first()
+    if first is None:
         return None
-    if row[0] != once.request_sha256:
+    if first.request_sha256 != once.request_sha256:
         raise Invalid("this Idempotency-Key was used with another request; use a new key for a new request")
-    answer: dict[str, Any] = row[1]
+    answer: dict[str, Any] = first.response
     return answer
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from contract.problems import FieldError
 from controlplane.statestore.models import LogChunk
 from wire.ids import parse_container
 
-from .errors import FieldError, Invalid
+from .errors import Invalid
 
 STREAMS = {"stdout": LogChunk.Stream.STDOUT, "stderr": LogChunk.Stream.STDERR}
 MAX_CHUNKS = 1000

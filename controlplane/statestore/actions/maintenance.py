@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from contract.problems import FieldError
 from controlplane import events
 from controlplane.statestore import bus
 from controlplane.statestore.models import Intent, MaintenanceWindow, SubCluster
@@ -12,7 +13,7 @@ from wire import labels
 
 from .audit import Actor, record
 from .duty import database_now
-from .errors import Conflict, FieldError, Invalid
+from .errors import Conflict, Invalid
 
 LONGEST = dt.timedelta(days=366)
 

@@ -15,12 +15,13 @@ from django.db import transaction
 from django.db.models import F, Sum
 from django.utils import timezone
 
+from contract.problems import FieldError
 from controlplane.statestore import bus
 from controlplane.statestore.models import Container, Intent, Job, Master, MasterAsk, MasterLaunch, TaskGroup
 from wire.ids import format_container, parse_container
 from wire.states import ContainerState, JobState, terminal
 
-from .errors import Conflict, FieldError, Invalid, TooMany
+from .errors import Conflict, Invalid, TooMany
 
 MASTER = "master"  # the name of the master's own group
 

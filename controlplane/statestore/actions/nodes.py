@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from contract.problems import FieldError
 from controlplane import events
 from controlplane.statestore import bus
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
@@ -23,7 +24,7 @@ from wire.resources import GPUS_MAX
 
 from .audit import SYSTEM, Actor, record
 from .credentials import hashed, new_secret
-from .errors import Conflict, FieldError, Forbidden, Invalid
+from .errors import Conflict, Forbidden, Invalid
 
 log = structlog.get_logger(__name__)
 
@@ -240,7 +241,7 @@ def decommission(actor: Actor, node: Node) -> None:
     _remove_redis_user(node.pk)
 
 
-def _save_acl(r: "redis.Redis[bytes]") -> None:
+def _save_acl(r: redis.Redis) -> None:
     """Keep users over a restart; without an ACL file Redis says so, and ``restore_acl`` is what remains."""
     try:
         r.execute_command("ACL SAVE")

@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Count
 from django.db.models.functions import Now
 
+from contract.problems import FieldError
 from controlplane import events
 from controlplane.accounts.models import QueueAccess
 from controlplane.statestore import bus
@@ -16,7 +17,7 @@ from wire.states import JobState
 
 from . import staged
 from .audit import Actor, record
-from .errors import Conflict, FieldError, Stale
+from .errors import Conflict, Stale
 
 NAMED_MAX = 20
 

@@ -7,11 +7,14 @@ that its former leader can write nothing.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import psycopg
 
 from controlplane.statestore.models import Intent, SubCluster
 from scheduler.lifecycle.guest import UNLOWERED
+from wire.resources import Amounts, amounts
+from wire.states import TERMINAL, NodeState
 
 # What counts is silence that was watched: after a control plane was down, every lease has run out long ago.
 _WATCH = """
@@ -23,19 +26,19 @@ UPDATE statestore_lease
  WHERE epoch > 0 AND (silent_since IS NOT NULL OR expires_at IS NULL OR expires_at < clock_timestamp())
 """
 # Sub-clusters that nobody has led for a while and that have jobs or are not known to be lost; and how many are led.
-_SILENT = """
-SELECT s.id, s.name, EXISTS (SELECT FROM statestore_job j WHERE j.home_id = s.id AND j.state < 10),
-       ARRAY(SELECT n.id FROM statestore_node n WHERE n.sub_cluster_id = s.id AND n.state <= 2)
+_SILENT = f"""
+SELECT s.id, s.name, EXISTS (SELECT FROM statestore_job j WHERE j.home_id = s.id AND j.state < {TERMINAL}),
+       ARRAY(SELECT n.id FROM statestore_node n WHERE n.sub_cluster_id = s.id AND n.state < {NodeState.LOST})
   FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id
  WHERE s.state = ANY(%(states)s) AND l.silent_since <= clock_timestamp() - make_interval(secs => %(after)s)
-   AND (s.state <> 'lost' OR EXISTS (SELECT FROM statestore_job j WHERE j.home_id = s.id AND j.state < 10))
+   AND (s.state <> 'lost' OR EXISTS (SELECT FROM statestore_job j WHERE j.home_id = s.id AND j.state < {TERMINAL}))
 """
 _LED = """
 SELECT count(*) FILTER (WHERE l.expires_at > clock_timestamp() AND l.holder <> ''), count(*)
   FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id WHERE s.state = ANY(%(states)s)
 """
-_JOBS = """
-WITH mine AS (SELECT id FROM statestore_job WHERE home_id = %s AND state < 10 ORDER BY id FOR UPDATE)
+_JOBS = f"""
+WITH mine AS (SELECT id FROM statestore_job WHERE home_id = %s AND state < {TERMINAL} ORDER BY id FOR UPDATE)
 SELECT j.id, j.name, j.queue, j.owner_id, sum(g.memory_mib * g.left)::bigint, sum(g.vcores_milli * g.left)::bigint,
        sum(g.gpus * g.left)::bigint
   FROM mine JOIN statestore_job j USING (id), LATERAL (
@@ -83,10 +86,10 @@ SELECT DISTINCT home, %(adopt)s, '{}'::jsonb, clock_timestamp() FROM unnest(%(ho
 """,
 )
 # Lost ones that an RM leads again and that have a node up.
-_RETURNED = """
+_RETURNED = f"""
 SELECT s.id FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id
  WHERE s.state = 'lost' AND l.expires_at > clock_timestamp() AND l.holder <> %s
-   AND EXISTS (SELECT FROM statestore_node n WHERE n.sub_cluster_id = s.id AND n.state = 1)
+   AND EXISTS (SELECT FROM statestore_node n WHERE n.sub_cluster_id = s.id AND n.state = {NodeState.UP})
 """
 # What was written for a former home while its jobs moved.
 _STRAYS = (
@@ -107,6 +110,15 @@ UNDERTAKER = ""  # holder of a lost sub-cluster's lease while its jobs move: to 
 _STATES = [str(s) for s in (SubCluster.State.RUNNING, SubCluster.State.DRAINING, SubCluster.State.LOST)]
 
 
+class Silent(NamedTuple):
+    """A sub-cluster that nobody leads. has_jobs: live ones have their home there. nodes: those that are not lost."""
+
+    id: int
+    name: str
+    has_jobs: bool
+    nodes: list[int]
+
+
 @dataclass(frozen=True, slots=True)
 class Homeless:
     """A live job without a home. demand: (memory_mib, vcores_milli, gpus) of its tasks that have not ended."""
@@ -115,15 +127,13 @@ class Homeless:
     name: str
     queue: str
     owner_id: int
-    demand: tuple[int, int, int]
+    demand: Amounts
 
 
-def silent(session: psycopg.Connection, after_s: float) -> list[tuple[int, str, bool, list[int]]]:
+def silent(session: psycopg.Connection, after_s: float) -> list[Silent]:
     """Sub-clusters that nobody was seen to lead for ``after_s``; to be asked every few seconds.
 
-    Each with its number and name, whether jobs have their home there, and the nodes that are not lost.
-
-    None when fewer than half are led: then it is not they that are lost, but
+    None of them when fewer than half are led: then it is not they that are lost, but
     what all of them need.
     """
     session.execute(_WATCH, {"gap": WATCH_GAP_S})
@@ -131,7 +141,8 @@ def silent(session: psycopg.Connection, after_s: float) -> list[tuple[int, str, 
     led, total = row if row else (0, 0)
     if not led or 2 * led < total:
         return []
-    return session.execute(_SILENT, {"states": _STATES, "after": after_s}).fetchall()  # type: ignore[return-value]
+    found = session.execute(_SILENT, {"states": _STATES, "after": after_s}).fetchall()
+    return [Silent._make(row) for row in found]
 
 
 def returned(session: psycopg.Connection) -> list[int]:
@@ -157,7 +168,8 @@ def rehome(
     Done twice it changes nothing more.
     """
     with session.transaction():
-        jobs = [Homeless(*row[:4], tuple(row[4:])) for row in session.execute(_JOBS, (sub_cluster_id,)).fetchall()]
+        live = session.execute(_JOBS, (sub_cluster_id,)).fetchall()
+        jobs = [Homeless(job, name, queue, owner, amounts(demand)) for job, name, queue, owner, *demand in live]
         homes = dict(choose(jobs)) if jobs else {}
         if homes:
             values = {

@@ -1,6 +1,7 @@
 """What becomes of sub-clusters: made, joined, drained, resumed, lost, found, decommissioned."""
 
 import datetime as dt
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -108,7 +109,7 @@ def take_in() -> list[str]:
             told = [Intent(sub_cluster=other, kind=Intent.Kind.POLICY) for other in others]
             Intent.objects.bulk_create(told)
             ids = [intent.sub_cluster_id for intent in told]
-            transaction.on_commit(lambda ids=ids: bus.wake(ids))  # type: ignore[misc]
+            transaction.on_commit(partial(bus.wake, ids))
         names.append(row.name)
     return names
 

@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane.choices import IntegerChoices
+
 
 class Artifact(models.Model):
     """Bytes named by their SHA-256, kept in Django's storage. Writer: web, at upload."""
@@ -50,7 +52,7 @@ class TaskOutput(models.Model):
 class LogChunk(models.Model):
     """A piece of a container's stdout or stderr. Partitioned by day. Writer: web, for the node."""
 
-    class Stream(models.IntegerChoices):
+    class Stream(IntegerChoices):
         STDOUT = 1, "stdout"
         STDERR = 2, "stderr"
 

@@ -70,9 +70,9 @@ def compare(names: list[str], window_s: int) -> tuple[list[Json], list[str]]:
     chosen = [found[name] for name in (names or sorted(found)[:SUB_CLUSTERS_MAX]) if name in found]
     ids = [s.pk for s in chosen]
     active = PolicyVersion.objects.filter(active=True).values_list("pk", flat=True).first()
-    bounds = [container_id(i, 0, 0) for i in ids], [container_id(i + 1, 0, 0) - 1 for i in ids]
+    low, high = [container_id(i, 0, 0) for i in ids], [container_id(i + 1, 0, 0) - 1 for i in ids]
     values = {
-        "subs": ids, "low": bounds[0], "high": bounds[1], "window_s": window_s, "most": MOST,
+        "subs": ids, "low": low, "high": high, "window_s": window_s, "most": MOST,
         "failed": int(ContainerState.FAILED), "preempted": int(ContainerReason.PREEMPTED),
     }  # fmt: skip
     latency, ended, rounds = (_read(sql, values) for sql in (_LATENCY, _ENDED, _ROUNDS))
@@ -96,14 +96,14 @@ def _read(sql: str, values: Json) -> dict[int, tuple[Any, ...]]:
 
 def _doing(d: Lately) -> Json:
     share = [(c - f) / c for c, f in zip(d.capacity, d.free, strict=True) if c]
-    waits = np.quantile(d.waits, [0.5, 0.99]).tolist() if d.waits else [None, None]
+    p50, p99 = np.quantile(d.waits, [0.5, 0.99]).tolist() if d.waits else (None, None)
     return {
         "allocations_per_s": d.placed / d.rounds_s if d.rounds_s else 0.0,
         "utilization": max(share) if share else None,
         "pending": dict(zip(AXES, d.pending or (0,) * len(AXES), strict=True)),
         "jobs": len(d.waits),
-        "job_wait_p50_s": waits[0],
-        "job_wait_p99_s": waits[1],
+        "job_wait_p50_s": p50,
+        "job_wait_p99_s": p99,
     }
 
 

@@ -135,7 +135,7 @@ def _gpg() -> Json:
         cursor.execute(_GPG, [posts.GPG])
         holder, epoch, led, age_s = cursor.fetchone() or ("", 0, False, None)
     age = None if age_s is None else round(float(age_s), 1)
-    facts = {"leader": holder if led else None, "epoch": epoch, "shares_age_s": age}
+    facts: Json = {"leader": holder if led else None, "epoch": epoch, "shares_age_s": age}
     if not led:
         remedy = "start a worker for queue control (manage.py worker --queues control); the last shares stay in force"
         return _item("gpg", "gpg", "bad", "Nobody divides the shares.", remedy, **facts)
@@ -157,18 +157,19 @@ def _processes() -> list[Json]:
     known = bus.processes()
     if known is None:
         return []  # that Redis does not answer is said already
-    found = [_process(*process) for process in known]
+    found = [_process(process) for process in known]
     alive = {item["kind"] for item in found if item["verdict"] == "good"}
     for kind in _WITHOUT.keys() - alive - {item["kind"] for item in found}:
         found.append(_item(kind, kind, "bad", "None has reported.", _WITHOUT[kind]))
     return found
 
 
-def _process(kind: str, name: str, text: dict[str, str], at: float) -> Json:
-    age = max(0.0, round(time.time() - at, 1))
-    facts: Json = {"host": text.get("host"), "pid": text.get("pid"), "said_s": age}
-    if text.get("started_at"):
-        facts["up_s"] = round(time.time() - float(text["started_at"]))
+def _process(process: bus.Process) -> Json:
+    kind, name, told = process.kind, process.name, process.facts
+    age = max(0.0, round(time.time() - process.at, 1))
+    facts: Json = {"host": told.get("host"), "pid": told.get("pid"), "said_s": age}
+    if told.get("started_at"):
+        facts["up_s"] = round(time.time() - float(told["started_at"]))
     if age > SILENT_S:
         remedy = "if it was meant to end, ignore this: it leaves the list within an hour. Else: " + _WITHOUT.get(
             kind, ""

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from controlplane.statestore.models import Job, Node, TaskGroup
 from wire.ids import format_container
@@ -24,9 +24,14 @@ _BEYOND = (
     "group_no = %(k0)s AND task_index {beyond} %(k1)s",
     "group_no {beyond} %(k0)s",
 )
-
-
 _SKEW = dt.timedelta(days=1)
+
+
+class NodeName(NamedTuple):
+    """What people know a node by."""
+
+    name: str
+    sub_cluster: str
 
 
 def history_since(job: Job) -> dt.datetime:
@@ -48,16 +53,16 @@ def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = No
     values = {"job": job.pk, "since": history_since(job), "limit": size + 1}
     values |= dict(zip(("k0", "k1", "k2"), at.key, strict=False))
     if task:
-        values |= {"group": task[0], "index": task[1]}
+        values |= dict(zip(("group", "index"), task, strict=True))
     rows = rows_as_dicts(sql, values)
     keys = [(r["group_no"], r["task_index"], r["id"]) for r in rows]
     return page(as_json(job, rows), keys, size, at)
 
 
-def node_names(ids: set[int]) -> dict[int, tuple[str, str]]:
-    """Node number -> (its name, its sub-cluster's name)."""
+def node_names(ids: set[int]) -> dict[int, NodeName]:
+    """By node number. One query."""
     return {
-        pk: (name, sub)
+        pk: NodeName(name, sub)
         for pk, name, sub in Node.objects.filter(pk__in=ids).values_list("pk", "name", "sub_cluster__name")
     }
 
@@ -68,9 +73,7 @@ def as_json(job: Job, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [_container(job.pk, r, names, nodes) for r in rows]
 
 
-def _container(
-    job_id: int, r: dict[str, Any], groups: dict[int, str], nodes: dict[int, tuple[str, str]]
-) -> dict[str, Any]:
+def _container(job_id: int, r: dict[str, Any], groups: dict[int, str], nodes: dict[int, NodeName]) -> dict[str, Any]:
     node, sub_cluster = nodes.get(r["node_id"], (f"#{r['node_id']}", ""))
     return {
         "id": format_container(r["id"]),

@@ -9,17 +9,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import connection
 
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.statestore.nodeloads import NodeLoads
-from wire.resources import AXES
+from wire.resources import AXES, CORES, GPUS, MEMORY
 from wire.states import NodeState
 
 from .nodelife import EMPTYING, Window
+from .veil import OnNode
 
 # The first ones are numbered as ``NodeState``; the others are what operators have made of a node that is up.
 STANDINGS = (*(state.name for state in NodeState), "CORDONED", "DRAINING", "DRAINED", "LEAVING", "MAINTENANCE")
@@ -46,6 +47,26 @@ _WISHES = {
     Node.Duty.IN_SERVICE: _CODE["MAINTENANCE"],
 }
 _DIGITS = re.compile(r"\d+")
+
+
+class _Row(NamedTuple):
+    """One of ``_ROWS``. labels: JSON text."""
+
+    sub_cluster: int
+    id: int
+    name: str
+    rack: str
+    labels: str
+    memory_mib: int
+    vcores_milli: int
+    gpus: int
+    state: int
+    duty: str
+
+    @property
+    def capacity(self) -> tuple[int, ...]:
+        """Along ``AXES``."""
+        return self.memory_mib, self.vcores_milli, self.gpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +102,10 @@ def read(sub_clusters: Sequence[int]) -> dict[int, Nodes]:
     """The nodes of these sub-clusters. One query."""
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, [list(sub_clusters), NodeState.DECOMMISSIONED])
-        rows = cursor.fetchall()
-    racks: dict[str, str] = {}
-    for row in rows:
-        if row[3] not in racks:
-            racks[row[3]] = natural(row[3])
-    rows.sort(key=lambda row: (row[0], racks[row[3]], row[3], natural(row[2]), row[1]))
-    found = {sub: _nodes(list(of_sub)) for sub, of_sub in groupby(rows, key=lambda row: row[0])}
+        rows = [_Row._make(row) for row in cursor.fetchall()]
+    racks = {rack: natural(rack) for rack in {row.rack for row in rows}}
+    rows.sort(key=lambda row: (row.sub_cluster, racks[row.rack], row.rack, natural(row.name), row.id))
+    found = {sub: _nodes(list(of_sub)) for sub, of_sub in groupby(rows, key=lambda row: row.sub_cluster)}
     return {sub: found.get(sub) or _nodes([]) for sub in sub_clusters}
 
 
@@ -96,24 +114,24 @@ def natural(name: str) -> str:
     return _DIGITS.sub(lambda digits: digits[0].zfill(12), name)
 
 
-def _nodes(rows: list[tuple[Any, ...]]) -> Nodes:
-    ids = np.array([row[1] for row in rows], np.int64)
-    names, racks, labels = ([row[at] for row in rows] for at in (2, 3, 4))
-    capacity = np.array([row[5:8] for row in rows], np.int64).reshape(-1, len(AXES))
-    kinds: dict[tuple[Any, ...], int] = {}
-    kind = [kinds.setdefault(row[4:8], len(kinds)) for row in rows]
+def _nodes(rows: list[_Row]) -> Nodes:
+    ids = np.array([row.id for row in rows], np.int64)
+    names, racks, labels = ([getattr(row, of) for row in rows] for of in ("name", "rack", "labels"))
+    capacity = np.array([row.capacity for row in rows], np.int64).reshape(-1, len(AXES))
+    kinds: dict[tuple[str, tuple[int, ...]], int] = {}
+    kind = [kinds.setdefault((row.labels, row.capacity), len(kinds)) for row in rows]
     told = {
         "ids": np.diff(ids, prepend=0).tolist(),
         "names": names,
         "racks": _runs(racks),
         "kinds": [
-            {"labels": json.loads(of), "capacity": dict(zip(AXES, amounts, strict=True))} for of, *amounts in kinds
+            {"labels": json.loads(of), "capacity": dict(zip(AXES, amounts, strict=True))} for of, amounts in kinds
         ],
         "kind": _runs(kind),
     }  # fmt: skip
     text = json.dumps(told, separators=(",", ":"))[1:-1]
-    state = np.array([row[8] for row in rows], np.uint8)
-    return Nodes(text, ids, state, capacity, names, racks, labels, [row[9] for row in rows])
+    state = np.array([row.state for row in rows], np.uint8)
+    return Nodes(text, ids, state, capacity, names, racks, labels, [row.duty for row in rows])
 
 
 def _runs(values: Iterable[Any]) -> list[Any]:
@@ -145,25 +163,27 @@ def columns(
     found = {
         "standing": _standings(n, state, sub, windows, told("containers"), known, untold, now),
         "held": told("held"),
-        "memory": _share(told("memory_mib"), n.capacity[:, 0]),
-        "cores": _share(told("vcores_milli"), n.capacity[:, 1]),
-        "gpus": _share(told("gpus"), n.capacity[:, 2]),
-        "used_memory": _share(told("used_memory_mib"), n.capacity[:, 0]),
-        "used_cores": _share(told("used_cpu_milli"), n.capacity[:, 1]),
+        "memory": _share(told("memory_mib"), n.capacity[:, MEMORY]),
+        "cores": _share(told("vcores_milli"), n.capacity[:, CORES]),
+        "gpus": _share(told("gpus"), n.capacity[:, GPUS]),
+        "used_memory": _share(told("used_memory_mib"), n.capacity[:, MEMORY]),
+        "used_cores": _share(told("used_cpu_milli"), n.capacity[:, CORES]),
         "containers": np.minimum(told("containers"), 65_535),
         "silent": np.where(never, NEVER, np.where(old, np.maximum(seen, 2), 0)),
     }
     return {name: found[name].astype(kind) for name, kind in COLUMNS.items()}
 
 
-def own_columns(
-    n: Nodes, of: dict[str, np.ndarray], own: dict[int, tuple[int, int, int, int]]
-) -> dict[str, np.ndarray]:
+def own_columns(n: Nodes, of: dict[str, np.ndarray], own: dict[int, OnNode]) -> dict[str, np.ndarray]:
     """The columns as an account may see them that sees only its own containers. own: see ``veil.on_nodes``."""
-    mine = np.array([own.get(number, (0, 0, 0, 0)) for number in n.id.tolist()], np.int64).reshape(-1, 4)
-    found = {name: _share(mine[:, at], n.capacity[:, at]) for at, name in enumerate(("memory", "cores", "gpus"))}
+    mine = [own.get(number, OnNode()) for number in n.id.tolist()]
+    found = {
+        "memory": _share(np.array([each.memory_mib for each in mine], np.int64), n.capacity[:, MEMORY]),
+        "cores": _share(np.array([each.vcores_milli for each in mine], np.int64), n.capacity[:, CORES]),
+        "gpus": _share(np.array([each.gpus for each in mine], np.int64), n.capacity[:, GPUS]),
+    }
     found |= {name: np.zeros(len(n.id)) for name in ("held", "used_memory", "used_cores")}
-    found["containers"] = np.minimum(mine[:, 3], 65_535)
+    found["containers"] = np.minimum([each.containers for each in mine], 65_535)
     return of | {name: column.astype(COLUMNS[name]) for name, column in found.items()}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controlplane.statestore.capacities import DEFAULT, R, by_size, resolve, unlimited, within_ceilings
+from controlplane.statestore.capacities import DEFAULT, ROOT, R, by_size, resolve, unlimited, within_ceilings
 from controlplane.statestore.models import Node
 from controlplane.statestore.nodesets import capacity_of
 from controlplane.statestore.shares import UNLIMITED
@@ -76,17 +76,17 @@ def _left_in(
     for name, part in now.parts.items():
         owns = _of_all(capacities, name)
         if not now.sharing.follows_demand:
-            for at, most in zip(stay, by_size(now.tree.shape, now.tree.limits[name], owns)[1], strict=True):
+            for at, most in zip(stay, by_size(now.tree.shape, now.tree.limits[name], owns).maximum, strict=True):
                 yield (name, now.places[at].id), _below(now, name, most, part.used[at])
         else:
-            most = resolve(now.tree.shape, now.tree.limits[name], owns.sum(axis=0))[1]
+            most = resolve(now.tree.shape, now.tree.limits[name], owns.sum(axis=0)).maximum
             left = _below(now, name, most, part.used[stay].sum(axis=0))
             yield from (((name, now.places[at].id), left) for at in stay)
 
 
 def _below(now: FederationStanding, partition: str, most: np.ndarray, used: np.ndarray) -> np.ndarray:
     """What is left below these maxima (q, R), where there are any."""
-    no_limit = (most >= most[0]) & ((most[0] > 0) | unlimited(now.tree.shape, now.tree.limits[partition]))
+    no_limit = (most >= most[ROOT]) & ((most[ROOT] > 0) | unlimited(now.tree.shape, now.tree.limits[partition]))
     return np.where(no_limit, UNLIMITED, most) - used
 
 
@@ -103,7 +103,7 @@ def _left(
     now: FederationStanding, capacities: list[dict[str, np.ndarray]]
 ) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
     for name, part in now.parts.items():
-        sized = by_size(now.tree.shape, now.tree.limits[name], _of_all(capacities, name))[1]
+        sized = by_size(now.tree.shape, now.tree.limits[name], _of_all(capacities, name)).maximum
         every = np.arange(len(now.tree.rows))
         for at, place in enumerate(now.places):
             most = sized[at]

@@ -7,6 +7,7 @@ from django.db import connection
 from controlplane.statestore.loads import SILENT_S
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Candidate
+from wire.resources import Amounts, amounts
 from wire.states import NodeState
 
 # What a leader says is the sum over its nodes; without one they are summed up here.
@@ -43,8 +44,8 @@ class Home:
     state: str
     led: bool
     nodes_up: int
-    capacity: tuple[int, int, int]
-    demand: tuple[int, int, int]
+    capacity: Amounts
+    demand: Amounts
     at: float
 
     def candidate(self) -> Candidate:
@@ -69,4 +70,4 @@ def _home(
     wanted = pending or [0] * len(capacity)
     idle = free or capacity
     demand = [max(0, c - f) + p for c, f, p in zip(capacity, idle, wanted, strict=True)]
-    return Home(number, name, state, led, nodes_up, tuple(capacity), tuple(demand), at)  # type: ignore[arg-type]
+    return Home(number, name, state, led, nodes_up, amounts(capacity), amounts(demand), at)

@@ -87,7 +87,7 @@ class _Statement:
     def numbers(self) -> list[int]:
         with connection.cursor() as cursor:
             cursor.execute(self.sql, self.values)
-            return [row[0] for row in cursor.fetchall()]
+            return [number for (number,) in cursor.fetchall()]
 
 
 def numbers(
@@ -127,7 +127,7 @@ def _granted(paths: list[str]) -> Iterator[list[Condition]]:
             values = {"low": f"{path}.", "high": f"{path}/", "most": MOST_QUEUES + 1}
             with connection.cursor() as cursor:
                 cursor.execute(_QUEUES_BELOW, values)
-                known.update(row[0] for row in cursor.fetchall())
+                known.update(path for (path,) in cursor.fetchall())
     queues = sorted(known)
     if len(queues) <= MOST_QUEUES:
         yield [one_of("queue", queues)]
@@ -173,9 +173,9 @@ def _expected(terms: list[Condition], walk: Walk) -> int:
     with connection.cursor() as cursor:
         sql = f"EXPLAIN (FORMAT JSON) SELECT j.id FROM statestore_job j WHERE {where}{bounds}"
         cursor.execute(sql, [*values, *limits])
-        plan = cursor.fetchone()[0]
-    plan = json.loads(plan) if isinstance(plan, str) else plan
-    return int(plan[0]["Plan"]["Plan Rows"])
+        (found,) = cursor.fetchone()
+    [explained] = json.loads(found) if isinstance(found, str) else found
+    return int(explained["Plan"]["Plan Rows"])
 
 
 def _list(ordered: list[Condition], walk: Walk, depth: int) -> _Statement:

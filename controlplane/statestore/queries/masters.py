@@ -47,7 +47,7 @@ def news(waiting: Sequence[tuple[int, int, int]]) -> tuple[set[int], set[int]]:
     jobs, containers, cursors = (list(column) for column in zip(*waiting, strict=True))
     with connection.cursor() as cursor:
         cursor.execute(_NEWS, (jobs, cursors))
-        found = {row[0] for row in cursor.fetchall()}
+        found = {job for (job,) in cursor.fetchall()}
     return found, set(Container.objects.filter(pk__in=set(containers)).values_list("pk", flat=True))
 
 
@@ -84,7 +84,7 @@ def containers(job_id: int) -> list[dict[str, Any]]:
     rows = list(Container.objects.filter(job_id=job_id, group_no__gt=0).order_by("pk")[:_LIVE])
     named = {ask.no: ask for ask in MasterAsk.objects.filter(job_id=job_id)}
     launched = dict(MasterLaunch.objects.filter(pk__in=[r.pk for r in rows]).values_list("pk", "spec__tag"))
-    nodes = node_names({r.node_id for r in rows})
+    nodes = {number: node.name for number, node in node_names({r.node_id for r in rows}).items()}
     return [
         {
             "container": format_container(r.pk),
@@ -93,7 +93,7 @@ def containers(job_id: int) -> list[dict[str, Any]]:
             "state": ContainerState(r.state).name,
             "launched": r.pk in launched or not named[r.group_no].spec.get("held"),
             "tag": launched.get(r.pk) or "",
-            "node": nodes.get(r.node_id, ("", ""))[0],
+            "node": nodes.get(r.node_id, ""),
             "allocated_at": r.allocated_at,
             "started_at": r.started_at,
         }

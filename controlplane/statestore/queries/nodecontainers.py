@@ -52,7 +52,7 @@ def _groups(rows: list[Json]) -> dict[tuple[int, int], str]:
     return {(job, no): name for job, no, name in of.values_list("job_id", "no", "name")}
 
 
-def _container(row: Json, job: Job, groups: dict[tuple[int, int], str], sample: tuple[int, int, int] | None) -> Json:
+def _container(row: Json, job: Job, groups: dict[tuple[int, int], str], sample: bus.Sample | None) -> Json:
     return {
         "id": format_container(row["id"]),
         "job": job.pk,
@@ -68,5 +68,5 @@ def _container(row: Json, job: Job, groups: dict[tuple[int, int], str], sample: 
         "memory_mib": row["memory_mib"],
         "vcores_milli": row["vcores_milli"],
         "gpus": gpu_ids(row["gpus"]),
-        "used_memory_mib": sample[0] if sample else None,
+        "used_memory_mib": sample.memory_mib if sample else None,
     }

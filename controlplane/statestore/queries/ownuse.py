@@ -10,6 +10,7 @@ from controlplane.statestore.capacities import R
 from wire.resources import AXES
 from wire.states import GroupState, JobState
 
+from .jobcounts import JobCounts
 from .looks import together
 from .sql import rows_as_dicts
 
@@ -35,7 +36,7 @@ SELECT owner_id, 'jobs', queue, state, 0, 0, 0, count(*) FROM mine GROUP BY 1, 3
 
 
 class OwnUse:
-    """used, wanted: queue path -> sub-cluster -> (R,) int64. jobs: path -> (live, running).
+    """used, wanted: queue path -> sub-cluster -> (R,) int64. jobs: by path.
 
     containers, pending: path -> those that run and that wait; the same by sub-cluster with ``_at``.
     states: state of live jobs -> how many.
@@ -47,11 +48,12 @@ class OwnUse:
             rows[row["what"]].append(row)
         self.used, self.containers, self.containers_at = _by_place(rows["held"])
         self.wanted, self.pending, self.pending_at = _by_place(rows["wanted"])
-        self.jobs: dict[str, tuple[int, int]] = {}
+        self.jobs: dict[str, JobCounts] = {}
         self.states: dict[int, int] = defaultdict(int)
         for row in rows["jobs"]:
-            live, running = self.jobs.get(row["queue"], (0, 0))
-            self.jobs[row["queue"]] = live + row["n"], running + row["n"] * (row["at"] == JobState.RUNNING)
+            live, running = self.jobs.get(row["queue"], JobCounts())
+            running += row["n"] * (row["at"] == JobState.RUNNING)
+            self.jobs[row["queue"]] = JobCounts(live + row["n"], running)
             self.states[row["at"]] += row["n"]
 
 

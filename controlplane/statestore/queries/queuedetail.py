@@ -7,12 +7,13 @@ from django.db.models import Count, F, Q, Sum
 
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.statestore import starving
-from controlplane.statestore.capacities import DEFAULT
+from controlplane.statestore.capacities import DEFAULT, ROOT
 from controlplane.statestore.models import Queue, QueueGrant, TaskGroup
 from scheduler.preemption.policy import Reclaiming
 from wire.resources import AXES
 from wire.states import JobState
 
+from .jobcounts import JobCounts
 from .ownuse import own_use
 from .queuecells import Cell, rule, said, why
 from .queuelive import lacking
@@ -75,11 +76,12 @@ def _limits(q: Queue, part: PartitionStanding, at: int) -> Json:
 def _whole(now: FederationStanding, part: PartitionStanding, name: str, at: int, axis: int, seen: Sight) -> Json:
     about = QueueRow.of(now, part, name, at, axis)
     cells = [cell(now, part, name, p, about) for p in range(len(now.places))]
+    live, running = now.jobs[at].tolist()
     return {
         "used": _amounts(part.used[:, at].sum(axis=0)),
         "pending": _amounts(part.pending[:, at].sum(axis=0)),
-        "live_jobs": int(now.jobs[at, 0]),
-        "running_jobs": int(now.jobs[at, 1]),
+        "live_jobs": live,
+        "running_jobs": running,
         "weight": about.weight,
         "siblings_weight": about.siblings if seen.everything else None,
         "places": [_place(now, part, at, p, c, seen) for p, c in enumerate(cells)],
@@ -90,10 +92,10 @@ def _whole(now: FederationStanding, part: PartitionStanding, name: str, at: int,
 
 def _own(user: User, path: str) -> Json:
     own = own_use(user.pk)
-    jobs = own.jobs.get(path, (0, 0))
+    jobs = own.jobs.get(path, JobCounts())
     used, pending = (sum(by.get(path, {}).values(), np.zeros(len(AXES), np.int64)) for by in (own.used, own.wanted))
     return {
-        "used": _amounts(used), "pending": _amounts(pending), "live_jobs": jobs[0], "running_jobs": jobs[1],
+        "used": _amounts(used), "pending": _amounts(pending), "live_jobs": jobs.live, "running_jobs": jobs.running,
         "weight": None, "siblings_weight": None, "places": [], "users": [], "starving": None,
     }  # fmt: skip
 
@@ -206,7 +208,7 @@ def _reclaimable(now: FederationStanding, part: PartitionStanding, at: int, k: i
     for place, wanted in enumerate(part.pending[:, at, k].tolist()):
         if not wanted:
             continue
-        idle = max(0, int(part.capacity[place, k] - part.used[place, 0, k]))
+        idle = max(0, int(part.capacity[place, k] - part.used[place, ROOT, k]))
         free += min(idle, wanted)
         takes = gives & tree.preemption_in(now.places[place].name).plans
         over = np.where(takes, np.maximum(part.used[place, :, k] - part.guaranteed_part[place, :, k], 0), 0)

@@ -12,7 +12,7 @@ import numpy as np
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.accounts.rights import level_in
 from controlplane.statestore import starving
-from controlplane.statestore.capacities import R
+from controlplane.statestore.capacities import ROOT, R
 
 from .ownuse import OwnUse, own_use
 from .queuesight import STEP, See, Sight, coarsened, enough_others, sight
@@ -126,7 +126,7 @@ def _place(now: FederationStanding, at: int, everything: bool) -> Json:
         "counts": place.counts,
         "stale": now.stale(place),
         "capacity": capacity,
-        "used": total(now, "used")[at, 0].tolist() if everything else None,
+        "used": total(now, "used")[at, ROOT].tolist() if everything else None,
     }
 
 
@@ -182,6 +182,6 @@ def _others(now: FederationStanding, own: OwnUse, wide: bool) -> Json | None:
     """All that others use, in coarse steps; None where that would tell of too few."""
     if not wide:
         return None
-    capacity, used = total(now, "capacity").sum(axis=0), total(now, "used").sum(axis=0)[0]
+    capacity, used = total(now, "capacity").sum(axis=0), total(now, "used").sum(axis=0)[ROOT]
     mine = sum((a for places in own.used.values() for a in places.values()), np.zeros(R, np.int64))
     return {"used": coarsened(np.maximum(used - mine, 0).tolist(), capacity.tolist()), "step": STEP}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.accounts.models import User
-from controlplane.statestore.capacities import DEFAULT
+from controlplane.statestore.capacities import DEFAULT, ROOT
 from wire.resources import AXES
 
 from .queuecells import LITTLE, Cell, rule
@@ -59,7 +59,7 @@ def _sorted(part: PartitionStanding, rows: list[int]) -> list[int]:
 
 def _place(now: FederationStanding, part: PartitionStanding, at: int, seen: Sight) -> Json:
     place = now.places[at]
-    free = np.maximum(part.capacity[at] - part.used[at, 0], 0).tolist()
+    free = np.maximum(part.capacity[at] - part.used[at, ROOT], 0).tolist()
     return {
         "name": place.name,
         "state": place.state,
@@ -130,7 +130,7 @@ def _limit(now: FederationStanding, part: PartitionStanding, row: int, axis: int
     """The nearest queue, it or one above it but the root, whose whole maximum is given out; "" without."""
     while row > 0:
         most = part.maximum[row, axis]
-        if most < part.maximum[0, axis] and share[row] >= most * (1 - LITTLE):
+        if most < part.maximum[ROOT, axis] and share[row] >= most * (1 - LITTLE):
             return now.tree.rows[row].path
         row = int(now.tree.shape.parent[row])
     return ""
@@ -150,14 +150,14 @@ def cell(now: FederationStanding, part: PartitionStanding, name: str, place: int
         share=int(part.share[place, q, k]),
         guaranteed_part=int(part.guaranteed_part[place, q, k]),
         ceiling=int(part.ceiling[place, q, k]),
-        sized=int(part.by_size(now.tree, name)[0][place, q, k]),
+        sized=int(part.by_size(now.tree, name).guaranteed[place, q, k]),
         capacity=int(part.capacity[place, k]),
         all_capacity=int(part.capacity[:, k].sum()),
         all_share=row.all_share,
         guaranteed=int(part.guaranteed[q, k]),
         weight=row.weight,
         siblings=row.siblings,
-        full=bool(part.share[place, 0, k] >= part.capacity[place, k] * (1 - LITTLE)),
+        full=bool(part.share[place, ROOT, k] >= part.capacity[place, k] * (1 - LITTLE)),
         limit=row.limit,
         maximum=int(part.maximum[limited, k]),
     )

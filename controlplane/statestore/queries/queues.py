@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Sum
+from django.db.models import Sum
 
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.accounts.rights import level_in
 from controlplane.statestore import bus
 from controlplane.statestore.capacities import DEFAULT, R, resolve
-from controlplane.statestore.models import Job, Node, Queue, SubCluster
+from controlplane.statestore.models import Node, Queue, SubCluster
 from controlplane.statestore.nodesets import capacity_of
 from scheduler.placement.choice import Partition
 from wire.resources import AXES
-from wire.states import JobState, NodeState
+from wire.states import NodeState
 
+from .jobcounts import JobCounts, job_counts
 from .looks import shared
 from .ownuse import OwnUse, own_use
 from .queuesight import See, Sight, sight
@@ -80,15 +81,15 @@ def _limits(tree: PolicyTree) -> dict[str, tuple[list[list[int]], list[list[int]
 
 
 def _held(
-    tree: PolicyTree, seen: Sight, own: OwnUse | None, at: int, use: dict[str, dict[str, int]], jobs: list[list[int]]
-) -> tuple[dict[str, int], list[int]]:
-    """(what is used and waits, (live, running) jobs) as the account may know it."""
+    tree: PolicyTree, seen: Sight, own: OwnUse | None, at: int, use: dict[str, dict[str, int]], jobs: list[JobCounts]
+) -> tuple[dict[str, int], JobCounts]:
+    """(what is used and waits, the jobs) as the account may know it."""
     path = tree.rows[at].path
     if own is None or seen.see[at] == See.WHOLE:
         return use[path], jobs[at]
     used = sum(own.used.get(path, {}).values(), np.zeros(R, np.int64))
     counts = {"containers": own.containers.get(path, 0), "pending": own.pending.get(path, 0)}
-    return defaultdict(int, dict(zip(AXES, used.tolist(), strict=True)) | counts), list(own.jobs.get(path, (0, 0)))
+    return defaultdict(int, dict(zip(AXES, used.tolist(), strict=True)) | counts), own.jobs.get(path, JobCounts())
 
 
 def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
@@ -122,15 +123,8 @@ def _use(paths: set[str]) -> dict[str, dict[str, int]]:
 
 
 @shared
-def _jobs(tree: PolicyTree) -> list[list[int]]:
-    """(live, running) jobs in each queue and below it."""
-    counts = np.zeros((len(tree.rows), 2), np.int64)
-    live = Job.objects.filter(state__lt=JobState.SUCCEEDED).values_list("queue", "state").annotate(n=Count("id"))
-    for path, state, n in live:
-        if path in tree.index:
-            counts[tree.index[path]] += (n, n if state == JobState.RUNNING else 0)
-    found: list[list[int]] = tree.shape.summed(counts).tolist()
-    return found
+def _jobs(tree: PolicyTree) -> list[JobCounts]:
+    return [JobCounts(*row) for row in job_counts(tree).tolist()]
 
 
 @shared
@@ -157,14 +151,14 @@ def _described(q: Queue, at: int, limits: dict[str, Any]) -> Json:
     }
 
 
-def _moving(user: User, seen: Sight, q: Queue, use: dict[str, int], jobs: list[int]) -> Json:
+def _moving(user: User, seen: Sight, q: Queue, use: dict[str, int], jobs: JobCounts) -> Json:
     level = QueueAccess.Level.ADMIN if seen.everything else level_in(user, q.path)
     return {
-        "state": "running" if not q.stopped else "draining" if jobs[0] else "stopped",
+        "state": "running" if not q.stopped else "draining" if jobs.live else "stopped",
         "used": {axis: use[axis] for axis in AXES} | {"containers": use["containers"]},
         "pending": use["pending"],
-        "live_jobs": jobs[0],
-        "running_jobs": jobs[1],
+        "live_jobs": jobs.live,
+        "running_jobs": jobs.running,
         "may_submit": not q.stopped and q.leaf and (q.open_to_all or level is not None),
     }
 
@@ -181,5 +175,5 @@ def guaranteed(amounts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     total = np.zeros((len(tree.rows), R), np.int64)
     for name, capacity in amounts.items():
         if name in tree.limits:
-            total += resolve(tree.shape, tree.limits[name], capacity)[0]
+            total += resolve(tree.shape, tree.limits[name], capacity).guaranteed
     return {q.path: total[i] for i, q in enumerate(tree.rows)}

@@ -8,20 +8,19 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import connection
-from django.db.models import Count
 
-from controlplane.statestore.capacities import DEFAULT, R, by_size, resolve
+from controlplane.statestore.capacities import DEFAULT, Limits, R, by_size, resolve
 from controlplane.statestore.loads import GONE, PartitionLoad, counts, gathered
-from controlplane.statestore.models import Job, Starvation
+from controlplane.statestore.models import Starvation
 from controlplane.statestore.packed import Table, unpack
 from controlplane.statestore.shares import UNLIMITED
 from scheduler.federation.divide import SharesPolicy
-from wire.states import JobState
 
+from .jobcounts import job_counts
 from .queuetree import PolicyTree, in_force
 
 FRESH_S = 0.5
@@ -84,7 +83,7 @@ class PartitionStanding:
     ceiling: np.ndarray
     guaranteed: np.ndarray
     maximum: np.ndarray
-    _by_size: tuple[np.ndarray, np.ndarray] | None = None
+    _by_size: Limits | None = None
     _weight: np.ndarray | None = None
 
     def weight(self, tree: PolicyTree, name: str) -> np.ndarray:
@@ -93,8 +92,8 @@ class PartitionStanding:
             self._weight = tree.weights(name, self.guaranteed)
         return self._weight
 
-    def by_size(self, tree: PolicyTree, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """(guaranteed, maximum) as they are split by the places' sizes."""
+    def by_size(self, tree: PolicyTree, name: str) -> Limits:
+        """As they are split by the places' sizes."""
         if self._by_size is None:
             self._by_size = by_size(tree.shape, tree.limits[name], self.capacity)
         return self._by_size
@@ -104,7 +103,7 @@ class PartitionStanding:
 class FederationStanding:
     """All of it at one moment. now: seconds since 1970 on the database's clock.
 
-    jobs: (q, 2) int64, live and running ones of whole subtrees. starving: (position, partition) -> since, as ``now``.
+    jobs: (q, 2) int64, columns as ``JobCounts``, whole subtrees. starving: (position, partition) -> since, as ``now``.
     """
 
     tree: PolicyTree
@@ -132,15 +131,22 @@ class FederationStanding:
         return next((at for at, p in enumerate(self.places) if p.name == name), None)
 
 
+class _Body(NamedTuple):
+    """What a row said. mark: the moment or version that it is of."""
+
+    mark: int
+    tables: dict[str, Table]
+
+
 @dataclass(slots=True)
 class _Known:
-    """What this process has read last; bodies by sub-cluster, with the moment or version they are of."""
+    """What this process has read last; bodies by sub-cluster."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     until: float = -1e9
     standing: FederationStanding | None = None
-    loads: dict[int, tuple[int, dict[str, Table]]] = field(default_factory=dict)
-    shares: dict[int, tuple[int, dict[str, Table]]] = field(default_factory=dict)
+    loads: dict[int, _Body] = field(default_factory=dict)
+    shares: dict[int, _Body] = field(default_factory=dict)
 
 
 _known = _Known()
@@ -181,16 +187,7 @@ def _read(tree: PolicyTree) -> FederationStanding:
     ]  # fmt: skip
     parts = {name: _part(tree, places, name) for name in tree.limits}
     now = rows[0]["now"] if rows else time.time()
-    return FederationStanding(tree, now, places, parts, _jobs(tree), _starving(tree, now))
-
-
-def _jobs(tree: PolicyTree) -> np.ndarray:
-    counts = np.zeros((len(tree.rows), 2), np.int64)
-    live = Job.objects.filter(state__lt=JobState.SUCCEEDED).values_list("queue", "state").annotate(n=Count("id"))
-    for path, state, n in live.order_by():
-        if path in tree.index:
-            counts[tree.index[path]] += (n, n if state == JobState.RUNNING else 0)
-    return tree.shape.summed(counts)
+    return FederationStanding(tree, now, places, parts, job_counts(tree), _starving(tree, now))
 
 
 def _starving(tree: PolicyTree, now: float) -> dict[tuple[int, str], float]:
@@ -201,15 +198,15 @@ def _starving(tree: PolicyTree, now: float) -> dict[tuple[int, str], float]:
     return found
 
 
-def _follow(cursor: Any, known: dict[int, tuple[int, dict[str, Table]]], wanted: dict[int, int], sql: str) -> None:
+def _follow(cursor: Any, known: dict[int, _Body], wanted: dict[int, int], sql: str) -> None:
     """Bring ``known`` up to what is wanted: sub-cluster -> the moment or version of its body."""
     for gone in known.keys() - wanted.keys():
         del known[gone]
-    changed = [sub for sub, mark in wanted.items() if sub not in known or known[sub][0] != mark]
+    changed = [sub for sub, mark in wanted.items() if sub not in known or known[sub].mark != mark]
     if changed:
         cursor.execute(sql, [changed])
         for sub, body in cursor.fetchall():
-            known[sub] = wanted[sub], unpack(bytes(body))
+            known[sub] = _Body(wanted[sub], unpack(bytes(body)))
 
 
 def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> PartitionStanding:
@@ -231,17 +228,21 @@ def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> Part
                 rows[:, 2 * R :],
             )
     guaranteed, maximum = resolve(tree.shape, tree.limits[name], capacity.sum(axis=0))
-    summed = (np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending))
-    return PartitionStanding(capacity, *summed, pending, share, guaranteed_part, ceiling, guaranteed, maximum)
+    below_too = [np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending)]
+    all_used, all_pending = below_too
+    return PartitionStanding(
+        capacity, all_used, all_pending, pending, share, guaranteed_part, ceiling, guaranteed, maximum
+    )
 
 
-def _of(known: Mapping[int, tuple[int, dict[str, Table]]], sub: int, name: str) -> Table | None:
-    return known[sub][1].get(name) if sub in known else None
+def _of(known: Mapping[int, _Body], sub: int, name: str) -> Table | None:
+    return known[sub].tables.get(name) if sub in known else None
 
 
 def total(standing_: FederationStanding, what: str) -> np.ndarray:
     """Over all partitions: ``capacity`` (s, R), ``guaranteed`` or ``maximum`` (q, R), others (s, q, R)."""
-    found: np.ndarray = sum(getattr(part, what) for part in standing_.parts.values())  # type: ignore[assignment]
+    first, *others = (getattr(part, what) for part in standing_.parts.values())
+    found: np.ndarray = sum(others, first)
     return found
 
 

@@ -18,7 +18,10 @@ from scheduler.shares.tree import TreeShape, nearest
 from .looks import shared
 
 Json = dict[str, Any]
-_SHARES = {"policy": "gif", "parameters": {"interval_s": 2.0, "stale_s": 30.0}}  # of documents older than the component
+_SHARES: Json = {
+    "policy": "gif",
+    "parameters": {"interval_s": 2.0, "stale_s": 30.0},
+}  # of documents older than the component
 _PREEMPTION = "owed"
 
 
@@ -59,7 +62,7 @@ class PolicyTree:
     @property
     def sharing(self) -> SharesPolicy:
         """How shares are determined; as without any word where a release that is gone had a name for it."""
-        return SHARES.get(str(self.shares["policy"])) or SHARES[str(_SHARES["policy"])]
+        return SHARES.get(str(self.shares["policy"])) or SHARES[_SHARES["policy"]]
 
     def weights(self, partition: str, guaranteed: np.ndarray) -> np.ndarray:
         """(q,) float64, those the policy gives and those that follow from guarantees (q, R)."""
@@ -107,7 +110,7 @@ def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clust
             **_SHARES,
             **(shares or {}),
             "parameters": {**_SHARES["parameters"], **((shares or {}).get("parameters") or {})},
-        },  # type: ignore[dict-item]
+        },
         {"": preemption or _PREEMPTION} | _own_preemption(sub_clusters or {}),
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 
 from wire.ids import container_id
-from wire.states import ContainerState
+from wire.states import TERMINAL, ContainerState
 
 ROUNDS_MAX = 3000  # a sub-cluster; at ten a second five minutes
 ENDED_MAX = 3000
@@ -41,7 +41,7 @@ _JOBS = f"""
 SELECT j.home_id, extract(epoch FROM coalesce(j.started_at, statement_timestamp()) - j.submitted_at)::float8
   FROM unnest(%(subs)s::smallint[]) AS s(id) CROSS JOIN LATERAL (
        SELECT id, home_id, submitted_at, started_at FROM statestore_job
-        WHERE home_id = s.id AND state < 10 AND submitted_at > {_SINCE} LIMIT %(most)s) j
+        WHERE home_id = s.id AND state < {TERMINAL} AND submitted_at > {_SINCE} LIMIT %(most)s) j
  UNION ALL
 SELECT j.home_id, extract(epoch FROM j.started_at - j.submitted_at)::float8 FROM (
        SELECT home_id, submitted_at, started_at FROM statestore_job
@@ -73,8 +73,8 @@ def lately(sub_clusters: Collection[int], window_s: float) -> dict[int, Lately]:
     """By sub-cluster, for the last ``window_s``. Four queries."""
     ids = sorted(sub_clusters)
     found = {i: Lately(rounds_s=window_s) for i in ids}
-    bounds = [[container_id(i, 0, 0) for i in ids], [container_id(i + 1, 0, 0) - 1 for i in ids]]
-    values = {"subs": ids, "window_s": window_s, "low": bounds[0], "high": bounds[1]}
+    low, high = [container_id(i, 0, 0) for i in ids], [container_id(i + 1, 0, 0) - 1 for i in ids]
+    values = {"subs": ids, "window_s": window_s, "low": low, "high": high}
     for sub, placed, ended, seconds in _read(_ROUNDS, values | {"most": ROUNDS_MAX}):
         found[sub].placed, found[sub].ended_in_rounds, found[sub].rounds_s = placed, ended, seconds
     for sub, ended, failed in _read(_ENDED, values | {"most": ENDED_MAX, "failed": int(ContainerState.FAILED)}):

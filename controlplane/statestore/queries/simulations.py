@@ -40,8 +40,8 @@ def report(number: int) -> tuple[str, bytes | None] | None:
     """(state, the page); None where there is no such simulation. One query."""
     if not 0 < number < 2**63:
         return None
-    row = Simulation.objects.filter(pk=number).values_list("state", "page").first()
-    return None if row is None else (row[0], gzip.decompress(row[1]) if row[1] else None)
+    row = Simulation.objects.filter(pk=number).only("state", "page").first()
+    return None if row is None else (row.state, gzip.decompress(row.page) if row.page else None)
 
 
 def _info(row: Json) -> Json:

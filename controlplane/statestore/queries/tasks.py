@@ -1,16 +1,15 @@
 """Tasks of a job. Most exist only as their group's count: a page of numbers comes first, then what is known of them."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from controlplane.statestore.models import Job, TaskGroup
 from wire.ids import format_container
-from wire.states import GroupState, TaskState, terminal
+from wire.states import TERMINAL, GroupState, TaskState, terminal
 
 from .containers import history_since, node_names
 from .paging import Cursor, Page, page
 from .sql import rows_as_dicts
 
-Pair = tuple[int, int]  # group number, task index
 BLOCK = 512  # tasks
 
 _ROWS = """SELECT group_no, index, state, attempts, container_id, exit_code, finished_at FROM statestore_task
@@ -24,7 +23,8 @@ _WITH_STATE = f"SELECT group_no, index FROM ({_ROWS} AND state = %(state)s) t"
 _RUNNING = "SELECT DISTINCT group_no, task_index AS index FROM statestore_container WHERE job_id = %(job)s"
 # Tasks are looked at one by one only in blocks not decided as a whole, and of those in as many as a page needs.
 _UNDECIDED = f"""WITH decided AS MATERIALIZED (
-        SELECT group_no, index / {BLOCK} AS block, count(*) AS n FROM ({_ROWS} AND state >= 10) t GROUP BY 1, 2),
+        SELECT group_no, index / {BLOCK} AS block, count(*) AS n FROM ({_ROWS} AND state >= {TERMINAL}) t
+         GROUP BY 1, 2),
     running AS MATERIALIZED ({_RUNNING}),
     block AS MATERIALIZED (
         SELECT g.no AS group_no, g.count, b.b AS block FROM statestore_taskgroup g
@@ -39,7 +39,7 @@ _UNDECIDED = f"""WITH decided AS MATERIALIZED (
         LIMIT %(limit)s + 1)
     SELECT k.group_no, i.i AS index FROM block k
     CROSS JOIN LATERAL generate_series(k.block * {BLOCK}, least((k.block + 1) * {BLOCK}, k.count) - 1) i(i)
-    WHERE NOT EXISTS (SELECT FROM ({_ROWS} AND state >= 10) t WHERE t.group_no = k.group_no AND t.index = i.i)
+    WHERE NOT EXISTS (SELECT FROM ({_ROWS} AND state >= {TERMINAL}) t WHERE t.group_no = k.group_no AND t.index = i.i)
       AND NOT EXISTS (SELECT FROM running r WHERE r.group_no = k.group_no AND r.index = i.i)"""
 # A task that no row decides waits while its group lives, and was killed with it once it has ended.
 _BY_STATE = {
@@ -49,44 +49,63 @@ _BY_STATE = {
 }
 
 
+class Place(NamedTuple):
+    """Where a task is in its job, and what pages of tasks are cut by."""
+
+    group: int
+    task: int
+
+
+class _Group(NamedTuple):
+    name: str
+    tasks: int
+    state: GroupState
+
+
 def list_page(job: Job, at: Cursor, size: int, group: str | None = None, state: TaskState | None = None) -> Page:
     """One page of tasks by group and index. At most six queries, whatever the job's size."""
     groups = {
-        no: (name, count, GroupState(st))
+        no: _Group(name, count, GroupState(st))
         for no, name, count, st in TaskGroup.objects.filter(job_id=job.pk)
         .order_by("no")
         .values_list("no", "name", "count", "state")
     }
-    chosen = {no: count for no, (name, count, _) in groups.items() if group in (None, name)}
+    chosen = {no: g.tasks for no, g in groups.items() if group in (None, g.name)}
     limit = size + 1
-    of = [no for no, (_, _, st) in groups.items() if terminal(st) == (state == TaskState.KILLED)]
-    pairs = _numbers(chosen, at, limit) if state is None else _in_state(job, chosen, at, limit, state, of)
-    known = _known(job, pairs)
-    rows = [_task(pair, groups[pair[0]], known.get(pair, {})) for pair in pairs]
-    return page(rows, pairs, size, at)
+    of = [no for no, g in groups.items() if terminal(g.state) == (state == TaskState.KILLED)]
+    places = _numbers(chosen, at, limit) if state is None else _in_state(job, chosen, at, limit, state, of)
+    known = _known(job, places)
+    rows = [_task(place, groups[place.group], known.get(place, {})) for place in places]
+    return page(rows, places, size, at)
 
 
-def _numbers(counts: dict[int, int], at: Cursor, limit: int) -> list[Pair]:
+def _numbers(counts: dict[int, int], at: Cursor, limit: int) -> list[Place]:
     """The next ``limit`` tasks from ``at``, by arithmetic alone; backwards ones come in falling order."""
-    found: list[Pair] = []
+    found: list[Place] = []
+    edge = _edge(at)
     for no in sorted(counts, reverse=at.back):
         first, last = 0, counts[no] - 1
-        if at.key and at.back:
-            last = last if no < at.key[0] else (min(last, at.key[1] - 1) if no == at.key[0] else -1)
-        elif at.key:
-            first = first if no > at.key[0] else (at.key[1] + 1 if no == at.key[0] else last + 1)
+        if edge and at.back:
+            last = last if no < edge.group else (min(last, edge.task - 1) if no == edge.group else -1)
+        elif edge:
+            first = first if no > edge.group else (edge.task + 1 if no == edge.group else last + 1)
         span = range(last, first - 1, -1) if at.back else range(first, last + 1)
-        found += [(no, i) for i in span[: limit - len(found)]]
+        found += [Place(no, i) for i in span[: limit - len(found)]]
         if len(found) == limit:
             break
     return found
 
 
-def _in_state(job: Job, counts: dict[int, int], at: Cursor, limit: int, state: TaskState, of: list[int]) -> list[Pair]:
+def _edge(at: Cursor) -> Place | None:
+    return Place(*at.key) if at.key else None
+
+
+def _in_state(job: Job, counts: dict[int, int], at: Cursor, limit: int, state: TaskState, of: list[int]) -> list[Place]:
     """``of``: groups whose undecided tasks are in this state."""
+    edge = _edge(at)
     down = " DESC" if at.back else ""
     where = "group_no = ANY(%(chosen)s)"
-    if at.key:
+    if edge:
         where += f" AND (group_no, index) {'<' if at.back else '>'} (%(k0)s, %(k1)s)"
     inner = _BY_STATE.get(state, _WITH_STATE)
     sql = f"SELECT * FROM ({inner}) found WHERE {where} ORDER BY group_no{down}, index{down} LIMIT %(limit)s"
@@ -97,54 +116,55 @@ def _in_state(job: Job, counts: dict[int, int], at: Cursor, limit: int, state: T
         "chosen": list(counts),
         "of": of,
         "limit": limit,
-        "edge": at.key[0] if at.key else None,
-        "block": at.key[1] // BLOCK if at.key else None,
+        "edge": edge.group if edge else None,
+        "block": edge.task // BLOCK if edge else None,
         "back": at.back,
     } | dict(zip(("k0", "k1"), at.key, strict=False))
-    return [(r["group_no"], r["index"]) for r in rows_as_dicts(sql, values)]
+    return [Place(r["group_no"], r["index"]) for r in rows_as_dicts(sql, values)]
 
 
-def _known(job: Job, pairs: list[Pair]) -> dict[Pair, dict[str, Any]]:
+def _known(job: Job, places: list[Place]) -> dict[Place, dict[str, Any]]:
     """What rows say about these tasks: their last attempt's end, and the container that is live now."""
-    if not pairs:
+    if not places:
         return {}
     values: dict[str, Any] = {
         "job": job.pk,
         "day": job.submitted_at.date(),
         "since": history_since(job),
-        "groups": [p[0] for p in pairs],
-        "indexes": [p[1] for p in pairs],
+        "groups": [place.group for place in places],
+        "indexes": [place.task for place in places],
     }
     ended = rows_as_dicts(f"SELECT t.* FROM ({_ROWS}) t JOIN {_WANTED} w USING (group_no, index)", values)
     live = rows_as_dicts(_LIVE, values)
     values["ids"] = [r["container_id"] for r in ended]
     history = {r["id"]: r for r in rows_as_dicts(_ENDED, values)} if ended else {}
-    nodes = node_names({r["node_id"] for r in live} | {r["node_id"] for r in history.values()})
-    found: dict[Pair, dict[str, Any]] = {}
+    named = node_names({r["node_id"] for r in live} | {r["node_id"] for r in history.values()})
+    nodes = {number: node.name for number, node in named.items()}
+    found: dict[Place, dict[str, Any]] = {}
     for row in ended:
         past = history.get(row["container_id"], {})
-        node = nodes.get(past.get("node_id", 0), (None,))[0]
-        found[row["group_no"], row["index"]] = row | {"node": node, "started_at": past.get("started_at")}
+        node = nodes.get(past.get("node_id", 0))
+        found[Place(row["group_no"], row["index"])] = row | {"node": node, "started_at": past.get("started_at")}
     for row in live:
-        entry = found.setdefault((row["group_no"], row["index"]), {})
+        entry = found.setdefault(Place(row["group_no"], row["index"]), {})
         if not terminal(entry.get("state", 0)):
-            node = nodes.get(row["node_id"], (None,))[0]
+            node = nodes.get(row["node_id"])
             entry |= {"live": row["id"], "node": node, "started_at": row["started_at"]}
     return found
 
 
-def _task(pair: Pair, group: tuple[str, int, GroupState], row: dict[str, Any]) -> dict[str, Any]:
+def _task(place: Place, group: _Group, row: dict[str, Any]) -> dict[str, Any]:
     state = TaskState(row.get("state", TaskState.PENDING))
     live = row.get("live")
     if not terminal(state):
         state = TaskState.RUNNING if live else TaskState.PENDING
-        if terminal(group[2]):
+        if terminal(group.state):
             state = TaskState.KILLED  # its group ended without it
     container = live or row.get("container_id")
     over = terminal(state)
     return {
-        "group": group[0],
-        "index": pair[1],
+        "group": group.name,
+        "index": place.task,
         "state": state.name,
         "attempts": row.get("attempts", 0) + (1 if live else 0),
         "container": format_container(container) if container else None,

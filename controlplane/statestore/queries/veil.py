@@ -6,7 +6,7 @@ is not: a tenant who knows its own part could subtract it from the sum.
 
 from collections import defaultdict
 from collections.abc import Iterable, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import level_in, sees_everything
@@ -28,6 +28,15 @@ SELECT j.owner_id, c.node_id, sum(c.memory_mib)::bigint AS memory_mib, sum(c.vco
 """
 
 
+class OnNode(NamedTuple):
+    """What an account's own containers hold on a node, and how many they are."""
+
+    memory_mib: int = 0
+    vcores_milli: int = 0
+    gpus: int = 0
+    containers: int = 0
+
+
 def nodes(user: User, found: list[Json]) -> list[Json]:
     """Node JSON with nothing but the account's own containers counted. One query, none for those who see everything."""
     if sees_everything(user) or not found:
@@ -37,17 +46,17 @@ def nodes(user: User, found: list[Json]) -> list[Json]:
     return [_node(node, own.get(node["id"], {})) for node in found]
 
 
-def on_nodes(user: User) -> dict[int, tuple[int, int, int, int]]:
-    """Node number -> what the account's own containers hold there along ``AXES``, and how many they are. One query."""
+def on_nodes(user: User) -> dict[int, OnNode]:
+    """By node number, where the account has any. One query."""
     return _on_nodes(user.pk) or {}
 
 
 @together("accounts")
-def _on_nodes(owners: Set[int]) -> dict[int, dict[int, tuple[int, int, int, int]]]:
-    found: dict[int, dict[int, tuple[int, int, int, int]]] = {owner: {} for owner in owners}
+def _on_nodes(owners: Set[int]) -> dict[int, dict[int, OnNode]]:
+    found: dict[int, dict[int, OnNode]] = {owner: {} for owner in owners}
     for row in rows_as_dicts(_ON_NODES, {"owners": list(owners), "ended": int(JobState.SUCCEEDED), "nodes": None}):
-        held = (*(int(row[axis] or 0) for axis in AXES), int(row["containers"]))
-        found[row["owner_id"]][row["node_id"]] = held
+        held = {name: int(row[name] or 0) for name in OnNode._fields}
+        found[row["owner_id"]][row["node_id"]] = OnNode(**held)
     return found
 
 

@@ -96,7 +96,7 @@ def purge() -> int:
         removed += _purge_level(level.step_s, level.kept)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_UNUSED, [[level.step_s for level in levels()]])
-        gone = [row[0] for row in cursor.fetchall()]
+        gone = [scope for (scope,) in cursor.fetchall()]
         cursor.execute("DELETE FROM statestore_series WHERE step = 0 AND scope_id = ANY(%s)", [gone])
     return removed
 
@@ -109,7 +109,7 @@ def _purge_level(step_s: int, kept: dt.timedelta) -> int:
             cursor.execute(_OLD, [step_s, kept, after, SCOPES_AT_ONCE])
             removed += cursor.rowcount
             cursor.execute(_LAST_SCOPE, [after, SCOPES_AT_ONCE])
-            last = cursor.fetchone()[0]
+            (last,) = cursor.fetchone()
         if last is None:
             return removed
         after = last

@@ -37,19 +37,19 @@ def _loads(rows: Rows, at: dt.datetime, fresh: list[loads.Load], names: dict[int
     whole = np.zeros((3, R), np.int64)
     for load in fresh:
         parts = load.queues.values()
-        own = np.zeros((3, R), np.int64)
-        own[0] = sum((p.used.sum(axis=0) for p in parts), np.zeros(R, np.int64))
-        own[1] = sum((p.capacity for p in parts), np.zeros(R, np.int64))
-        own[2] = load.pending
+        used = sum((p.used.sum(axis=0) for p in parts), np.zeros(R, np.int64))
+        capacity = sum((p.capacity for p in parts), np.zeros(R, np.int64))
+        own = np.array([used, capacity, load.pending], np.int64)
         whole += own
-        _put(rows[SUB_CLUSTER + names[load.sub_cluster], at], own, _share(own[0], own[1]))
+        _put(rows[SUB_CLUSTER + names[load.sub_cluster], at], own)
     if fresh:
-        _put(rows[CLUSTER, at], whole, _share(whole[0], whole[1]))
+        _put(rows[CLUSTER, at], whole)
 
 
-def _put(row: WindowRow, amounts: np.ndarray, share_ppm: int) -> None:
-    """amounts: (3, R), in the order of ``LOADED``."""
-    row.numbers.update(zip(LOADED, [*amounts.ravel().tolist(), share_ppm], strict=True))
+def _put(row: WindowRow, amounts: np.ndarray) -> None:
+    """amounts: (3, R) used, there and wanted, in the order of ``LOADED``."""
+    used, capacity, _ = amounts
+    row.numbers.update(zip(LOADED, [*amounts.ravel().tolist(), _share(used, capacity)], strict=True))
     row.numbers["n_load"] = 1
 
 

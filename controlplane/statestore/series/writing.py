@@ -77,11 +77,13 @@ def _numbers(names: set[str]) -> dict[str, int]:
 def _columns(rows: Rows, numbers: dict[str, int]) -> list[list[Any]]:
     """The rows as columns: scope, window, rank, queues, latency, then ``NUMBERS``."""
     ranked = _ranks(rows)
-    items = [(numbers[scope], at, ranked.get(scope, _ALWAYS), row) for (scope, at), row in rows.items()]
-    latency = ["{" + ",".join(map(str, packed(row.latency))) + "}" if row.latency else None for *_, row in items]
-    head: list[list[Any]] = [[item[0] for item in items], [item[1] for item in items], [item[2] for item in items]]
-    values = [[row.numbers.get(column, 0) for *_, row in items] for column in NUMBERS]
-    return [*head, [row.queues for *_, row in items], latency, *values]
+    scopes = [numbers[scope] for scope, _ in rows]
+    windows = [at for _, at in rows]
+    ranks = [ranked.get(scope, _ALWAYS) for scope, _ in rows]
+    queues = [row.queues for row in rows.values()]
+    latency = ["{" + ",".join(map(str, packed(row.latency))) + "}" if row.latency else None for row in rows.values()]
+    values = [[row.numbers.get(column, 0) for row in rows.values()] for column in NUMBERS]
+    return [scopes, windows, ranks, queues, latency, *values]
 
 
 def _ranks(rows: Rows) -> dict[str, int]:
