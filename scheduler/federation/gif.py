@@ -21,21 +21,21 @@ holds a crowded place that it could leave for an open one; those who share a
 place are at one level of what the tree gives them, counted over the whole
 federation. Where places do not matter the shares are those of one cluster.
 
-More weight is never less, of one resource. For step 2 that follows from what
-flows through sub-clusters being a polymatroid: who holds less in it gave way to
-somebody who holds more, and that one has not become faster. It takes that no
-sub-cluster is closed before somebody is stuck there, at the level where he is:
-hence flows, and ideals that begin at what is held. With step 3, and maxima of
-inner queues, it is not proven; no random world of those that were tried shows less.
+More weight is never less, of one resource. Of the first pass that is proven: what
+leaves can hold together is a polymatroid, so that whoever holds less gave way to
+one who holds more at no higher level, and more weight makes no other queue
+faster. It takes that no sub-cluster is closed before somebody is stuck there:
+hence flows, and passes that begin at what is held. Of all passes together it
+is tried, over many random worlds.
 
 Several resources: the ideal is dominant-resource fair. First, the
 scarcest resource first, a queue that gets only a part of its ideal of one
 resource aims at no more than that part of the next ones, but for guarantees.
 What is then left of a resource is given out without regard to the others.
 
-All this is exact up to a size. Larger federations are divided by sweeps over the
-sub-clusters (``places``), in a third of the time, which leave a few percent of all at
-queues other than those whom it is due, and do not keep the order of weights in all of them.
+All this is exact up to a size. Larger federations are divided by sweeps over
+the sub-clusters (``places``), in less than half the time: some two percent are
+then at other queues than due, and more weight may be less.
 
 What nobody wants now is told apart, as ``spare``: see ``DividedShares``.
 """

@@ -37,8 +37,7 @@ def rise(
     s = len(is_open)
     kept, reach = _kept(place, is_open, most)
     aim, x, stuck = np.minimum(ideal, reach), FULL, np.zeros(s, np.bool_)
-    for k in np.flatnonzero(is_open):  # alone: that is soon seen, and often all
-        alone = np.arange(s) == k
+    for alone in np.eye(s, dtype=np.bool_)[is_open]:  # that is soon seen, and often all
         lower = _level_within(alone, x, capacity, sure, aim, pace, reach, most)
         if lower < x:
             x, stuck = lower, alone
