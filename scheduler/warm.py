@@ -113,7 +113,8 @@ def _divide() -> None:
     demand = np.zeros((5, 2, R), np.int64)
     demand[2, 0], demand[4, 0], demand[3, 1] = 20, 6, 1
     room = np.array([[8] * R, [4] * R], np.int64)
-    gif.shares(tree, room, demand)
+    for exact in (True, False):
+        gif.shares(tree, room, demand, exact)
     comparators.load_based(tree, room, demand)
 
 

@@ -5,29 +5,37 @@
 2. *Places.* Each queue holds its ideal where its demand is: at most its demand
    in each sub-cluster, at most the capacity there. Where more want a place than
    fit, guarantees are met first, all to the same part; beyond them all rise
-   together at the pace that the tree gives them (``places``). A queue gives way
-   in a crowded sub-cluster while it has demand in others with room: 20 % of all
-   may become 30 % here and 10 % there.
-3. *Again.* Sub-clusters that are full are closed. Who cannot hold its ideal,
-   because they are, is taken to want no more than it holds and can reach. The
-   ideal is found again for these wants, so that what it leaves goes first to
-   its siblings and then to others, in the sub-clusters that are still open.
-   This ends when none becomes full; what is idle then and still wanted, which
-   is little, the tree gives out in each sub-cluster alone.
+   together at the pace that the tree gives them. When sub-clusters are full of
+   queues that cannot hold more elsewhere these stop, and the others rise on
+   (``rising``). A queue gives way in a crowded sub-cluster while it has demand in
+   others with room: 20 % of all may become 30 % here and 10 % there.
+3. *Again.* Who cannot hold its ideal, because sub-clusters are full, is taken to
+   want no more than it holds and can reach. The ideal is found again for these
+   wants, so that what it leaves goes first to its siblings and then to others.
+   All rise to it from what they hold: nobody loses what an earlier pass gave it.
+   This ends when no sub-cluster becomes full.
 
-So fair means with several sub-clusters, as near as an ``Effort`` comes to it:
-nothing that a queue wants and may have is idle; guarantees are met wherever all
-of them can be held together; nobody holds a crowded place that it could leave
-for an open one; those who share a place are at one level of what the tree gives
-them, counted over the whole federation. Where places do not matter the shares
-are those of one cluster. Among siblings more weight is not less, of one resource: but in one of some 2,700 random
-worlds of three sub-clusters, where a place is full in an earlier pass for it, and steps 2 and 3 end elsewhere.
+So fair means with several sub-clusters: nothing that a queue wants and may have
+is idle; guarantees are met wherever all of them can be held together; nobody
+holds a crowded place that it could leave for an open one; those who share a
+place are at one level of what the tree gives them, counted over the whole
+federation. Where places do not matter the shares are those of one cluster.
 
-Several resources: the ideal is dominant-resource fair. In the first pass, the
+More weight is never less, of one resource. Of the first pass that is proven: what
+leaves can hold together is a polymatroid, so that whoever holds less gave way to
+one who holds more at no higher level, and more weight makes no other queue
+faster. It takes that no sub-cluster is closed before somebody is stuck there:
+hence flows, and passes that begin at what is held. Of all passes together it
+is tried, over many random worlds.
+
+Several resources: the ideal is dominant-resource fair. First, the
 scarcest resource first, a queue that gets only a part of its ideal of one
-resource aims at no more than that part of the next ones, but for guarantees, and
-divides them over the sub-clusters alike. What is then left of a resource is
-given out without regard to the others.
+resource aims at no more than that part of the next ones, but for guarantees.
+What is then left of a resource is given out without regard to the others.
+
+All this is exact up to a size. Larger federations are divided by sweeps over
+the sub-clusters (``places``), in less than half the time: some two percent are
+then at other queues than due, and more weight may be less.
 
 What nobody wants now is told apart, as ``spare``: see ``DividedShares``.
 """
@@ -38,20 +46,24 @@ import numpy as np
 
 from scheduler.core.compiled import fixed
 from scheduler.federation.paces import below_maximum, entitlement, outer, over_places, paces, totals
-from scheduler.federation.places import CLOSE, begin, close_full, keep_step, settle, unmet, wanted_there, within_reach
+from scheduler.federation.places import (
+    CLOSE,
+    FULL,
+    begin,
+    close_full,
+    keep_step,
+    settle,
+    unmet,
+    wanted_there,
+    within_reach,
+)
+from scheduler.federation.rising import rise
 from scheduler.shares.fair import shares_of_rows
 from scheduler.shares.tree import ShareTree, lowered, lowest, summed
 
-
-class Effort(NamedTuple):
-    """How near to the definition: passes of steps 1 to 3, sweeps over the sub-clusters in the first and later ones."""
-
-    passes: int
-    sweeps: int
-    sweeps_again: int
-
-
-QUICK, THOROUGH = Effort(4, 16, 6), Effort(100, 3000, 1000)
+_SIZE_EXACT = 1_000_000  # leaves, times resources, times sub-clusters squared: some 20 ms
+_PASSES = 4  # of the sweeps, and
+_SWEEPS, _SWEEPS_AGAIN = 16, 6  # how many in the first and in later ones
 _STILL = 1e-7  # part of all capacity: moves that mean nothing, and
 _LITTLE = 1e-4  # what is not worth another pass, and
 _CLOSE = 1e-6  # what is not worth filling in
@@ -71,12 +83,12 @@ class DividedShares(NamedTuple):
     spare: np.ndarray
 
 
-def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, effort: Effort = QUICK) -> DividedShares:
+def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, exact: bool | None = None) -> DividedShares:
     """What each queue should hold in each sub-cluster.
 
     capacity: (s, r), of nodes that are up and open. demand: (q, s, r) int64, what
     leaves hold and want beyond, each unit in one sub-cluster only; inner
-    rows are not read.
+    rows are not read. exact: None: where that is quick.
     """
     tree = ShareTree(
         fixed(tree.parent, np.int32),
@@ -87,7 +99,9 @@ def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, effort: Ef
     leaves = leaves_of(tree.parent)
     room = fixed(np.maximum(capacity, 0).T, np.float64)  # (r, s)
     want = wanted_there(fixed(demand, np.int64), leaves, room)
-    place = _places(tree, leaves, room, want, effort)
+    if exact is None:
+        exact = want.size * len(capacity) <= _SIZE_EXACT
+    place = (_risen if exact else _swept)(tree, leaves, room, want)
     _fill(tree, leaves, room, want, place)
     due = subtree_totals(tree.parent, leaves, place)
     return DividedShares(due, _spare(tree, leaves, room, place, due))
@@ -103,27 +117,63 @@ def subtree_totals(parent: np.ndarray, leaves: np.ndarray, place: np.ndarray) ->
     return totals(fixed(parent, np.int32), fixed(leaves, np.int64), fixed(place, np.float64))
 
 
-def _places(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray, effort: Effort) -> np.ndarray:
-    """What each leaf holds: (r, s, l). room: (r, s). want: (r, s, l)."""
+def _risen(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """What each leaf holds, exactly: (r, s, l). room: (r, s). want: (r, s, l)."""
+    place, wants = np.zeros_like(want), want.sum(axis=1)
+    held = fixed(tree.guaranteed[leaves].T, np.float64).copy()  # (r, l), or guaranteed: where the next pass begins
+    is_open = room > 0  # nobody is stuck there
+    first, _ = _aims(tree, leaves, room, wants)
+    step, whole = np.ones((2, len(leaves)))
+    for bundles in (True, False) if len(room) > 1 else (False,):
+        for i in _scarcest(room, wants):
+            part, places = step if bundles else whole, -1
+            while places != is_open[i].sum():
+                places = is_open[i].sum()
+                due, pace = _aims(tree, leaves, room, wants)
+                low = np.minimum(held[i], due[i])
+                aim = np.maximum(low, due[i] * part)
+                speed = np.where(part < 1.0, aim, pace[i]) - low
+                while rise(place[i], is_open[i], room[i], low, aim, speed, want[i]) < FULL:
+                    pass
+                held[i] = place[i].sum(axis=0)
+                wants[i] = within_reach(place, want, is_open)[i]
+            if bundles:
+                keep_step(step, place[i], first[i])
+    return place
+
+
+def _aims(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, wants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(due, pace): what leaves that want ``wants`` would hold in one cluster, how fast they rise to it; (r, l) each."""
+    total, demand = room.sum(axis=1), np.zeros((len(tree.parent), len(room)))
+    demand[leaves] = wants.T
+    ideal = shares_of_rows(*tree, total, np.zeros_like(demand), demand, False)
+    pace = paces(tree.parent, tree.maximum, tree.weight, total, demand, ideal)
+    due = fixed(ideal[leaves].T, np.float64)
+    return due, np.where(due < wants * (1 - CLOSE), due, fixed(pace[leaves].T, np.float64))
+
+
+def _scarcest(room: np.ndarray, wants: np.ndarray) -> np.ndarray:
+    """The resources, (r,), by what is wanted of them over what there is."""
+    return np.argsort(-wants.sum(axis=1) / np.maximum(room.sum(axis=1), 1.0), kind="stable")
+
+
+def _swept(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """What each leaf holds, about: (r, s, l). room: (r, s). want: (r, s, l)."""
     total = room.sum(axis=1)
     sure = fixed(tree.guaranteed[leaves].T, np.float64)
     place, levels = np.zeros_like(want), np.full(room.shape, 1.5)
     wants = want.sum(axis=1)  # (r, l)
     is_open = room > 0  # has not been full yet
-    demand, nothing = np.zeros((2, len(tree.parent), len(room)))
-    scarcest = np.argsort(-wants.sum(axis=1) / np.maximum(total, 1.0), kind="stable")
-    for again in range(effort.passes):
-        demand[leaves] = wants.T
-        ideal = shares_of_rows(*tree, total, nothing, demand, False)
-        pace = paces(tree.parent, tree.maximum, tree.weight, total, demand, ideal)
-        due, rate = fixed(ideal[leaves].T, np.float64), fixed(pace[leaves].T, np.float64)
+    scarcest = _scarcest(room, wants)
+    for again in range(_PASSES):
+        due, pace = _aims(tree, leaves, room, wants)
         low = np.minimum(sure, due)
-        rate = np.where(due < wants * (1 - CLOSE), due, rate) - low
+        rate = pace - low
         step, part = np.ones(len(leaves)), np.ones_like(want[0])
         for i in scarcest:
             if not again:
                 begin(part * want[i], want[i], np.maximum(low[i], due[i] * step), place[i])
-            sweeps = effort.sweeps_again if again else effort.sweeps
+            sweeps = _SWEEPS_AGAIN if again else _SWEEPS
             aim = np.maximum(low[i], due[i] * step)
             speed = np.where(step < 1.0, aim - low[i], rate[i])
             settle(place[i], levels[i], is_open[i], room[i], low[i], aim, speed, want[i], sweeps, _STILL * total[i])

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from scheduler.core.compiled import compiled, interpret
 from scheduler.core.snapshot import Snapshot
@@ -12,9 +13,10 @@ from tests.examples import examples
 from tests.kernels import compile_kernels
 from tests.property.scheduler import test_scheduler_backfill as backfill
 from tests.property.scheduler import test_scheduler_explain as explain
+from tests.property.scheduler import test_scheduler_gif as gif
 from tests.property.scheduler import test_scheduler_placement as placement
 
-EXAMPLES = examples(150)
+EXAMPLES, MANY = examples(150), examples(6_000)
 pytestmark = [pytest.mark.kernels, pytest.mark.timeout(900)]
 
 
@@ -69,3 +71,17 @@ def test_explaining() -> None:
     assert any(interpreted)
     compile_kernels()
     assert [explain.said(x) for x in seen] == interpreted
+
+
+def test_more_weight_is_never_less_over_many_sub_clusters() -> None:
+    """What shows in one world of hundreds."""
+    compile_kernels()
+    before = compiled()
+
+    @MANY
+    @given(gif.worlds(resources=1), st.floats(1.1, 4.0))
+    def check(w: gif.World, times: float) -> None:
+        gif.never_less(w, times)
+
+    check()
+    assert compiled() == before
