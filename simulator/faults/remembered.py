@@ -19,7 +19,7 @@ def check(m: Memory, store: SimulatedStore, reports_due: bool) -> None:
     known = SimulatedStore(store.rows, store.sub, store.epoch, lambda sub, c: None)
     anew = rebuild(known, LOG_BYTES, 0.0)
     # That a node came or left stands in its row before its leader has heard of it.
-    unheard = {intent["node_id"] for intent in store.own.intents if intent["kind"] == "node"}
+    unheard = {intent.node_id for intent in store.own.intents if intent.kind == "node"}
     nodes = _nodes(m, unheard), _nodes(anew, unheard)
     for name, kept, found in (("nodes", *nodes), ("containers", _containers(m), _containers(anew))):
         require(kept == found, "the memory is what the rows say", name, _first(kept, found))

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.memory.application import MASTER, Application, Declared
+from controlplane.rm.memory.application import MASTER, Application, Declared, Said
+from controlplane.rm.rows import JobRow
 from scheduler.lifecycle.group import GroupRun, resized
 from scheduler.lifecycle.guest import GuestRun, Handed
 from scheduler.lifecycle.job import JobRun
@@ -139,23 +140,23 @@ class JobEntry:
         self.declares = app_declares or any(group.wishes.parallelism for group in submitted)
 
 
-def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
-    """A job entry from its rows (``Store.jobs``); ``labels.LabelError`` when an expression cannot be read."""
-    spec = row["spec"]
+def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
+    """A job entry from its row; ``labels.LabelError`` when an expression cannot be read."""
+    spec = row.spec
+    said = Said(row.name, row.kind, spec.get("queue") or row.queue, row.username)
     numbers = {g["name"]: no for no, g in enumerate(spec["groups"])}
-    groups = [group_entry(row, no, g, numbers, log_max_bytes) for no, g in enumerate(spec["groups"])]
+    groups = [group_entry(said, no, g, numbers, log_max_bytes) for no, g in enumerate(spec["groups"])]
     application = None
-    if row["kind"] == "application":
-        said = {name: row[name] for name in ("name", "username", "kind")} | {"queue": _submitted_to(row)}
+    if row.kind == "application":
         application = Application(said, list(spec["groups"]), log_max_bytes, _declared(spec.get("master") or {}))
     return JobEntry(
-        JobRun(row["id"], [g.run for g in groups], master=application is not None),
+        JobRun(row.id, [g.run for g in groups], master=application is not None),
         groups,
-        row["owner_id"],
-        row["queue"],
-        row["priority"],
-        row["submitted_at"].date(),
-        round(row["submitted_at"].timestamp() * 1e6),
+        row.owner_id,
+        row.queue,
+        row.priority,
+        row.submitted_at.date(),
+        round(row.submitted_at.timestamp() * 1e6),
         application=application,
     )
 
@@ -172,10 +173,10 @@ def _shape(resources: dict[str, int]) -> np.ndarray:
     return np.array([resources.get(name, 0) for name in AXES], np.int64)
 
 
-def guest_entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
+def guest_entry(row: JobRow, log_max_bytes: int) -> JobEntry:
     """A job at home elsewhere, of which nothing was handed to us yet."""
     job = entry(row, log_max_bytes)
-    job.home = row["home_id"]
+    job.home = row.home_id
     job.run.state, job.started_us = JobState.RUNNING, job.submitted_us
     for group in job.groups:
         be_guest(group)
@@ -189,16 +190,22 @@ def be_guest(group: GroupEntry) -> None:
     group.run = GuestRun(run.no, run.name, run.count, run.retries, run.after, run.service)
 
 
-def group_entry(row: dict[str, Any], no: int, g: dict[str, Any], numbers: dict[str, int], log_max: int) -> GroupEntry:
-    """Group ``no`` as its specification ``g`` says. row: of its job. numbers: of the job's groups by name."""
+def guest_run(group: GroupEntry) -> GuestRun:
+    """What was handed to us of a group of a job at home elsewhere, and what became of it."""
+    assert isinstance(group.run, GuestRun)
+    return group.run
+
+
+def group_entry(job: Said, no: int, g: dict[str, Any], numbers: dict[str, int], log_max: int) -> GroupEntry:
+    """Group ``no`` of ``job`` as its specification ``g`` says. numbers: of the job's groups by name."""
     labels.parse(g["node_labels"])
     body = template.encode(
         template.Template(
-            job_name=row["name"],
+            job_name=job.name,
             group=g["name"],
             count=g["count"],
-            queue=_submitted_to(row),
-            user=row["username"],
+            queue=job.queue,
+            user=job.user,
             command=g["command"] if isinstance(g["command"], list) else [g["command"]],
             shell=g["shell"],
             env=g["env"],
@@ -208,7 +215,7 @@ def group_entry(row: dict[str, Any], no: int, g: dict[str, Any], numbers: dict[s
             grace_s=g["grace_s"],
             log_max_bytes=log_max,
             simulated_s=g["estimated_duration_s"] or 0.0,
-            master=row["kind"] == "application" and no == 0,
+            master=job.kind == "application" and no == 0,
             ports=[template.Port(p["name"]) for p in g.get("ports") or ()],
             health_check=_health_check(g.get("health_check")),
         )
@@ -219,18 +226,12 @@ def group_entry(row: dict[str, Any], no: int, g: dict[str, Any], numbers: dict[s
         count=g["count"],
         retries=g["retries"],
         after=tuple(numbers[name] for name in g["after"]),
-        service=row["kind"] == "service",
-        open_ended=row["kind"] == "application" and no > 0,
+        service=job.kind == "service",
+        open_ended=job.kind == "application" and no > 0,
         target=g.get("target", g["count"]),
     )
-    wishes, held = _wishes(row["kind"], g), bool(g.get("held"))
+    wishes, held = _wishes(job.kind, g), bool(g.get("held"))
     return GroupEntry(run, _shape(g["resources"]), body, desired.digest(body), int(g["timeout_s"]), wishes, held)
-
-
-def _submitted_to(row: dict[str, Any]) -> str:
-    """The queue in the specification: a job may move, and its containers' templates must not change with it."""
-    queue: str = row.get("spec", {}).get("queue") or row["queue"]
-    return queue
 
 
 def _health_check(raw: dict[str, Any] | None) -> template.HealthCheck | None:

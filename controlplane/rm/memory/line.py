@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from controlplane.rm.claims import Counts, Key
+from controlplane.rm.claims import Claimed, Counts, Key
 from controlplane.rm.columns import longer
 from controlplane.rm.memory import quota
 from controlplane.rm.memory.queues import UNLIMITED, QueueTree
@@ -198,9 +198,9 @@ class Line:
             return np.inf
         return now_us if self.changed or self.recount else self.next_us
 
-    def take_claimed(self, at: _At, elsewhere: int, written: int) -> None:
+    def take_claimed(self, at: _At, claimed: Claimed) -> None:
         """What others run, and the own count that now stands in the StateStore."""
-        self.elsewhere[at], self._written[at] = elsewhere, written
+        self.elsewhere[at], self._written[at] = claimed
         self._touched.add(at)
 
     def counts(self) -> Counts | None:

@@ -1,10 +1,12 @@
 """The RM's nodes: what they have, what is allocated on them, and what they last said."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from controlplane.rm.columns import longer
+from controlplane.rm.rows import NodeRow
 from scheduler.core.snapshot import Nodes
 from scheduler.placement.choice import Chooses
 from wire.resources import AXES
@@ -15,14 +17,13 @@ if TYPE_CHECKING:
 
 R = len(AXES)
 GPUS = AXES.index("gpus")
-IN_SERVICE = "in_service"
 NEVER_US = 2**62  # later than any moment
 _UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
 
 
-def chosen(chooses: Chooses, rows: list[dict[str, Any]]) -> np.ndarray:
+def chosen(chooses: Chooses, rows: Sequence[NodeRow]) -> np.ndarray:
     """Which of these nodes are meant: (n,) bool."""
-    return np.fromiter((chooses(row["name"], row["rack"], row["labels"]) for row in rows), np.bool_, len(rows))
+    return np.fromiter((chooses(row.name, row.rack, row.labels) for row in rows), np.bool_, len(rows))
 
 
 class NodeTable:
@@ -42,9 +43,9 @@ class NodeTable:
     next window begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
     """
 
-    def __init__(self, rows: list[dict[str, Any]]):
+    def __init__(self, rows: Sequence[NodeRow]):
         self.index: dict[int, int] = {}
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[NodeRow] = []
         self.labels_version = 0
         self.racks: dict[str, int] = {}  # name -> number, without gaps
         self.windows: list[Window] = []
@@ -102,26 +103,26 @@ class NodeTable:
         for name in self._COLUMNS:
             setattr(self, name, longer(getattr(self, name), size))
 
-    def put(self, row: dict[str, Any], seen: float = 0.0) -> int:
+    def put(self, row: NodeRow, seen: float = 0.0) -> int:
         """Add a node, or take in what changed about one; its position."""
-        at = self.index.get(row["id"])
+        at = self.index.get(row.id)
         if at is None:
             at = len(self.rows)
             if at >= len(self.id):
                 self._grow()
-            self.index[row["id"]] = at
+            self.index[row.id] = at
             self.rows.append(row)
-            self.id[at] = row["id"]
+            self.id[at] = row.id
             self.seen[at], self.acknowledge_us[at] = seen, NEVER_US
-            self.state[at] = row["state"]
-            self.health[at] = row["health"]
-        if row["revoked"]:
+            self.state[at] = row.state
+            self.health[at] = row.health
+        if row.revoked:
             self.state[at] = NodeState.DECOMMISSIONED
         elif self.state[at] == NodeState.DECOMMISSIONED:
             self.state[at] = NodeState.REGISTERED
         self.rows[at] = row
-        self.capacity[at] = [row[name] for name in AXES]
-        self.rack[at] = self.racks.setdefault(row["rack"], len(self.racks))
+        self.capacity[at] = [getattr(row, name) for name in AXES]
+        self.rack[at] = self.racks.setdefault(row.rack, len(self.racks))
         self.labels_version += 1
         self.settle_us = 0
         return at
