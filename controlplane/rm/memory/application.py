@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from contract.stored import StoredGroup
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
     from controlplane.rm.rows import SessionRow
 
@@ -49,7 +50,7 @@ class Application:
     """
 
     said: Said
-    specs: list[dict[str, Any]]
+    specs: list[StoredGroup]
     log_max_bytes: int
     declared: Declared | None = None
     told: int = 0

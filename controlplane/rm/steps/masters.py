@@ -4,11 +4,13 @@ Everything they want is rows of web's; an intent only says which to read. So an
 intent that comes twice changes nothing, and a new leader reads the rows.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import structlog
 
+from contract import stored
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.application import MASTER, Application, Launch
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry, be_guest, group_entry
@@ -127,12 +129,13 @@ def _ask(m: Memory, c: Changes, job: JobEntry, row: MasterAskRow) -> None:
 def _group(app: Application, job: JobEntry, row: MasterAskRow) -> GroupEntry | None:
     """The job's next group, as an ask's row says; None where that cannot be read."""
     try:
-        group = group_entry(app.said, row.no, row.spec | {"count": row.target}, {}, app.log_max_bytes)
+        spec = stored.group(row.spec | {"count": row.target})
+        group = group_entry(app.said, row.no, spec, {}, app.log_max_bytes)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         log.exception("an ask cannot be read", job=job.id, ask=row.no)  # one job must not stop the sub-cluster
         return None
     job.groups.append(group)
-    app.specs.append(row.spec)
+    app.specs.append(spec)
     return group
 
 
@@ -169,7 +172,7 @@ def _start(m: Memory, row: LaunchRow) -> None:
 def _launch(job: JobEntry, group: GroupEntry, spec: dict[str, Any]) -> Launch:
     app: Application = job.application  # type: ignore[assignment]
     no = group.run.no
-    full = app.specs[no] | spec | {"count": group.run.count}
+    full = replace(stored.launched(app.specs[no], spec), count=group.run.count)
     made = group_entry(app.said, no, full, {}, app.log_max_bytes)
     return Launch(made.template, made.digest, made.timeout_s, spec.get("tag", ""))
 
