@@ -294,7 +294,7 @@ class Simulation:
         if len(rows):
             shapes, shape = m.asks.shapes_of(rows)
             wanted = np.zeros((len(m.queues.paths), R))
-            queue = m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]
+            queue = m.ledger.leaf_of(m.asks.job[rows])
             np.add.at(wanted, queue, shapes[shape] * m.asks.count[rows, None])
             now[q : 2 * q] = wanted[leaf]
         now[-1] = site.capacity

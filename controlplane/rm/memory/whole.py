@@ -243,7 +243,7 @@ class Memory:
 
     def reprioritise(self, job: JobEntry, priority: int) -> None:
         """The job has another priority from now on."""
-        job.priority = self.ledger.job_priority[job.row] = priority
+        job.priority = self.ledger.jobs.priority[job.row] = priority
         self.line.reorder(job)
 
     def move(self, job: JobEntry, queue: str) -> None:

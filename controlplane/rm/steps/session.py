@@ -271,7 +271,7 @@ def _demand(m: Memory, rows: np.ndarray, home: np.ndarray, now: float) -> _Deman
     shapes, shape = m.asks.shapes_of(rows)
     amounts = shapes[shape] * m.asks.count[rows, None]
     upto = np.cumsum(amounts, axis=0)
-    leaf = m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]
+    leaf = m.ledger.leaf_of(m.asks.job[rows])
     late = now - m.asks.since[rows] > m.queues.relax_s[leaf]  # it may be its queue that has no room here
     roams = m.queues.wander[leaf] | m.asks.picky[rows]
     return _Demand(shapes, shape, upto - amounts, late, (upto > home).any(axis=1) | late, roams)

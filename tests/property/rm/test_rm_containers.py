@@ -100,7 +100,7 @@ class World:
         return {
             "containers": {name: getattr(t, name)[slots].tolist() for name in names},
             "nodes": (m.nodes.used.tolist(), m.nodes.containers.tolist(), m.nodes.gpu_held.tolist()),
-            "ledger": [x.tolist() for x in (m.ledger.queues, m.ledger.users, m.ledger.jobs)],
+            "ledger": [x.tolist() for x in (m.ledger.queues, m.ledger.users.held, m.ledger.jobs.held)],
             "dirty": sorted(m.dirty_nodes),
             "delayed": sorted(m.delayed),
             "changes": {name: [row for block in getattr(c, name) for row in block.tolist()] for name in blocks},
