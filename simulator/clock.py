@@ -41,6 +41,6 @@ def seconds(at_us: int) -> float:
     return (at_us - _BEGINS_S * 1_000_000) / 1e6
 
 
-def moment(at_us: int) -> dt.datetime | None:
-    """As Postgres would give it back; None for 0."""
-    return dt.datetime.fromtimestamp(at_us / 1e6, dt.UTC) if at_us else None
+def moment(at_us: int) -> dt.datetime:
+    """As Postgres would give it back."""
+    return dt.datetime.fromtimestamp(at_us / 1e6, dt.UTC)

@@ -1,17 +1,19 @@
 """What a round's transaction does to the rows: statement by statement, as ``rm.adapters.store``."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Counts
-from controlplane.rm.memory.jobs import GroupEntry
-from scheduler.lifecycle.guest import UNLOWERED, GuestRun, Handed, pack
-from simulator.rows import Ask, Federation, Logged, SubCluster
+from controlplane.rm.memory.jobs import guest_run
+from controlplane.rm.rows import ReportRow
+from scheduler.lifecycle.guest import UNLOWERED, pack
+from simulator.rows import Ask, Federation, Live, Logged, SubCluster
 from wire.states import ContainerState
 
-_LIVE = ["id", "node", "job", "group", "task", "attempt", "state", "gpus", "allocated_us"]
+_LIVE = [field.name for field in fields(Live) if field.name != "started_us"]
 
 
 def refused(rows: Federation, sub: int, c: Changes) -> str:
@@ -27,13 +29,7 @@ def refused(rows: Federation, sub: int, c: Changes) -> str:
 
 def _stands(rows: Federation, sub: int, key: tuple[int, int], c: Changes) -> bool:
     ask = rows.asks.get((*key, sub))
-    return ask is not None and ask.target >= _handed(c.guests[key]).taken
-
-
-def _handed(group: GroupEntry) -> Handed:
-    """What was handed to us of a guest's group."""
-    assert isinstance(group.run, GuestRun)
-    return group.run.handed
+    return ask is not None and ask.target >= guest_run(c.guests[key]).handed.taken
 
 
 def write(rows: Federation, sub: int, epoch: int, c: Changes) -> None:
@@ -51,7 +47,7 @@ def write(rows: Federation, sub: int, epoch: int, c: Changes) -> None:
         _admissions(rows, sub, c.admissions)
     if c.intents:
         done = set(c.intents)
-        own.intents = [row for row in own.intents if row["id"] not in done]
+        own.intents = [row for row in own.intents if row.id not in done]
     _log(rows, own, epoch, c)
 
 
@@ -67,12 +63,12 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
     live = own.containers
     for block in c.new:
         for row in zip(*(block[name].tolist() for name in _LIVE), strict=True):
-            live[row[0]] = [*row, 0]
+            live[row[0]] = Live(*row)
     for block in c.moved:
         for cid, state, started_us in block.tolist():
             known = live.get(cid)
             if known is not None:
-                known[6], known[9] = state, started_us or known[9]
+                known.state, known.started_us = state, started_us or known.started_us
     for block in c.ended:
         for cid in block["id"].tolist():
             del live[cid]
@@ -133,7 +129,7 @@ def _asks(rows: Federation, c: Changes) -> None:
 def _answers(rows: Federation, sub: int, c: Changes) -> None:
     lowered = {(job, group) for job, group, _ in c.lowered}
     for key, group in c.guests.items():
-        ask, handed = rows.asks.get((*key, sub)), _handed(group)
+        ask, handed = rows.asks.get((*key, sub)), guest_run(group).handed
         if ask is None or ask.target < handed.taken:
             continue
         if ask.version == group.ask_version and ask.wish < ask.target:
@@ -152,11 +148,11 @@ def _reports(rows: Federation, own: SubCluster, c: Changes) -> None:
     for job_id, group, target, events, told in said:
         job = rows.jobs.get(job_id)
         if job is not None:
-            row: dict[str, Any] = {"id": rows.number(), "job_id": job_id, "sub_cluster_id": own.id, "group_no": group}
-            rows.subs[job["home_id"]].reports.append(row | {"target": target, "events": events, "told": told})
+            report = ReportRow(rows.number(), job_id, own.id, group, target, events, told)
+            rows.subs[job["home_id"]].reports.append(report)
     if c.reports_read:
         read = set(c.reports_read)
-        own.reports = [row for row in own.reports if row["id"] not in read]
+        own.reports = [row for row in own.reports if row.id not in read]
 
 
 def _admissions(rows: Federation, sub: int, counts: Counts) -> None:

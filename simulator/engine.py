@@ -81,7 +81,7 @@ class Simulation:
                 place[row["id"]] = machine.name, machine.rack
         policy = self.rows.publish(setup.policy)
         # In the order in which leaders keep them, whatever the document's is.
-        leaves = sorted((row["path"] for row in policy.queues if row["leaf"]), key=lambda path: path.split("."))
+        leaves = sorted((row.path for row in policy.queues if row.leaf), key=lambda path: path.split("."))
         self.recorder = Recorder(leaves, place)
         self.meter = Meter(len(leaves), setup.period_s)
         self.homes = Homes(self.rows, setup.seed)
@@ -226,7 +226,7 @@ class Simulation:
     def _push(self, document: Json, delay_s: float) -> None:
         before = self.recorder.queues
         policy = self.rows.publish(document)
-        after = [row["path"] for row in policy.queues if row["leaf"]]
+        after = [row.path for row in policy.queues if row.leaf]
         if after != before:
             raise ValueError(f"the policy has other leaf queues: {sorted({*before} ^ {*after})}")
         self.at(self.clock.now + delay_s, lambda s: s._hint(s.sites))
@@ -294,7 +294,7 @@ class Simulation:
         if len(rows):
             shapes, shape = m.asks.shapes_of(rows)
             wanted = np.zeros((len(m.queues.paths), R))
-            queue = m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]
+            queue = m.ledger.leaf_of(m.asks.job[rows])
             np.add.at(wanted, queue, shapes[shape] * m.asks.count[rows, None])
             now[q : 2 * q] = wanted[leaf]
         now[-1] = site.capacity

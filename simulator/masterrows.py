@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.ports import Wanted
+from controlplane.rm.rows import LaunchRow, MasterAskRow, SessionRow, Wanted
 
 Json = dict[str, Any]
 
@@ -26,11 +26,11 @@ class MasterRows:
         """Everything of these jobs. started: tasks that have begun, by group. live: containers."""
         wanted = set(jobs)
         asks = [
-            row | {"started": started.get(key, 0), "granted": self.granted.get(key)}
+            row._replace(started=started.get(key, 0), granted=self.granted.get(key))
             for key, row in self._asks().items()
             if key[0] in wanted
         ]
-        launches = [row for row in self._launches() if row["job_id"] in wanted and row["container_id"] in live]
+        launches = [row for row in self._launches() if row.job_id in wanted and row.container_id in live]
         return Wanted(asks, launches, self._sessions(sorted(wanted)))
 
     def some_of(
@@ -41,25 +41,23 @@ class MasterRows:
         found = [
             row for (job, no), row in self._asks().items() if job in known and (no >= known[job] or (job, no) in named)
         ]
-        return Wanted(
-            found, [row for row in self._launches() if row["container_id"] in started], self._sessions(ending)
-        )
+        return Wanted(found, [row for row in self._launches() if row.container_id in started], self._sessions(ending))
 
-    def _asks(self) -> dict[tuple[int, int], Json]:
+    def _asks(self) -> dict[tuple[int, int], MasterAskRow]:
         return {
-            (job, no): {"job_id": job, "no": no, "spec": spec, "target": target}
+            (job, no): MasterAskRow(job, no, spec, target)
             for (job, no), (spec, target) in sorted(self.asks.items(), key=lambda item: item[0])
         }
 
-    def _launches(self) -> list[Json]:
-        return [{"container_id": cid, "job_id": job, "spec": spec} for cid, (job, spec) in self.launches.items()]
+    def _launches(self) -> list[LaunchRow]:
+        return [LaunchRow(cid, job, spec) for cid, (job, spec) in self.launches.items()]
 
-    def _sessions(self, jobs: Iterable[int]) -> list[Json]:
+    def _sessions(self, jobs: Iterable[int]) -> list[SessionRow]:
         found = []
         for job in jobs:
             verdict, message = self.verdicts.get(job, (None, ""))
             told = max((event[0] for event in self.events.get(job, ())), default=0)
-            found.append({"job_id": job, "verdict": verdict, "message": message, "told": told})
+            found.append(SessionRow(job, verdict, message, told))
         return found
 
     def write(self, groups: Mapping[int, list[list[Any]]], c: Changes) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from controlplane.policy import documents
-from controlplane.rm.claims import Key, Wish
+from controlplane.rm.claims import Claimed, Key, Wish
 from controlplane.rm.driver.load import ANYWAY_S
+from controlplane.rm.rows import IntentRow, QueueRow, ReportRow, WindowRow
 from controlplane.sharing.queues import FederationQueues, Row
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
@@ -26,7 +27,6 @@ from wire.resources import AXES
 from wire.states import NodeState
 
 Json = dict[str, Any]
-Live = list[Any]  # [id, node, job, group, task, attempt, state, gpus, allocated_us, started_us]
 
 
 @dataclass(slots=True)
@@ -35,6 +35,22 @@ class Lease:
 
     epoch: int = 0
     holder: str = ""
+
+
+@dataclass(slots=True)
+class Live:
+    """A live container."""
+
+    id: int
+    node: int
+    job: int
+    group: int
+    task: int
+    attempt: int
+    state: int
+    gpus: int
+    allocated_us: int
+    started_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +65,21 @@ class Logged:
 
 @dataclass(slots=True)
 class SubCluster:
-    """One sub-cluster's rows. nodes: as ``Store.nodes`` gives them, by id."""
+    """One sub-cluster's rows. nodes: the columns of ``NodeRow``, by id."""
 
     id: int
     name: str
     state: str = "running"
     lease: Lease = field(default_factory=Lease)
     nodes: dict[int, Json] = field(default_factory=dict)
-    intents: list[Json] = field(default_factory=list)
+    intents: list[IntentRow] = field(default_factory=list)
     containers: dict[int, Live] = field(default_factory=dict)
-    reports: list[Json] = field(default_factory=list)
+    reports: list[ReportRow] = field(default_factory=list)
     unread: set[tuple[int, int, int]] = field(default_factory=set)  # asks that it may not have answered
     load: Load | None = None
     loaded_at: float = 0.0
     shares: Assignment | None = None
-    windows: list[Json] = field(default_factory=list)  # of maintenance, as ``Store.windows`` gives them
+    windows: list[WindowRow] = field(default_factory=list)  # of maintenance
     deadline_us: int | None = None  # of its drain
     acknowledged: tuple[int, int, NodesRun] | None = None  # by which epoch, the policy version, what its nodes run
     sequence: int = 0  # transitions written to the log so far
@@ -92,17 +108,14 @@ class Ask:
     acknowledged: int = 0
     reason: Json | None = None
 
-    def row(self, *names: str) -> Json:
-        return {name: getattr(self, name) for name in names}
-
 
 @dataclass(slots=True)
 class Policy:
-    """The version in force. queues: rows as ``Store.queues`` gives them; whole: the same for the federation."""
+    """The version in force. whole: its queues for the federation."""
 
     version: int
     document: Json
-    queues: list[Json]
+    queues: list[QueueRow]
     whole: FederationQueues
     pushed_us: int
 
@@ -146,9 +159,8 @@ class Federation:
         """Put a policy document in force. Raises ``Invalid`` as web would."""
         full, rows = documents.validate(document, [sub.name for sub in self.subs.values()])
         version = self.policy.version + 1 if self.policy else 1
-        queues = [{name: getattr(row, name) for name in row.__dataclass_fields__} for row in rows]
-        for row in queues:
-            row["version"] = version
+        names = [name for name in QueueRow._fields if name != "version"]
+        queues = [QueueRow(**{name: getattr(row, name) for name in names}, version=version) for row in rows]
         settings = {name: full.get(name) for name in ("partitions", "components", "sub_clusters")}
         flat = [Row(row.path, row.parent_path, row.capacities, row.weight) for row in rows]
         whole = FederationQueues(version, flat, settings)
@@ -174,10 +186,9 @@ class Federation:
         self.groups[job] = [[0, 0, 0, 0, 0, 0, None] for _ in row["spec"]["groups"]]
         return job
 
-    def intend(self, sub: int, kind: str, job: int | None = None, node: int | None = None, **payload: Any) -> None:
+    def intend(self, sub: int, kind: str, job: int = 0, node: int = 0, **payload: Any) -> None:
         """Tell an RM what is wanted of it."""
-        row = {"id": self.number(), "kind": kind, "job_id": job, "node_id": node, "payload": payload}
-        self.subs[sub].intents.append(row)
+        self.subs[sub].intents.append(IntentRow(self.number(), kind, job, node, payload))
 
     def loads(self) -> list[Load]:
         """What leaders have told, with its age. What has not changed is told all the same, if not in a simulation."""
@@ -211,14 +222,14 @@ class Federation:
             for job in self.jobs.values()
         )  # fmt: skip
 
-    def claim(self, me: int, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, tuple[int, int]]:
-        """Raise own counts as far as there is room: per key what others run, and what stands now."""
+    def claim(self, me: int, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, Claimed]:
+        """Raise own counts as far as there is room."""
         elsewhere = self.admitted_elsewhere(me, version, list(wishes))
         found = {}
         for key, w in wishes.items():
             granted = max(w.own, min(w.wish, w.most - elsewhere[key]))
             self.counts[key][me] = granted
-            found[key] = (elsewhere[key], granted)
+            found[key] = Claimed(elsewhere[key], granted)
         return found
 
     def forget(self, job: int) -> None:

@@ -4,16 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from contract import stored
 from simulator.clock import VirtualClock, moment
 from simulator.workload import Machine, Submission, SubmittedGroup
 from wire.states import NodeState
 
 Json = dict[str, Any]
-_FIXED: Json = {
-    "command": ["true"], "shell": False, "env": {}, "files": [], "inputs": [], "outputs": [], "grace_s": 10,
-    "timeout_s": 0, "ports": [], "health_check": None, "execution_type": "guaranteed", "placement": None,
-    "parallelism": None,
-}  # fmt: skip
 
 
 def job_row(job: Submission, owner: int, clock: VirtualClock) -> Json:
@@ -31,8 +27,9 @@ def job_row(job: Submission, owner: int, clock: VirtualClock) -> Json:
 
 
 def _group(g: SubmittedGroup) -> Json:
-    return _FIXED | {
+    return stored.GROUP | {
         "name": g.name,
+        "command": ["true"],
         "count": g.count,
         "resources": {"memory_mib": g.memory_mib, "vcores_milli": g.vcores_milli, "gpus": g.gpus},
         "retries": g.retries,
@@ -41,7 +38,7 @@ def _group(g: SubmittedGroup) -> Json:
         "partition": g.partition,
         "gang": g.gang,
         "locality": {"nodes": list(g.nodes), "racks": list(g.racks), "relax": not g.strict},
-        "estimated_duration_s": g.estimate_s or None,
+        "estimated_duration_s": g.estimate_s,
     }
 
 

@@ -1,13 +1,33 @@
 """The Store port over simulated rows."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import datetime as dt
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from contract.policy.subclusters import held, own_components
 from controlplane.rm.changes import Changes
-from controlplane.rm.claims import Key, Wish
-from controlplane.rm.ports import Fenced, StoreDown, Wanted
+from controlplane.rm.claims import Claimed, Key, Wish
+from controlplane.rm.ports import Fenced, StoreDown
+from controlplane.rm.rows import (
+    AskRow,
+    AwayRow,
+    CapacityRow,
+    ContainerRow,
+    GroupRow,
+    HandedRow,
+    IntentRow,
+    JobRow,
+    LastEndRow,
+    NodeRow,
+    PlaceRow,
+    PolicyRow,
+    QueueRow,
+    ReportRow,
+    TakenBackRow,
+    TaskRow,
+    Wanted,
+    WindowRow,
+)
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
@@ -15,12 +35,11 @@ from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED
 from simulator import commit
 from simulator.clock import moment
-from simulator.rows import Federation, Json
+from simulator.rows import Federation, Json, Live
 from wire.resources import AXES
 from wire.states import ContainerState, NodeState, TaskState
 
 _NEVER_US = 1 << 62
-_ASK = ("base", "target", "taken", "wish", "work", "halt", "version", "acknowledged")
 
 
 class SimulatedStore:
@@ -40,31 +59,30 @@ class SimulatedStore:
 
     # Nodes and policy
 
-    def nodes(self) -> list[Json]:
-        return [dict(row) for row in self.own.nodes.values()]
+    def nodes(self) -> list[NodeRow]:
+        return [NodeRow(**row) for row in self.own.nodes.values()]
 
-    def windows(self) -> list[Json]:
+    def windows(self) -> list[WindowRow]:
         """A sub-cluster that is being drained is a window over all its nodes that never ends."""
         now_us = self.rows.clock.now_us()
-        found = [dict(row) for row in self.own.windows if row["ends_us"] > now_us]
+        found = [row for row in self.own.windows if row.ends_us > now_us]
         if self.own.state == "draining":
             starts = _NEVER_US if self.own.deadline_us is None else self.own.deadline_us
-            window = {"node": "", "rack": "", "labels": "", "message": "", "starts_us": starts, "ends_us": _NEVER_US}
-            found.append(window | {"lead_s": starts // 1_000_000 + 1})
-        return sorted(found, key=lambda row: row["starts_us"])
+            found.append(WindowRow("", "", "", "", starts, _NEVER_US, starts // 1_000_000 + 1))
+        return sorted(found, key=lambda row: row.starts_us)
 
-    def queues(self) -> tuple[int, list[Json]]:
+    def queues(self) -> tuple[int, list[QueueRow]]:
         policy = self.rows.policy
-        return (policy.version, [dict(row) for row in policy.queues]) if policy else (0, [])
+        return (policy.version, list(policy.queues)) if policy else (0, [])
 
-    def policy(self, version: int) -> Json:
+    def policy(self, version: int) -> PolicyRow | None:
         policy = self.rows.policy
         if policy is None or policy.version != version:
-            return {}
-        found = {name: policy.document.get(name) for name in ("partitions", "queues")}
-        whole = policy.document.get("components")
-        own = own_components(policy.document.get("sub_clusters"), self.own.name)
-        return found | {"components": held(whole, whole, own), "target": version, "pushed_us": policy.pushed_us}
+            return None
+        document = policy.document
+        whole, own = document.get("components"), own_components(document.get("sub_clusters"), self.own.name)
+        components = held(whole, whole, own)
+        return PolicyRow(version, policy.pushed_us, document.get("partitions"), components, document.get("queues"))
 
     def acknowledge(self, version: int, pushed_us: int, nodes: NodesRun) -> None:
         self._reach()
@@ -73,20 +91,20 @@ class SimulatedStore:
             raise Fenced(f"a leader after epoch {self.epoch} has acknowledged a policy version")
         self.own.acknowledged = self.epoch, version, nodes
 
-    def elsewhere(self, singly: bool) -> list[tuple[Any, ...]]:
+    def elsewhere(self, singly: bool) -> list[CapacityRow]:
         others = [sub for sub in self.rows.subs.values() if sub.id != self.sub and sub.nodes]
         if not singly:
-            return [(sub.id < self.sub, "", "", {}, *sub.capacity()) for sub in others]
+            return [CapacityRow(sub.id < self.sub, "", "", {}, *sub.capacity()) for sub in others]
         return [
-            (sub.id < self.sub, row["name"], row["rack"], row["labels"], *(row[a] for a in AXES))
+            CapacityRow(sub.id < self.sub, row["name"], row["rack"], row["labels"], *(row[a] for a in AXES))
             for sub in others
             for row in sub.nodes.values()
             if row["state"] <= NodeState.UNHEALTHY
         ]
 
-    def places_elsewhere(self) -> list[tuple[int, str, str, dict[str, str]]]:
+    def places_elsewhere(self) -> list[PlaceRow]:
         return [
-            (sub.id, row["name"], row["rack"], row["labels"])
+            PlaceRow(sub.id, row["name"], row["rack"], row["labels"])
             for sub in self.rows.subs.values()
             if sub.id != self.sub
             for row in sub.nodes.values()
@@ -95,110 +113,121 @@ class SimulatedStore:
 
     # Jobs
 
-    def _job(self, row: Json) -> Json:
-        times = {f"{name}_at": moment(row[f"{name}_us"]) for name in ("admitted", "started")}
-        return row | times
+    def _job(self, row: Json) -> JobRow:
+        known = row | {f"{name}_at": _passed(row[f"{name}_us"]) for name in ("admitted", "started")}
+        return JobRow._make(known[name] for name in JobRow._fields)
 
-    def live_jobs(self) -> list[Json]:
+    def live_jobs(self) -> list[JobRow]:
         return [
             self._job(row)
             for row in self.rows.jobs.values()
             if row["home_id"] == self.sub and row["state"] < 10 and (row["state"] > 0 or row["epoch"] > 0)
         ]
 
-    def jobs(self, ids: Sequence[int]) -> list[Json]:
+    def jobs(self, ids: Sequence[int]) -> list[JobRow]:
         return [self._job(self.rows.jobs[job]) for job in ids if job in self.rows.jobs]
 
-    def tasks(self, jobs: Mapping[int, Any]) -> Iterable[tuple[int, int, int, int, int, int]]:
+    def tasks(self, jobs: Collection[int]) -> list[TaskRow]:
         return [
-            (job, group, index, *row[:3])
+            TaskRow(job, group, index, state, attempts, failures)
             for job in jobs
-            for (group, index), row in self.rows.tasks.get(job, {}).items()
+            for (group, index), (state, attempts, failures, _, _) in self.rows.tasks.get(job, {}).items()
         ]
 
-    def last_ends(self, jobs: Mapping[int, Any]) -> Iterable[tuple[int, int, int, int, int, int]]:
+    def last_ends(self, jobs: Collection[int]) -> list[LastEndRow]:
         """Of a back-off that is over by now nothing is told."""
         well = (int(ContainerState.SUCCEEDED), 0)
         since_us = self.rows.clock.now_us() - int(BACKOFF_MAX_S * 1e6)
         return [
-            (job, group, index, *self.rows.ends.get(job, {}).get(container, well), at_us)
+            LastEndRow(job, group, index, *self.rows.ends.get(job, {}).get(container, well), at_us)
             for job in jobs
             for (group, index), (state, _, failures, container, at_us) in self.rows.tasks.get(job, {}).items()
             if state == TaskState.PENDING and failures and at_us > since_us
         ]
 
-    def groups(self, jobs: Mapping[int, Any]) -> list[tuple[Any, ...]]:
+    def groups(self, jobs: Collection[int]) -> list[GroupRow]:
         return [
-            (job, no, *counters, reason is not None)
+            GroupRow(job, no, state, running, succeeded, failed, killed, retried, reason is not None)
             for job in jobs
-            for no, (*counters, reason) in enumerate(self.rows.groups[job])
+            for no, (state, running, succeeded, failed, killed, retried, reason) in enumerate(self.rows.groups[job])
         ]
 
-    def containers(self) -> list[tuple[Any, ...]]:
-        rows = sorted(self.own.containers.items())
-        return [(*row[:8], moment(row[8]), moment(row[9])) for _, row in rows]
+    def containers(self) -> list[ContainerRow]:
+        return [
+            ContainerRow(
+                c.id, c.node, c.job, c.group, c.task, c.attempt, c.state, c.gpus, moment(c.allocated_us),
+                _passed(c.started_us),
+            )
+            for _, c in sorted(self.own.containers.items())
+        ]  # fmt: skip
 
-    def intents(self, limit: int) -> list[Json]:
+    def intents(self, limit: int) -> list[IntentRow]:
         return self.own.intents[:limit]
 
     # Jobs that span
 
-    def _ask(self, key: tuple[int, int, int]) -> Json:
-        job = self.rows.jobs[key[0]]
-        ours = {"job_id": key[0], "group_no": key[1], "sub_cluster_id": key[2]}
-        return ours | self.rows.asks[key].row(*_ASK) | {name: job[name] for name in ("home_id", "priority", "queue")}
+    def _ask(self, key: tuple[int, int, int]) -> AskRow:
+        ask, job = self.rows.asks[key], self.rows.jobs[key[0]]
+        return AskRow(
+            key[0], key[1], ask.base, ask.target, ask.taken, ask.wish, ask.work, ask.halt, ask.version,
+            ask.acknowledged, job["home_id"], job["priority"], job["queue"],
+        )  # fmt: skip
 
-    def unread_asks(self, limit: int) -> list[Json]:
+    def unread_asks(self, limit: int) -> list[AskRow]:
         if not self.own.unread:
             return []
         known = ((key, self.rows.asks.get(key)) for key in self.own.unread)
         self.own.unread = {key for key, ask in known if ask is not None and ask.version > ask.acknowledged}
         return [self._ask(key) for key in sorted(self.own.unread)[:limit]]
 
-    def asks_here(self) -> list[Json]:
+    def asks_here(self) -> list[AskRow]:
         return [self._ask(key) for key in sorted(self.rows.asks) if key[2] == self.sub]
 
-    def asks_away(self, jobs: Sequence[int]) -> list[Json]:
+    def asks_away(self, jobs: Sequence[int]) -> list[HandedRow]:
         wanted = set(jobs)
-        return [self._ask(key) for key in sorted(self.rows.asks) if key[0] in wanted]
+        return [
+            HandedRow(*key, ask.base, ask.target, ask.taken, ask.wish, ask.work)
+            for key, ask in sorted(self.rows.asks.items(), key=lambda item: item[0])
+            if key[0] in wanted
+        ]
 
-    def _live_elsewhere(self, jobs: Sequence[int]) -> Iterable[tuple[int, list[Any]]]:
+    def _live_elsewhere(self, jobs: Sequence[int]) -> Iterable[tuple[int, Live]]:
         wanted = set(jobs)
         others = [sub for sub in self.rows.subs.values() if sub.id != self.sub]
-        return [(s.id, row) for s in others for row in s.containers.values() if row[2] in wanted]
+        return [(sub.id, live) for sub in others for live in sub.containers.values() if live.job in wanted]
 
-    def containers_away(self, jobs: Sequence[int]) -> list[tuple[int, int, int, int]]:
-        return [(row[2], row[3], row[4], row[5]) for _, row in self._live_elsewhere(jobs)]
+    def containers_away(self, jobs: Sequence[int]) -> list[AwayRow]:
+        return [AwayRow(c.job, c.group, c.task, c.attempt) for _, c in self._live_elsewhere(jobs)]
 
     def serving_elsewhere(self, jobs: Sequence[int]) -> dict[tuple[int, int], int]:
         """Of places that are emptied at once, the first goes first: to it what runs at the others counts."""
-        live = [((row[2], row[3]), sub, row) for sub, row in self._live_elsewhere(jobs)]
-        leaves = [(key, sub) for key, sub, row in live if not self._stays(sub, row[1])]
+        live = [((c.job, c.group), sub, c) for sub, c in self._live_elsewhere(jobs)]
+        leaves = [(key, sub) for key, sub, c in live if not self._stays(sub, c.node)]
         first = dict(sorted(leaves, reverse=True))
         found: dict[tuple[int, int], int] = {}
-        for key, sub, row in live:
-            counts = self._stays(sub, row[1]) or self.sub < first[key]
-            found[key] = found.get(key, 0) + (counts and row[6] == ContainerState.RUNNING)
+        for key, sub, c in live:
+            counts = self._stays(sub, c.node) or self.sub < first[key]
+            found[key] = found.get(key, 0) + (counts and c.state == ContainerState.RUNNING)
         return found
 
     def _stays(self, sub: int, node: int) -> bool:
         own = self.rows.subs[sub]
         return own.state == "running" and own.nodes[node]["duty"] == "in_service"
 
-    def reports(self, limit: int) -> list[Json]:
-        return sorted(self.own.reports, key=lambda row: row["id"])[:limit]
+    def reports(self, limit: int) -> list[ReportRow]:
+        return sorted(self.own.reports, key=lambda row: row.id)[:limit]
 
     def forward_reports(self, ids: Sequence[int]) -> None:
         going = set(ids)
-        for row in [row for row in self.own.reports if row["id"] in going]:
-            job = self.rows.jobs.get(row["job_id"])
+        for row in [row for row in self.own.reports if row.id in going]:
+            job = self.rows.jobs.get(row.job_id)
             if job is None or job["state"] >= 10:
                 self.own.reports.remove(row)
             elif job["home_id"] != self.sub:
                 self.own.reports.remove(row)
                 self.rows.subs[job["home_id"]].reports.append(row)
 
-    def take_back(self, asks: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int, int]]:
+    def take_back(self, asks: Sequence[tuple[int, int, int]]) -> list[TakenBackRow]:
         if not asks:
             return []
         self.renew()
@@ -210,7 +239,7 @@ class SimulatedStore:
             ask.target, ask.wish = max(ask.taken, min(ask.wish, ask.target)), UNLOWERED
             ask.version += 1
             self.rows.subs[key[2]].unread.add(key)
-            found.append((*key, ask.target))
+            found.append(TakenBackRow(*key, ask.target))
         return found
 
     # Admission, masters, loads, shares
@@ -218,20 +247,20 @@ class SimulatedStore:
     def admitted_elsewhere(self, version: int, keys: list[Key]) -> dict[Key, int]:
         return self.rows.admitted_elsewhere(self.sub, version, keys)
 
-    def claim(self, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, tuple[int, int]]:
+    def claim(self, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, Claimed]:
         self._fence()
         return self.rows.claim(self.sub, version, wishes)
 
     def masters(self, jobs: Sequence[int]) -> Wanted:
         if not jobs:
             return Wanted()
-        live = [row for sub in self.rows.subs.values() for row in sub.containers.values()]
-        begun = [(row[2], row[3], row[4]) for row in live]
+        live = [container for sub in self.rows.subs.values() for container in sub.containers.values()]
+        begun = [(c.job, c.group, c.task) for c in live]
         begun += [(job, group, index) for job in jobs for group, index in self.rows.tasks.get(job, ())]
         started: dict[tuple[int, int], int] = {}
         for job, group, index in begun:
             started[job, group] = max(started.get((job, group), 0), index + 1)
-        return self.rows.masters.all_of(jobs, started, {row[0] for row in live})
+        return self.rows.masters.all_of(jobs, started, {container.id for container in live})
 
     def some_masters(
         self,
@@ -267,3 +296,8 @@ class SimulatedStore:
             raise StoreDown(wrong)
         commit.write(self.rows, self.sub, self.epoch, changes)
         self.heard(self.sub, changes)
+
+
+def _passed(at_us: int) -> dt.datetime | None:
+    """The moment; None where it has not been yet, which is 0."""
+    return moment(at_us) if at_us else None

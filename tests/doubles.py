@@ -147,9 +147,9 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
 
     def live(self, job_id: int) -> list[Live]:
         names, groups = self._names(), self.rows.jobs[job_id]["spec"]["groups"]
-        rows = sorted(row for row in self.sub.containers.values() if row[2] == job_id)
+        held = [c for _, c in sorted(self.sub.containers.items()) if c.job == job_id]
         sizes = [tuple(group["resources"][axis] for axis in AXES) for group in groups]
-        return [Live(row[0], names[row[1]], row[3], row[6], sizes[row[3]]) for row in rows]
+        return [Live(c.id, names[c.node], c.group, c.state, sizes[c.group]) for c in held]
 
     def _names(self) -> dict[int, str]:
         return {row["id"]: row["name"] for row in self.sub.nodes.values()}

@@ -65,7 +65,7 @@ def counted_wrong(cluster: Cluster, leader: Leader) -> list[str]:
     live = {job.id: cluster.live(job.id) for job in m.jobs.values()}
     wrong = invariants.usage_told(_used(leader, live), leader.summary()["queues"])
     ledger = m.ledger
-    for name, table in (("queues", ledger.queues), ("users", ledger.users), ("jobs", ledger.jobs)):
+    for name, table in (("queues", ledger.queues), ("users", ledger.users.held), ("jobs", ledger.jobs.held)):
         expected = table * 0
         for job, group in _groups(leader):
             row = {"queues": job.queue_row, "users": job.user_row, "jobs": job.row}[name]

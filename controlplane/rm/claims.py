@@ -1,6 +1,7 @@
 """Counts of admitted jobs that sub-clusters share: what is wished for, and what is to be written."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Key = tuple[str, int]  # queue, owner; owner 0: the queue with all below it
 
@@ -12,6 +13,13 @@ class Wish:
     own: int
     wish: int
     most: int
+
+
+class Claimed(NamedTuple):
+    """What came of a wish. elsewhere: what all other sub-clusters run; granted: the count that now stands for this."""
+
+    elsewhere: int
+    granted: int
 
 
 @dataclass(slots=True)

@@ -112,7 +112,7 @@ class Book:
         cid, task = int(row["id"]), (int(row["job"]), int(row["group"]), int(row["task"]))
         require(cid not in self.entries, "a container id is used once", cid)
         own, node = self.rows.subs[sub], int(row["node"])
-        left = own.nodes[node]["revoked"] and all(intent["node_id"] != node for intent in own.intents)
+        left = own.nodes[node]["revoked"] and all(intent.node_id != node for intent in own.intents)
         require(not left, "nothing starts on a node that has left", task, node)
         at_home = self.rows.jobs[task[0]]["home_id"] == sub  # others may not have heard of it yet
         require(not (at_home and task[0] in self.killed), "nothing starts of a job that is being stopped", task)

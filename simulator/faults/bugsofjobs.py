@@ -128,8 +128,8 @@ def _(real: Real) -> Real:
 
     def hear(m: Any, c: Any, entry: Any, row: Any) -> None:
         real(m, c, entry, row)
-        if row["wish"] < row["target"]:
-            entry.groups[row["group_no"]].run.handed = guests._handed(row | {"wish": UNLOWERED})
+        if row.wish < row.target:
+            entry.groups[row.group_no].run.handed = guests._handed(row._replace(wish=UNLOWERED))
 
     return hear
 

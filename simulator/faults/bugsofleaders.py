@@ -67,7 +67,7 @@ def _(real: Real) -> Real:
 
     def take(m: Any, held: Any, c: Any, *rest: Any) -> Any:
         real(m, held, c, *rest)
-        held.own.intents = [row for row in held.own.intents if row["id"] not in c.intents]
+        held.own.intents = [row for row in held.own.intents if row.id not in c.intents]
 
     return take
 

@@ -43,8 +43,9 @@ class RowsCheck:
         jobs = self.rows.jobs
         for sub in self.rows.subs.values():
             used: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-            for _, node, job, no, _, _, _, gpus, *_ in sub.containers.values():
-                asked, sums = jobs[job]["spec"]["groups"][no]["resources"], used[node]
+            for c in sub.containers.values():
+                node, gpus = c.node, c.gpus
+                asked, sums = jobs[c.job]["spec"]["groups"][c.group]["resources"], used[node]
                 sums[0] += asked["memory_mib"]
                 sums[1] += asked["vcores_milli"]
                 require(not sums[3] & gpus, "no two containers share a GPU", node, bin(gpus))
@@ -61,18 +62,18 @@ class RowsCheck:
         seen: dict[Task, int] = {}
         count = 0
         for sub in self.rows.subs.values():
-            for cid, node, job, no, task, attempt, state, *_ in sub.containers.values():
+            for cid, c in sub.containers.items():
                 count += 1
-                key = job, no, task
+                key = c.job, c.group, c.task
                 require(key not in seen, "a task has one live attempt", key, cid, seen.get(key))
                 seen[key] = cid
                 entry = self.book.entries.get(cid)
-                known = entry is not None and (entry.node, entry.attempt, entry.state) == (node, attempt, state)
-                require(known and entry is not None and entry.sub == sub.id, "rows and log agree", cid, entry, state)
-                require(self.rows.jobs[job]["state"] < 10, "an ended job holds nothing", job, cid)
-                at_home = self.rows.jobs[job]["home_id"] == sub.id
-                handed = at_home or (job, no, sub.id) in self.rows.asks
-                require(handed, "what runs elsewhere was handed over", job, cid, sub.id)
+                known = entry is not None and (entry.node, entry.attempt, entry.state) == (c.node, c.attempt, c.state)
+                require(known and entry is not None and entry.sub == sub.id, "rows and log agree", cid, entry, c.state)
+                require(self.rows.jobs[c.job]["state"] < 10, "an ended job holds nothing", c.job, cid)
+                at_home = self.rows.jobs[c.job]["home_id"] == sub.id
+                handed = at_home or (c.job, c.group, sub.id) in self.rows.asks
+                require(handed, "what runs elsewhere was handed over", c.job, cid, sub.id)
         live = sum(not entry.over for entry in self.book.entries.values())
         require(count == live, "a container's row is in exactly one place", count, live)
 
@@ -88,7 +89,7 @@ class RowsCheck:
             require(epoch >= before_epoch, "epochs of rows never fall", job, before_epoch, epoch)
             self._jobs[job] = state, epoch
             if not state and not epoch:
-                told = any(i["kind"] == "submit" and i["job_id"] == job for i in rows.subs[row["home_id"]].intents)
+                told = any(i.kind == "submit" and i.job_id == job for i in rows.subs[row["home_id"]].intents)
                 require(told, "an acknowledged job is never lost", job)
             self.book.stopping(job, state)
             if state >= 10:
@@ -119,7 +120,7 @@ class RowsCheck:
 
     def _places(self) -> None:
         """A unit of demand is counted in exactly one sub-cluster."""
-        live = {(r[2], r[3], r[4]): s.id for s in self.rows.subs.values() for r in s.containers.values()}
+        live = {(c.job, c.group, c.task): s.id for s in self.rows.subs.values() for c in s.containers.values()}
         waiting: dict[Task, int] = {}
         for (job, no, sub), ask in self.rows.asks.items():
             require(self.rows.jobs[job]["state"] < 10, "an ask does not outlive its job", job, sub)

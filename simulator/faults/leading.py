@@ -56,8 +56,8 @@ class Leading:
         self.book.wrote(session, self.number, self._silence(self.bus.fresh))
         done = set(changes.intents)
         for row in session.own.intents:
-            if row["id"] in done and row["kind"] == "node" and "duty" not in row["payload"]:
-                self.bus.met(row["node_id"])
+            if row.id in done and row.kind == "node" and "duty" not in row.payload:
+                self.bus.met(row.node_id)
 
     def _silence(self, heard: dict[int, float]) -> dict[int, float]:
         """For how much answered time each node has been silent, s."""

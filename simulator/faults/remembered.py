@@ -19,7 +19,7 @@ def check(m: Memory, store: SimulatedStore, reports_due: bool) -> None:
     known = SimulatedStore(store.rows, store.sub, store.epoch, lambda sub, c: None)
     anew = rebuild(known, LOG_BYTES, 0.0)
     # That a node came or left stands in its row before its leader has heard of it.
-    unheard = {intent["node_id"] for intent in store.own.intents if intent["kind"] == "node"}
+    unheard = {intent.node_id for intent in store.own.intents if intent.kind == "node"}
     nodes = _nodes(m, unheard), _nodes(anew, unheard)
     for name, kept, found in (("nodes", *nodes), ("containers", _containers(m), _containers(anew))):
         require(kept == found, "the memory is what the rows say", name, _first(kept, found))
@@ -39,7 +39,7 @@ def counted(m: Memory) -> None:
     t, n = m.containers, m.nodes
     live = np.flatnonzero(t.live)
     used, queues = np.zeros_like(n.used), np.zeros_like(m.ledger.queues)
-    users, jobs = np.zeros_like(m.ledger.users), np.zeros_like(m.ledger.jobs)
+    users, jobs = np.zeros_like(m.ledger.users.held), np.zeros_like(m.ledger.jobs.held)
     held, counts = np.zeros_like(n.gpu_held), np.zeros_like(n.containers)
     for slot in live.tolist():
         job, group = t.owner_of(slot)
@@ -52,7 +52,7 @@ def counted(m: Memory) -> None:
         jobs[group.partition, job.row] += group.shape
     for name, sums, kept in (
         ("used", used, n.used), ("GPUs", held, n.gpu_held), ("containers", counts, n.containers),
-        ("queues", queues, m.ledger.queues), ("users", users, m.ledger.users), ("jobs", jobs, m.ledger.jobs),
+        ("queues", queues, m.ledger.queues), ("users", users, m.ledger.users.held), ("jobs", jobs, m.ledger.jobs.held),
     ):  # fmt: skip
         require(np.array_equal(sums, kept), "sums are those of the containers", name, kept.tolist(), sums.tolist())
 

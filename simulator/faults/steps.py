@@ -261,7 +261,7 @@ class Steps:
         """A node speaks of containers that are not its own."""
         node = self._node()
         agent, sub = self.w.agents.get(node), self.w.machines[node].sub
-        others = [cid for cid, row in self.w.rows.subs[sub].containers.items() if row[1] != node]
+        others = [cid for cid, row in self.w.rows.subs[sub].containers.items() if row.node != node]
         if agent is None or not others or not agent.listed or agent.machine.cut:
             return
         agent.seq += 1

@@ -93,7 +93,7 @@ class World:
             if self.leaders.get(leader.sub) is leader:
                 leader.check_silence()
                 if self.book.commits > commits:
-                    due = any(row["told"] is None for row in leader.store.own.reports)
+                    due = any(row.told is None for row in leader.store.own.reports)
                     remembered.check(leader.loop.memory, leader.store, due)
         self.look()
 

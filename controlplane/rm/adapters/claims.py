@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import psycopg
 
-from controlplane.rm.claims import Counts, Key, Wish
+from controlplane.rm.adapters.named import read
+from controlplane.rm.claims import Claimed, Counts, Key, Wish
 
 ELSEWHERE = "SELECT running FROM statestore_admitted_elsewhere(%s::smallint, %s, %s::text[], %s::bigint[]) ORDER BY n"
 CLAIM = """
@@ -36,11 +37,11 @@ def elsewhere(session: psycopg.Connection, sub: int, version: int, keys: list[Ke
 
 def claim(
     session: psycopg.Connection, sub: int, epoch: int, lease_s: float, version: int, wishes: Mapping[Key, Wish]
-) -> dict[Key, tuple[int, int]]:
-    """Claim room in one transaction of its own: per key (what others run, the count that now stands for this one)."""
+) -> dict[Key, Claimed]:
+    """Claim room in one transaction of its own."""
     w = wishes.values()
     numbers = [[x.own for x in w], [x.wish for x in w], [x.most for x in w]]
-    rows = session.execute(CLAIM, (sub, epoch, lease_s, version, *_columns(list(wishes)), *numbers)).fetchall()
+    rows = read(session, Claimed, CLAIM, (sub, epoch, lease_s, version, *_columns(list(wishes)), *numbers))
     return dict(zip(wishes, rows, strict=True))
 
 

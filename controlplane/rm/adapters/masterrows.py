@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from controlplane.rm.ports import Wanted
+from controlplane.rm.adapters.named import read
+from controlplane.rm.rows import LaunchRow, MasterAskRow, SessionRow, Wanted
 from wire.states import GroupState
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SELECT a.job_id, a.no, a.spec, a.target,
   FROM statestore_masterask a WHERE a.job_id = ANY(%s) ORDER BY a.job_id, a.no
 """
 _SOME_ASKS = """
-SELECT a.job_id, a.no, a.spec, a.target FROM statestore_masterask a
+SELECT a.job_id, a.no, a.spec, a.target, 0 AS started, NULL AS granted FROM statestore_masterask a
   JOIN unnest(%s::bigint[], %s::smallint[]) AS w(job_id, known) ON w.job_id = a.job_id
  WHERE a.no >= w.known OR (a.job_id, a.no) IN (SELECT * FROM unnest(%s::bigint[], %s::smallint[]))
  ORDER BY a.job_id, a.no
@@ -69,10 +69,12 @@ def read_all(session: "psycopg.Connection[Any]", jobs: Sequence[int]) -> Wanted:
     """Everything of these jobs (a new leader's rebuild)."""
     if not jobs:
         return Wanted()
-    with session.cursor(row_factory=dict_row) as cursor:
-        asks = cursor.execute(_ASKS, (list(jobs),)).fetchall()
-        launches = cursor.execute(_LAUNCHES, (list(jobs),)).fetchall()
-        return Wanted(asks, launches, cursor.execute(_SESSIONS, (list(jobs),)).fetchall())
+    each = (list(jobs),)
+    return Wanted(
+        read(session, MasterAskRow, _ASKS, each),
+        read(session, LaunchRow, _LAUNCHES, each),
+        read(session, SessionRow, _SESSIONS, each),
+    )
 
 
 def read_some(
@@ -83,14 +85,13 @@ def read_some(
     ending: Sequence[int],
 ) -> Wanted:
     """What intents name. known: job -> groups it has already; later ones are read as well."""
-    with session.cursor(row_factory=dict_row) as cursor:
-        columns = list(known), list(known.values()), [a[0] for a in asks], [a[1] for a in asks]
-        found = Wanted(cursor.execute(_SOME_ASKS, columns).fetchall())
-        if launches:
-            found.launches = cursor.execute(_SOME_LAUNCHES, (list(launches),)).fetchall()
-        if ending:
-            found.sessions = cursor.execute(_SESSIONS, (list(ending),)).fetchall()
-        return found
+    columns = list(known), list(known.values()), [a[0] for a in asks], [a[1] for a in asks]
+    found = Wanted(read(session, MasterAskRow, _SOME_ASKS, columns))
+    if launches:
+        found.launches = read(session, LaunchRow, _SOME_LAUNCHES, (list(launches),))
+    if ending:
+        found.sessions = read(session, SessionRow, _SESSIONS, (list(ending),))
+    return found
 
 
 def write(session: "psycopg.Connection[Any]", c: "Changes") -> None:

@@ -22,31 +22,33 @@ SELECT '', '', '', s.state_message, d.us, 1::bigint << 62, d.us / 1000000 + 1
  ORDER BY starts_us
 """
 QUEUES = """
-SELECT v.id AS version, q.path, q.parent_path, q.leaf, q.capacities, q.weight, q.ordering, q.preemptable,
-       q.user_maximum, q.max_running_jobs, q.max_running_jobs_per_user, q.max_am_share, q.state, q.default_partition
+SELECT q.path, q.parent_path, q.leaf, q.capacities, q.weight, q.ordering, q.preemptable, q.user_maximum,
+       q.max_running_jobs, q.max_running_jobs_per_user, q.max_am_share, q.state, q.default_partition, v.id AS version
   FROM statestore_policyversion v JOIN statestore_queue q ON q.version_id = v.id
  WHERE v.active ORDER BY q.path
 """
 # Components are those of the sub-cluster's own version while one is rolled out to it.
 POLICY = """
-SELECT v.document->'partitions', v.document->'components', coalesce(c.document, v.document)->'components',
-       coalesce(c.document, v.document)->'sub_clusters'->s.name->'components', coalesce(c.id, v.id),
-       (extract(epoch FROM CASE WHEN c.id IS NULL THEN v.activated_at ELSE s.components_at END) * 1e6)::bigint,
+SELECT v.document->'partitions' AS partitions, v.document->'components' AS in_force,
+       coalesce(c.document, v.document)->'components' AS of_version,
+       coalesce(c.document, v.document)->'sub_clusters'->s.name->'components' AS own, coalesce(c.id, v.id) AS target,
+       (extract(epoch FROM CASE WHEN c.id IS NULL THEN v.activated_at ELSE s.components_at END) * 1e6)::bigint
+         AS pushed_us,
        CASE WHEN v.document->>'queues' LIKE ANY (ARRAY['%%"federation"%%', '%%"backfill"%%'])
-            THEN v.document->'queues' END
+            THEN v.document->'queues' END AS queues
   FROM statestore_policyversion v JOIN statestore_subcluster s ON s.id = %s
   LEFT JOIN statestore_policyversion c ON c.id = s.components_version_id WHERE v.id = %s
 """
 OTHER_NODES = """
-SELECT sub_cluster_id < %(own)s, name, rack, labels, memory_mib, vcores_milli, gpus
+SELECT sub_cluster_id < %(own)s AS before, name, rack, labels, memory_mib, vcores_milli, gpus
   FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= 2
 """
 PLACES_ELSEWHERE = """
 SELECT sub_cluster_id, name, rack, labels FROM statestore_node WHERE sub_cluster_id <> %s AND state <= 1
 """
 OTHER_SUMS = """
-SELECT sub_cluster_id < %(own)s, '', '', '{}'::jsonb, sum(memory_mib)::bigint, sum(vcores_milli)::bigint,
-       sum(gpus)::bigint
+SELECT sub_cluster_id < %(own)s AS before, '' AS name, '' AS rack, '{}'::jsonb AS labels,
+       sum(memory_mib)::bigint AS memory_mib, sum(vcores_milli)::bigint AS vcores_milli, sum(gpus)::bigint AS gpus
   FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= 2 GROUP BY 1
 """
 _JOB = """
@@ -58,27 +60,29 @@ SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, j.spec
 LIVE_JOBS = _JOB + " WHERE j.home_id = %s AND j.state < 10 AND (j.state > 0 OR j.epoch > 0) ORDER BY j.id"
 JOBS = _JOB + " WHERE j.id = ANY(%s)"
 TASKS = """
-SELECT job_id, group_no, index, state, attempts, failures FROM statestore_task
+SELECT job_id, group_no, index AS task, state, attempts, failures FROM statestore_task
  WHERE job_id = ANY(%s) AND submitted_on = ANY(%s)
 """
 # The row of an attempt that ran elsewhere is a little older than its task's. A stable time lets days be left out.
 LAST_ENDS = """
-SELECT t.job_id, t.group_no, t.index, h.state, h.reason, (extract(epoch FROM t.finished_at) * 1e6)::bigint
+SELECT t.job_id, t.group_no, t.index AS task, h.state, h.reason,
+       (extract(epoch FROM t.finished_at) * 1e6)::bigint AS at_us
   FROM statestore_task t JOIN statestore_container_history h ON h.id = t.container_id
  WHERE t.job_id = ANY(%(jobs)s) AND t.submitted_on = ANY(%(days)s) AND t.state = 0 AND t.failures > 0
    AND t.finished_at > statement_timestamp() - make_interval(secs => %(longest_s)s)
    AND h.finished_at > statement_timestamp() - make_interval(secs => %(longest_s)s) - interval '1 day'
 """
 GROUPS = """
-SELECT job_id, no, state, running, succeeded, failed, killed, retried, reason IS NOT NULL FROM statestore_taskgroup
- WHERE job_id = ANY(%s)
+SELECT job_id, no, state, running, succeeded, failed, killed, retried, reason IS NOT NULL AS told
+  FROM statestore_taskgroup WHERE job_id = ANY(%s)
 """
 CONTAINERS = """
-SELECT id, node_id, job_id, group_no, task_index, attempt, state, gpus, allocated_at, started_at
+SELECT id, node_id, job_id, group_no, task_index AS task, attempt, state, gpus, allocated_at, started_at
   FROM statestore_container WHERE sub_cluster_id = %s ORDER BY id
 """
 INTENTS = """
-SELECT id, kind, job_id, node_id, payload FROM statestore_intent WHERE sub_cluster_id = %s ORDER BY id LIMIT %s
+SELECT id, kind, coalesce(job_id, 0) AS job_id, coalesce(node_id, 0) AS node_id, payload
+  FROM statestore_intent WHERE sub_cluster_id = %s ORDER BY id LIMIT %s
 """
 
 # Planned without statistics, a join with these small tables would scan the live table.
@@ -147,7 +151,8 @@ ASKS_AWAY = """
 SELECT job_id, group_no, sub_cluster_id, base, target, taken, wish, work FROM statestore_ask WHERE job_id = ANY(%s)
 """
 CONTAINERS_AWAY = """
-SELECT job_id, group_no, task_index, attempt FROM statestore_container WHERE job_id = ANY(%s) AND sub_cluster_id <> %s
+SELECT job_id, group_no, task_index AS task, attempt
+  FROM statestore_container WHERE job_id = ANY(%s) AND sub_cluster_id <> %s
 """
 # What has to leave elsewhere serves until it does. Sub-clusters take turns, by number: of those that empty nodes with
 # containers of a service, only the first counts on what the others still have.

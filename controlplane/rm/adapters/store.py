@@ -1,21 +1,41 @@
 """The Store port over Postgres: one fenced transaction per round, rows by binary COPY."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from contract.policy.subclusters import held
 from controlplane.rm.adapters import claims, masterrows, queries
 from controlplane.rm.adapters import copy as copybin
+from controlplane.rm.adapters.named import Row, read
 from controlplane.rm.changes import Changes
-from controlplane.rm.claims import Key, Wish
-from controlplane.rm.ports import Fenced, StoreDown, Wanted
+from controlplane.rm.claims import Claimed, Key, Wish
+from controlplane.rm.ports import Fenced, StoreDown, Submitted
+from controlplane.rm.rows import (
+    AskRow,
+    AwayRow,
+    CapacityRow,
+    ContainerRow,
+    GroupRow,
+    HandedRow,
+    IntentRow,
+    JobRow,
+    LastEndRow,
+    NodeRow,
+    PlaceRow,
+    PolicyRow,
+    QueueRow,
+    ReportRow,
+    TakenBackRow,
+    TaskRow,
+    Wanted,
+    WindowRow,
+)
 from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
 from scheduler.lifecycle.group import BACKOFF_MAX_S
@@ -54,38 +74,37 @@ class PostgresStore:
             self.connection.prepare_threshold = 2
             self.connection.adapters.register_dumper(np.ndarray, copybin.Ids)
 
-    def _rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
-        with _translated(), self.connection.cursor(row_factory=dict_row) as cursor:
-            return cursor.execute(sql, values).fetchall()
+    def _rows(self, kind: type[Row], sql: str, *values: Any) -> list[Row]:
+        with _translated():
+            return read(self.connection, kind, sql, values)
 
     def now_us(self) -> int:
         """The database's clock: microseconds since the Unix epoch."""
-        return int(self._rows("SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint AS t")[0]["t"])
+        with _translated():
+            row = self.connection.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint").fetchone()
+        assert row is not None
+        return int(row[0])
 
-    def nodes(self) -> list[dict[str, Any]]:
-        return self._rows(queries.NODES, self.sub_cluster_id)
+    def nodes(self) -> list[NodeRow]:
+        return self._rows(NodeRow, queries.NODES, self.sub_cluster_id)
 
-    def windows(self) -> list[dict[str, Any]]:
+    def windows(self) -> list[WindowRow]:
         """Maintenance windows that have not ended."""
-        return self._rows(queries.WINDOWS, self.sub_cluster_id)
+        return self._rows(WindowRow, queries.WINDOWS, self.sub_cluster_id)
 
-    def queues(self) -> tuple[int, list[dict[str, Any]]]:
+    def queues(self) -> tuple[int, list[QueueRow]]:
         """(policy version, queue rows by path)."""
-        rows = self._rows(queries.QUEUES)
-        return (rows[0]["version"] if rows else 0), rows
+        rows = self._rows(QueueRow, queries.QUEUES)
+        return (rows[0].version if rows else 0), rows
 
-    def policy(self, version: int) -> dict[str, Any]:
-        """``partitions`` of a version's document, this sub-cluster's ``components``, and whose they are: ``target``.
-
-        ``pushed_us``: when that became so. Empty when there is no such version.
-        """
+    def policy(self, version: int) -> PolicyRow | None:
+        """What this sub-cluster goes by under a version; None when there is no such version."""
         with _translated():
             row = self.connection.execute(queries.POLICY, (self.sub_cluster_id, version)).fetchone()
         if row is None:
-            return {}
-        partitions, in_force, of_version, own, *rest = row
-        found = [partitions, held(in_force, of_version, own), *rest]
-        return dict(zip(("partitions", "components", "target", "pushed_us", "queues"), found, strict=True))
+            return None
+        partitions, in_force, of_version, own, target, pushed_us, queues = row
+        return PolicyRow(target, pushed_us or 0, partitions, held(in_force, of_version, own), queues)
 
     def acknowledge(self, version: int, pushed_us: int, nodes: acknowledgements.NodesRun) -> None:
         """Say which policy version this leader and its nodes run; a statement of its own."""
@@ -94,72 +113,60 @@ class PostgresStore:
             if not acknowledgements.put_rm(cursor, *known, version, pushed_us, nodes):
                 raise Fenced(f"a leader after epoch {self.epoch} has acknowledged a policy version")
 
-    def elsewhere(self, singly: bool) -> list[tuple[Any, ...]]:
+    def elsewhere(self, singly: bool) -> list[CapacityRow]:
         """Nodes of other sub-clusters, ``singly`` or summed up, as ``QueueTree.share_out`` takes them."""
+        sql = queries.OTHER_NODES if singly else queries.OTHER_SUMS
         with _translated():
-            sql = queries.OTHER_NODES if singly else queries.OTHER_SUMS
-            return self.connection.execute(sql, {"own": self.sub_cluster_id}).fetchall()
+            return read(self.connection, CapacityRow, sql, {"own": self.sub_cluster_id})
 
-    def live_jobs(self) -> list[dict[str, Any]]:
-        return self._rows(queries.LIVE_JOBS, self.sub_cluster_id)
+    def live_jobs(self) -> list[JobRow]:
+        return self._rows(JobRow, queries.LIVE_JOBS, self.sub_cluster_id)
 
-    def jobs(self, ids: Sequence[int]) -> list[dict[str, Any]]:
-        return self._rows(queries.JOBS, list(ids)) if ids else []
+    def jobs(self, ids: Sequence[int]) -> list[JobRow]:
+        return self._rows(JobRow, queries.JOBS, list(ids)) if ids else []
 
-    def tasks(self, jobs: Mapping[int, Any]) -> Iterable[tuple[int, int, int, int, int, int]]:
-        """Task rows of these jobs: (job, group, index, state, attempts, failures)."""
+    def tasks(self, jobs: Mapping[int, Submitted]) -> list[TaskRow]:
+        """Task rows of these jobs."""
         if not jobs:
             return []
         days = sorted({job.submitted_on for job in jobs.values()})
-        with _translated():
-            return self.connection.execute(queries.TASKS, (list(jobs), days)).fetchall()
+        return self._rows(TaskRow, queries.TASKS, list(jobs), days)
 
-    def last_ends(self, jobs: Mapping[int, Any]) -> list[tuple[int, int, int, int, int, int]]:
-        """Of tasks that failed before and may have to wait before they are tried again: how the last attempt ended.
-
-        (job, group, index, ``ContainerState``, ``ContainerReason``, when in us).
-        """
+    def last_ends(self, jobs: Mapping[int, Submitted]) -> list[LastEndRow]:
+        """Of tasks that failed before and may have to wait before they are tried again: how the last attempt ended."""
         if not jobs:
             return []
         days = sorted({job.submitted_on for job in jobs.values()})
         values = {"jobs": list(jobs), "days": days, "longest_s": BACKOFF_MAX_S}
         with _translated():
-            return self.connection.execute(queries.LAST_ENDS, values).fetchall()
+            return read(self.connection, LastEndRow, queries.LAST_ENDS, values)
 
-    def groups(self, jobs: Mapping[int, Any]) -> list[tuple[Any, ...]]:
-        """Group rows of these jobs: (job, group, state, running, succeeded, failed, killed, retried, has a reason)."""
-        if not jobs:
-            return []
-        with _translated():
-            return self.connection.execute(queries.GROUPS, (list(jobs),)).fetchall()
+    def groups(self, jobs: Collection[int]) -> list[GroupRow]:
+        """Group rows of these jobs."""
+        return self._rows(GroupRow, queries.GROUPS, list(jobs)) if jobs else []
 
-    def containers(self) -> list[tuple[Any, ...]]:
-        with _translated():
-            return self.connection.execute(queries.CONTAINERS, (self.sub_cluster_id,)).fetchall()
+    def containers(self) -> list[ContainerRow]:
+        return self._rows(ContainerRow, queries.CONTAINERS, self.sub_cluster_id)
 
-    def places_elsewhere(self) -> list[tuple[int, str, str, dict[str, str]]]:
-        """Name, rack and labels of the nodes of other sub-clusters, each with its sub-cluster."""
-        with _translated():
-            return self.connection.execute(queries.PLACES_ELSEWHERE, (self.sub_cluster_id,)).fetchall()
+    def places_elsewhere(self) -> list[PlaceRow]:
+        """The nodes of other sub-clusters."""
+        return self._rows(PlaceRow, queries.PLACES_ELSEWHERE, self.sub_cluster_id)
 
-    def unread_asks(self, limit: int) -> list[dict[str, Any]]:
+    def unread_asks(self, limit: int) -> list[AskRow]:
         """Demand handed to this sub-cluster, or asked back, that it has not answered."""
-        return self._rows(queries.UNREAD_ASKS, self.sub_cluster_id, limit)
+        return self._rows(AskRow, queries.UNREAD_ASKS, self.sub_cluster_id, limit)
 
-    def asks_here(self) -> list[dict[str, Any]]:
+    def asks_here(self) -> list[AskRow]:
         """All demand ever handed to this sub-cluster of jobs that live."""
-        return self._rows(queries.ASKS_HERE, self.sub_cluster_id)
+        return self._rows(AskRow, queries.ASKS_HERE, self.sub_cluster_id)
 
-    def asks_away(self, jobs: Sequence[int]) -> list[dict[str, Any]]:
+    def asks_away(self, jobs: Sequence[int]) -> list[HandedRow]:
         """What these jobs have handed to other sub-clusters."""
-        return self._rows(queries.ASKS_AWAY, list(jobs)) if jobs else []
+        return self._rows(HandedRow, queries.ASKS_AWAY, list(jobs)) if jobs else []
 
-    def containers_away(self, jobs: Sequence[int]) -> list[tuple[int, int, int, int]]:
-        """Live containers of these jobs elsewhere: (job, group, task, attempt)."""
-        if not jobs:
-            return []
-        with _translated():
-            return self.connection.execute(queries.CONTAINERS_AWAY, (list(jobs), self.sub_cluster_id)).fetchall()
+    def containers_away(self, jobs: Sequence[int]) -> list[AwayRow]:
+        """Live containers of these jobs elsewhere."""
+        return self._rows(AwayRow, queries.CONTAINERS_AWAY, list(jobs), self.sub_cluster_id) if jobs else []
 
     def serving_elsewhere(self, jobs: Sequence[int]) -> dict[tuple[int, int], int]:
         """How many containers of each group of these jobs serve in other sub-clusters while this one empties nodes."""
@@ -170,9 +177,9 @@ class PostgresStore:
             found = self.connection.execute(queries.SERVING_ELSEWHERE, values).fetchall()
         return {(job, no): count for job, no, count in found}
 
-    def reports(self, limit: int) -> list[dict[str, Any]]:
+    def reports(self, limit: int) -> list[ReportRow]:
         """What other sub-clusters say of jobs that are at home here, oldest first."""
-        return self._rows(queries.REPORTS, self.sub_cluster_id, limit)
+        return self._rows(ReportRow, queries.REPORTS, self.sub_cluster_id, limit)
 
     def forward_reports(self, ids: Sequence[int]) -> None:
         """Give these reports to the homes their jobs have by now; of those that have ended nobody needs any."""
@@ -180,26 +187,26 @@ class PostgresStore:
             self.connection.execute(queries.FORWARD_REPORTS, (list(ids),))
             self.connection.execute(queries.DROP_REPORTS, (list(ids),))
 
-    def take_back(self, asks: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int, int]]:
+    def take_back(self, asks: Sequence[tuple[int, int, int]]) -> list[TakenBackRow]:
         """Lower the targets of these asks (job, group, sub-cluster) at once where nobody leads; their new targets."""
         if not asks:
             return []
         jobs, groups, subs = (list(column) for column in zip(*asks, strict=True))
         values = {"jobs": jobs, "groups": groups, "subs": subs, "unlowered": UNLOWERED}
         with _translated(), self.connection.transaction():
-            found = self.connection.execute(queries.TAKE_BACK, values).fetchall()
+            found = read(self.connection, TakenBackRow, queries.TAKE_BACK, values)
             self.renew()
         return found
 
-    def intents(self, limit: int) -> list[dict[str, Any]]:
-        return self._rows(queries.INTENTS, self.sub_cluster_id, limit)
+    def intents(self, limit: int) -> list[IntentRow]:
+        return self._rows(IntentRow, queries.INTENTS, self.sub_cluster_id, limit)
 
     def admitted_elsewhere(self, version: int, keys: list[Key]) -> dict[Key, int]:
         """Admitted jobs of all other sub-clusters, where their number is limited. version: of the policy here."""
         with _translated():
             return claims.elsewhere(self.connection, self.sub_cluster_id, version, keys)
 
-    def claim(self, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, tuple[int, int]]:
+    def claim(self, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, Claimed]:
         """Raise own counts as far as there is room; per key what others run, and what stands now. A transaction."""
         with _translated():
             session = self.connection

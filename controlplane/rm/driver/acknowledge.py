@@ -64,7 +64,7 @@ def nodes_run(m: Memory) -> NodesRun:
     steps, nodes = np.unique(rounded_up(ms), return_counts=True)
     return NodesRun(
         dict(zip(numbers.tolist(), counts.tolist(), strict=True)),
-        [n.rows[at]["name"] for at in late.tolist()],
+        [n.rows[at].name for at in late.tolist()],
         list(zip(steps.tolist(), nodes.tolist(), strict=True)),
         round(float(ms.max()) / 1000, 4) if len(ms) else None,
     )

@@ -241,7 +241,7 @@ class Leader:
             self.news = True
             log.error("most nodes fell silent together: frozen") if frozen else log.info("nodes answer again")
         if len(lost):
-            log.warning("nodes lost", nodes=[n.rows[at]["name"] for at in lost.tolist()])
+            log.warning("nodes lost", nodes=[n.rows[at].name for at in lost.tolist()])
 
     def _take_shares(self, hinted: bool) -> None:
         """What the GPG assigned; with other shares somebody who waits may be owed room."""

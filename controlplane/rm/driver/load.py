@@ -62,7 +62,7 @@ def own_load(m: Memory, sub: int) -> Load:
     rows = np.flatnonzero(m.asks.count > 0)
     shapes, shape = m.asks.shapes_of(rows)
     wanted = shapes[shape] * m.asks.count[rows, None] if len(rows) else np.zeros((0, R), np.int64)
-    queue = m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]
+    queue = m.ledger.leaf_of(m.asks.job[rows])
     of = m.asks.partition[rows]
     queues = {
         name: _partition(m, number, n, queue[of == number], wanted[of == number])

@@ -1,8 +1,8 @@
 """A new leader's memory, from the StateStore alone."""
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from controlplane.rm.memory import windows
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry, entry
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.whole import Memory
-from controlplane.rm.ports import Store, Wanted
+from controlplane.rm.ports import Store
+from controlplane.rm.rows import ContainerRow, GroupRow, TaskRow, Wanted
 from controlplane.rm.steps import away, guests, masters
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import End
@@ -28,12 +29,11 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     m.nodes.seen[:] = answered
     windows.take(m.nodes, store.windows())
     jobs = {}
-    live = store.live_jobs()
-    wanted = masters.complete(live, store)
+    live, wanted = masters.complete(store.live_jobs(), store)
     for row in live:
         job = entry(row, log_max_bytes)
-        job.run.state, job.run.message = JobState(row["state"]), row["message"]
-        job.admitted_us, job.started_us = _us(row["admitted_at"]), _us(row["started_at"])
+        job.run.state, job.run.message = JobState(row.state), row.message
+        job.admitted_us, job.started_us = _us(row.admitted_at), _us(row.started_at)
         jobs[job.id] = job
     store.renew()  # each part takes its time when there is much
     _restore_tasks(jobs, store.tasks(jobs))
@@ -61,34 +61,33 @@ def _guests(store: Store, jobs: dict[int, JobEntry], log_max_bytes: int) -> tupl
 
     Those that have moved here are no guests any more.
     """
-    asks = [row for row in store.asks_here() if row["job_id"] not in jobs]
-    rows = {row["id"]: row for row in store.jobs(sorted({row["job_id"] for row in asks}))}
-    theirs = masters.complete(list(rows.values()), store)
-    return guests.restored(asks, rows, log_max_bytes), theirs
+    asks = [row for row in store.asks_here() if row.job_id not in jobs]
+    rows, theirs = masters.complete(store.jobs(sorted({row.job_id for row in asks})), store)
+    return guests.restored(asks, {row.id: row for row in rows}, log_max_bytes), theirs
 
 
-def _us(at: Any) -> int:
+def _us(at: dt.datetime | None) -> int:
     return round(at.timestamp() * 1e6) if at else 0
 
 
-def _restore_tasks(jobs: dict[int, JobEntry], rows: Iterable[tuple[int, int, int, int, int, int]]) -> None:
-    for job_id, group_no, index, state, attempts, failures in rows:
+def _restore_tasks(jobs: dict[int, JobEntry], rows: Iterable[TaskRow]) -> None:
+    for job_id, group_no, task, state, attempts, failures in rows:
         group = jobs[job_id].groups[group_no]
-        group.run.restore(index, state, failures, attempts)
-        group.rowed[index] = True
+        group.run.restore(task, state, failures, attempts)
+        group.rowed[task] = True
 
 
-def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[tuple[Any, ...]]) -> None:
+def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[ContainerRow]) -> None:
     """Take live containers over. One whose job is not ours any more is stopped by being left out."""
-    by_group: dict[tuple[int, int], list[tuple[Any, ...]]] = defaultdict(list)
+    by_group: dict[tuple[int, int], list[ContainerRow]] = defaultdict(list)
     for row in rows:
-        if row[2] in jobs and row[1] in m.nodes.index:
-            by_group[row[2], row[3]].append(row)
+        if row.job_id in jobs and row.node_id in m.nodes.index:
+            by_group[row.job_id, row.group_no].append(row)
     t = m.containers
     for (job_id, group_no), members in by_group.items():
         job = jobs[job_id]
         group = job.groups[group_no]
-        slots = t.add(job, group, np.array([r[0] for r in members], np.int64))
+        slots = t.add(job, group, np.array([row.id for row in members], np.int64))
         for slot, (_, node, _, _, task, attempt, state, gpus, allocated, started) in zip(
             slots.tolist(), members, strict=True
         ):
@@ -105,22 +104,23 @@ def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[tuple[Any, ...]]) ->
         m.ledger.charge(job, group.partition, group.shape * len(members))
 
 
-def _behind(jobs: dict[int, JobEntry], rows: Iterable[tuple[Any, ...]]) -> dict[tuple[int, int], GroupEntry]:
+def _behind(jobs: dict[int, JobEntry], rows: Iterable[GroupRow]) -> dict[tuple[int, int], GroupEntry]:
     """Groups whose counters were not written yet, or that are told why they wait and do not wait any more."""
     found = {}
-    for job_id, no, *counters, told in rows:
-        job, group = jobs[job_id], jobs[job_id].groups[no]
+    for row in rows:
+        job, group = jobs[row.job_id], jobs[row.job_id].groups[row.no]
         waits = group.run.wanted or group.run.delayed or job.line_row >= 0
-        if tuple(counters) != group.counters()[:-1] or (told and not waits):
-            found[job_id, no] = group
+        if row.counters != group.counters()[:-1] or (row.told and not waits):
+            found[row.job_id, row.no] = group
     return found
 
 
 def _last_ends(store: Store, jobs: dict[int, JobEntry]) -> dict[tuple[int, int], list[tuple[End, float]]]:
     """By group, the ends after which a back-off may not be over yet. What ran long enough to need none did not fail."""
     found: dict[tuple[int, int], list[tuple[End, float]]] = defaultdict(list)
-    for job, group, index, state, reason, at_us in store.last_ends(jobs):
-        found[job, group].append((End(index, ContainerState(state), ContainerReason(reason), 0, 0.0), at_us / 1e6))
+    for row in store.last_ends(jobs):
+        end = End(row.task, ContainerState(row.state), ContainerReason(row.reason), 0, 0.0)
+        found[row.job_id, row.group_no].append((end, row.at_us / 1e6))
     return found
 
 

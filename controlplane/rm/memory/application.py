@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from contract.stored import StoredGroup
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+    from controlplane.rm.rows import SessionRow
 
 MASTER = 0  # number of the master's own group
 GRANT_S = 30.0  # a grant nobody uses is taken back after this
@@ -29,17 +31,26 @@ class Declared:
     at: int = 0
 
 
+class Said(NamedTuple):
+    """What templates say of a job. queue: the one it was submitted to, for a job may move and its templates stay."""
+
+    name: str
+    kind: str
+    queue: str
+    user: str
+
+
 @dataclass(slots=True)
 class Application:
-    """Of one job. row: what templates say of it (name, queue, username, kind).
+    """Of one job. said: what its templates say of it.
 
     specs: its groups as submitted or asked for, by number. told: number of the
     last event its master was told. leave_us: when a master that has finished
     is stopped, 0 before.
     """
 
-    row: dict[str, Any]
-    specs: list[dict[str, Any]]
+    said: Said
+    specs: list[StoredGroup]
     log_max_bytes: int
     declared: Declared | None = None
     told: int = 0
@@ -61,7 +72,7 @@ class Masters:
     """All of them. jobs: live ones, guests too. held: container id -> until when it may be launched.
 
     Times are s on the database's clock. warned: containers whose masters know that they will be stopped. upserts:
-    groups whose rows are to be written with their count. resuming: rows of jobs
+    groups whose rows are to be written with their count. resuming: sessions of jobs
     that were ending when a new leader came. lost: why all containers here end at once, or "".
     """
 
@@ -71,7 +82,7 @@ class Masters:
     launches: dict[int, Launch] = field(default_factory=dict)
     warned: set[int] = field(default_factory=set)
     upserts: dict[tuple[int, int], GroupEntry] = field(default_factory=dict)
-    resuming: list[dict[str, Any]] = field(default_factory=list)
+    resuming: list[SessionRow] = field(default_factory=list)
     lost: str = ""
 
     def enter(self, job: JobEntry) -> None:

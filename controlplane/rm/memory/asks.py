@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from controlplane.rm.columns import longer
+from controlplane.rm.memory.table import Table, column
 from scheduler.core.snapshot import Asks
 from wire.resources import AXES
 
@@ -19,8 +19,8 @@ T = TypeVar("T")
 _NONE = np.empty(0, np.int32)
 
 
-class AskTable:
-    """Parallel arrays over groups; a row is free when its ``key`` is -1.
+class AskTable(Table):
+    """A row per group; one is free when its ``key`` is -1.
 
     count: containers wanted now. job: row of the ledger. shape, mask: numbers
     of ``shapes`` and ``masks``, mask -1 before ``where``. near, racks: positions a group prefers.
@@ -28,49 +28,38 @@ class AskTable:
     master: it is the application master of its job.
     """
 
-    _COLUMNS = {
-        "key": np.int64, "count": np.int64, "job": np.int32, "shape": np.int32, "mask": np.int32,
-        "since": np.float64, "gang": np.bool_, "fill": np.int8, "duration": np.float64, "partition": np.int16,
-        "choosy": np.bool_, "picky": np.bool_, "master": np.bool_,
-    }  # fmt: skip
-    key: np.ndarray
-    count: np.ndarray
-    job: np.ndarray
-    shape: np.ndarray
-    mask: np.ndarray
-    since: np.ndarray
-    gang: np.ndarray
-    fill: np.ndarray
-    duration: np.ndarray
-    partition: np.ndarray
-    choosy: np.ndarray
-    picky: np.ndarray
-    master: np.ndarray
+    key: np.ndarray = column(np.int64, fill=-1)
+    count: np.ndarray = column(np.int64)
+    job: np.ndarray = column(np.int32)
+    shape: np.ndarray = column(np.int32)
+    mask: np.ndarray = column(np.int32, fill=-1)
+    since: np.ndarray = column(np.float64)
+    gang: np.ndarray = column(np.bool_)
+    fill: np.ndarray = column(np.int8)
+    duration: np.ndarray = column(np.float64)
+    partition: np.ndarray = column(np.int16)
+    choosy: np.ndarray = column(np.bool_)
+    picky: np.ndarray = column(np.bool_)
+    master: np.ndarray = column(np.bool_)
 
     def __init__(self) -> None:
-        for name, kind in self._COLUMNS.items():
-            setattr(self, name, np.zeros(0, kind))
         self.owner: list[Owner | None] = []
         self.near: list[np.ndarray] = []
         self.racks: list[np.ndarray] = []
         self.shapes: Numbered[tuple[int, ...]] = Numbered()
         self.masks: Numbered[Mask] = Numbered()
-        self._free: list[int] = []
+        super().__init__(256)
 
     def enter(self, job: JobEntry, group: GroupEntry) -> None:
         """Give the group a row."""
-        if not self._free:
-            self._grow()
-        at = group.row = self._free.pop()
+        at = group.row = self.take()
         self.owner[at] = (job, group)
         self.key[at] = (job.id << 16) + group.run.no
-        self.count[at], self.since[at] = 0, 0.0
         wishes = group.wishes
         self.gang[at], self.fill[at], self.duration[at] = wishes.gang, wishes.fill, wishes.duration_s
         self.picky[at] = bool(wishes.node_labels or wishes.near or wishes.racks)
         self.master[at] = job.run.master and not group.run.no
-        self.shape[at], self.mask[at] = self.shapes.take(tuple(group.shape.tolist())), -1
-        self.near[at] = self.racks[at] = _NONE
+        self.shape[at] = self.shapes.take(tuple(group.shape.tolist()))
 
     def leave(self, group: GroupEntry) -> None:
         """The group will never ask again."""
@@ -79,7 +68,7 @@ class AskTable:
         self.masks.drop(int(self.mask[at]))
         self.key[at], self.count[at], self.owner[at], self.choosy[at] = -1, 0, None, False
         self.near[at] = self.racks[at] = _NONE
-        self._free.append(at)
+        self.give_back([at])
 
     def where(self, group: GroupEntry, mask: Mask, near: np.ndarray, racks: np.ndarray) -> None:
         """Which nodes the group may use, and which it prefers: (k,) int32 positions, (l,) int32 racks."""
@@ -96,16 +85,12 @@ class AskTable:
             self.since[at] = now
         self.count[at], self.job[at], self.partition[at] = wanted, job.row, group.partition
 
-    def _grow(self) -> None:
-        old = len(self.owner)
-        size = max(256, 2 * old)
-        for name in self._COLUMNS:
-            setattr(self, name, longer(getattr(self, name), size))
-        self.key[old:] = -1
-        self.owner += [None] * (size - old)
-        self.near += [_NONE] * (size - old)
-        self.racks += [_NONE] * (size - old)
-        self._free += range(size - 1, old - 1, -1)
+    def _grow(self, size: int) -> None:
+        more = size - self.size
+        self.owner += [None] * more
+        self.near += [_NONE] * more
+        self.racks += [_NONE] * more
+        super()._grow(size)
 
     def wanting(self, partition: int) -> np.ndarray:
         """Rows that want containers of this partition, by key: (a,) int64."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from controlplane.rm.columns import longer, stretches
+from controlplane.rm.memory.table import Table, column
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
@@ -22,8 +23,8 @@ SHARED = np.dtype(
 )  # fmt: skip
 
 
-class ContainerTable:
-    """One slot per live container.
+class ContainerTable(Table):
+    """A row, which is called its slot, per live container.
 
     node: position in the node table. ask: row of its group in the ask table,
     which ``owners`` and ``shared`` have too. want: wire.states.Want. added:
@@ -32,59 +33,33 @@ class ContainerTable:
     status listed it.
     """
 
-    _COLUMNS = {
-        "id": np.int64, "node": np.int32, "ask": np.int32, "state": np.int8, "want": np.int8, "task": np.int32,
-        "attempt": np.int16, "gpus": np.int64, "added": np.int64, "echoed": np.bool_, "live": np.bool_,
-        "seen_round": np.int64, "allocated_us": np.int64, "started_us": np.int64, "memory": np.int32,
-        "cpu_ms": np.int64, "ran_ms": np.int64,
-    }  # fmt: skip
+    id: np.ndarray = column(np.int64)
+    node: np.ndarray = column(np.int32)
+    ask: np.ndarray = column(np.int32)
+    state: np.ndarray = column(np.int8)
+    want: np.ndarray = column(np.int8)
+    task: np.ndarray = column(np.int32)
+    attempt: np.ndarray = column(np.int16)
+    gpus: np.ndarray = column(np.int64)
+    added: np.ndarray = column(np.int64)
+    echoed: np.ndarray = column(np.bool_)
+    live: np.ndarray = column(np.bool_)
+    seen_round: np.ndarray = column(np.int64)
+    allocated_us: np.ndarray = column(np.int64)
+    started_us: np.ndarray = column(np.int64)
+    memory: np.ndarray = column(np.int32)
+    cpu_ms: np.ndarray = column(np.int64)
+    ran_ms: np.ndarray = column(np.int64)
 
     def __init__(self) -> None:
+        super().__init__(1024)
         self.owners: list[Owner | None] = []
         self.shared = np.zeros(0, SHARED)
-        self._free = np.empty(0, np.int64)  # the last is taken first
         self._index = _Index()
-        for name, kind in self._COLUMNS.items():
-            setattr(self, name, np.zeros(0, kind))
-        self._grow(0)
-
-    id: np.ndarray
-    node: np.ndarray
-    ask: np.ndarray
-    state: np.ndarray
-    want: np.ndarray
-    task: np.ndarray
-    attempt: np.ndarray
-    gpus: np.ndarray
-    added: np.ndarray
-    echoed: np.ndarray
-    live: np.ndarray
-    seen_round: np.ndarray
-    allocated_us: np.ndarray
-    started_us: np.ndarray
-    memory: np.ndarray
-    cpu_ms: np.ndarray
-    ran_ms: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.id) - len(self._free)
-
-    def _grow(self, need: int) -> None:
-        old = len(self.id)
-        size = max(1024, 2 * old, old + need)
-        for name in self._COLUMNS:
-            setattr(self, name, longer(getattr(self, name), size))
-        self._free = np.concatenate((np.arange(size - 1, old - 1, -1), self._free))
 
     def add(self, job: JobEntry, group: GroupEntry, ids: np.ndarray) -> np.ndarray:
         """Slots for new containers of one group, cleared but for ``id`` and ``ask``: (k,) int64. ids: rising."""
-        k = len(ids)
-        if len(self._free) < k:
-            self._grow(k)
-        slots = self._free[len(self._free) - k :][::-1].copy()
-        self._free = self._free[: len(self._free) - k]
-        for name in self._COLUMNS:
-            getattr(self, name)[slots] = 0
+        slots = self.take_many(len(ids))
         self.id[slots], self.ask[slots], self.live[slots] = ids, group.row, True
         self._index.add(ids, slots, self)
         self._own(job, group)
@@ -122,7 +97,7 @@ class ContainerTable:
         for start, stop in pairwise(stretches(owners).tolist()):
             self.owner_of(each[start])[1].slots.difference_update(each[start:stop])
         self.live[slots] = False
-        self._free = np.concatenate((self._free, slots))
+        self.give_back(each)
 
     def slots_of(self, ids: np.ndarray) -> np.ndarray:
         """Slot of each id, -1 for an unknown one: (k,) int64."""

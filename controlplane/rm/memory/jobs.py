@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.memory.application import MASTER, Application, Declared
+from contract import stored
+from contract.stored import StoredContainer, StoredGroup
+from controlplane.rm.memory.application import MASTER, Application, Declared, Said
+from controlplane.rm.rows import JobRow
 from scheduler.lifecycle.group import GroupRun, resized
 from scheduler.lifecycle.guest import GuestRun, Handed
 from scheduler.lifecycle.job import JobRun
 from scheduler.placement.fills import Fill
 from wire import desired, labels, template
-from wire.resources import AXES
 from wire.states import JobState
 
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
@@ -139,43 +141,37 @@ class JobEntry:
         self.declares = app_declares or any(group.wishes.parallelism for group in submitted)
 
 
-def entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
-    """A job entry from its rows (``Store.jobs``); ``labels.LabelError`` when an expression cannot be read."""
-    spec = row["spec"]
-    numbers = {g["name"]: no for no, g in enumerate(spec["groups"])}
-    groups = [group_entry(row, no, g, numbers, log_max_bytes) for no, g in enumerate(spec["groups"])]
+def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
+    """A job entry from its row; ``labels.LabelError`` when an expression cannot be read, and as ``stored.job``."""
+    spec = stored.job(row.spec)
+    said = Said(row.name, row.kind, spec.queue or row.queue, row.username)
+    numbers = {g.name: no for no, g in enumerate(spec.groups)}
+    groups = [group_entry(said, no, g, numbers, log_max_bytes) for no, g in enumerate(spec.groups)]
     application = None
-    if row["kind"] == "application":
-        said = {name: row[name] for name in ("name", "username", "kind")} | {"queue": _submitted_to(row)}
-        application = Application(said, list(spec["groups"]), log_max_bytes, _declared(spec.get("master") or {}))
+    if row.kind == "application":
+        application = Application(said, spec.groups, log_max_bytes, _declared(spec.declared))
     return JobEntry(
-        JobRun(row["id"], [g.run for g in groups], master=application is not None),
+        JobRun(row.id, [g.run for g in groups], master=application is not None),
         groups,
-        row["owner_id"],
-        row["queue"],
-        row["priority"],
-        row["submitted_at"].date(),
-        round(row["submitted_at"].timestamp() * 1e6),
+        row.owner_id,
+        row.queue,
+        row.priority,
+        row.submitted_at.date(),
+        round(row.submitted_at.timestamp() * 1e6),
         application=application,
     )
 
 
-def _declared(raw: dict[str, Any]) -> Declared | None:
-    """What a stored master declares; those stored by an older version lack the fields."""
-    count, container = int(raw.get("parallelism") or 0), raw.get("container")
-    if not (count and container):
+def _declared(said: StoredContainer | None) -> Declared | None:
+    if said is None:
         return None
-    return Declared(count, _shape(container["resources"]), container["partition"])
+    return Declared(said.parallelism, np.array(said.resources, np.int64), said.partition)
 
 
-def _shape(resources: dict[str, int]) -> np.ndarray:
-    return np.array([resources.get(name, 0) for name in AXES], np.int64)
-
-
-def guest_entry(row: dict[str, Any], log_max_bytes: int) -> JobEntry:
+def guest_entry(row: JobRow, log_max_bytes: int) -> JobEntry:
     """A job at home elsewhere, of which nothing was handed to us yet."""
     job = entry(row, log_max_bytes)
-    job.home = row["home_id"]
+    job.home = row.home_id
     job.run.state, job.started_us = JobState.RUNNING, job.submitted_us
     for group in job.groups:
         be_guest(group)
@@ -189,71 +185,64 @@ def be_guest(group: GroupEntry) -> None:
     group.run = GuestRun(run.no, run.name, run.count, run.retries, run.after, run.service)
 
 
-def group_entry(row: dict[str, Any], no: int, g: dict[str, Any], numbers: dict[str, int], log_max: int) -> GroupEntry:
-    """Group ``no`` as its specification ``g`` says. row: of its job. numbers: of the job's groups by name."""
-    labels.parse(g["node_labels"])
+def guest_run(group: GroupEntry) -> GuestRun:
+    """What was handed to us of a group of a job at home elsewhere, and what became of it."""
+    assert isinstance(group.run, GuestRun)
+    return group.run
+
+
+def group_entry(job: Said, no: int, g: StoredGroup, numbers: dict[str, int], log_max: int) -> GroupEntry:
+    """Group ``no`` of ``job``. numbers: of the job's groups by name."""
+    labels.parse(g.node_labels)
+    master = job.kind == "application" and no == MASTER
     body = template.encode(
         template.Template(
-            job_name=row["name"],
-            group=g["name"],
-            count=g["count"],
-            queue=_submitted_to(row),
-            user=row["username"],
-            command=g["command"] if isinstance(g["command"], list) else [g["command"]],
-            shell=g["shell"],
-            env=g["env"],
-            files=[template.File(f["path"], f["digest"], f["size"], f.get("mode", 0o644)) for f in g["files"]],
-            inputs=[template.Input(i["group"], i["name"], i["path"]) for i in g["inputs"]],
-            outputs=[template.Output(o["name"], o["path"], o["optional"]) for o in g["outputs"]],
-            grace_s=g["grace_s"],
+            job_name=job.name,
+            group=g.name,
+            count=g.count,
+            queue=job.queue,
+            user=job.user,
+            command=g.command,
+            shell=g.shell,
+            env=g.env,
+            files=g.files,
+            inputs=g.inputs,
+            outputs=g.outputs,
+            grace_s=g.grace_s,
             log_max_bytes=log_max,
-            simulated_s=g["estimated_duration_s"] or 0.0,
-            master=row["kind"] == "application" and no == 0,
-            ports=[template.Port(p["name"]) for p in g.get("ports") or ()],
-            health_check=_health_check(g.get("health_check")),
+            simulated_s=g.estimated_duration_s,
+            master=master,
+            ports=g.ports,
+            health_check=g.health_check,
         )
     )
     run = GroupRun(
         no=no,
-        name=g["name"],
-        count=g["count"],
-        retries=g["retries"],
-        after=tuple(numbers[name] for name in g["after"]),
-        service=row["kind"] == "service",
-        open_ended=row["kind"] == "application" and no > 0,
-        target=g.get("target", g["count"]),
+        name=g.name,
+        count=g.count,
+        retries=g.retries,
+        after=tuple(numbers[name] for name in g.after),
+        service=job.kind == "service",
+        open_ended=job.kind == "application" and not master,
+        target=g.target,
     )
-    wishes, held = _wishes(row["kind"], g), bool(g.get("held"))
-    return GroupEntry(run, _shape(g["resources"]), body, desired.digest(body), int(g["timeout_s"]), wishes, held)
+    shape = np.array(g.resources, np.int64)
+    return GroupEntry(run, shape, body, desired.digest(body), g.timeout_s, wishes(job.kind, g), g.held)
 
 
-def _submitted_to(row: dict[str, Any]) -> str:
-    """The queue in the specification: a job may move, and its containers' templates must not change with it."""
-    queue: str = row.get("spec", {}).get("queue") or row["queue"]
-    return queue
-
-
-def _health_check(raw: dict[str, Any] | None) -> template.HealthCheck | None:
-    if not raw:
-        return None
-    timing = raw["interval_s"], raw["timeout_s"], raw["start_s"], raw["failures"]
-    return template.HealthCheck(raw["port"], raw["http"] or "", *timing)
-
-
-def _wishes(kind: str, g: dict[str, Any]) -> Wishes:
-    """What a stored group says; jobs stored by an older version lack the newer fields."""
-    locality = g.get("locality") or {}
-    placement = g.get("placement") or ("spread" if kind == "service" else None)
+def wishes(kind: str, g: StoredGroup) -> Wishes:
+    """Where a group of a job of this kind may and would rather run."""
+    placement = g.placement or ("spread" if kind == "service" else None)
     return Wishes(
-        node_labels=g["node_labels"],
-        partition=g.get("partition"),
+        node_labels=g.node_labels,
+        partition=g.partition,
         fill=-1 if placement is None else int(Fill[placement.upper()]),
-        gang=bool(g.get("gang")),
-        near=tuple(locality.get("nodes", ())),
-        racks=tuple(locality.get("racks", ())),
-        strict=not locality.get("relax", True),
-        duration_s=float(g.get("estimated_duration_s") or 0.0),
-        parallelism=int(g.get("parallelism") or 0),
+        gang=g.gang,
+        near=g.nodes,
+        racks=g.racks,
+        strict=not g.relax,
+        duration_s=float(g.estimated_duration_s),
+        parallelism=g.parallelism,
     )
 
 

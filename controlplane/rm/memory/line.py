@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from controlplane.rm.claims import Counts, Key
-from controlplane.rm.columns import longer
+from controlplane.rm.claims import Claimed, Counts, Key
 from controlplane.rm.memory import quota
 from controlplane.rm.memory.queues import UNLIMITED, QueueTree
+from controlplane.rm.memory.table import Table, column
 from scheduler.lifecycle.admission import AdmissionLimits, Waiting
 from wire.resources import AXES
 from wire.states import JobState
@@ -24,8 +24,8 @@ UNTOLD = -1
 _At = tuple[int, int]  # queue position, owner; owner 0: the queue with all below it; below 0: an amount, see ``quota``
 
 
-class Line:
-    """Rows of waiting jobs, free where ``jobs`` has None, and counts of admitted ones under one policy.
+class Line(Table):
+    """A row per waiting job, free where ``jobs`` has None, and counts of admitted ones under one policy.
 
     limited: queue position -> those of it and its ancestors that limit jobs;
     only where any does, or where users are limited. own: admitted jobs of this
@@ -39,11 +39,20 @@ class Line:
     were passed.
     """
 
-    _COLUMNS = ("leaf", "owner", "priority", "order", "since", "passed", "told", "demand")
+    leaf: np.ndarray = column(np.int64)
+    owner: np.ndarray = column(np.int64)
+    priority: np.ndarray = column(np.int64)
+    order: np.ndarray = column(np.int64)
+    since: np.ndarray = column(np.float64)
+    passed: np.ndarray = column(np.int64)
+    told: np.ndarray = column(np.int64, fill=UNTOLD)
+    demand: np.ndarray = column(np.int64)  # (n, 3 * p * R): of gangs, of masters, claimed from quotas
 
     def __init__(self, queues: QueueTree, partitions: int, patience: dict[int, int]):
         self.queues, self._patience = queues, patience
         self.amounts = partitions * R
+        self.jobs: list[JobEntry | None] = []
+        super().__init__(demand=(3 * self.amounts,))
         self.limited = _limited(queues)
         self.own: defaultdict[_At, int] = defaultdict(int)
         self.elsewhere: dict[_At, int] = {}
@@ -52,16 +61,9 @@ class Line:
         self.gangs = np.zeros((len(queues.paths), self.amounts), np.int64)
         self.masters = np.zeros((len(queues.paths), self.amounts), np.int64)
         self.sparing = _sparing(queues)
-        self.leaf, self.owner, self.priority, self.order = np.zeros((4, 0), np.int64)
-        self.passed, self.told = np.zeros((2, 0), np.int64)
-        self.since = np.zeros(0, np.float64)
         self.gac = queues.components.admission.policy == "gac"
-        self.demand = np.zeros((0, 3 * self.amounts), np.int64)  # of gangs, of masters, claimed from quotas
         self.quotas = np.zeros((len(queues.paths), self.amounts), np.int64)
         self._counted: set[int] = set()  # jobs in the counts
-        self.jobs: list[JobEntry | None] = []
-        self._free: list[int] = []
-        self._grow(64)
         self.recount = bool(self.limited) or self.gac  # others do not know all of ``own`` yet
         self.changed = True  # somebody may be admitted who was not
         self.next_us = 0  # when to look again anyway
@@ -70,14 +72,8 @@ class Line:
         self._written: dict[_At, int] = {}
 
     def _grow(self, size: int) -> None:
-        old = len(self.jobs)
-        for name in self._COLUMNS:
-            setattr(self, name, longer(getattr(self, name), size))
-        self.jobs += [None] * (size - old)
-        self._free += range(size - 1, old - 1, -1)
-
-    def __len__(self) -> int:
-        return len(self.jobs) - len(self._free)
+        self.jobs += [None] * (size - self.size)
+        super()._grow(size)
 
     def patience(self) -> dict[int, int]:
         """By how many each waiting job was passed."""
@@ -105,13 +101,11 @@ class Line:
         return job.application is not None and bool(self.sparing[job.queue_row])
 
     def _wait(self, job: JobEntry) -> None:
-        if not self._free:
-            self._grow(2 * len(self.jobs))
-        at = job.line_row = self._free.pop()
+        at = job.line_row = self.take()
         self.jobs[at] = job
         self.leaf[at], self.owner[at], self.priority[at] = job.queue_row, job.owner, job.priority
         self.order[at], self.since[at] = job.id, job.submitted_us / 1e6
-        self.passed[at], self.told[at] = self._patience.pop(job.id, 0), UNTOLD
+        self.passed[at] = self._patience.pop(job.id, 0)
         self.demand[at] = np.concatenate((
             self._gangs(job), quota.master_demand(job, self.amounts), self._claim(job),
         ))  # fmt: skip
@@ -140,7 +134,7 @@ class Line:
 
     def _drop(self, job: JobEntry) -> None:
         self.jobs[job.line_row], self.order[job.line_row] = None, 0
-        self._free.append(job.line_row)
+        self.give_back([job.line_row])
         job.line_row = -1
 
     def _count(self, job: JobEntry, by: int) -> None:
@@ -198,9 +192,9 @@ class Line:
             return np.inf
         return now_us if self.changed or self.recount else self.next_us
 
-    def take_claimed(self, at: _At, elsewhere: int, written: int) -> None:
+    def take_claimed(self, at: _At, claimed: Claimed) -> None:
         """What others run, and the own count that now stands in the StateStore."""
-        self.elsewhere[at], self._written[at] = elsewhere, written
+        self.elsewhere[at], self._written[at] = claimed
         self._touched.add(at)
 
     def counts(self) -> Counts | None:

@@ -1,10 +1,12 @@
 """The RM's nodes: what they have, what is allocated on them, and what they last said."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from controlplane.rm.columns import longer
+from controlplane.rm.memory.table import Table, column
+from controlplane.rm.rows import NodeRow
 from scheduler.core.snapshot import Nodes
 from scheduler.placement.choice import Chooses
 from wire.resources import AXES
@@ -15,18 +17,17 @@ if TYPE_CHECKING:
 
 R = len(AXES)
 GPUS = AXES.index("gpus")
-IN_SERVICE = "in_service"
 NEVER_US = 2**62  # later than any moment
 _UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
 
 
-def chosen(chooses: Chooses, rows: list[dict[str, Any]]) -> np.ndarray:
+def chosen(chooses: Chooses, rows: Sequence[NodeRow]) -> np.ndarray:
     """Which of these nodes are meant: (n,) bool."""
-    return np.fromiter((chooses(row["name"], row["rack"], row["labels"]) for row in rows), np.bool_, len(rows))
+    return np.fromiter((chooses(row.name, row.rack, row.labels) for row in rows), np.bool_, len(rows))
 
 
-class NodeTable:
-    """Parallel arrays over nodes; a node keeps its position while the leader leads.
+class NodeTable(Table):
+    """A row per node; a node keeps its position while the leader leads.
 
     capacity, used: (n, R) int64. gpu_held: bit mask of device ids that containers
     have, those that the node no longer declares among them.
@@ -42,51 +43,41 @@ class NodeTable:
     next window begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
     """
 
-    def __init__(self, rows: list[dict[str, Any]]):
+    id: np.ndarray = column(np.int64)
+    capacity: np.ndarray = column(np.int64, R)
+    used: np.ndarray = column(np.int64, R)
+    gpu_held: np.ndarray = column(np.int64)
+    rack: np.ndarray = column(np.int32)
+    state: np.ndarray = column(np.int8)
+    health: np.ndarray = column(np.int16)
+    seq: np.ndarray = column(np.uint64)
+    seen: np.ndarray = column(np.float64)
+    generation: np.ndarray = column(np.int64)
+    echo_epoch: np.ndarray = column(np.int64)
+    echo_generation: np.ndarray = column(np.int64)
+    policy_version: np.ndarray = column(np.int64)
+    policy_us: np.ndarray = column(np.int64)
+    published: np.ndarray = column(np.float64)  # monotonic time of the last publication
+    acknowledge_us: np.ndarray = column(np.int64, fill=NEVER_US)
+    containers: np.ndarray = column(np.int32)
+    load: np.ndarray = column(np.int64, 3)  # disk_free_mib, cpu_milli, memory_mib as last reported
+    closed: np.ndarray = column(np.bool_)
+    leaving: np.ndarray = column(np.bool_)
+    leave_us: np.ndarray = column(np.int64)
+    quiet_us: np.ndarray = column(np.int64)
+
+    def __init__(self, rows: Sequence[NodeRow]):
+        super().__init__()
         self.index: dict[int, int] = {}
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[NodeRow] = []
         self.labels_version = 0
         self.racks: dict[str, int] = {}  # name -> number, without gaps
         self.windows: list[Window] = []
         self.settle_us = 0
         self.drained_us = 0  # when it was last looked at what has to leave
         self.policy_moved = False
-        self._arrays(0)
         for row in rows:
             self.put(row)
-
-    def _arrays(self, n: int) -> None:
-        self.id = np.zeros(n, np.int64)
-        self.capacity = np.zeros((n, R), np.int64)
-        self.used = np.zeros((n, R), np.int64)
-        self.gpu_held = np.zeros(n, np.int64)
-        self.rack = np.zeros(n, np.int32)
-        self.state = np.zeros(n, np.int8)
-        self.health = np.zeros(n, np.int16)
-        self.seq = np.zeros(n, np.uint64)
-        self.seen = np.zeros(n)
-        self.generation = np.zeros(n, np.int64)
-        self.echo_epoch = np.zeros(n, np.int64)
-        self.echo_generation = np.zeros(n, np.int64)
-        self.policy_version = np.zeros(n, np.int64)
-        self.policy_us = np.zeros(n, np.int64)
-        self.published = np.zeros(n)  # monotonic time of the last publication
-        self.acknowledge_us = np.full(n, NEVER_US)  # until then it should hear which of its ends are known
-        self.containers = np.zeros(n, np.int32)
-        self.load = np.zeros((n, 3), np.int64)  # disk_free_mib, cpu_milli, memory_mib as last reported
-        self.closed = np.zeros(n, np.bool_)
-        self.leaving = np.zeros(n, np.bool_)
-        self.leave_us = np.zeros(n, np.int64)
-        self.quiet_us = np.zeros(n, np.int64)
-
-    _COLUMNS = (
-        "id", "capacity", "used", "gpu_held", "rack", "state", "health", "seq", "seen", "generation",
-        "echo_epoch", "echo_generation", "policy_version", "policy_us", "published", "acknowledge_us", "containers",
-        "load", "closed", "leaving", "leave_us", "quiet_us",
-    )  # fmt: skip
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def heard_policy(self, at: np.ndarray, versions: np.ndarray, now_us: int) -> None:
         """These nodes run these policy versions now."""
@@ -97,31 +88,21 @@ class NodeTable:
             self.policy_version[at] = versions
             self.policy_moved = True
 
-    def _grow(self) -> None:
-        size = max(64, 2 * len(self.id))
-        for name in self._COLUMNS:
-            setattr(self, name, longer(getattr(self, name), size))
-
-    def put(self, row: dict[str, Any], seen: float = 0.0) -> int:
+    def put(self, row: NodeRow, seen: float = 0.0) -> int:
         """Add a node, or take in what changed about one; its position."""
-        at = self.index.get(row["id"])
+        at = self.index.get(row.id)
         if at is None:
-            at = len(self.rows)
-            if at >= len(self.id):
-                self._grow()
-            self.index[row["id"]] = at
+            at = self.index[row.id] = self.take()
             self.rows.append(row)
-            self.id[at] = row["id"]
-            self.seen[at], self.acknowledge_us[at] = seen, NEVER_US
-            self.state[at] = row["state"]
-            self.health[at] = row["health"]
-        if row["revoked"]:
+            self.id[at], self.seen[at] = row.id, seen
+            self.state[at], self.health[at] = row.state, row.health
+        if row.revoked:
             self.state[at] = NodeState.DECOMMISSIONED
         elif self.state[at] == NodeState.DECOMMISSIONED:
             self.state[at] = NodeState.REGISTERED
         self.rows[at] = row
-        self.capacity[at] = [row[name] for name in AXES]
-        self.rack[at] = self.racks.setdefault(row["rack"], len(self.racks))
+        self.capacity[at] = [getattr(row, name) for name in AXES]
+        self.rack[at] = self.racks.setdefault(row.rack, len(self.racks))
         self.labels_version += 1
         self.settle_us = 0
         return at

@@ -1,5 +1,6 @@
 """The queue tree of the policy in force, as arrays."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,8 @@ from contract.policy.components import Components, stored
 from controlplane.policy.federation import proxy_policies
 from controlplane.policy.queuerules import backfill_rules
 from controlplane.rm.memory.shares import KnownShares
+from controlplane.rm.rows import CapacityRow, PolicyRow, QueueRow
 from controlplane.statestore.capacities import (
-    DEFAULT,
     QueueLimits,
     R,
     resolve,
@@ -23,12 +24,6 @@ from scheduler.registry import BACKFILL
 from scheduler.shares.tree import TreeShape, nearest
 
 UNLIMITED = np.iinfo(np.int64).max
-_ROOT: dict[str, Any] = {"path": "root", "parent_path": ""}
-_DEFAULTS: dict[str, Any] = {
-    "capacities": {}, "weight": None, "ordering": "priority", "preemptable": True, "user_maximum": 1.0,
-    "max_running_jobs": None, "max_running_jobs_per_user": None, "max_am_share": 1.0, "state": "running",
-    "default_partition": DEFAULT, "leaf": True,
-}  # fmt: skip
 
 
 class QueueTree:
@@ -48,38 +43,38 @@ class QueueTree:
     at home before they may. look_s: between two looks at what waits where.
     """
 
-    def __init__(self, version: int, rows: list[dict[str, Any]], settings: dict[str, Any] | None = None):
+    def __init__(self, version: int, rows: Sequence[QueueRow], policy: PolicyRow | None = None):
         self.version = version
-        rows = [_DEFAULTS | row for row in sorted(rows or [_ROOT], key=lambda row: row["path"].split("."))]
-        self.paths = [row["path"] for row in rows]
+        rows = sorted(rows or [QueueRow("root", "")], key=lambda row: row.path.split("."))
+        policy = policy or PolicyRow(version)
+        self.paths = [row.path for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = TreeShape.of(self.paths, [row["parent_path"] for row in rows])
+        self.shape = TreeShape.of(self.paths, [row.parent_path for row in rows])
         self.parent = self.shape.parent
         self.leaf = _column(rows, "leaf", np.bool_)
-        self.stopped = np.array([row["state"] == "stopped" for row in rows], np.bool_)
-        self.ordering = np.array([Ordering[row["ordering"].upper()] for row in rows], np.int8)
+        self.stopped = np.array([row.state == "stopped" for row in rows], np.bool_)
+        self.ordering = np.array([Ordering[row.ordering.upper()] for row in rows], np.int8)
         self.preemptable = self.shape.lowered(_column(rows, "preemptable", np.bool_), np.logical_and)
         self.user_maximum = _column(rows, "user_maximum", np.float64)
         self.max_am_share = _column(rows, "max_am_share", np.float64)
         self.max_running_jobs = _counts(rows, "max_running_jobs")
         self.max_running_jobs_per_user = _counts(rows, "max_running_jobs_per_user")
-        self.default_partition = [row["default_partition"] for row in rows]
-        self.weight = np.array([np.nan if row["weight"] is None else row["weight"] for row in rows])
+        self.default_partition = [row.default_partition for row in rows]
+        self.weight = np.array([np.nan if row.weight is None else row.weight for row in rows])
         self.elsewhere: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self.shares = KnownShares()  # what the GPG assigned; the memory's own one, which outlives a policy version
         self.shared_out_us = 0  # when ``elsewhere`` was taken in
-        self._capacities = [row["capacities"] for row in rows]
+        self._capacities = [row.capacities for row in rows]
         self._limits: dict[str, QueueLimits] = {}
         self._unlimited: dict[str, np.ndarray] = {}
         self._views: dict[str, tuple[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
-        self.partitions = ordered((settings or {}).get("partitions"))
-        self.components: Components = stored((settings or {}).get("components"))
-        self.target: int = (settings or {}).get("target", version)
-        self._settings = settings or {}
+        self.partitions = ordered(policy.partitions)
+        self.components: Components = stored(policy.components)
+        self.target, self.pushed_us = policy.target, policy.pushed_us
+        self._policy = policy
         self._sub_clusters: dict[str, int] | None = None
         self.resolve_proxies({})
-        self.pushed_us: int = (settings or {}).get("pushed_us") or 0
-        rule = backfill_rules(self._settings.get("queues"), self.components.placement.parameters.backfill)
+        rule = backfill_rules(policy.queues, self.components.placement.parameters.backfill)
         backfill = np.array([BACKFILL[rule(path)] for path in self.paths], np.int8)
         self.backfill = backfill if backfill.any() else None
 
@@ -87,8 +82,8 @@ class QueueTree:
         """Work out each queue's proxy policy. sub_clusters: numbers by name, of all there are."""
         if sub_clusters != self._sub_clusters:
             self._sub_clusters = sub_clusters
-            document = {"queues": self._settings.get("queues")}
-            self.proxy = proxy_policies(document, sub_clusters, self._settings.get("components") or {})
+            document = {"queues": self._policy.queues}
+            self.proxy = proxy_policies(document, sub_clusters, self._policy.components or {})
             policies = [self.proxy(path) for path in self.paths]
             self.wander = np.array([not policy.prefer_home for policy in policies], np.bool_)
             self.relax_s = np.array([policy.relax_after_s for policy in policies])
@@ -98,14 +93,13 @@ class QueueTree:
         """Position of ``path``, or of its nearest ancestor when the queue is gone."""
         return nearest(self.index, path)
 
-    def share_out(self, others: list[tuple[Any, ...]]) -> None:
-        """Take note of what the federation's other sub-clusters have.
-
-        others: (whether it comes before this sub-cluster, name, rack, labels,
-        amounts...) of their nodes, or sums of them when there are no partitions.
-        """
-        sides = [capacity_of(self.partitions, [row[1:] for row in others if row[0] is side]) for side in (True, False)]
-        self.elsewhere = {name: (sides[0][name], sides[1][name]) for name in sides[0]}
+    def share_out(self, others: Iterable[CapacityRow]) -> None:
+        """Take note of what the federation's other sub-clusters have: nodes, or sums when there are no partitions."""
+        sides: dict[bool, list[tuple[Any, ...]]] = {True: [], False: []}
+        for before, *node in others:
+            sides[before].append(tuple(node))
+        lower, higher = (capacity_of(self.partitions, sides[side]) for side in (True, False))
+        self.elsewhere = {name: (lower[name], higher[name]) for name in lower}
 
     def view(self, partition: str, capacity: np.ndarray, used: np.ndarray) -> Queues:
         """The arrays a plan sees of a partition whose nodes in this sub-cluster have ``capacity`` (R,).
@@ -153,9 +147,9 @@ class QueueTree:
         return self._limits[partition]
 
 
-def _column(rows: list[dict[str, Any]], name: str, kind: Any) -> np.ndarray:
-    return np.array([row[name] for row in rows], kind)
+def _column(rows: Sequence[QueueRow], name: str, kind: Any) -> np.ndarray:
+    return np.array([getattr(row, name) for row in rows], kind)
 
 
-def _counts(rows: list[dict[str, Any]], name: str) -> np.ndarray:
-    return np.array([UNLIMITED if row[name] is None else row[name] for row in rows], np.int64)
+def _counts(rows: Sequence[QueueRow], name: str) -> np.ndarray:
+    return np.array([UNLIMITED if (most := getattr(row, name)) is None else most for row in rows], np.int64)

@@ -77,7 +77,7 @@ def foresees(m: "Memory", rows: np.ndarray) -> bool:
     """Whether any of these rows of the ask table is of a queue that backfills, so that a plan must see what runs."""
     if m.queues.backfill is None:
         return False
-    return bool(m.queues.backfill[m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]].any())
+    return bool(m.queues.backfill[m.ledger.leaf_of(m.asks.job[rows])].any())
 
 
 def _nodes_for(m: "Memory", number: int, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
@@ -139,17 +139,17 @@ def _people(
     first[1:] = of_ask[1:] != of_ask[:-1]  # asks are in order of their jobs
     job_rows = of_ask[first]
     if held is not None:
-        holds = np.zeros(len(ledger.job_user), np.bool_)
+        holds = np.zeros(len(ledger.jobs.user), np.bool_)
         holds[m.asks.job[m.containers.ask[held]]] = True
         holds[job_rows] = False
         job_rows = np.concatenate((job_rows, np.flatnonzero(holds).astype(job_rows.dtype)))
-    user_rows, user = compact(ledger.job_user[job_rows])
-    leaf = ledger.user_queue[user_rows]
+    user_rows, user = compact(ledger.jobs.user[job_rows])
+    leaf = ledger.users.queue[user_rows]
     share = m.queues.user_maximum[leaf, None]
     most = np.where(share < 1, np.floor(maximum[leaf] * share + 1e-6), UNBOUNDED).astype(np.int64)
     return (
-        Users(leaf, ledger.users[partition, user_rows], most),
-        Jobs(user, ledger.job_priority[job_rows], ledger.jobs[partition, job_rows]),
+        Users(leaf, ledger.users.held[partition, user_rows], most),
+        Jobs(user, ledger.jobs.priority[job_rows], ledger.jobs.held[partition, job_rows]),
         np.cumsum(first, dtype=np.int32) - np.int32(1),
         job_rows,
     )
@@ -183,8 +183,8 @@ def _running(
     if (elsewhere := node < 0).any():
         slots, away, node = slots[~elsewhere], away[~elsewhere], node[~elsewhere]
     job = a.job[t.ask[slots]]
-    queue = m.ledger.user_queue[m.ledger.job_user[job]]
-    of_row = np.full(len(m.ledger.job_user), -1, np.int32)
+    queue = m.ledger.leaf_of(job)
+    of_row = np.full(len(m.ledger.jobs.user), -1, np.int32)
     of_row[job_rows] = np.arange(len(job_rows), dtype=np.int32)
     started = t.allocated_us[slots] / 1e6
     duration = a.duration[t.ask[slots]]
@@ -200,7 +200,7 @@ def _running(
             node,
             np.where(away, -1, of_row[job]).astype(np.int32),
             np.where(away, lent, queue).astype(np.int32),
-            m.ledger.job_priority[job],
+            m.ledger.jobs.priority[job],
             m.containers_hold(slots),
             started,
             ends,

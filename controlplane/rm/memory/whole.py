@@ -1,8 +1,7 @@
 """The warm snapshot a leader keeps between rounds. Rebuilt from the StateStore at take-over."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from controlplane.rm.memory.nodes import NodeTable, chosen
 from controlplane.rm.memory.observed import Observed
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.shares import KnownShares
+from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
 from scheduler.placement.choice import asked_of, of_ask, partition_of, usable
@@ -40,7 +40,7 @@ class Memory:
     offered to it after their own asks were served.
     """
 
-    def __init__(self, epoch: int, queues: QueueTree, nodes: list[dict[str, Any]]):
+    def __init__(self, epoch: int, queues: QueueTree, nodes: Sequence[NodeRow]):
         self.epoch = epoch
         self.nodes = NodeTable(nodes)
         self.containers = ContainerTable()
@@ -104,9 +104,9 @@ class Memory:
         p, version = self._places, (self.nodes.labels_version, self.queues.version)
         if p.version != version:
             rows, before = self.nodes.rows, p.partition
-            p = self._places = _Places(version, node={row["name"]: at for at, row in enumerate(rows)})
+            p = self._places = _Places(version, node={row.name: at for at, row in enumerate(rows)})
             of = partition_of(self.queues.partitions)
-            p.partition = np.array([of(row["name"], row["rack"], row["labels"]) for row in rows], np.int16)
+            p.partition = np.array([of(row.name, row.rack, row.labels) for row in rows], np.int16)
             if not np.array_equal(p.partition[: len(before)], before):
                 self._unhold(self.memos)
             for job, group in self.asking.values():
@@ -243,7 +243,7 @@ class Memory:
 
     def reprioritise(self, job: JobEntry, priority: int) -> None:
         """The job has another priority from now on."""
-        job.priority = self.ledger.job_priority[job.row] = priority
+        job.priority = self.ledger.jobs.priority[job.row] = priority
         self.line.reorder(job)
 
     def move(self, job: JobEntry, queue: str) -> None:

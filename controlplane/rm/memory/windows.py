@@ -1,11 +1,12 @@
 """Which nodes operators keep from new work, and since and until when: their duty and the maintenance windows."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from controlplane.rm.memory.nodes import IN_SERVICE, NEVER_US, NodeTable, chosen
+from controlplane.rm.memory.nodes import NEVER_US, NodeTable, chosen
+from controlplane.rm.rows import IN_SERVICE, NodeRow, WindowRow
 from scheduler.lifecycle.emptying import window_phase
 from scheduler.placement.choice import of_window
 
@@ -35,7 +36,7 @@ class Window:
         """Whether it is the drain of the sub-cluster."""
         return not (self.node or self.rack or self.labels)
 
-    def matches(self, rows: list[dict[str, Any]]) -> np.ndarray:
+    def matches(self, rows: Sequence[NodeRow]) -> np.ndarray:
         """Which of these nodes it is about: (n,) bool."""
         return chosen(of_window(self.node, self.rack, self.labels), rows)
 
@@ -44,14 +45,14 @@ class Window:
         return window_phase(now_us, self.lead_us, self.ends_us)
 
 
-def take(nodes: NodeTable, rows: list[dict[str, Any]]) -> None:
+def take(nodes: NodeTable, rows: Iterable[WindowRow]) -> None:
     """Put these windows (``Store.windows``) in force."""
     nodes.windows = [
         Window(
-            r["node"], r["rack"], r["labels"], r["message"], r["starts_us"] - r["lead_s"] * 1_000_000,
-            r["starts_us"], r["ends_us"],
+            row.node, row.rack, row.labels, row.message, row.starts_us - row.lead_s * 1_000_000, row.starts_us,
+            row.ends_us,
         )
-        for r in rows
+        for row in rows
     ]  # fmt: skip
     nodes.settle_us = 0
 
@@ -74,11 +75,10 @@ def settle(nodes: NodeTable, now_us: int) -> bool:
     return nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes() != before
 
 
-def _duty(nodes: NodeTable, at: int, row: dict[str, Any]) -> None:
-    duty = row.get("duty", IN_SERVICE)
-    deadline = row.get("duty_deadline_us")
-    nodes.closed[at] = duty != IN_SERVICE
-    nodes.leaving[at] = duty not in (IN_SERVICE, CORDONED)
+def _duty(nodes: NodeTable, at: int, row: NodeRow) -> None:
+    deadline = row.duty_deadline_us
+    nodes.closed[at] = row.duty != IN_SERVICE
+    nodes.leaving[at] = row.duty not in (IN_SERVICE, CORDONED)
     nodes.leave_us[at] = deadline if nodes.leaving[at] and deadline is not None else NEVER_US
 
 
@@ -94,10 +94,10 @@ def _window(nodes: NodeTable, window: Window, now_us: int) -> None:
 def why(nodes: NodeTable, at: int, now_us: int) -> str:
     """Why the node is being emptied, as part of a sentence."""
     row = nodes.rows[at]
-    if row.get("duty", IN_SERVICE) not in (IN_SERVICE, CORDONED):
-        reason, message = f"node {row['name']} is being drained", row["duty_message"]
+    if row.duty not in (IN_SERVICE, CORDONED):
+        reason, message = f"node {row.name} is being drained", row.duty_message
     else:
         now = [w for w in nodes.windows if w.phase(now_us) == "active" and w.matches([row])[0]]
         cause = "with its sub-cluster" if now and now[0].whole else "for maintenance"
-        reason, message = f"node {row['name']} is being emptied {cause}", now[0].message if now else ""
+        reason, message = f"node {row.name} is being emptied {cause}", now[0].message if now else ""
     return f"{reason}: {message}" if message else reason

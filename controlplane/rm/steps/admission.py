@@ -64,9 +64,9 @@ def _claimed(line: Line, store: Store, jobs: list[JobEntry]) -> list[JobEntry]:
         return jobs
     wishes = {line.key(at): Wish(line.own[at], line.own[at] + k, line.most(at)) for at, k in wanted.items()}
     room = {}
-    for at, (elsewhere, granted) in zip(wanted, store.claim(line.queues.version, wishes).values(), strict=True):
-        room[at] = granted - line.own[at]
-        line.take_claimed(at, elsewhere, granted)
+    for at, claimed in zip(wanted, store.claim(line.queues.version, wishes).values(), strict=True):
+        room[at] = claimed.granted - line.own[at]
+        line.take_claimed(at, claimed)
     begun = []
     for job in jobs:
         needs = line.needs(job)

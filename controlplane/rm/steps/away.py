@@ -1,7 +1,5 @@
 """Tasks of jobs at home here that other sub-clusters start: handing over, asking back, and what became of them."""
 
-from typing import Any
-
 import numpy as np
 
 from controlplane.rm.changes import TASK, Changes
@@ -9,6 +7,7 @@ from controlplane.rm.memory.application import MASTER
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
+from controlplane.rm.rows import HandedRow
 from controlplane.rm.steps import masterevents, verdicts
 from controlplane.rm.steps.outcome import TaskRows, carry_out, conclude
 from controlplane.rm.steps.reports import EVENT
@@ -59,17 +58,17 @@ def take_reports(m: Memory, store: Store, c: Changes) -> bool:
     rows = store.reports(BATCH)
     strangers = []
     for row in rows:
-        job = m.jobs.get(row["job_id"])
+        job = m.jobs.get(row.job_id)
         if job is None or job.home:
-            strangers.append(row["id"])
+            strangers.append(row.id)
             continue
-        if row["target"] is not None:
-            given_back(m, c, job, job.groups[row["group_no"]], row["sub_cluster_id"], row["target"])
+        if row.group_no is not None and row.target is not None:
+            given_back(m, c, job, job.groups[row.group_no], row.sub_cluster_id, row.target)
         else:
-            events = np.frombuffer(bytes(row["events"]), EVENT)
-            _events(m, store, c, job, row["sub_cluster_id"], events)
-            masterevents.hear(c, job, row["told"] or ())
-        c.reports_read.append(row["id"])
+            events = np.frombuffer(row.events, EVENT)
+            _events(m, store, c, job, row.sub_cluster_id, events)
+            masterevents.hear(c, job, row.told or ())
+        c.reports_read.append(row.id)
     if strangers:  # of jobs that live elsewhere by now
         store.forward_reports(strangers)
     return len(rows) >= BATCH
@@ -151,23 +150,24 @@ def restore(jobs: dict[int, JobEntry], store: Store) -> None:
     """
     mine = [job.id for job in jobs.values()]
     for row in store.asks_away(mine):
-        _restore_ask(jobs[row["job_id"]].groups[row["group_no"]], jobs[row["job_id"]], row)
+        _restore_ask(jobs[row.job_id].groups[row.group_no], jobs[row.job_id], row)
     asking = [job.id for job in jobs.values() if any(g.away for g in job.groups)]
-    for job_id, no, task, attempt in store.containers_away(asking):
-        _restore_running(jobs[job_id], jobs[job_id].groups[no], task, attempt)
-    for row in store.reports(1 << 30):
-        events = np.frombuffer(bytes(row["events"]), EVENT)
-        job = jobs.get(row["job_id"])
+    for running in store.containers_away(asking):
+        group = jobs[running.job_id].groups[running.group_no]
+        _restore_running(jobs[running.job_id], group, running.task, running.attempt)
+    for report in store.reports(1 << 30):
+        events = np.frombuffer(report.events, EVENT)
+        job = jobs.get(report.job_id)
         if job is not None:
             for e in events[events["state"] >= ContainerState.SUCCEEDED]:
                 _restore_running(job, job.groups[int(e["group"])], int(e["task"]), int(e["attempt"]))
 
 
-def _restore_ask(group: GroupEntry, job: JobEntry, row: dict[str, Any]) -> None:
-    handed = Handed.of_row(row["base"], row["target"], row["taken"], row["wish"], bytes(row["work"]))
+def _restore_ask(group: GroupEntry, job: JobEntry, row: HandedRow) -> None:
+    handed = Handed.of_row(row.base, row.target, row.taken, row.wish, row.work)
     handed.prune()
     group.reach(int(handed.index.max(initial=-1)) + 1)
-    group.away[row["sub_cluster_id"]] = handed
+    group.away[row.sub_cluster_id] = handed
     group.run.adopt_away(handed.index, handed.attempt)
     job.run.live += len(handed.index)
 

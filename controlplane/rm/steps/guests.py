@@ -5,12 +5,11 @@ tasks moves ``taken`` in its own transaction, and fails as a whole when the ask
 was lowered meanwhile. What becomes of them goes to the home as reports.
 """
 
-from typing import Any
-
 from controlplane.rm.changes import Changes
-from controlplane.rm.memory.jobs import GroupEntry, JobEntry, guest_entry
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, guest_entry, guest_run
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
+from controlplane.rm.rows import AskRow, JobRow
 from controlplane.rm.steps import masters
 from controlplane.rm.steps.reports import touched
 from scheduler.lifecycle.guest import GuestRun, Handed
@@ -22,21 +21,21 @@ BATCH = 500
 def take_asks(m: Memory, store: Store, c: Changes, log_max_bytes: int) -> bool:
     """Take in what was handed to us or asked back since; whether there is more."""
     rows = store.unread_asks(BATCH)
-    unknown = {row["job_id"] for row in rows} - m.jobs.keys()
-    specs = {row["id"]: row for row in store.jobs(sorted(unknown))}
-    masters.complete(list(specs.values()), store)
+    unknown = {row.job_id for row in rows} - m.jobs.keys()
+    jobs, _ = masters.complete(store.jobs(sorted(unknown)), store)
+    known = {row.id: row for row in jobs}
     masters.join_guests(m, store, rows)
     for row in rows:
-        job = m.jobs.get(row["job_id"]) or _invite(m, specs.get(row["job_id"]), log_max_bytes)
+        job = m.jobs.get(row.job_id) or _invite(m, known.get(row.job_id), log_max_bytes)
         # One that has moved here asks for itself.
-        if job is not None and job.home and row["group_no"] < len(job.groups):
+        if job is not None and job.home and row.group_no < len(job.groups):
             _hear(m, c, job, row)
     if rows:
         m.placeable = True
     return len(rows) >= BATCH
 
 
-def _invite(m: Memory, row: dict[str, Any] | None, log_max_bytes: int) -> JobEntry | None:
+def _invite(m: Memory, row: JobRow | None, log_max_bytes: int) -> JobEntry | None:
     """A guest from its job's row; its home has refused what cannot be read."""
     if row is None:
         return None
@@ -45,17 +44,17 @@ def _invite(m: Memory, row: dict[str, Any] | None, log_max_bytes: int) -> JobEnt
     return job
 
 
-def _hear(m: Memory, c: Changes, job: JobEntry, row: dict[str, Any]) -> None:
+def _hear(m: Memory, c: Changes, job: JobEntry, row: AskRow) -> None:
     """One ask as its row says it now."""
-    group = job.groups[row["group_no"]]
-    handed, before = _handed(row), group.run.handed
-    handed.taken = max(handed.taken, before.taken)
-    group.run.handed, group.ask_version, job.home = handed, row["version"], row["home_id"]
-    if row["priority"] != job.priority:
-        m.reprioritise(job, row["priority"])
-    if row["queue"] != job.queue:
-        m.move(job, row["queue"])
-    if row["halt"]:
+    group = job.groups[row.group_no]
+    handed, run = _handed(row), guest_run(group)
+    handed.taken = max(handed.taken, run.handed.taken)
+    run.handed, group.ask_version, job.home = handed, row.version, row.home_id
+    if row.priority != job.priority:
+        m.reprioritise(job, row.priority)
+    if row.queue != job.queue:
+        m.move(job, row.queue)
+    if row.halt:
         stop(m, group)
     if handed.lowering:
         handed.lowered(handed.wish)
@@ -79,9 +78,9 @@ def adopted(m: Memory, job: JobEntry) -> None:
     forget_idle(m, job)
 
 
-def _handed(row: dict[str, Any]) -> Handed:
-    wish = 0 if row["halt"] else row["wish"]
-    return Handed.of_row(row["base"], row["target"], row["taken"], wish, bytes(row["work"]))
+def _handed(row: AskRow) -> Handed:
+    wish = 0 if row.halt else row.wish
+    return Handed.of_row(row.base, row.target, row.taken, wish, row.work)
 
 
 def set_apart(m: Memory, c: Changes, explained: dict[tuple[int, int], GroupEntry]) -> dict[tuple[int, int], GroupEntry]:
@@ -108,15 +107,15 @@ def forget_idle(m: Memory, job: JobEntry) -> None:
         m.forget(job)
 
 
-def restored(rows: list[dict[str, Any]], jobs: dict[int, dict[str, Any]], log_max_bytes: int) -> dict[int, JobEntry]:
+def restored(rows: list[AskRow], jobs: dict[int, JobRow], log_max_bytes: int) -> dict[int, JobEntry]:
     """Guests as the rows of their asks say (a new leader's rebuild). jobs: their rows, by id."""
     found: dict[int, JobEntry] = {}
     for row in rows:
-        if row["job_id"] not in jobs:
+        if row.job_id not in jobs:
             continue
-        job = found.get(row["job_id"])
+        job = found.get(row.job_id)
         if job is None:
-            job = found[row["job_id"]] = guest_entry(jobs[row["job_id"]], log_max_bytes)
-        group = job.groups[row["group_no"]]
-        group.run.handed, group.ask_version = _handed(row), row["acknowledged"]
+            job = found[row.job_id] = guest_entry(jobs[row.job_id], log_max_bytes)
+        group = job.groups[row.group_no]
+        guest_run(group).handed, group.ask_version = _handed(row), row.acknowledged
     return found

@@ -12,6 +12,7 @@ from controlplane.rm.memory.nodes import R
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
+from controlplane.rm.rows import IntentRow, JobRow
 from controlplane.rm.steps import away, masters, moving
 from controlplane.rm.steps.collect import lose
 from controlplane.rm.steps.outcome import carry_out, tell
@@ -27,54 +28,54 @@ log = structlog.get_logger(__name__)
 
 
 def take_intents(
-    m: Memory, store: Store, c: Changes, intents: list[dict[str, Any]], log_max_bytes: int, answered: float
+    m: Memory, store: Store, c: Changes, intents: list[IntentRow], log_max_bytes: int, answered: float
 ) -> None:
     """Carry these out, which stand in the order in which they were asked for."""
     if not intents:
         _look_elsewhere(m, store, c)
         return
     # A submit seen twice, or one that a former leader has taken already, changes nothing.
-    wanted = [i["job_id"] for i in intents if i["kind"] == "submit" and i["job_id"] not in m.jobs]
-    rows = {row["id"]: row for row in store.jobs(wanted)}
+    wanted = [i.job_id for i in intents if i.kind == "submit" and i.job_id not in m.jobs]
+    rows = {row.id: row for row in store.jobs(wanted)}
     for intent in intents:
         _carry_out(m, store, c, intent, rows, log_max_bytes)
-        c.intents.append(intent["id"])
+        c.intents.append(intent.id)
     masters.take(m, store, c, intents)
-    changed = {i["node_id"] for i in intents if i["kind"] == "node"}
+    changed = {i.node_id for i in intents if i.kind == "node"}
     if changed:
-        anew = {i["node_id"] for i in intents if i["kind"] == "node" and "duty" not in i["payload"]}
+        anew = {i.node_id for i in intents if i.kind == "node" and "duty" not in i.payload}
         _nodes_changed(m, store, c, changed, anew, answered)
-    if any(i["kind"] == "maintenance" for i in intents):
+    if any(i.kind == "maintenance" for i in intents):
         windows.take(m.nodes, store.windows())
-    m.outdated |= any(i["kind"] == "adopt" for i in intents)
-    if any(i["kind"] == "policy" for i in intents):
+    m.outdated |= any(i.kind == "adopt" for i in intents)
+    if any(i.kind == "policy" for i in intents):
         _policy_changed(m, store)
     _look_elsewhere(m, store, c)
     m.placeable = True
 
 
 def _carry_out(
-    m: Memory, store: Store, c: Changes, intent: dict[str, Any], rows: dict[int, dict[str, Any]], log_max_bytes: int
+    m: Memory, store: Store, c: Changes, intent: IntentRow, rows: dict[int, JobRow], log_max_bytes: int
 ) -> None:
-    job = m.jobs.get(intent["job_id"])
-    match intent["kind"]:
+    job = m.jobs.get(intent.job_id)
+    match intent.kind:
         case "submit":
-            row = rows.pop(intent["job_id"], None)
-            if row is not None and row["state"] == JobState.SUBMITTED:
+            row = rows.pop(intent.job_id, None)
+            if row is not None and row.state == JobState.SUBMITTED:
                 _submit(m, c, row, log_max_bytes)
         case "kill" if job is not None:
-            message = intent["payload"].get("message") or "killed on request"
+            message = intent.payload.get("message") or "killed on request"
             tell(c, job, "kill", message)
             carry_out(m, c, job, master.kill(job.run, message))
         case "priority" if job is not None:
-            m.reprioritise(job, int(intent["payload"]["priority"]))
+            m.reprioritise(job, int(intent.payload["priority"]))
             away.tell_changed(c, job)
             c.jobs[job.id] = job
         case "move" if job is not None and not job.home:
-            moving.move(m, store, c, job, str(intent["payload"]["queue"]))
+            moving.move(m, store, c, job, str(intent.payload["queue"]))
 
 
-def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> None:
+def _submit(m: Memory, c: Changes, row: JobRow, log_max_bytes: int) -> None:
     try:
         job = entry(row, log_max_bytes)
     except LabelError as error:
@@ -87,7 +88,7 @@ def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> N
         TypeError,
         ValueError,
     ) as error:  # one job must not stop the sub-cluster
-        log.exception("a job cannot be read", job=row["id"])
+        log.exception("a job cannot be read", job=row.id)
         _refuse(c, row, f"the stored specification cannot be read: {error!r}; submit it again")
         return
     m.watch(job)
@@ -99,11 +100,11 @@ def _submit(m: Memory, c: Changes, row: dict[str, Any], log_max_bytes: int) -> N
         carry_out(m, c, job, master.admit(job.run))
 
 
-def _refuse(c: Changes, row: dict[str, Any], message: str) -> None:
+def _refuse(c: Changes, row: JobRow, message: str) -> None:
     """End a job that can never run, without keeping it or believing its specification."""
-    groups = [_unread(no, g) for no, g in enumerate(row["spec"].get("groups", ()))]
-    run = JobRun(row["id"], [g.run for g in groups])
-    job = JobEntry(run, groups, row["owner_id"], row["queue"], row["priority"], row["submitted_at"].date())
+    groups = [_unread(no, g) for no, g in enumerate(row.spec.get("groups", ()))]
+    run = JobRun(row.id, [g.run for g in groups])
+    job = JobEntry(run, groups, row.owner_id, row.queue, row.priority, row.submitted_at.date())
     master.reject(run, message)
     job.finished_us = c.at_us
     c.jobs[job.id] = job
@@ -122,10 +123,10 @@ def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], anew:
     """Take in what was registered (``anew``) or changed; of what was revoked the containers are lost."""
     gone = []
     for row in store.nodes():
-        if row["id"] not in changed:
+        if row.id not in changed:
             continue
         at = m.nodes.put(row, answered)
-        if row["id"] in anew:
+        if row.id in anew:
             m.nodes.seq[at] = 0  # it may have been installed anew
             m.nodes.seen[at] = answered
             m.dirty_nodes.add(at)

@@ -51,7 +51,7 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
             body["tag"] = mm.launches[cid].tag
         if old < 0:
             place = m.nodes.rows[m.nodes.index[node]]
-            body |= {"node": place["name"], "rack": place["rack"], "launch": group.held}
+            body |= {"node": place.name, "rack": place.rack, "launch": group.held}
             if group.held:
                 mm.held.setdefault(cid, c.at_us / 1e6 + mm.grant_s)
                 body["expires_in_s"] = mm.grant_s

@@ -4,16 +4,19 @@ Everything they want is rows of web's; an intent only says which to read. So an
 intent that comes twice changes nothing, and a new leader reads the rows.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import structlog
 
+from contract import stored
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.application import MASTER, Application, Launch
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry, be_guest, group_entry
 from controlplane.rm.memory.whole import Memory
-from controlplane.rm.ports import Store, Wanted
+from controlplane.rm.ports import Store
+from controlplane.rm.rows import AskRow, IntentRow, JobRow, LaunchRow, MasterAskRow, Wanted
 from controlplane.rm.steps import away, verdicts
 from controlplane.rm.steps.outcome import ENDING, carry_out, end
 from scheduler.lifecycle import job as master
@@ -24,14 +27,18 @@ from wire.states import ContainerReason, ContainerState, JobState, Want, termina
 log = structlog.get_logger(__name__)
 
 
-def complete(rows: list[dict[str, Any]], store: Store) -> Wanted:
-    """Add to the specifications of jobs what their masters have asked for since (a new leader's rebuild)."""
-    specs = {row["id"]: row["spec"] for row in rows if row["kind"] == "application"}
-    wanted = store.masters(sorted(specs))
+def complete(rows: list[JobRow], store: Store) -> tuple[list[JobRow], Wanted]:
+    """Jobs with the groups that their masters have asked for since, and what these want (a new leader's rebuild)."""
+    wanted = store.masters(sorted(row.id for row in rows if row.kind == "application"))
+    groups: dict[int, list[dict[str, Any]]] = {}
     for ask in wanted.asks:
-        spec, counts = specs[ask["job_id"]], {"count": max(ask["target"], ask["started"]), "target": ask["target"]}
-        spec["groups"] = [*spec["groups"], ask["spec"] | counts]
-    return wanted
+        counts = {"count": max(ask.target, ask.started), "target": ask.target}
+        groups.setdefault(ask.job_id, []).append(ask.spec | counts)
+    return [_with_groups(row, groups[row.id]) if row.id in groups else row for row in rows], wanted
+
+
+def _with_groups(row: JobRow, more: list[dict[str, Any]]) -> JobRow:
+    return row._replace(spec=row.spec | {"groups": [*row.spec["groups"], *more]})
 
 
 def restore(m: Memory, wanted: Wanted, theirs: Wanted) -> None:
@@ -41,10 +48,10 @@ def restore(m: Memory, wanted: Wanted, theirs: Wanted) -> None:
     """
     mm, t = m.masters, m.containers
     for row in (*wanted.launches, *theirs.launches):
-        job = mm.jobs.get(row["job_id"])
-        slot = int(t.slots_of(np.array([row["container_id"]]))[0])
+        job = mm.jobs.get(row.job_id)
+        slot = int(t.slots_of(np.array([row.container_id]))[0])
         if job is not None and slot >= 0:
-            mm.launches[row["container_id"]] = _launch(job, t.owner_of(slot)[1], row["spec"])
+            mm.launches[row.container_id] = _launch(job, t.owner_of(slot)[1], row.spec)
     for job in mm.jobs.values():
         for group in job.groups[MASTER + 1 :]:
             if not job.home:
@@ -59,38 +66,38 @@ def restore(m: Memory, wanted: Wanted, theirs: Wanted) -> None:
 def _restore_sessions(m: Memory, wanted: Wanted) -> None:
     """What masters of jobs that are at home here were told, and whether they were finishing."""
     mm = m.masters
-    for row in wanted.asks:
-        if row["job_id"] in mm.jobs:
-            group = mm.jobs[row["job_id"]].groups[row["no"]]
+    for ask in wanted.asks:
+        if ask.job_id in mm.jobs:
+            group = mm.jobs[ask.job_id].groups[ask.no]
             begun = group.run.claimed - int(group.run.away.sum())
-            group.granted = begun if row["granted"] is None else row["granted"]
+            group.granted = begun if ask.granted is None else ask.granted
     for row in wanted.sessions:
-        job = mm.jobs.get(row["job_id"])
+        job = mm.jobs.get(row.job_id)
         if job is not None and job.application is not None:
-            job.application.told = row["told"]
-            if row["verdict"] is not None:
+            job.application.told = row.told
+            if row.verdict is not None:
                 mm.resuming.append(row)
             elif terminal(job.groups[MASTER].run.state):
-                mm.resuming.append(row | {"verdict": JobState.SUCCEEDED})
+                mm.resuming.append(row._replace(verdict=JobState.SUCCEEDED))
 
 
-def take(m: Memory, store: Store, c: Changes, intents: list[dict[str, Any]]) -> None:
+def take(m: Memory, store: Store, c: Changes, intents: list[IntentRow]) -> None:
     """Carry out what masters want. intents: of any kind; others are left alone."""
-    mine = [i for i in intents if i["kind"] in ("master", "containers") and i["job_id"] in m.masters.jobs]
+    mine = [i for i in intents if i.kind in ("master", "containers") and i.job_id in m.masters.jobs]
     if not mine:
         return
-    at_home = {i["job_id"]: job for i in mine if not (job := m.masters.jobs[i["job_id"]]).home}
+    at_home = {i.job_id: job for i in mine if not (job := m.masters.jobs[i.job_id]).home}
     known = {job.id: len(job.groups) for job in at_home.values()}
-    asks = [(i["job_id"], no) for i in mine if i["job_id"] in at_home for no in i["payload"].get("asks", ())]
-    launches = [cid for i in mine for cid in _numbers(i["payload"].get("launched", ()))]
-    ending = [i["job_id"] for i in mine if i["payload"].get("finished") and i["job_id"] in at_home]
+    asks = [(i.job_id, no) for i in mine if i.job_id in at_home for no in i.payload.get("asks", ())]
+    launches = [cid for i in mine for cid in _numbers(i.payload.get("launched", ()))]
+    ending = [i.job_id for i in mine if i.payload.get("finished") and i.job_id in at_home]
     wanted = store.some_masters(known, asks, launches, ending)
-    for row in wanted.asks:
-        _ask(m, c, m.masters.jobs[row["job_id"]], row)
-    for row in wanted.launches:
-        _start(m, row)
+    for ask in wanted.asks:
+        _ask(m, c, m.masters.jobs[ask.job_id], ask)
+    for launch in wanted.launches:
+        _start(m, launch)
     for intent in mine:
-        _release(m, m.masters.jobs.get(intent["job_id"]), _numbers(intent["payload"].get("release", ())))
+        _release(m, m.masters.jobs.get(intent.job_id), _numbers(intent.payload.get("release", ())))
     verdicts.take(m, c, wanted.sessions)
 
 
@@ -98,9 +105,9 @@ def _numbers(containers: Any) -> list[int]:
     return [parse_container(text) for text in containers]
 
 
-def _ask(m: Memory, c: Changes, job: JobEntry, row: dict[str, Any]) -> None:
+def _ask(m: Memory, c: Changes, job: JobEntry, row: MasterAskRow) -> None:
     """One ask as its row says it now: a group more, or another count."""
-    no, app = row["no"], job.application
+    no, app = row.no, job.application
     if job.run.stopping or app is None or no > len(job.groups):
         return
     if no == len(job.groups):
@@ -111,7 +118,7 @@ def _ask(m: Memory, c: Changes, job: JobEntry, row: dict[str, Any]) -> None:
         m.enlist(job, group)
     else:
         group = job.groups[no]
-        group.run.resize(row["target"])
+        group.run.resize(row.target)
         group.rowed = resized(group.rowed, group.run.count)
         away.shrink(c, job, group)
     m.masters.upserts[job.id, no] = group
@@ -119,43 +126,44 @@ def _ask(m: Memory, c: Changes, job: JobEntry, row: dict[str, Any]) -> None:
     c.groups[job.id, no] = group
 
 
-def _group(app: Application, job: JobEntry, row: dict[str, Any]) -> GroupEntry | None:
+def _group(app: Application, job: JobEntry, row: MasterAskRow) -> GroupEntry | None:
     """The job's next group, as an ask's row says; None where that cannot be read."""
     try:
-        group = group_entry(app.row, row["no"], row["spec"] | {"count": row["target"]}, {}, app.log_max_bytes)
+        spec = stored.group(row.spec | {"count": row.target})
+        group = group_entry(app.said, row.no, spec, {}, app.log_max_bytes)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        log.exception("an ask cannot be read", job=job.id, ask=row["no"])  # one job must not stop the sub-cluster
+        log.exception("an ask cannot be read", job=job.id, ask=row.no)  # one job must not stop the sub-cluster
         return None
     job.groups.append(group)
-    app.specs.append(row["spec"])
+    app.specs.append(spec)
     return group
 
 
-def join_guests(m: Memory, store: Store, rows: list[dict[str, Any]]) -> None:
+def join_guests(m: Memory, store: Store, rows: list[AskRow]) -> None:
     """Groups that masters of guests have asked for since the guests came. rows: of what was handed to us."""
     known = {}
     for row in rows:
-        job = m.masters.jobs.get(row["job_id"])
-        if job is not None and job.home and row["group_no"] >= len(job.groups):
+        job = m.masters.jobs.get(row.job_id)
+        if job is not None and job.home and row.group_no >= len(job.groups):
             known[job.id] = len(job.groups)
-    for row in store.some_masters(known, [], [], []).asks if known else ():
-        job = m.masters.jobs[row["job_id"]]
+    for ask in store.some_masters(known, [], [], []).asks if known else ():
+        job = m.masters.jobs[ask.job_id]
         app: Application = job.application  # type: ignore[assignment]
-        if row["no"] == len(job.groups) and (group := _group(app, job, row)) is not None:
+        if ask.no == len(job.groups) and (group := _group(app, job, ask)) is not None:
             be_guest(group)
             job.run.groups.append(group.run)
             m.enlist(job, group)
 
 
-def _start(m: Memory, row: dict[str, Any]) -> None:
+def _start(m: Memory, row: LaunchRow) -> None:
     """A granted container learns what it is to run. Once: a second row of it cannot be."""
-    t, cid = m.containers, row["container_id"]
+    t, cid = m.containers, row.container_id
     slot = int(t.slots_of(np.array([cid]))[0])
     if slot < 0 or t.want[slot] != Want.HOLD:
         return
     job, group = t.owner_of(slot)
-    if job.id == row["job_id"] and not job.run.stopping:
-        m.masters.launches[cid] = _launch(job, group, row["spec"])
+    if job.id == row.job_id and not job.run.stopping:
+        m.masters.launches[cid] = _launch(job, group, row.spec)
         m.masters.held.pop(cid, None)
         t.want[slot] = Want.RUN
         m.dirty_nodes.add(int(t.node[slot]))
@@ -164,8 +172,8 @@ def _start(m: Memory, row: dict[str, Any]) -> None:
 def _launch(job: JobEntry, group: GroupEntry, spec: dict[str, Any]) -> Launch:
     app: Application = job.application  # type: ignore[assignment]
     no = group.run.no
-    full = app.specs[no] | spec | {"count": group.run.count}
-    made = group_entry(app.row, no, full, {}, app.log_max_bytes)
+    full = replace(stored.launched(app.specs[no], spec), count=group.run.count)
+    made = group_entry(app.said, no, full, {}, app.log_max_bytes)
     return Launch(made.template, made.digest, made.timeout_s, spec.get("tag", ""))
 
 

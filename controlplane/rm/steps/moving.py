@@ -1,7 +1,7 @@
 """A job moves to another queue: what it holds is counted there from then on, and limits on jobs hold there, too."""
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.claims import Wish
+from controlplane.rm.claims import Claimed, Wish
 from controlplane.rm.memory import quota
 from controlplane.rm.memory.jobs import JobEntry
 from controlplane.rm.memory.whole import Memory
@@ -53,16 +53,15 @@ def _claim(m: Memory, store: Store, job: JobEntry, row: int) -> str:
     version = line.queues.version
     if line.recount:  # the ledger does not know our counts yet, so nothing can be claimed from it
         found = store.admitted_elsewhere(version, [line.key(at) for at in more])
-        stands = {at: (n, line.most(at) - n) for at, n in zip(more, found.values(), strict=True)}
+        stands = {at: Claimed(n, line.most(at) - n) for at, n in zip(more, found.values(), strict=True)}
     else:
         wishes = {line.key(at): Wish(line.own[at], line.own[at] + need, line.most(at)) for at, need in more.items()}
         stands = dict(zip(more, store.claim(version, wishes).values(), strict=True))
-        for at, (elsewhere, granted) in stands.items():
-            line.take_claimed(at, elsewhere, granted)
+        for at, claimed in stands.items():
+            line.take_claimed(at, claimed)
     for at, need in more.items():
-        elsewhere, granted = stands[at]
-        if granted - line.own[at] < need:
+        if stands[at].granted - line.own[at] < need:
             path, what = line.queues.paths[at[0]], "of its quota" if at[1] < 0 else "jobs"
             who = " of its owner" if at[1] > 0 else ""
-            return f"{path} runs {line.own[at] + elsewhere:,} of at most {line.most(at):,} {what}{who}"
+            return f"{path} runs {line.own[at] + stands[at].elsewhere:,} of at most {line.most(at):,} {what}{who}"
     return ""

@@ -7,6 +7,7 @@ import numpy as np
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
+from controlplane.rm.rows import PlaceRow
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
 from scheduler.federation.split import ProxyPolicy, Sites
@@ -18,8 +19,6 @@ R = len(AXES)
 NODES_S = 30.0  # between two readings of others' nodes, and only while somebody names any
 SENT_S = 1.5  # what was handed over counts as taken for so long; then the load row says so itself
 
-Place = tuple[int, str, str, dict[str, str]]  # sub-cluster, name, rack, labels of a node
-
 
 @dataclass(slots=True)
 class Neighbours:
@@ -30,7 +29,7 @@ class Neighbours:
     own: Load | None = None
     _unled: dict[int, float] = field(default_factory=dict)  # since when nobody leads it
     _sent: list[tuple[float, int, np.ndarray]] = field(default_factory=list)
-    _places: list[Place] = field(default_factory=list)
+    _places: list[PlaceRow] = field(default_factory=list)
     _places_at: float = -1e9
     _now: float = 0.0
     _choices: dict[tuple[object, ...], dict[int, int]] = field(default_factory=dict)
@@ -127,7 +126,7 @@ class Neighbours:
         wishes = group.wishes
         if not (wishes.near or wishes.racks):
             return None
-        here = sum(r["name"] in wishes.near or r["rack"] in wishes.racks for r in m.nodes.rows)
+        here = sum(row.name in wishes.near or row.rack in wishes.racks for row in m.nodes.rows)
         there = self._counted("", True, wishes.near, wishes.racks)
         owned = np.array([here, *(there.get(sub, 0) for sub in subs[1:])], np.int64)
         return owned * group.run.wanted if owned.any() else None
@@ -148,9 +147,9 @@ class Neighbours:
         key = (expression, strict, near, racks)
         if key not in self._choices:
             may, found = of_ask(expression, strict, near, racks), dict[int, int]()
-            for sub, name, rack, own in self._places:
-                if may(name, rack, own):
-                    found[sub] = found.get(sub, 0) + 1
+            for place in self._places:
+                if may(place.name, place.rack, place.labels):
+                    found[place.sub_cluster_id] = found.get(place.sub_cluster_id, 0) + 1
             self._choices[key] = found
         return self._choices[key]
 

@@ -101,12 +101,12 @@ class ProxySession:
                     stuck.append((*key, sub))
             self._tell(c, key, found[1], waiting, now)
         self.waits = {k: w for k, w in self.waits.items() if (k[0], k[1]) in m.spanning}
-        for job_id, no, sub, target in store.take_back(stuck):
-            job = m.jobs[job_id]
-            group = job.groups[no]
+        for row in store.take_back(stuck):
+            job, key = m.jobs[row.job_id], (row.job_id, row.group_no)
+            group = job.groups[row.group_no]
             before = group.run.wanted
-            away.given_back(m, c, job, group, sub, target)
-            self.orphans[job_id, no] = self.orphans.get((job_id, no), 0) + group.run.wanted - before
+            away.given_back(m, c, job, group, row.sub_cluster_id, row.target)
+            self.orphans[key] = self.orphans.get(key, 0) + group.run.wanted - before
 
     def _tell(self, c: Changes, key: Key, group: GroupEntry, subs: list[int], now: float) -> None:
         """Where a group waits of which nothing waits here; why, those who keep it waiting say in their asks."""
@@ -271,7 +271,7 @@ def _demand(m: Memory, rows: np.ndarray, home: np.ndarray, now: float) -> _Deman
     shapes, shape = m.asks.shapes_of(rows)
     amounts = shapes[shape] * m.asks.count[rows, None]
     upto = np.cumsum(amounts, axis=0)
-    leaf = m.ledger.user_queue[m.ledger.job_user[m.asks.job[rows]]]
+    leaf = m.ledger.leaf_of(m.asks.job[rows])
     late = now - m.asks.since[rows] > m.queues.relax_s[leaf]  # it may be its queue that has no room here
     roams = m.queues.wander[leaf] | m.asks.picky[rows]
     return _Demand(shapes, shape, upto - amounts, late, (upto > home).any(axis=1) | late, roams)

@@ -1,7 +1,6 @@
 """How application masters want their jobs to end."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from controlplane.rm.memory.application import LEAVE_S, MASTER
 from controlplane.rm.memory.jobs import JobEntry
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
+from controlplane.rm.rows import SessionRow
 from controlplane.rm.steps.outcome import carry_out
 from scheduler.lifecycle import job as master
 from wire.states import JobState
@@ -34,16 +34,16 @@ def hear_jobs(m: Memory, store: Store, c: Changes, jobs: Iterable[int]) -> None:
         take(m, c, store.some_masters({}, [], [], undecided).sessions)
 
 
-def take(m: Memory, c: Changes, rows: Iterable[dict[str, Any]]) -> None:
+def take(m: Memory, c: Changes, rows: Iterable[SessionRow]) -> None:
     """Carry out the verdicts of these sessions; one without a verdict, or taken before, changes nothing."""
     for row in rows:
-        job = m.masters.jobs.get(row["job_id"])
-        if job is not None and row["verdict"] is not None:
-            _take(m, c, job, row)
+        job = m.masters.jobs.get(row.job_id)
+        if job is not None and row.verdict is not None:
+            _take(m, c, job, JobState(row.verdict), row.message)
 
 
-def _take(m: Memory, c: Changes, job: JobEntry, row: dict[str, Any]) -> None:
-    instructions = master.conclude(job.run, JobState(row["verdict"]), row["message"])
+def _take(m: Memory, c: Changes, job: JobEntry, verdict: JobState, message: str) -> None:
+    instructions = master.conclude(job.run, verdict, message)
     if instructions and job.application is not None:
         job.application.leave_us = c.at_us + int(LEAVE_S * 1e6)
     carry_out(m, c, job, instructions)

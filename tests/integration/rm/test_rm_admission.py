@@ -216,17 +216,13 @@ def test_without_limits_nothing_is_asked_of_the_statestore(cluster: Cluster) -> 
     cluster.policy(FEW)
     leader = leading(cluster)
     said: list[str] = []
-    real = leader.store.connection.execute
 
-    class Listening:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(leader.leadership.connection, name)
+    class Listening(psycopg.Cursor[Any]):
+        def execute(self, query: Any, *values: Any, **how: Any) -> Any:
+            said.append(query.decode() if isinstance(query, bytes) else query)
+            return super().execute(query, *values, **how)
 
-        def execute(self, sql: Any, *values: Any) -> Any:
-            said.append(sql.decode() if isinstance(sql, bytes) else sql)
-            return real(sql, *values)
-
-    leader.store.connection = Listening()
+    leader.store.connection.cursor_factory = Listening
     jobs = [small(cluster, "root.default") for _ in range(20)]
     for _ in range(3):
         leader.round()

@@ -6,6 +6,7 @@ import pytest
 from controlplane.rm.driver.load import ANYWAY_S, EVERY_S, LoadTeller, own_load
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Fenced
+from controlplane.rm.rows import QueueRow
 from controlplane.statestore.loads import Load
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import OPEN, another, leading
@@ -77,8 +78,8 @@ def test_a_replaced_leader_writes_no_row(cluster: Cluster) -> None:
 def test_thousands_of_queues_cost_little(cluster: Cluster) -> None:
     leader = leading(cluster)
     m, queues = leader.memory, 5000
-    rows = [{"path": "root", "parent_path": ""}]
-    rows += [{"path": f"root.team{i // 50}.queue-with-a-name-{i}", "parent_path": "root"} for i in range(queues)]
+    rows = [QueueRow("root", "")]
+    rows += [QueueRow(f"root.team{i // 50}.queue-with-a-name-{i}", "root") for i in range(queues)]
     m.take_queues(QueueTree(m.queues.version, rows))
     m.ledger.queues[0, 1:] = np.arange(1, queues + 1)[:, None]
     own_load(m, cluster.sub.pk)

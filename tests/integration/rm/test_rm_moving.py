@@ -39,7 +39,7 @@ def test_what_runs_is_counted_in_the_other_queue(cluster: Cluster) -> None:
     assert cluster.job(job).queue == "root.one"
     assert told(job, "moved") == ["from root.default to root.one"]
     assert written(cluster) == {("root.one", 0, cluster.sub.pk): 1}
-    users = leader.memory.ledger.users.sum(axis=(0, 1))
+    users = leader.memory.ledger.users.held.sum(axis=(0, 1))
     assert np.array_equal(users, np.array(before)), "the user's holdings moved, too"
     cluster.play(leader, job)
     assert written(cluster) == {} and not any(held(leader, "root.one"))

@@ -1,5 +1,6 @@
 """What every Store promises its leader, over Postgres and in memory alike."""
 
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from controlplane.rm.changes import ENDED, NEW, TRANSITION, Changes
 from controlplane.rm.claims import Counts, Wish
 from controlplane.rm.driver.load import own_load
 from controlplane.rm.ports import Fenced, Store, StoreDown
+from controlplane.rm.rows import AskRow, CapacityRow, IntentRow, SessionRow, TaskRow
 from controlplane.rm.steps import guests
 from controlplane.rm.steps.reports import EVENT
 from controlplane.statestore.acknowledgements import NodesRun
@@ -43,8 +45,8 @@ def begun(leader: SteppedLeader, cluster: Any, job: int, number: int) -> np.ndar
     return row
 
 
-def ids(rows: list[Any]) -> list[int]:
-    return [row["id"] for row in rows]
+def ids(rows: list[IntentRow]) -> list[int]:
+    return [row.id for row in rows]
 
 
 def changed(at: SteppedLeader, **fields: Any) -> Changes:
@@ -70,7 +72,7 @@ def test_a_leader_that_was_replaced_writes_nothing(behind: Behind) -> None:
     west.expire()
     after = west.lead().store
     assert (after.containers(), after.intents(10), behind.log(west)) == ([], unread, before)
-    assert {row["state"] for row in after.nodes()} == {NodeState.REGISTERED}
+    assert {row.state for row in after.nodes()} == {NodeState.REGISTERED}
 
 
 def test_nor_does_it_claim_or_renew(behind: Behind) -> None:
@@ -102,7 +104,7 @@ def test_what_was_committed_is_what_is_read(behind: Behind) -> None:
     leader.round()
     west.nodes.step()
     leader.round()
-    first, second, *_ = [row[0] for row in leader.store.containers()]
+    first, second, *_ = [row.id for row in leader.store.containers()]
     west.nodes.finish(ids={first})
     west.nodes.finish(ContainerState.FAILED, ids={second})
     west.nodes.step()
@@ -110,17 +112,21 @@ def test_what_was_committed_is_what_is_read(behind: Behind) -> None:
     leader.round()
     store, jobs = leader.store, leader.memory.jobs
     live = store.containers()
-    assert [row[0] for row in live] == sorted(row[0] for row in live)
-    assert {row[2:5] + row[6:7] for row in live} >= {(job, 0, task, int(ContainerState.RUNNING)) for task in (2, 3)}
-    known = {row[2]: row for row in store.tasks(jobs)}
-    assert known[0] == (job, 0, 0, TaskState.SUCCEEDED, 1, 0)
-    assert (known[1][:4], known[1][5]) == ((job, 0, 1, TaskState.PENDING), 1)
+    assert [row.id for row in live] == sorted(row.id for row in live)
+    assert {(job, 0, 2), (job, 0, 3)} <= {
+        (row.job_id, row.group_no, row.task) for row in live if row.state == ContainerState.RUNNING
+    }
+    assert all(row.started_at is None or row.allocated_at <= row.started_at for row in live)
+    known = {row.task: row for row in store.tasks(jobs)}
+    assert known[0] == TaskRow(job, 0, 0, TaskState.SUCCEEDED, attempts=1, failures=0)
+    assert known[1]._replace(attempts=0) == TaskRow(job, 0, 1, TaskState.PENDING, attempts=0, failures=1)
     (end,) = store.last_ends(jobs)
-    assert end[:4] == (job, 0, 1, ContainerState.FAILED)
-    assert store.groups(jobs)[0][:3] == (job, 0, GroupState.RUNNING)
+    assert (end.job_id, end.group_no, end.task, end.state) == (job, 0, 1, ContainerState.FAILED)
+    (group,) = store.groups(jobs)
+    assert (group.job_id, group.no, group.state, group.told) == (job, 0, GroupState.RUNNING, False)
     (row,) = store.live_jobs()
-    assert (row["id"], row["state"], row["home_id"]) == (job, JobState.RUNNING, leader.rounds.sub)
-    assert row["admitted_at"] <= row["started_at"]
+    assert (row.id, row.state, row.home_id) == (job, JobState.RUNNING, leader.rounds.sub)
+    assert row.admitted_at <= row.started_at
 
 
 def test_transitions_are_numbered_without_gaps_in_each_sub_cluster(behind: Behind) -> None:
@@ -156,26 +162,26 @@ def test_intents_are_read_in_their_order_by_whom_they_concern_until_they_are_don
     mine = [west.submit({}) for _ in range(3)]
     other = east.submit({})
     store = west.lead().store
-    submits = [row for row in store.intents(100) if row["kind"] == "submit"]
-    assert [row["job_id"] for row in submits] == mine
+    submits = [row for row in store.intents(100) if row.kind == "submit"]
+    assert [row.job_id for row in submits] == mine
     everything = store.intents(100)
     assert store.intents(2) == everything[:2]
     store.commit(Changes(intents=ids(everything[:2])))
     assert store.intents(100) == everything[2:]
-    assert [row["job_id"] for row in east.lead().store.intents(100) if row["kind"] == "submit"] == [other]
+    assert [row.job_id for row in east.lead().store.intents(100) if row.kind == "submit"] == [other]
 
 
 def test_nodes_stay_as_they_were_written(behind: Behind) -> None:
     west = behind.west
     store = west.lead().store
     store.commit(Changes(nodes={west.ids[1]: (int(NodeState.LOST), 0)}))
-    assert [(row["id"], row["state"]) for row in store.nodes()] == [
+    assert [(row.id, row.state) for row in store.nodes()] == [
         (west.ids[0], NodeState.REGISTERED), (west.ids[1], NodeState.LOST),
     ]  # fmt: skip
     elsewhere = behind.east.lead().store
-    assert [row[1] for row in elsewhere.elsewhere(singly=True)] == ["n0"]
-    assert [row[4:] for row in elsewhere.elsewhere(singly=False)] == [(4096, 4000, 2)]
-    assert {name for _, name, _, _ in elsewhere.places_elsewhere()} == {"n0"}
+    assert [row.name for row in elsewhere.elsewhere(singly=True)] == ["n0"]
+    assert elsewhere.elsewhere(singly=False) == [CapacityRow(True, "", "", {}, 4096, 4000, 2)]
+    assert {row.name for row in elsewhere.places_elsewhere()} == {"n0"}
 
 
 def test_a_policy_is_read_whole_by_its_version(behind: Behind) -> None:
@@ -185,21 +191,22 @@ def test_a_policy_is_read_whole_by_its_version(behind: Behind) -> None:
     store = behind.east.lead().store
     version, queues = store.queues()
     assert version > before
-    assert {row["path"]: row["leaf"] for row in queues} == {
+    assert {row.path: row.leaf for row in queues} == {
         "root": False, "root.a": True, "root.b": False, "root.b.y": True, "root.b.z": True,
     }  # fmt: skip
     told = store.policy(version)
-    assert (told["target"], told["partitions"]) == (version, {}) and told["pushed_us"] > 0
-    assert told["components"]["placement"]["policy"] == "pack"
-    assert store.policy(version + 1) == {}
+    assert told is not None and told.components is not None
+    assert (told.target, told.partitions) == (version, {}) and told.pushed_us > 0
+    assert told.components["placement"]["policy"] == "pack"
+    assert store.policy(version + 1) is None
 
 
 def test_a_sub_cluster_that_is_drained_is_a_window_over_all_its_nodes(behind: Behind) -> None:
     west, east = behind.west.lead().store, behind.east.lead().store
     behind.drain(behind.west)
     (window,) = west.windows()
-    assert (window["node"], window["rack"], window["labels"]) == ("", "", "")
-    assert window["starts_us"] - window["lead_s"] * 1_000_000 <= 0, "it has begun to close"
+    assert (window.node, window.rack, window.labels) == ("", "", "")
+    assert window.starts_us - window.lead_s * 1_000_000 <= 0, "it has begun to close"
     assert east.windows() == []
 
 
@@ -237,11 +244,11 @@ def hand(store: Store, job: int, sub: int, target: int, wish: int = UNLOWERED) -
     store.commit(Changes(asks={(job, 0, sub): (Handed(0, target, 0, wish, *tasks), False)}))
 
 
-def answer(store: Store, row: dict[str, Any], taken: int, lowered: int | None = None) -> None:
-    job = row["job_id"]
+def answer(store: Store, row: AskRow, taken: int, lowered: int | None = None) -> None:
+    job = row.job_id
     group = guests.restored([row], {job: store.jobs([job])[0]}, LOG_BYTES)[job].groups[0]
-    group.run.handed.taken, group.ask_version = taken, row["version"]
-    group.run.handed.target = row["target"] if lowered is None else lowered
+    group.run.handed.taken, group.ask_version = taken, row.version
+    group.run.handed.target = row.target if lowered is None else lowered
     gave = [] if lowered is None else [(job, 0, lowered)]
     store.commit(Changes(guests={(job, 0): group}, taken={(job, 0)}, lowered=gave))
 
@@ -249,15 +256,15 @@ def answer(store: Store, row: dict[str, Any], taken: int, lowered: int | None = 
 def test_an_ask_is_unread_until_it_was_answered_and_again_when_it_has_changed(behind: Behind) -> None:
     west, east, job, home, there = handed(behind)
     (ask,) = east.unread_asks(10)
-    told = ("job_id", "group_no", "home_id", "target", "taken", "version", "acknowledged")
-    assert [ask[name] for name in told] == [job, 0, home, 3, 0, 1, 0]
+    told = attrgetter("job_id", "group_no", "home_id", "target", "taken", "version", "acknowledged")
+    assert told(ask) == (job, 0, home, 3, 0, 1, 0)
     answer(east, ask, taken=1)
     assert east.unread_asks(10) == []
     (seen,) = west.asks_away([job])
-    assert (seen["sub_cluster_id"], seen["target"], seen["taken"]) == (there, 3, 1)
+    assert (seen.sub_cluster_id, seen.target, seen.taken) == (there, 3, 1)
     hand(west, job, there, 4)
     (ask,) = east.unread_asks(10)
-    assert [ask[name] for name in told] == [job, 0, home, 4, 1, 2, 1]
+    assert told(ask) == (job, 0, home, 4, 1, 2, 1)
     assert east.asks_here() == [ask] and west.asks_here() == []
 
 
@@ -265,12 +272,12 @@ def test_what_is_asked_back_stays_the_others_until_it_has_agreed(behind: Behind)
     west, east, job, _, there = handed(behind)
     hand(west, job, there, 3, wish=1)
     (ask,) = east.unread_asks(10)
-    assert (ask["target"], ask["wish"]) == (3, 1)
+    assert (ask.target, ask.wish) == (3, 1)
     answer(east, ask, taken=1, lowered=1)
     (seen,) = west.asks_away([job])
-    assert (seen["target"], seen["taken"], seen["wish"]) == (1, 1, UNLOWERED)
+    assert (seen.target, seen.taken, seen.wish) == (1, 1, UNLOWERED)
     (report,) = west.reports(10)
-    assert (report["job_id"], report["sub_cluster_id"], report["group_no"], report["target"]) == (job, there, 0, 1)
+    assert (report.job_id, report.sub_cluster_id, report.group_no, report.target) == (job, there, 0, 1)
 
 
 def test_nothing_is_started_of_an_ask_that_was_taken_back(behind: Behind) -> None:
@@ -282,7 +289,7 @@ def test_nothing_is_started_of_an_ask_that_was_taken_back(behind: Behind) -> Non
     assert west.take_back([(job, 0, there)]) == [(job, 0, there, 0)]
     with pytest.raises(StoreDown):
         answer(east, ask, taken=2)
-    assert [row["taken"] for row in west.asks_away([job])] == [0]
+    assert [row.taken for row in west.asks_away([job])] == [0]
 
 
 def test_reports_reach_the_home_in_their_order_and_once(behind: Behind) -> None:
@@ -294,12 +301,12 @@ def test_reports_reach_the_home_in_their_order_and_once(behind: Behind) -> None:
         told = {number: [(0, 1, "started", {"task": 0})]} if number == job else {}
         east.commit(Changes(reports={number: [event.copy()]}, told=told))
     first, second = west.reports(10)
-    assert (first["job_id"], second["job_id"]) == (job, other)
-    assert [np.frombuffer(bytes(row["events"]), EVENT)["container"].item() for row in (first, second)] == [job, other]
-    assert ([list(each) for each in first["told"]], second["told"]) == ([[0, 1, "started", {"task": 0}]], None)
-    west.forward_reports([first["id"]])
+    assert (first.job_id, second.job_id) == (job, other)
+    assert [np.frombuffer(row.events, EVENT)["container"].item() for row in (first, second)] == [job, other]
+    assert ([list(each) for each in first.told or ()], second.told) == ([[0, 1, "started", {"task": 0}]], None)
+    west.forward_reports([first.id])
     assert west.reports(1) == [first], "its home is here"
-    west.commit(Changes(reports_read=[first["id"]]))
+    west.commit(Changes(reports_read=[first.id]))
     assert west.reports(10) == [second] and east.reports(10) == []
 
 
@@ -379,12 +386,12 @@ def test_what_masters_want_is_read_whole_or_as_far_as_it_is_named(behind: Behind
     behind.want(job, 1, 5)
     behind.want(job, 2, 7)
     found = store.masters([job])
-    assert [(row["job_id"], row["no"], row["target"], row["started"]) for row in found.asks] == [
+    assert [(row.job_id, row.no, row.target, row.started) for row in found.asks] == [
         (job, 1, 5, 0), (job, 2, 7, 0),
     ]  # fmt: skip
-    assert found.sessions == [{"job_id": job, "verdict": None, "message": "", "told": 0}]
+    assert found.sessions == [SessionRow(job, None, "", told=0)]
     store.commit(Changes(master_events=[(job, number, 1_000_000, "granted", {}) for number in (1, 2)]))
-    assert store.masters([job]).sessions[0]["told"] == 2
-    assert [row["no"] for row in store.some_masters({job: 2}, [], [], []).asks] == [2]
-    assert [row["no"] for row in store.some_masters({job: 3}, [(job, 1)], [], []).asks] == [1]
-    assert store.some_masters({job: 3}, [], [], [job]).sessions[0]["told"] == 2
+    assert store.masters([job]).sessions[0].told == 2
+    assert [row.no for row in store.some_masters({job: 2}, [], [], []).asks] == [2]
+    assert [row.no for row in store.some_masters({job: 3}, [(job, 1)], [], []).asks] == [1]
+    assert store.some_masters({job: 3}, [], [], [job]).sessions[0].told == 2

@@ -8,6 +8,7 @@ from controlplane.gpg.ceilings import ceilings
 from controlplane.gpg.shares import guaranteed_part
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.shares import KnownShares
+from controlplane.rm.rows import QueueRow
 from controlplane.statestore.capacities import R
 from controlplane.statestore.shares import UNLIMITED, Assignment
 
@@ -57,14 +58,14 @@ def test_whatever_mixture_of_ceilings_is_in_force_the_maximum_holds(data: st.Dat
 @given(st.data())
 def test_an_rm_keeps_within_what_there_is(data: st.DataObject) -> None:
     """Whatever was assigned, and whatever became of capacity and policy: children stay within their parents."""
-    rows = [{"path": "root", "parent_path": ""}]
+    rows = [QueueRow("root", "")]
     share = {"share": [0.0] * R, "units": [0] * R}
     for path in ("root.a", "root.a.x", "root.a.y", "root.b"):
         limits = {
             "guaranteed": {**share, "share": [data.draw(st.sampled_from([0.0, 0.3, 0.5]))] * R},
             "maximum": {**share, "share": [data.draw(st.sampled_from([0.0, 0.5, 1.0]))] * R},
         }
-        rows.append({"path": path, "parent_path": path.rpartition(".")[0], "capacities": {"": limits}})
+        rows.append(QueueRow(path, path.rpartition(".")[0], capacities={"": limits}))
     tree = QueueTree(data.draw(st.integers(1, 2)), rows)
     paths = data.draw(st.lists(st.sampled_from([*tree.paths, "root.gone"]), unique=True))
     table = data.draw(_arrays(len(paths), 3 * R))

@@ -13,6 +13,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.nodes import NodeTable, R
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.whole import Memory
+from controlplane.rm.rows import NodeRow
 from controlplane.rm.steps import outcome
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import GroupRun
@@ -30,9 +31,8 @@ shapes = st.tuples(
 )
 
 
-def node(number: int) -> dict[str, Any]:
-    return {"id": 10 + number, "name": f"n{number}", "rack": "r", "labels": {}, "memory_mib": 1 << 20,
-            "vcores_milli": 1 << 20, "gpus": 60, "state": 1, "health": 0, "revoked": False}  # fmt: skip
+def node(number: int, gpus: int = 60) -> NodeRow:
+    return NodeRow(10 + number, f"n{number}", "r", {}, 1 << 20, 1 << 20, gpus, state=1, health=0, revoked=False)
 
 
 def job_entry(number: int, shape: Shape) -> JobEntry:
@@ -51,7 +51,7 @@ class World:
     """A leader's memory and the changes it makes, without stores."""
 
     def __init__(self, jobs: list[Shape]):
-        self.m = Memory(EPOCH, QueueTree(1, [], {}), [node(n) for n in range(NODES)])
+        self.m = Memory(EPOCH, QueueTree(1, []), [node(n) for n in range(NODES)])
         self.jobs = [job_entry(number, shape) for number, shape in enumerate(jobs, 1)]
         self.c = Changes(at_us=1_000_000_000)
         for job in self.jobs:
@@ -100,7 +100,7 @@ class World:
         return {
             "containers": {name: getattr(t, name)[slots].tolist() for name in names},
             "nodes": (m.nodes.used.tolist(), m.nodes.containers.tolist(), m.nodes.gpu_held.tolist()),
-            "ledger": [x.tolist() for x in (m.ledger.queues, m.ledger.users, m.ledger.jobs)],
+            "ledger": [x.tolist() for x in (m.ledger.queues, m.ledger.users.held, m.ledger.jobs.held)],
             "dirty": sorted(m.dirty_nodes),
             "delayed": sorted(m.delayed),
             "changes": {name: [row for block in getattr(c, name) for row in block.tolist()] for name in blocks},
@@ -128,10 +128,10 @@ def one_by_one(world: World, ends: dict[int, tuple[int, int]]) -> None:
 
 
 def test_a_device_that_a_container_has_is_not_given_again_when_the_node_declares_it_anew() -> None:
-    nodes = NodeTable([node(0) | {"gpus": 4}])
+    nodes = NodeTable([node(0, gpus=4)])
     assert [nodes.take_gpus(0, 1) for _ in range(4)] == [1, 2, 4, 8]
     for gpus in (2, 6, 63):
-        nodes.put(node(0) | {"gpus": gpus})
+        nodes.put(node(0, gpus))
     assert nodes.take_gpus(0, 2) == 0b110000
     nodes.free_gpus(0, 0b1000)
     assert nodes.take_gpus(0, 1) == 0b1000

@@ -7,11 +7,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contract import stored
 from controlplane.policy.federation import reaches
 from controlplane.rm.memory import windows
-from controlplane.rm.memory.jobs import _wishes
+from controlplane.rm.memory.jobs import wishes
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.whole import Memory
+from controlplane.rm.rows import NodeRow, PolicyRow, WindowRow
 from controlplane.statestore.models import MaintenanceWindow
 from controlplane.statestore.queries import nodelife, rooms
 from simulator.specs import node_row
@@ -51,12 +53,12 @@ PROXIES = st.sampled_from(
 def memories(draw: st.DrawFn) -> Memory:
     """Nodes of random racks and labels under random partitions."""
     machines = [Machine(name, 1024, 1000, 0, draw(st.sampled_from(RACKS)), draw(LABELS)) for name in NAMES]
-    rows = [node_row(no, machine) for no, machine in enumerate(machines[: draw(st.integers(1, 4))], 1)]
-    return Memory(1, QueueTree(1, [], {"partitions": draw(PARTITIONS)}), rows)
+    rows = [NodeRow(**node_row(no, machine)) for no, machine in enumerate(machines[: draw(st.integers(1, 4))], 1)]
+    return Memory(1, QueueTree(1, [], PolicyRow(1, partitions=draw(PARTITIONS))), rows)
 
 
 def rooms_of(m: Memory) -> list[rooms.Room]:
-    return rooms.divided(m.queues.partitions, m.nodes.rows, {})
+    return rooms.divided(m.queues.partitions, [row._asdict() for row in m.nodes.rows], {})
 
 
 @examples(200)
@@ -64,12 +66,12 @@ def rooms_of(m: Memory) -> list[rooms.Room]:
 def test_an_ask_may_use_the_same_nodes(m: Memory, group: dict[str, Any]) -> None:
     foretold = rooms_of(m)
     assert [room.partition for room in foretold] == [m.partitions[number] for number in m.places().partition]
-    may = m.mask(_wishes("batch", group).mask(()))
+    may = m.mask(wishes("batch", stored.group({"name": "g", "command": ["true"]} | group)).mask(()))
     for number, name in enumerate(m.partitions):
         usable = np.zeros(len(foretold), np.bool_)
         usable[m.nodes_of(number)[0]] = True
         there = rooms.allowed(group, rooms.of_partition(foretold, name))
-        assert [room.name for room in there] == [m.nodes.rows[at]["name"] for at in np.flatnonzero(usable & may)]
+        assert [room.name for room in there] == [m.nodes.rows[at].name for at in np.flatnonzero(usable & may)]
 
 
 @st.composite
@@ -86,10 +88,9 @@ def planned(draw: st.DrawFn) -> MaintenanceWindow:
 def test_a_window_keeps_the_same_nodes_from_work(m: Memory, rows: list[MaintenanceWindow]) -> None:
     now = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     seen = [nodelife.Window.of(row) for row in rows]
-    foretold = [any(w.active(now) and w.matches(node) for w in seen) for node in m.nodes.rows]
+    foretold = [any(w.active(now) and w.matches(node._asdict()) for w in seen) for node in m.nodes.rows]
     told = [
-        {name: getattr(row, name) for name in ("node", "rack", "labels", "message", "lead_s")}
-        | {"starts_us": micros(row.starts_at), "ends_us": micros(row.ends_at)}
+        WindowRow(row.node, row.rack, row.labels, row.message, micros(row.starts_at), micros(row.ends_at), row.lead_s)
         for row in rows
     ]
     windows.take(m.nodes, told)
@@ -106,7 +107,7 @@ def micros(at: dt.datetime) -> int:
 @given(PROXIES, st.permutations([1, 2, 3]))
 def test_tasks_may_go_to_the_same_sub_clusters(proxy: dict[str, Any], subs: list[int]) -> None:
     numbers, components = {"west": 1, "east": 2, "north": 3}, {"amrmproxy": proxy}
-    queues = QueueTree(1, [], {"components": components})
+    queues = QueueTree(1, [], PolicyRow(1, components=components))
     queues.resolve_proxies(numbers)
     foretold = reaches({"components": components}, numbers)("root", subs)
     assert foretold == [sub for sub, may in zip(subs, queues.proxy("root").reach(subs), strict=True) if may]

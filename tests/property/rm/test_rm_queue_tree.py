@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from controlplane.policy.documents import validate
 from controlplane.rm.memory.queues import QueueTree
+from controlplane.rm.rows import CapacityRow, QueueRow
 from controlplane.statestore.actions.errors import Invalid
 from scheduler.core.snapshot import Queues
 from tests.examples import examples
@@ -37,6 +38,7 @@ QUEUES = st.recursive(
     ),
     max_leaves=15,
 )
+NAMED = [name for name in QueueRow._fields if name != "version"]
 DOCUMENTS = st.dictionaries(NAMES, QUEUES, min_size=1, max_size=4).map(
     lambda tree: {"queues": tree, "partitions": {"gpu": {"nodes": "gpu"}}}
 )
@@ -54,7 +56,7 @@ def tree_of(document: dict[str, Any]) -> QueueTree | None:
         rows = validate(document)[1]
     except Invalid:
         return None
-    return QueueTree(1, [{name: getattr(row, name) for name in row.__slots__} for row in reversed(rows)])
+    return QueueTree(1, [QueueRow(*(getattr(row, name) for name in NAMED)) for row in reversed(rows)])
 
 
 @examples(150)
@@ -117,7 +119,7 @@ def test_few_units_over_many_sub_clusters_are_not_lost() -> None:
     capacity = np.array([1000, 1000, 2])
     views = []
     for i in range(20):
-        others = [(j < i, f"n{j}", "", {}, *capacity.tolist()) for j in range(20) if j != i]
+        others = [CapacityRow(j < i, f"n{j}", "", {}, *capacity.tolist()) for j in range(20) if j != i]
         tree.share_out(others)
         views.append(idle(tree, capacity))
     assert sum(int(q.maximum[1, 2]) for q in views) == 4 and sum(int(q.guaranteed[1, 2]) for q in views) == 1

@@ -198,7 +198,7 @@ def held_for_borrowers(leader: Leading) -> set[str]:
     """Names of nodes that the default partition holds."""
     m = leader.memory
     held = m.nodes_of(len(m.partitions) - 1)[0][m.memos[DEFAULT].reserved_node]
-    return {m.nodes.rows[at]["name"] for at in held}
+    return {m.nodes.rows[at].name for at in held}
 
 
 def test_borrowers_whose_queue_may_not_be_taken_from_stay(cluster: Cluster) -> None:
