@@ -17,6 +17,7 @@ from controlplane.statestore.nodesets import capacity_of
 from scheduler.placement.choice import Partition
 from wire.resources import AXES
 from wire.states import NodeState
+from wire.summary import Summary
 
 from .jobcounts import JobCounts, job_counts
 from .looks import shared
@@ -41,10 +42,6 @@ class _Known:
 
 
 _known = _Known()
-
-
-def whole(value: Any) -> int:
-    return value if type(value) is int else 0
 
 
 def queues(user: User, most: int | None = None) -> list[Json]:
@@ -107,7 +104,7 @@ def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
 
 
 @shared
-def _summaries() -> list[Json]:
+def _summaries() -> list[Summary]:
     return list(bus.summaries(list(SubCluster.objects.values_list("pk", flat=True))).values())
 
 
@@ -115,10 +112,9 @@ def _use(paths: set[str]) -> dict[str, dict[str, int]]:
     """What each of these queues uses and how many containers wait there, as the RMs last said."""
     use: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for summary in _summaries():
-        told = summary.get("queues") or {}
-        for path in told.keys() & paths:
-            for key, value in told[path].items():
-                use[path][key] += whole(value)
+        for path in summary.queues.keys() & paths:
+            for name, amount in summary.queues[path]._asdict().items():
+                use[path][name] += amount
     return use
 
 
