@@ -138,17 +138,17 @@ def test_the_jobs_of_the_last_hour_come_again(operator: User, west: SubCluster, 
         at = (hour - past.BEGIN).total_seconds() + 60 * minute
         row = past.job(west, operator, at, [{"count": 2}], ended=at + 90)
         past.attempts(row, *(past.Attempt(i, at, at + 90) for i in (0, 1)))
-    row = answered(ask(operator, "east", 4200, forecast=True))
-    assert row.result is not None and row.result["jobs"] == 35 and row.result["containers"] == 70
+    row = answered(ask(operator, "east", 1440, forecast=True))
+    assert row.result is not None and row.result["jobs"] == 12 and row.result["containers"] == 24
     notes = row.result["comparison"]["notes"]
     assert "The 30 jobs of the last hour are taken to come again in every hour, as they came." in notes
     before, after = row.result["comparison"]["policies"]
     assert (before["policy"], after["policy"]) == ("as it is", "east drained")
-    # One node falls behind by 60 s with every job: 29 of 35 start within 5250 s, after 0, 60, 120 ... s; the others
-    # have waited since they came. In all 32,820 s.
+    # One node falls behind by 60 s with every job: ten of twelve start within 1800 s, after 0, 60, 120 ... s; the
+    # others have waited since they came, at 1260 and 1380 s. In all 3,660 s.
     found = row.result["drained"]
-    assert found["jobs"]["value"] == pytest.approx(35, abs=1) and found["live"] == [] and found["total_live"] == 0
-    assert after["figures"]["wait_mean_s"]["value"]["value"] == pytest.approx(32_820 / 35, rel=0.01)
+    assert found["jobs"]["value"] == pytest.approx(12, abs=1) and found["live"] == [] and found["total_live"] == 0
+    assert after["figures"]["wait_mean_s"]["value"]["value"] == pytest.approx(3_660 / 12, rel=0.01)
     assert before["figures"]["wait_mean_s"]["value"]["value"] < 5 and found["empty_s"]["value"] == 0.0
     _, page = queries.report(row.pk) or ("", None)
     assert page is not None and b"What draining east would do" in page and b"east would be empty after 0.0 s" in page
