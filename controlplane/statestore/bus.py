@@ -137,6 +137,11 @@ def summaries(sub_clusters: Iterable[int]) -> dict[int, dict[str, Any]]:
     return found
 
 
+def whole(value: Any) -> int:
+    """A count out of a summary; 0 where there is none."""
+    return value if type(value) is int else 0
+
+
 def _summary(s: int, data: bytes) -> dict[str, Any] | None:
     known = _read.get(s)
     if known is not None and known[0] == data:

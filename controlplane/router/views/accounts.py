@@ -7,8 +7,8 @@ from rest_framework.response import Response
 from contract.accounts import Account, AccountPage, AccountRequest, PasswordReset, RoleRequest
 from controlplane.accounts.models import Role, User
 from controlplane.statestore.actions import accounts as actions
-from controlplane.statestore.actions.errors import Forbidden, NotFound
-from controlplane.statestore.queries import accounts
+from controlplane.statestore.errors import Forbidden, NotFound
+from controlplane.statestore.queries.accounts import listing
 
 from .common import PAGING, View, actor, answers, body, choice, paged, require, text, text_parameter
 
@@ -24,7 +24,7 @@ def row_of(name: str) -> User:
 
 
 def answer(name: str, status: int = 200) -> Response:
-    return Response(accounts.one(name), status=status)
+    return Response(listing.one(name), status=status)
 
 
 class Accounts(View):
@@ -41,7 +41,7 @@ class Accounts(View):
         """Every account, its role and what it was granted. Operators and viewers."""
         require("cluster.view_all", request)
         name, role = text(request, "name"), choice(request, "role", ROLES)
-        return paged(request, 1, lambda at, size: accounts.list_page(at, size, name, role))
+        return paged(request, 1, lambda at, size: listing.list_page(at, size, name, role))
 
     @extend_schema(
         operation_id="accounts_create",

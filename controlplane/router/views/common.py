@@ -21,9 +21,9 @@ from contract.problems import FieldError, Problem
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.actions.errors import Forbidden, Invalid, NotFound
+from controlplane.statestore.errors import Forbidden, Invalid, NotFound
 from controlplane.statestore.models import Job
-from controlplane.statestore.queries import jobs as jobs_query
+from controlplane.statestore.queries.jobs import listing
 from controlplane.statestore.queries.moments import read_moment
 from controlplane.statestore.queries.paging import PAGE_SIZE, PAGE_SIZE_MAX, Cursor, Page, decode
 
@@ -86,7 +86,7 @@ def require(permission: str, request: Request) -> None:
 
 def job_of(request: Request, job_id: int) -> Job:
     """The job if the account may see it; to everybody else it does not exist."""
-    job = jobs_query.find(account(request), job_id)
+    job = listing.find(account(request), job_id)
     if job is None:
         raise NotFound(f"there is no job {job_id} that you may see")
     return job

@@ -23,7 +23,7 @@ from contract.problems import FieldError
 from controlplane.policy import changes, listing, overrides, proposals
 from controlplane.policy.diff import Change, worst
 from controlplane.router import cluster
-from controlplane.statestore.actions.errors import Invalid, NotFound
+from controlplane.statestore.errors import Invalid, NotFound
 
 from .common import PAGING, View, actor, answers, body, choice, paged, require, text_parameter
 from .policy import MATCH, outcome, parent_of

@@ -8,8 +8,8 @@ from contract.policies import ProposalDetail
 from contract.rollouts import Convergence, Rollout, RolloutOrder, RolloutPage, RolloutRequest
 from controlplane.policy import listing, rolloutorders
 from controlplane.policy import rollouts as driver
-from controlplane.statestore.actions.errors import NotFound
-from controlplane.statestore.queries import convergence, rollouts
+from controlplane.statestore.errors import NotFound
+from controlplane.statestore.queries.policy import convergence, rollouts
 
 from .common import PAGING, View, actor, answers, body, integer, number_parameter, paged, require
 from .policy import MATCH, parent_of
@@ -34,7 +34,7 @@ class Rollouts(View):
     def get(self, request: Request) -> Response:
         """Every rollout, newest first. Operators only."""
         require("cluster.operate", request)
-        return paged(request, 1, rollouts.rollouts_page)
+        return paged(request, 1, rollouts.list_page)
 
     @extend_schema(
         operation_id="policy_rollout_create",

@@ -11,8 +11,8 @@ from contract.simulations import SimulationPage, SimulationRequest
 from controlplane.policy import digest
 from controlplane.router import simulating
 from controlplane.statestore.actions import simulations as actions
-from controlplane.statestore.actions.errors import Conflict, NotFound
-from controlplane.statestore.queries import simulations
+from controlplane.statestore.errors import Conflict, NotFound
+from controlplane.statestore.queries.policy import simulations
 
 from .common import PAGING, View, actor, answers, body, integer, number_parameter, paged, require
 

@@ -13,9 +13,9 @@ from controlplane.accounts.throttles import ByAccount, Login
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.actions import joining
 from controlplane.statestore.actions import nodes as node_actions
-from controlplane.statestore.actions.errors import NotFound
+from controlplane.statestore.errors import NotFound
 from controlplane.statestore.models import JoinToken, SubClusterToken
-from controlplane.statestore.queries import accounts
+from controlplane.statestore.queries.accounts import tokens
 
 from .common import View, account, actor, answers, body, require, whole
 
@@ -24,7 +24,7 @@ class OwnTokens(View):
     @extend_schema(operation_id="tokens_list", responses=answers({200: TokenList}))
     def get(self, request: Request) -> Response:
         """Your tokens: what for, until when, when last used. Never their text."""
-        return whole(accounts.tokens(account(request), request.auth if isinstance(request.auth, AuthToken) else None))
+        return whole(tokens.of_account(account(request), request.auth if isinstance(request.auth, AuthToken) else None))
 
     @extend_schema(
         operation_id="tokens_create",
@@ -72,7 +72,7 @@ class JoinTokens(View):
     def get(self, request: Request) -> Response:
         """Tokens that would register a node or a sub-cluster now. Never their text. Operators and viewers."""
         require("cluster.view_all", request)
-        return whole(accounts.join_tokens())
+        return whole(tokens.join_tokens())
 
 
 class NodeJoinToken(View):

@@ -17,6 +17,7 @@ from django.utils import timezone
 from contract.problems import FieldError
 from controlplane import events
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
 from wire import desired, keys
 from wire.nodeapi import NodeSession, Register
@@ -24,7 +25,6 @@ from wire.resources import GPUS_MAX
 
 from .audit import SYSTEM, Actor, record
 from .credentials import hashed, new_secret
-from .errors import Conflict, Forbidden, Invalid
 
 log = structlog.get_logger(__name__)
 

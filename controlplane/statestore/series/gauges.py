@@ -8,7 +8,7 @@ from django.db import connection
 
 from controlplane.statestore import bus, loads
 from controlplane.statestore.capacities import R
-from controlplane.statestore.queries import queues
+from controlplane.statestore.queries.queues import tree
 from scheduler.shares.tree import TreeShape
 from wire.states import NodeState
 
@@ -67,7 +67,7 @@ def _queues(rows: Rows, at: dt.datetime, fresh: list[loads.Load]) -> None:
     paths, amounts = tree_sums(fresh)
     if not paths:
         return
-    guaranteed = queues.guaranteed(capacity)
+    guaranteed = tree.guaranteed(capacity)
     nothing = np.zeros(R, np.int64)
     owed = np.stack([guaranteed.get(path, nothing) for path in paths])
     total = np.maximum(sum(capacity.values()), 1)
@@ -106,11 +106,11 @@ def _measured(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:
     for sub, summary in found.items():
         row = rows[SUB_CLUSTER + names[sub], at]
         used = summary.get("used") or {}
-        memory, cores = queues.whole(used.get("memory_mib")), queues.whole(used.get("cpu_milli"))
-        pending = queues.whole((summary.get("pending") or {}).get("containers"))
+        memory, cores = bus.whole(used.get("memory_mib")), bus.whole(used.get("cpu_milli"))
+        pending = bus.whole((summary.get("pending") or {}).get("containers"))
         row.numbers.update(used_memory_mib=memory, used_vcores_milli=cores, pending_containers=pending, n_measured=1)
         for path, entry in (summary.get("queues") or {}).items():
-            waiting[path] = waiting.get(path, 0) + queues.whole(entry.get("pending"))
+            waiting[path] = waiting.get(path, 0) + bus.whole(entry.get("pending"))
     whole = rows[CLUSTER, at]
     for row in (rows[SUB_CLUSTER + names[sub], at] for sub in found):
         for column in ("used_memory_mib", "used_vcores_milli", "pending_containers"):
