@@ -7,10 +7,10 @@ from rest_framework.response import Response
 from contract.accounts import Account, AccountPage, AccountRequest, PasswordReset, RoleRequest
 from controlplane.accounts.models import Role, User
 from controlplane.statestore.actions import accounts as actions
-from controlplane.statestore.errors import Forbidden, NotFound
+from controlplane.statestore.errors import Forbidden
 from controlplane.statestore.queries.accounts import listing
 
-from .common import PAGING, View, actor, answers, body, choice, paged, require, text, text_parameter
+from .common import PAGING, View, actor, answers, body, choice, existing, paged, require, text, text_parameter
 
 ONE = answers({200: Account}, 409, 415)
 ROLES = {str(role): str(role) for role in Role}
@@ -18,9 +18,7 @@ ROLES = {str(role): str(role) for role in Role}
 
 def row_of(name: str) -> User:
     found = User.objects.filter(username=name).first() if "\0" not in name else None
-    if found is None:
-        raise NotFound(f"there is no account {name[:64]!r}; GET /api/v1/accounts lists them")
-    return found
+    return existing(found, f"there is no account {name[:64]!r}; GET /api/v1/accounts lists them")
 
 
 def answer(name: str, status: int = 200) -> Response:

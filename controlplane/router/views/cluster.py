@@ -7,12 +7,11 @@ from rest_framework.response import Response
 from contract.nodes import Node, NodePage
 from contract.subclusters import Overview as OverviewAnswer
 from contract.system import AuditPage
-from controlplane.statestore.errors import NotFound
 from controlplane.statestore.queries.accounts import audit
 from controlplane.statestore.queries.federation.overview import overview
 from controlplane.statestore.queries.nodes import listing
 
-from .common import PAGING, View, account, answers, paged, require, text, text_parameter
+from .common import PAGING, View, account, answers, existing, paged, require, text, text_parameter
 
 AUDIT_FILTERS = [
     text_parameter("action", "Those that begin so, such as policy. or job.kill"),
@@ -43,10 +42,7 @@ class NodeDetail(View):
     @extend_schema(operation_id="nodes_get", responses=answers({200: Node}))
     def get(self, request: Request, node_id: int) -> Response:
         """One node."""
-        found = listing.one(account(request), node_id)
-        if found is None:
-            raise NotFound(f"there is no node {node_id}")
-        return Response(found)
+        return Response(existing(listing.one(account(request), node_id), f"there is no node {node_id}"))
 
 
 class Overview(View):

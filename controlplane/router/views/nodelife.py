@@ -22,7 +22,7 @@ from controlplane.statestore.queries.drains.node import preview
 from controlplane.statestore.queries.nodes import listing
 from controlplane.statestore.queries.nodes.maintenance import as_json, listed, nodes_of
 
-from .common import View, account, actor, answers, body, integer, number_parameter, require, whole
+from .common import View, account, actor, answers, body, existing, integer, number_parameter, require, whole
 from .subclusters import reach_of_queues
 
 NODE = answers({200: NodeAnswer}, 409, 415)
@@ -31,9 +31,7 @@ DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it noth
 
 def node_of(node_id: int) -> Node:
     found = Node.objects.filter(pk=node_id).first() if 0 < node_id < 2**63 else None
-    if found is None:
-        raise NotFound(f"there is no node {node_id}")
-    return found
+    return existing(found, f"there is no node {node_id}")
 
 
 def answer(request: Request, node_id: int) -> Response:

@@ -23,6 +23,7 @@ from .common import (
     actor,
     answers,
     body,
+    existing,
     integer,
     number_parameter,
     paged,
@@ -71,9 +72,7 @@ class Policy(View):
         """The policy in force. Operators only."""
         require("cluster.operate", request)
         found = versions.version(integer(request, "version", 0, 1, 2**63 - 1) or None)
-        if found is None:
-            raise NotFound("there is no such policy version; GET /api/v1/policy/versions lists them")
-        return tagged(found)
+        return tagged(existing(found, "there is no such policy version; GET /api/v1/policy/versions lists them"))
 
     @extend_schema(
         operation_id="policy_publish",

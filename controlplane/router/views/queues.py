@@ -21,7 +21,7 @@ from contract.queuetree import QueueMatrix as QueueMatrixAnswer
 from contract.queuetree import QueueUse as QueueUseAnswer
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
-from controlplane.statestore.errors import Invalid, NotFound
+from controlplane.statestore.errors import Invalid
 from controlplane.statestore.queries.accounts import usage
 from controlplane.statestore.queries.queues import live
 from controlplane.statestore.queries.queues.detail import detail
@@ -29,7 +29,7 @@ from controlplane.statestore.queries.queues.listing import queues
 from controlplane.statestore.queries.queues.matrix import matrix
 from wire.resources import AXES
 
-from .common import View, account, answers, choice, integer, number_parameter, text, text_parameter, whole
+from .common import View, account, answers, choice, existing, integer, number_parameter, text, text_parameter, whole
 
 PARTITION = text_parameter("partition", "The default one if left out")
 RESOURCE = OpenApiParameter("resource", enum=AXES, description="What each queue wants most of, if left out")
@@ -62,9 +62,7 @@ class QueueUse(View):
     def get(self, request: Request) -> Response:
         """What the queues of the tree use, want and were given, in columns, and which of them starve."""
         found = live.use(account(request), text(request, "sub_cluster"))
-        if found is None:
-            raise NotFound("there is no such sub-cluster")
-        return Response(found)
+        return Response(existing(found, "there is no such sub-cluster"))
 
 
 class QueueMatrix(View):
@@ -86,9 +84,7 @@ class QueueMatrix(View):
             integer(request, "skip", 0, 0, 1_000_000),
         )
         found = matrix(user, under, text(request, "partition") or "", resource or "", skip)
-        if found is None:
-            raise NotFound("there is no such queue or partition that you may see")
-        return Response(found)
+        return Response(existing(found, "there is no such queue or partition that you may see"))
 
 
 class QueueDetail(View):
@@ -101,9 +97,7 @@ class QueueDetail(View):
         """One queue: its limits, whose jobs hold what, and why each sub-cluster has the share it has."""
         resource = choice(request, "resource", dict(zip(AXES, AXES, strict=True))) or ""
         found = detail(account(request), path, text(request, "partition") or "", resource)
-        if found is None:
-            raise NotFound("there is no such queue or partition that you may see")
-        return Response(found)
+        return Response(existing(found, "there is no such queue or partition that you may see"))
 
 
 WHEN = [
@@ -170,9 +164,7 @@ def _owner(request: Request) -> int:
     if name is None or name == user.username:
         return int(user.pk)
     found = User.objects.filter(username=name).values_list("pk", flat=True).first() if sees_everything(user) else None
-    if found is None:
-        raise NotFound("there is no such account whose use you may see")
-    return int(found)
+    return int(existing(found, "there is no such account whose use you may see"))
 
 
 def _moment(request: Request, name: str) -> dt.datetime | None:

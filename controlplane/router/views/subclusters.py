@@ -27,12 +27,11 @@ from controlplane.policy.federation import reaches
 from controlplane.statestore.actions import joining, subclusters
 from controlplane.statestore.actions import nodes as node_actions
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.errors import NotFound
 from controlplane.statestore.models import PolicyVersion, SubCluster
 from controlplane.statestore.queries.drains.subcluster import Reach, preview
 from controlplane.statestore.queries.subclusters import listing
 
-from .common import View, account, actor, answers, body, integer, number_parameter, require, whole
+from .common import View, account, actor, answers, body, existing, integer, number_parameter, require, whole
 
 ONE = answers({200: SubClusterDetailAnswer}, 409, 415)
 DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it nothing is stopped")
@@ -40,16 +39,12 @@ DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it noth
 
 def row_of(name: str) -> SubCluster:
     found = SubCluster.objects.filter(name=name).first() if "\0" not in name else None
-    if found is None:
-        raise NotFound(f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them")
-    return found
+    return existing(found, f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them")
 
 
 def answer(request: Request, name: str) -> Response:
     found = listing.sub_cluster(account(request), name)
-    if found is None:
-        raise NotFound(f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them")
-    return Response(found)
+    return Response(existing(found, f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them"))
 
 
 def reach_of_queues() -> Reach:

@@ -17,7 +17,7 @@ from controlplane.statestore.errors import NotFound
 from controlplane.statestore.models import JoinToken, SubClusterToken
 from controlplane.statestore.queries.accounts import tokens
 
-from .common import View, account, actor, answers, body, require, whole
+from .common import View, account, actor, answers, body, existing, require, whole
 
 
 class OwnTokens(View):
@@ -81,9 +81,7 @@ class NodeJoinToken(View):
         """No more nodes register with it; those that did stay. Operators only."""
         require("cluster.operate", request)
         found = JoinToken.objects.filter(pk=token_id, revoked_at=None).first() if token_id < 2**63 else None
-        if found is None:
-            raise NotFound("there is no such token, or it was revoked")
-        node_actions.revoke_join_token(actor(request), found)
+        node_actions.revoke_join_token(actor(request), existing(found, "there is no such token, or it was revoked"))
         return Response(status=204)
 
 
@@ -93,7 +91,5 @@ class SubClusterJoinToken(View):
         """No sub-cluster registers with it. Operators only."""
         require("cluster.operate", request)
         found = SubClusterToken.objects.filter(pk=token_id, used_at=None).first() if token_id < 2**63 else None
-        if found is None:
-            raise NotFound("there is no such token, or it was used")
-        joining.revoke_token(actor(request), found)
+        joining.revoke_token(actor(request), existing(found, "there is no such token, or it was used"))
         return Response(status=204)
