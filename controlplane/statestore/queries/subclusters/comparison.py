@@ -1,6 +1,6 @@
 """Sub-clusters side by side: what each did in the same window, from bounded reads.
 
-Allocations, utilization and what waits come from ``rolloutmetrics``, as the
+Allocations, utilization and what waits come from ``lately``, as the
 guards of rollouts see them; here are the latencies and how containers ended.
 All look at the newest rows first and at most so many a sub-cluster: a busy
 one is described by its last minutes.
