@@ -28,7 +28,8 @@ from controlplane.statestore.actions import joining, subclusters
 from controlplane.statestore.actions import nodes as node_actions
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.models import PolicyVersion, SubCluster
-from controlplane.statestore.queries.drains.subcluster import Reach, preview
+from controlplane.statestore.queries.drains.rooms import Reach
+from controlplane.statestore.queries.drains.subcluster import preview
 from controlplane.statestore.queries.subclusters import listing
 
 from .common import View, account, actor, answers, body, existing, integer, number_parameter, require, whole

@@ -2,10 +2,8 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from django.db import connection
 from django.utils import timezone
 
 from controlplane.statestore.models import Container, Job, Node, SubCluster
@@ -19,14 +17,9 @@ from wire.states import NodeState
 
 from . import rooms
 from .headroom import headroom
-from .rooms import Room
+from .rooms import Reach, Room
 
 Json = dict[str, Any]
-Reach = Callable[[str, Sequence[int]], Collection[int]]  # of a queue: to which of these its jobs' tasks may go
-_USED = """
-SELECT node_id, sum(memory_mib)::bigint, sum(vcores_milli)::bigint, sum(bit_count(gpus::bit(64)))::bigint
-  FROM statestore_container WHERE node_id = ANY(%s) GROUP BY 1
-"""
 
 
 def preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
@@ -89,9 +82,7 @@ def _rooms(leaving: Node) -> dict[int, list[Room]]:
     up = Node.objects.filter(sub_cluster__in=subs, state=NodeState.UP, health=0, duty=Node.Duty.IN_SERVICE)
     rows = up.exclude(pk=leaving.pk).values("id", "name", "rack", "labels", "sub_cluster_id", *AXES)
     nodes = [n for n in rows if not any(w.active(now) and w.matches(n) for w in planned[n["sub_cluster_id"]])]
-    with connection.cursor() as cursor:
-        cursor.execute(_USED, [[n["id"] for n in nodes]])
-        used = {node_id: amounts for node_id, *amounts in cursor.fetchall()}
+    used = rooms.used("node_id", [n["id"] for n in nodes])
     found: dict[int, list[Room]] = {sub: [] for sub in subs}
     for n, room in zip(nodes, rooms.of(nodes, used), strict=True):
         found[n["sub_cluster_id"]].append(room)

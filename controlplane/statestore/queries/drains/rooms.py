@@ -1,8 +1,10 @@
 """Room for containers on open nodes: what previews of drains count with."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+from django.db import connection
 
 from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
@@ -12,6 +14,7 @@ from wire import labels
 from wire.resources import AXES
 
 Json = dict[str, Any]
+Reach = Callable[[str, Sequence[int]], Collection[int]]  # of a queue: to which of these its jobs' tasks may go
 
 
 @dataclass(slots=True)
@@ -29,6 +32,15 @@ class Room:
 def of(nodes: Iterable[Json], used: Mapping[int, Sequence[int]]) -> list[Room]:
     """Rooms of these node rows (id, name, rack, labels, capacities), less what is ``used`` on each. One query."""
     return divided(partitions(), nodes, used)
+
+
+def used(by: Literal["node_id", "sub_cluster_id"], ids: Iterable[int]) -> dict[int, list[int]]:
+    """What containers hold of each axis on these nodes or in these sub-clusters, where there are any. One query."""
+    sums = f"""SELECT {by}, sum(memory_mib)::bigint, sum(vcores_milli)::bigint, sum(bit_count(gpus::bit(64)))::bigint
+  FROM statestore_container WHERE {by} = ANY(%s) GROUP BY 1"""
+    with connection.cursor() as cursor:
+        cursor.execute(sums, [list(ids)])
+        return {number: amounts for number, *amounts in cursor.fetchall()}
 
 
 def partitions() -> tuple[Partition, ...]:

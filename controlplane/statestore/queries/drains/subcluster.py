@@ -2,11 +2,10 @@
 
 import datetime as dt
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.utils import timezone
 
 from controlplane.statestore.models import Job, Node, SubCluster
@@ -17,7 +16,7 @@ from wire.states import JobState, NodeState
 
 from . import rooms
 from .headroom import Headroom, headroom_without
-from .rooms import Room
+from .rooms import Reach, Room
 
 Json = dict[str, Any]
 TIED_MAX = 100  # groups that can run nowhere else, listed
@@ -72,9 +71,6 @@ class Other:
     name: str
     used: list[int]
     rooms: list[Room]
-
-
-Reach = Callable[[str, Sequence[int]], Collection[int]]  # of a queue: to which of these its jobs' tasks may go
 
 
 def preview(row: SubCluster, deadline_s: int | None, reach: Reach) -> Json:
@@ -176,14 +172,7 @@ def _held_back(
 def _open_elsewhere(own: int) -> dict[int, Other]:
     """Every other sub-cluster that takes work, by number. Three queries."""
     takes = dict(SubCluster.objects.filter(state=SubCluster.State.RUNNING).exclude(pk=own).values_list("pk", "name"))
-    used = {pk: [0, 0, 0] for pk in takes}
-    sums = """SELECT sub_cluster_id, sum(memory_mib)::bigint, sum(vcores_milli)::bigint,
-                     sum(bit_count(gpus::bit(64)))::bigint
-                FROM statestore_container WHERE sub_cluster_id = ANY(%s) GROUP BY 1"""
-    with connection.cursor() as cursor:
-        cursor.execute(sums, [list(takes)])
-        for pk, *amounts in cursor.fetchall():
-            used[pk] = amounts
+    used = {pk: [0] * len(AXES) for pk in takes} | rooms.used("sub_cluster_id", takes)
     up = Node.objects.filter(sub_cluster__in=takes, state=NodeState.UP, duty=Node.Duty.IN_SERVICE)
     nodes = list(up.values("id", "name", "rack", "labels", "sub_cluster_id", *AXES))
     found: dict[int, list[Room]] = {pk: [] for pk in takes}
