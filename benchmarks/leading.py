@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from wire.resources import AXES
+from wire.resources import AXES, amounts
 from wire.states import NodeHealth, NodeState
+from wire.summary import Summary
 
 EVERY_S = 1.0
 MOVING = 0.1  # of a sub-cluster's nodes get or lose containers in a second
@@ -91,7 +92,7 @@ class SubCluster:
         self._load(allocated)
         events.job_changed({})
 
-    def _shown(self, allocated: np.ndarray) -> tuple[dict[str, Any], bytes]:
+    def _shown(self, allocated: np.ndarray) -> tuple[Summary, bytes]:
         from controlplane.rm.driver.summary import queue_use
         from controlplane.statestore import nodeloads
 
@@ -107,18 +108,17 @@ class SubCluster:
             "age_ms": np.where(lost, 1000 * (at - self.lost_at), 400),
         })  # fmt: skip
         own, waiting = self._queues(allocated.sum(axis=0))
-        total = dict(zip(AXES, allocated.sum(axis=0).tolist(), strict=True))
         wait = {self.of.paths[at]: n for at, n in zip(self.held.tolist(), waiting.tolist(), strict=True) if n}
         mib = int(waiting.sum()) * CONTAINER_MIB
-        pending = {"containers": int(waiting.sum()), "memory_mib": mib, "vcores_milli": mib // 4, "gpus": 0}
-        summary = {
-            "at": at, "epoch": self.epoch, "leader": "bench", "policy_version": self.of.version, "rounds": self.rounds,
-            "placed": 900 * self.rounds, "ended": 900 * self.rounds, "rejected": 0, "round_ms": 12.0,
-            "placed_per_s": 900.0, "ended_per_s": 900.0, "pending": pending, "live": int(containers.sum()),
-            "frozen": False, "queues": queue_use(self.of.paths, self.of.shape.summed(own), wait), "allocated": total,
-            "used": {"memory_mib": int(used_mib.sum()), "cpu_milli": int(used_milli.sum())},
-        }  # fmt: skip
-        return summary, nodes
+        shown = Summary(
+            at=at, epoch=self.epoch, leader="bench", policy_version=self.of.version, frozen=False,
+            live=int(containers.sum()), allocated=amounts(allocated.sum(axis=0).tolist()),
+            used_memory_mib=int(used_mib.sum()), used_cpu_milli=int(used_milli.sum()),
+            pending_containers=int(waiting.sum()), pending=(mib, mib // 4, 0),
+            queues=queue_use(self.of.paths, self.of.shape.summed(own), wait), rounds=self.rounds,
+            placed=900 * self.rounds, ended=900 * self.rounds, round_ms=12.0, placed_per_s=900.0, ended_per_s=900.0,
+        )  # fmt: skip
+        return shown, nodes
 
     def _queues(self, allocated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(q, 3): what queues hold themselves; (k,): containers that wait in those of ``held``."""

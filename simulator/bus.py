@@ -5,7 +5,6 @@ Hints arrive at once; documents wait to be taken to the nodes.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from controlplane.rm.codec.records import DOCUMENT, SIGNED_LEASE, WANTED
 from controlplane.rm.ports import BusDown, Clock, Fenced
 from simulator.played import Documents
 from wire import desired, keys, policy
+from wire.summary import Summary
 
 
 class NoKey(desired.Key):
@@ -57,7 +57,7 @@ class Wires:
     policy: bytes | None = None
     dirty: dict[str, None] = field(default_factory=dict)
     masters: list[int] = field(default_factory=list)  # jobs whose application masters were told that there is news
-    summary: tuple[dict[str, Any], bytes, dict[int, str]] | None = None
+    summary: tuple[Summary, bytes, dict[int, str]] | None = None
     down: bool = False
 
     def flush(self) -> None:
@@ -152,9 +152,9 @@ class SimulatedBus:
             self.own.epoch = self.epoch
         self.own.policy = policy.encode(self.epoch, version)
 
-    def summary(self, summary: dict[str, Any], nodes: bytes, usage: Mapping[int, str]) -> None:
+    def summary(self, shown: Summary, nodes: bytes, usage: Mapping[int, str]) -> None:
         self._reach()
-        self.own.summary = summary, nodes, dict(usage)
+        self.own.summary = shown, nodes, dict(usage)
 
 
 def read(bodies: list[bytes], rows: np.ndarray) -> Documents:

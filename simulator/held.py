@@ -75,8 +75,10 @@ class Held:
         self.report, self.began = report, np.pad(self.began, more)
         self.due = np.pad(self.due, more, constant_values=_NEVER)
 
-    def obey(self, t: DocumentEntries, now: float) -> tuple[np.ndarray, np.ndarray]:
-        """Do what these documents say: which of what they name was started, and which ended by this, (e,) bool each."""
+    def obey(self, t: DocumentEntries, now: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Do what these documents say: which of what they name was started, which ended by this, and which is not
+        there, so that the RM will miss it: (e,) bool each.
+        """
         row = t.rows[t.owner]
         known, at = self._find(t)
         place = np.where(known, at, 0)
@@ -100,10 +102,9 @@ class Held:
             report["state"][which], report["reason"][which] = state, reason
         report["ran_ms"][over & alive], report["exit_code"][over & alive] = _ms(now - began[over & alive]), 0
         due[over] = _NEVER
-        # A container that is wanted, unknown and without a lease is not there: the RM will miss it.
         there = known | stop | started | refused
         self._put(t.rows, t.owner[there], report[there], began[there], due[there])
-        return started, refused | over
+        return started, refused | over, ~there
 
     def _find(self, t: DocumentEntries) -> tuple[np.ndarray, np.ndarray]:
         """Which of what documents name their nodes hold, and at which place: (e,) bool and int64."""

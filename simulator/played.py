@@ -40,7 +40,7 @@ class Documents:
 class Taken:
     """started: ids of containers that run from now on. urgent: rows with something to say for which nobody should wait.
 
-    news: rows where something has started or ended by their document. refused:
+    news: rows where something has started or ended by their document, or is missing that it names. refused:
     leases that have expired or are of a later epoch than their document.
     """
 
@@ -88,11 +88,11 @@ class Played:
         self.named(d.rows, d.numbers[:, 0], d.numbers[:, 2])
         starts, run_s, codes, refused = self._leased(d, runs, wall_s)
         told = DocumentEntries(d.rows, d.sizes, d.wanted["id"], d.wanted["want"], starts, run_s, codes)
-        started, over = self.held.obey(told, now)
+        started, over, missing = self.held.obey(told, now)
         urgent = self.held.count[d.rows] < status.PATIENT_ENTRIES
         news = np.zeros(len(d.rows), np.bool_)
         owner = told.owner
-        urgent[owner[over]], news[owner[started | over]] = True, True
+        urgent[owner[over]], news[owner[started | over | missing]] = True, True
         return Taken(d.wanted["id"][started], d.rows[urgent], d.rows[news], refused)
 
     def _leased(self, d: Documents, runs: Runs, wall_s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

@@ -26,7 +26,7 @@ _LOG_BYTES = 1 << 20
 _LEASE_S = 10.0**9
 _PATIENT_S = 60.0
 _ATTEND_S = 1.0
-_LOST, _REGISTERED = int(NodeState.LOST), int(NodeState.REGISTERED)
+_LOST, _REGISTERED, _UNHEALTHY = int(NodeState.LOST), int(NodeState.REGISTERED), int(NodeState.UNHEALTHY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +185,7 @@ class Site:
         self.leaves = bool(m.nodes.leaving[: len(m.nodes)].any())
         self._deliver(now)
         self._beat(now)
+        self._put_again(now)
         self._tell_load(now)
         return report
 
@@ -195,6 +196,17 @@ class Site:
         if unknown.any():
             self.unsaid |= unknown
             self.unsaid_at = min(self.unsaid_at, now + (self.pace.heartbeat_s or 1.0))
+
+    def _put_again(self, now: float) -> None:
+        """What a node that was silent did not get is put again after two heartbeats, as leaders do with what nobody
+        echoes."""
+        n, size, head = self.memory.nodes, len(self.silent), self.nodes.head
+        missed = (head["epoch"] != self.memory.epoch) | (head["generation"] != n.generation[:size])
+        missed &= ~self.silent & (n.state[:size] <= _UNHEALTHY)
+        if missed.any():
+            due = n.published[:size] + 2 * (self.pace.heartbeat_s or 1.0)
+            self.memory.republish.update(np.flatnonzero(missed & (due <= now)).tolist())
+            self.unsaid_at = min(self.unsaid_at, max(now, float(due[missed].min())))
 
     def _reports(self, now: float) -> np.ndarray:
         """Nodes whose statuses reach the leader by now: their rows, rising."""

@@ -6,7 +6,7 @@ as it ended. Only a quiet system has a summary that equals the rows:
 ``queue_usage`` compares the two.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from scheduler.lifecycle.transitions import CONTAINER
 from wire.ids import EPOCH_MAX, format_container
 from wire.resources import AXES
 from wire.states import ContainerState
+from wire.summary import QueueUse
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -151,7 +152,7 @@ def changed(before: dict[tuple[Any, ...], Any], after: dict[tuple[Any, ...], Any
     return [f"{key}: {was} -> {after.get(key)}" for key, was in before.items() if after.get(key) != was]
 
 
-def queue_usage(rows: Rows, sub_cluster: int, queues: dict[str, dict[str, int]]) -> list[str]:
+def queue_usage(rows: Rows, sub_cluster: int, queues: Mapping[str, QueueUse]) -> list[str]:
     """Queues of a summary whose usage is not the sum of their containers. Only where nothing moves."""
     used = rows(
         f"""SELECT j.queue, sum(c.memory_mib)::bigint, sum(c.vcores_milli)::bigint,
@@ -162,7 +163,7 @@ def queue_usage(rows: Rows, sub_cluster: int, queues: dict[str, dict[str, int]])
     return usage_told(used, queues)
 
 
-def usage_told(used: list[tuple[Any, ...]], queues: dict[str, dict[str, int]]) -> list[str]:
+def usage_told(used: list[tuple[Any, ...]], queues: Mapping[str, QueueUse]) -> list[str]:
     """The same with what is used: (queue, amounts along the axis of resources), a queue perhaps several times."""
     sums: dict[str, list[int]] = {path: [0, 0, 0] for path in queues}
     for queue, *amounts in used:
@@ -171,7 +172,7 @@ def usage_told(used: list[tuple[Any, ...]], queues: dict[str, dict[str, int]]) -
             if path in sums:
                 sums[path] = [a + b for a, b in zip(sums[path], amounts, strict=True)]
             path = path.rpartition(".")[0]
-    told = {path: [q[axis] for axis in AXES] for path, q in queues.items()}
+    told = {path: list(use[: len(AXES)]) for path, use in queues.items()}
     return [f"{path}: summary {told[path]}, containers {sums[path]}" for path in queues if told[path] != sums[path]]
 
 

@@ -63,7 +63,7 @@ def counted_wrong(cluster: Cluster, leader: Leader) -> list[str]:
     """Where usage as the leader counts it is not the sum of the containers, by queue, user, job and partition."""
     m = leader.memory
     live = {job.id: cluster.live(job.id) for job in m.jobs.values()}
-    wrong = invariants.usage_told(_used(leader, live), leader.summary()["queues"])
+    wrong = invariants.usage_told(_used(leader, live), leader.summary().queues)
     ledger = m.ledger
     for name, table in (("queues", ledger.queues), ("users", ledger.users.held), ("jobs", ledger.jobs.held)):
         expected = table * 0

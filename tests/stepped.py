@@ -1,7 +1,6 @@
 """What steps a sub-cluster round by round, over real stores (``tests.integration.rm.cluster``) or in memory
 (``tests.doubles``)."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -17,6 +16,7 @@ from controlplane.rm.ports import Bus, Store
 from controlplane.rm.steps.publish import Signer
 from simulator.held import Held
 from wire.states import ContainerState, terminal
+from wire.summary import Summary, decode, encode
 
 LOG_BYTES = 1 << 20
 
@@ -86,10 +86,9 @@ class SteppedLeader:
         """What a successor would know now."""
         return rebuild(self.store, LOG_BYTES, 0.0)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """The summary as web would read it."""
-        told: dict[str, Any] = json.loads(json.dumps(summary.summary(self.memory, "test", {}, False, 0.0)))
-        return told
+        return decode(encode(summary.summary(self.memory, "test", {}, False, 0.0)))
 
 
 class Live(NamedTuple):

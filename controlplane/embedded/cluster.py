@@ -46,7 +46,7 @@ def leaders() -> list[Leader]:
     summaries = bus.summaries([sub for sub, *_ in rows])
     now = time.time()
     return [
-        Leader(s, name, epoch, holder, bool(alive), now - summaries[s]["at"] if s in summaries else None)
+        Leader(s, name, epoch, holder, bool(alive), now - summaries[s].at if s in summaries else None)
         for s, name, epoch, holder, alive, _ in rows
     ]
 

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Claimed, Key, Wish
@@ -29,6 +29,7 @@ from controlplane.rm.rows import (
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
+from wire.summary import Summary
 
 
 class Fenced(Exception):
@@ -107,7 +108,7 @@ class Bus(Protocol):
     def statuses(self, node_ids: Sequence[int]) -> list[bytes | None]: ...
     def publish(self, documents: Mapping[int, bytes], templates: Mapping[bytes, bytes]) -> bool: ...
     def announce_policy(self, version: int, wake: bool = True) -> None: ...
-    def summary(self, summary: dict[str, Any], nodes: bytes, usage: Mapping[int, str]) -> None: ...
+    def summary(self, shown: Summary, nodes: bytes, usage: Mapping[int, str]) -> None: ...
 
 
 class Clock(Protocol):

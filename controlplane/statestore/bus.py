@@ -5,12 +5,11 @@ left alone for a moment, so that a dead or paused Redis costs a submit one
 short wait and not one per request. Nothing here raises because of Redis.
 """
 
-import json
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import redis
 import structlog
@@ -19,7 +18,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from controlplane.statestore import nodeloads
-from wire import desired, keys, status
+from wire import desired, keys, status, summary
+from wire.summary import Summary
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -119,10 +119,10 @@ def announce_policy(version: int) -> None:
     attempt(lambda r: replied(r.publish(keys.policy_channel(), version)), 0)
 
 
-_read: dict[int, tuple[bytes, dict[str, Any]]] = {}  # sub-cluster number -> a summary as it was written, and read
+_read: dict[int, tuple[bytes, Summary]] = {}  # sub-cluster number -> a summary as it was written, and read
 
 
-def summaries(sub_clusters: Iterable[int]) -> dict[int, dict[str, Any]]:
+def summaries(sub_clusters: Iterable[int]) -> dict[int, Summary]:
     """The RMs' last summaries by sub-cluster number; one that is missing or unreadable is left out.
 
     They are the same objects for all who ask until there are newer ones: nobody changes them.
@@ -137,20 +137,13 @@ def summaries(sub_clusters: Iterable[int]) -> dict[int, dict[str, Any]]:
     return found
 
 
-def whole(value: Any) -> int:
-    """A count out of a summary; 0 where there is none."""
-    return value if type(value) is int else 0
-
-
-def _summary(s: int, data: bytes) -> dict[str, Any] | None:
+def _summary(s: int, data: bytes) -> Summary | None:
     known = _read.get(s)
     if known is not None and known[0] == data:
         return known[1]
     try:
-        value = json.loads(data)
-    except ValueError:
-        return None
-    if not isinstance(value, dict):
+        value = summary.decode(data)
+    except summary.SummaryError:
         return None
     _read[s] = data, value
     return value

@@ -29,11 +29,11 @@ def every_submit_exists(connection: psycopg.Connection, acknowledged: set[int]) 
 
 def queue_use(cluster: Cluster) -> list[str]:
     """Where the RM's own sums differ from the rows; both move, so the caller waits for agreement."""
-    queues = cluster.summary().get("queues")
-    if not queues:
+    shown = cluster.summary()
+    if shown is None:
         return ["there is no summary"]
     with cluster.connect() as connection:
-        return invariants.queue_usage(invariants.over(connection), SUB_CLUSTER, queues)
+        return invariants.queue_usage(invariants.over(connection), SUB_CLUSTER, shown.queues)
 
 
 def outcomes(cluster: Cluster, jobs: list[int]) -> list[tuple[Any, ...]]:

@@ -29,6 +29,7 @@ from tests.stores import ROOT
 from wire import keys
 from wire.ids import parse_container
 from wire.states import NodeState
+from wire.summary import Summary, decode
 
 SUB_CLUSTER = 1
 SMALL = {"memory_mib": 64, "vcores_milli": 100}
@@ -263,10 +264,10 @@ class Cluster:
     def broker(self) -> "redis.Redis[bytes]":
         return redis.Redis.from_url(self.stack.broker_url(), socket_timeout=10)
 
-    def summary(self) -> dict[str, Any]:
-        """The RM's last word to the screens; empty without one."""
+    def summary(self) -> Summary | None:
+        """The RM's last word to the screens."""
         raw = self.redis.get(keys.summary(SUB_CLUSTER))
-        return json.loads(raw) if raw else {}
+        return decode(raw) if raw else None
 
     def status(self, name: str) -> "bytes | None":
         """The node's last report."""

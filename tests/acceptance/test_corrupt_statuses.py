@@ -65,7 +65,8 @@ def rows(cluster: Cluster) -> list[Any]:
 
 
 def rejected(cluster: Cluster) -> int:
-    return int(cluster.summary().get("rejected", 0))
+    shown = cluster.summary()
+    return shown.rejected if shown else 0
 
 
 def running_on(node: Ghost, job: int) -> bool:

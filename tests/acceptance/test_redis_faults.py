@@ -71,14 +71,13 @@ def test_nothing_is_lost_and_all_is_active_again(cluster: Cluster, fault: str, s
 
 def active(cluster: Cluster) -> bool:
     """Somebody leads, shows fresh sums, and hears every node."""
-    summary = cluster.summary()
-    fresh = bool(summary) and abs(time.time() - summary["at"]) < 6 and summary["epoch"] == cluster.leader()[0]
+    shown = cluster.summary()
     loads = nodeloads.decode(cluster.redis.get(keys.nodes(SUB_CLUSTER)) or b"")
-    if not fresh or loads is None:
+    if shown is None or loads is None or abs(time.time() - shown.at) >= 6 or shown.epoch != cluster.leader()[0]:
         return False
     there = loads.state < NodeState.DECOMMISSIONED
     heard = (loads.state[there] == NodeState.UP) & (loads.age_ms[there] < 4000)
-    return bool(heard.all()) and not summary["frozen"]
+    return bool(heard.all()) and not shown.frozen
 
 
 def test_credentials_of_nodes_are_restored(cluster: Cluster):

@@ -36,7 +36,12 @@ def push(cluster: Cluster, **changes: Any) -> None:
         f"print(versions.publish(SYSTEM, json.loads({json.dumps(json.dumps(document))}), 'a test', force=True).pk)"
     )
     version = int(cluster.stack.manage("shell", "-c", code).stdout.split()[-1])
-    wait_until(lambda: cluster.summary().get("policy_version") == version, 10, f"the RM runs policy {version}")
+
+    def runs_it() -> bool:
+        shown = cluster.summary()
+        return shown is not None and shown.policy_version == version
+
+    wait_until(runs_it, 10, f"the RM runs policy {version}")
 
 
 @pytest.fixture(scope="module")

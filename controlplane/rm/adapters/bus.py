@@ -1,16 +1,15 @@
 """The Bus port over Redis: statuses in, documents and summaries out. Hints only."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from controlplane.rm.ports import BusDown, Fenced
-from wire import keys, policy
+from wire import keys, policy, summary
+from wire.summary import Summary
 
 # KEYS: epoch key, then document keys. ARGV: epoch, then the documents, then their channels.
 # Returns -1 for a lower epoch, 0 when the epoch key was missing (Redis has lost its data), else 1.
@@ -129,11 +128,11 @@ class RedisBus:
             if self._announce(keys=names, args=[self.epoch, value, *([keys.policy_wake(self.s)] * wake)]) == -1:
                 raise Fenced("a leader with a higher epoch has published")
 
-    def summary(self, summary: dict[str, Any], nodes: bytes, usage: Mapping[int, str]) -> None:
+    def summary(self, shown: Summary, nodes: bytes, usage: Mapping[int, str]) -> None:
         """Put what screens show of this sub-cluster, and of its nodes (``statestore.nodeloads``)."""
         with _translated():
             pipe = self._redis.pipeline(transaction=False)
-            pipe.set(keys.summary(self.s), json.dumps(summary, separators=(",", ":")), ex=_SUMMARY_TTL_S)
+            pipe.set(keys.summary(self.s), summary.encode(shown), ex=_SUMMARY_TTL_S)
             pipe.set(keys.nodes(self.s), nodes, ex=_SUMMARY_TTL_S)
             if usage:
                 pipe.delete(keys.usage(self.s))

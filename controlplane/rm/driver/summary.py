@@ -8,52 +8,50 @@ import numpy as np
 from controlplane.rm.memory.whole import Memory
 from controlplane.statestore import nodeloads
 from scheduler.registry import PREEMPTION
-from wire.resources import AXES
+from wire.resources import AXES, amounts
+from wire.summary import Observed, QueueUse, Summary
 
 USAGE_MAX = 20_000  # containers whose live usage is shown
 
 
-def summary(m: Memory, holder: str, counters: Mapping[str, float], frozen: bool, at: float) -> dict[str, Any]:
-    """``counters``: rounds, placed, ended, rejected since take-over, the last ``round_ms``, and rates per second."""
-    pending = np.zeros(3, np.int64)
+def summary(m: Memory, holder: str, counters: Mapping[str, Any], frozen: bool, at: float) -> Summary:
+    """counters: rounds, placed, ended, rejected since take-over, the last ``round_ms``, and rates per second."""
+    pending = np.zeros(len(AXES), np.int64)
     waiting: dict[str, int] = {}
     for job, group in m.asking.values():
         wanted = group.run.wanted
         if wanted:
-            pending += group.shape[:3] * wanted
+            pending += group.shape * wanted
             waiting[job.queue] = waiting.get(job.queue, 0) + wanted
-    memory, vcores, gpus = pending.tolist()
     size = len(m.nodes)
-    allocated, used = m.nodes.used[:size, :3].sum(axis=0).tolist(), m.nodes.load[:size, 1:].sum(axis=0).tolist()
-    return {
-        "at": at,
-        "epoch": m.epoch,
-        "leader": holder,
-        "policy_version": m.queues.target,
+    used_cpu_milli, used_memory_mib = m.nodes.load[:size, 1:].sum(axis=0).tolist()
+    return Summary(
+        at=at,
+        epoch=m.epoch,
+        leader=holder,
+        policy_version=m.queues.target,
+        frozen=frozen,
+        live=len(m.containers),
+        allocated=amounts(m.nodes.used[:size].sum(axis=0).tolist()),
+        used_memory_mib=used_memory_mib,
+        used_cpu_milli=used_cpu_milli,
+        pending_containers=sum(waiting.values()),
+        pending=amounts(pending.tolist()),
+        queues=queue_use(m.queues.paths, m.queues.shape.summed(m.ledger.queues.sum(axis=0)), waiting),
+        observed=_observed(m),
         **counters,
-        "pending": {"containers": sum(waiting.values()), "memory_mib": memory, "vcores_milli": vcores, "gpus": gpus},
-        "live": len(m.containers),
-        "frozen": frozen,
-        "preemption": _observed(m),
-        "queues": _queues(m, waiting),
-        "allocated": dict(zip(AXES, allocated, strict=True)),
-        "used": {"memory_mib": used[1], "cpu_milli": used[0]},
-    }
+    )
 
 
-def _observed(m: Memory) -> dict[str, int] | None:
+def _observed(m: Memory) -> Observed | None:
     """What preemption would take back where it only observes."""
     policy = PREEMPTION[m.queues.components.preemption.policy]
     if policy.stops or not policy.plans:
         return None
-    return {"marked": m.observed.count(), "stopped": m.observed.stopped}
+    return Observed(m.observed.count(), m.observed.stopped)
 
 
-def _queues(m: Memory, waiting: dict[str, int]) -> dict[str, Any]:
-    return queue_use(m.queues.paths, m.queues.shape.summed(m.ledger.queues.sum(axis=0)), waiting)
-
-
-def queue_use(paths: Sequence[str], totals: np.ndarray, waiting: Mapping[str, int]) -> dict[str, Any]:
+def queue_use(paths: Sequence[str], totals: np.ndarray, waiting: Mapping[str, int]) -> dict[str, QueueUse]:
     """What each queue uses and how many containers wait there. totals: (q, R) of whole subtrees.
 
     The root, and of the others, of which there may be thousands, those that have either.
@@ -62,7 +60,7 @@ def queue_use(paths: Sequence[str], totals: np.ndarray, waiting: Mapping[str, in
     wait[:1] = True
     at = np.flatnonzero(totals.any(axis=1) | wait)
     return {
-        path: {"memory_mib": used[0], "vcores_milli": used[1], "gpus": used[2], "pending": waiting.get(path, 0)}
+        path: QueueUse._make([*used, waiting.get(path, 0)])
         for path, used in zip((paths[i] for i in at.tolist()), totals[at].tolist(), strict=True)
     }
 

@@ -105,12 +105,10 @@ def _measured(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:
     waiting: dict[str, int] = {}
     for sub, summary in found.items():
         row = rows[SUB_CLUSTER + names[sub], at]
-        used = summary.get("used") or {}
-        memory, cores = bus.whole(used.get("memory_mib")), bus.whole(used.get("cpu_milli"))
-        pending = bus.whole((summary.get("pending") or {}).get("containers"))
-        row.numbers.update(used_memory_mib=memory, used_vcores_milli=cores, pending_containers=pending, n_measured=1)
-        for path, entry in (summary.get("queues") or {}).items():
-            waiting[path] = waiting.get(path, 0) + bus.whole(entry.get("pending"))
+        used, cores, pending = summary.used_memory_mib, summary.used_cpu_milli, summary.pending_containers
+        row.numbers.update(used_memory_mib=used, used_vcores_milli=cores, pending_containers=pending, n_measured=1)
+        for path, use in summary.queues.items():
+            waiting[path] = waiting.get(path, 0) + use.pending
     whole = rows[CLUSTER, at]
     for row in (rows[SUB_CLUSTER + names[sub], at] for sub in found):
         for column in ("used_memory_mib", "used_vcores_milli", "pending_containers"):

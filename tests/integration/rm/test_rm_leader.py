@@ -68,13 +68,13 @@ def test_jobs_run_through_by_themselves_and_the_summary_tells_it(cluster: Cluste
         wait_until(ended(cluster, *jobs), 30, "three jobs")
 
         def told() -> bool:
-            told = bus.summaries([cluster.sub.pk]).get(cluster.sub.pk, {})
-            return told.get("ended") == 183 and told["live"] == 0
+            shown = bus.summaries([cluster.sub.pk]).get(cluster.sub.pk)
+            return shown is not None and (shown.ended, shown.live) == (183, 0)
 
         wait_until(told, 5, "the summary of a quiet cluster")
         summary = bus.summaries([cluster.sub.pk])[cluster.sub.pk]
-        assert (summary["placed"], summary["pending"]["containers"], summary["frozen"]) == (183, 0, False)
-        assert invariants.queue_usage(cluster.rows, cluster.sub.pk, summary["queues"]) == []
+        assert (summary.placed, summary.pending_containers, summary.frozen) == (183, 0, False)
+        assert invariants.queue_usage(cluster.rows, cluster.sub.pk, summary.queues) == []
     assert cluster.rows("SELECT state, count(*) FROM statestore_container_history GROUP BY 1") == [(10, 183)]
 
 

@@ -33,19 +33,17 @@ def test_preemption_that_observes_tells_what_it_would_stop_and_stops_nothing(clu
     owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
     turn(cluster, leader, 2)
     would = "g0[4, 5, 6, 7] would be stopped in 15 s, because it is owed to others; but preemption only observes"
-    assert (cluster.events(borrower), leader.summary()["preemption"]) == ([would], {"marked": 4, "stopped": 0})
+    assert (cluster.events(borrower), leader.summary().observed) == ([would], (4, 0))
     wait(cluster, leader, 4 * GRACE_S)
     assert (cluster.held(borrower, owed), marks(leader)) == ([8, 0], 0), "nobody is stopped"
-    assert (cluster.events(borrower), leader.summary()["preemption"]) == ([would], {"marked": 4, "stopped": 4}), (
-        "told once"
-    )
+    assert (cluster.events(borrower), leader.summary().observed) == ([would], (4, 4)), "told once"
     assert not (leader.memory.room_due or leader.memory.memos[""].warned.any()), "nobody is promised room"
     leader.bus.summary(leader.summary(), b"", {})
     (shown,) = listing.sub_clusters(cluster.user)
     assert shown["would_preempt"] == {"marked": 4, "stopped": 4}
     cluster.kill(owed)
     turn(cluster, leader, 3)
-    assert leader.summary()["preemption"] == {"marked": 0, "stopped": 4}
+    assert leader.summary().observed == (0, 4)
     cluster.play(leader, borrower, owed)
 
 

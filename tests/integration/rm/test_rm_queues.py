@@ -25,7 +25,7 @@ def test_amounts_pushed_while_a_job_runs_bind_at_once(cluster: Cluster) -> None:
     version = publish({"a": {"maximum": {"memory_mib": 5000}}, "default": {}})
     leader.round()
     assert len(leader.memory.containers) == 4, "5,000 MiB hold four GiB"
-    assert leader.summary()["policy_version"] == version
+    assert leader.summary().policy_version == version
     publish({"a": {"maximum": {"memory_mib": "2 GiB"}}, "default": {}})
     leader.round()
     assert len(leader.memory.containers) == 4, "what runs is not taken by a lower maximum"

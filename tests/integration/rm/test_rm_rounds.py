@@ -36,8 +36,8 @@ def test_a_job_of_two_phases_runs_to_its_end(cluster: Cluster) -> None:
     cluster.nodes.step()
     leader.round()
     assert cluster.one("SELECT count(*) FROM statestore_container WHERE state = 2 AND started_at IS NOT NULL") == 6
-    assert invariants.queue_usage(cluster.rows, cluster.sub.pk, leader.summary()["queues"]) == []
-    assert leader.summary()["queues"]["root"]["memory_mib"] == 6 * 512
+    assert invariants.queue_usage(cluster.rows, cluster.sub.pk, leader.summary().queues) == []
+    assert leader.summary().queues["root"].memory_mib == 6 * 512
     cluster.nodes.finish()
     cluster.nodes.step()
     report = leader.round()
@@ -244,7 +244,7 @@ def test_a_queues_maximum_holds_and_a_new_policy_moves_it_while_jobs_run(cluster
         cluster.policy(queues)
         leader.round()
         leader.round()
-        usage = leader.summary()["queues"]
+        usage = leader.summary().queues
         assert invariants.queue_usage(cluster.rows, cluster.sub.pk, usage) == []
     cluster.nodes.step()
     cluster.nodes.finish()

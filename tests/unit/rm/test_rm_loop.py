@@ -84,7 +84,7 @@ def test_an_idle_node_that_falls_silent_is_lost_among_idle_ones(cluster: MemoryC
 def test_when_all_fall_silent_nothing_is_lost(cluster: MemoryCluster) -> None:
     def frozen() -> bool:
         told = cluster.nodes.wires.summary
-        return told is not None and bool(told[0]["frozen"])
+        return told is not None and told[0].frozen
 
     serving = Serving(cluster, run_s=2.0)
     job = serving.submit(4)

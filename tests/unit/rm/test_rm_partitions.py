@@ -247,12 +247,12 @@ def test_a_container_is_observed_for_one_partition_only(cluster: Cluster) -> Non
     owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
     own = cluster.submit(gpu(4), queue="root.b")
     turn(cluster, leader, int(GRACE_S) + 4)
-    assert leader.summary()["preemption"] == {"marked": 8, "stopped": 8}
+    assert leader.summary().observed == (8, 8)
     assert cluster.held(borrower, owed, own) == [12, 0, 0]
     cluster.policy(queues, {}, preemption=observed)
     give_up(cluster, leader, owed, own)
     turn(cluster, leader, 2)
-    assert (leader.summary()["preemption"]["marked"], leader.rounds.next_due_s()) == (0, None)
+    assert (leader.summary().observed.marked, leader.rounds.next_due_s()) == (0, None)
     cluster.play(leader, borrower)
 
 

@@ -85,7 +85,7 @@ def observing(interval_s: float = 1.0) -> dict[str, Any]:
 
 def test_from_taking_to_observing_and_back(cluster: Cluster) -> None:
     leader, borrower, owed = lent(cluster)
-    assert leader.summary()["preemption"] is None
+    assert leader.summary().observed is None
     turn(cluster, leader, 2)
     cluster.policy(HALVES, **observing())
     wait(cluster, leader, GRACE_S + 3)

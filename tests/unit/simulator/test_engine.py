@@ -127,6 +127,15 @@ def test_churn_everywhere_and_leaders_that_change() -> None:
     assert not s.rows.asks and not s.rows.jobs and not s.rows.tasks, "memory does not grow with history"
 
 
+def test_what_a_node_lost_while_its_leader_changed_runs_again() -> None:
+    """The new leader's first document did not reach it, and no status tells of what it does not hold."""
+    s = simulated([job(0.0, group(4, 60.0))], subs={"west": machines(1, "w")}, pace=Pace())
+    s.fail(1, next(iter(s.rows.subs[1].nodes)), 10.0, 15.0)
+    s.take_over(1, 12.0)
+    run = s.run()
+    assert run.jobs["state"].tolist() == [JobState.SUCCEEDED] and 75 <= run.jobs["finished"][0] < 85
+
+
 def test_a_job_larger_than_its_home_spans() -> None:
     subs = {"west": machines(2, "w"), "east": machines(4, "e")}
     run = simulated([job(0.0, group(24, 30.0), home="west")], subs=subs, pace=Pace()).run()

@@ -11,7 +11,6 @@ from django.db.models import Sum
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.accounts.rights import level_in
 from controlplane.statestore import bus
-from controlplane.statestore.bus import whole
 from controlplane.statestore.capacities import DEFAULT, R, resolve
 from controlplane.statestore.models import Node, Queue, SubCluster
 from controlplane.statestore.nodesets import capacity_of
@@ -20,6 +19,7 @@ from controlplane.statestore.queries.ownuse import JobCounts, OwnUse, own_use
 from scheduler.placement.choice import Partition
 from wire.resources import AXES
 from wire.states import NodeState
+from wire.summary import Summary
 
 from .jobcounts import job_counts
 from .sight import See, Sight, sight
@@ -104,7 +104,7 @@ def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
 
 
 @shared
-def _summaries() -> list[Json]:
+def _summaries() -> list[Summary]:
     return list(bus.summaries(list(SubCluster.objects.values_list("pk", flat=True))).values())
 
 
@@ -112,10 +112,9 @@ def _use(paths: set[str]) -> dict[str, dict[str, int]]:
     """What each of these queues uses and how many containers wait there, as the RMs last said."""
     use: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for summary in _summaries():
-        told = summary.get("queues") or {}
-        for path in told.keys() & paths:
-            for key, value in told[path].items():
-                use[path][key] += whole(value)
+        for path in summary.queues.keys() & paths:
+            for name, amount in summary.queues[path]._asdict().items():
+                use[path][name] += amount
     return use
 
 

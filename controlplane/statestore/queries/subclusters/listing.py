@@ -13,11 +13,11 @@ from django.db.models import Count, Sum
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore import bus
-from controlplane.statestore.bus import whole
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.statestore.queries.looks import shared
 from wire.resources import AXES
 from wire.states import NodeState
+from wire.summary import Summary
 
 from . import veil
 from .life import lives
@@ -66,8 +66,7 @@ def _sub_clusters(rows: list[SubCluster]) -> list[Json]:
     return [_sub_cluster(row, found_lives[row.pk], nodes[row.pk], found.get(row.pk)) for row in rows]
 
 
-def _sub_cluster(row: SubCluster, life: Json, nodes: Json, summary: Json | None) -> Json:
-    s = summary or {}
+def _sub_cluster(row: SubCluster, life: Json, nodes: Json, shown: Summary | None) -> Json:
     return {
         "id": row.pk,
         "name": row.name,
@@ -80,21 +79,35 @@ def _sub_cluster(row: SubCluster, life: Json, nodes: Json, summary: Json | None)
             "draining": sum(nodes["duties"][duty] for duty in Node.EMPTYING),
         },
         "capacity": nodes["capacity"],
-        "allocated": {axis: whole((s.get("allocated") or {}).get(axis)) for axis in AXES},
-        "used": {what: whole((s.get("used") or {}).get(what)) for what in ("memory_mib", "cpu_milli")},
-        "pending": s.get("pending") or {"containers": 0, "memory_mib": 0, "vcores_milli": 0, "gpus": 0},
-        "live_containers": whole(s.get("live")),
-        "frozen": bool(s.get("frozen")),
-        "would_preempt": s.get("preemption"),
-        "rounds": whole(s.get("rounds")),
-        "placed": whole(s.get("placed")),
-        "ended": whole(s.get("ended")),
-        "round_ms": s.get("round_ms"),
-        "rounds_per_s": s.get("rounds_per_s"),
-        "placed_per_s": s.get("placed_per_s"),
-        "ended_per_s": s.get("ended_per_s"),
-        "policy_version": s.get("policy_version"),
-        "summary_age_s": round(max(0.0, time.time() - s["at"]), 1) if isinstance(s.get("at"), int | float) else None,
+        **_shown(shown),
+    }
+
+
+_NOTHING = Summary(
+    at=0.0, epoch=0, leader="", policy_version=0, frozen=False, live=0, allocated=(0, 0, 0), used_memory_mib=0,
+    used_cpu_milli=0, pending_containers=0, pending=(0, 0, 0),
+)  # fmt: skip
+
+
+def _shown(shown: Summary | None) -> Json:
+    """What its leader last said; what nobody said is zero, or unknown."""
+    s = shown or _NOTHING
+    return {
+        "allocated": dict(zip(AXES, s.allocated, strict=True)),
+        "used": {"memory_mib": s.used_memory_mib, "cpu_milli": s.used_cpu_milli},
+        "pending": {"containers": s.pending_containers, **dict(zip(AXES, s.pending, strict=True))},
+        "live_containers": s.live,
+        "frozen": s.frozen,
+        "would_preempt": s.observed._asdict() if s.observed else None,
+        "rounds": s.rounds,
+        "placed": s.placed,
+        "ended": s.ended,
+        "round_ms": s.round_ms if shown else None,
+        "rounds_per_s": s.rounds_per_s,
+        "placed_per_s": s.placed_per_s,
+        "ended_per_s": s.ended_per_s,
+        "policy_version": s.policy_version if shown else None,
+        "summary_age_s": round(max(0.0, time.time() - s.at), 1) if shown else None,
     }
 
 
