@@ -149,7 +149,7 @@ def read() -> list[SubCluster]:
 
     from controlplane.rm.adapters.bus import RedisBus
     from controlplane.statestore.models import Lease, Node
-    from controlplane.statestore.queries.queuetree import in_force
+    from controlplane.statestore.queries.queues.tree import in_force
 
     tree = in_force()
     assert tree is not None

@@ -49,7 +49,7 @@ def measure(sub_clusters: int, queues: int, ticks: int, decisions: int) -> dict[
     from django.db import connection
     from django.utils import timezone
 
-    from controlplane.statestore.queries import series as reading
+    from controlplane.statestore.queries.series import reading
     from controlplane.statestore.series import duty
     from controlplane.statestore.series.metrics import METRICS
 

@@ -147,7 +147,7 @@ class Tab:
 
 
 def columns(part: dict[str, Any]) -> dict[str, np.ndarray]:
-    from controlplane.statestore.queries.fleetrows import COLUMNS
+    from controlplane.statestore.queries.nodes.fleetrows import COLUMNS
 
     told = part.get("columns", {})
     return {name: np.frombuffer(base64.b64decode(told[name]), COLUMNS[name]).copy() for name in told}

@@ -64,6 +64,16 @@ def print_json(answer: Any) -> None:
     print(json.dumps(to_json(answer), indent=2, ensure_ascii=False))
 
 
+def told(answer: Any, text: str, output: Format) -> None:
+    """What became of a command: one line on stdout, or the answer as JSON."""
+    print_json(answer) if output is Format.json else print(printable(text))
+
+
+def noted(answer: Any, text: str, output: Format) -> None:
+    """As ``told``, where people asked for nothing to be printed: the line is on stderr."""
+    print_json(answer) if output is Format.json else say(text)
+
+
 Column = tuple[str, Callable[[T], Any]]
 
 

@@ -11,7 +11,7 @@ from client import config
 from client.api import Client
 from client.commands.common import Settings, connected
 from client.errors import HydraError, client_error
-from client.screen import Format, OutputOption, print_json, say, show, show_one
+from client.screen import Format, OutputOption, noted, say, show, show_one
 from client.transport import is_loopback
 
 
@@ -35,10 +35,11 @@ def login(
         answer = client.login(username, password)
     context = config.Context(client.url, username, answer.token)
     config.save(config.config_path(), stored.with_context(name, context))
-    if output is Format.json:
-        print_json({"context": name, "url": client.url, "username": username})
-    else:
-        say(f"Logged in to {client.url} as {username} (context {name}).")
+    noted(
+        {"context": name, "url": client.url, "username": username},
+        f"Logged in to {client.url} as {username} (context {name}).",
+        output,
+    )
 
 
 def logout(ctx: typer.Context, output: OutputOption = Format.table) -> None:
@@ -58,10 +59,7 @@ def logout(ctx: typer.Context, output: OutputOption = Format.table) -> None:
         if error.status == 0:
             say(f"hydractl: {context.url} does not answer; the token is forgotten here and lapses there by itself.")
     config.save(config.config_path(), stored.without_token(name))
-    if output is Format.json:
-        print_json({"context": name, "url": context.url})
-    else:
-        say(f"Logged out of {context.url} (context {name}).")
+    noted({"context": name, "url": context.url}, f"Logged out of {context.url} (context {name}).", output)
 
 
 def me(ctx: typer.Context, output: OutputOption = Format.table) -> None:
@@ -96,10 +94,7 @@ def use(name: Annotated[str, typer.Argument(help="A context.")], output: OutputO
     stored = config.load(config.config_path())
     context = config.resolve(stored, name, None, None)
     config.save(config.config_path(), stored.with_context(name, stored.contexts[name]))
-    if output is Format.json:
-        print_json({"context": name, "url": context.url})
-    else:
-        say(f"Now using {context.url} (context {name}).")
+    noted({"context": name, "url": context.url}, f"Now using {context.url} (context {name}).", output)
 
 
 def register(app: typer.Typer) -> None:

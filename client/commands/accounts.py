@@ -11,7 +11,7 @@ import typer
 from client.commands.common import connected
 from client.commands.nodes import seconds
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
+from client.screen import Column, Format, OutputOption, noted, plain, print_json, say, show, show_one
 from contract.accounts import Account, Token
 
 account = typer.Typer(no_args_is_help=True, help="Accounts: who may log in, and as what.")
@@ -170,7 +170,7 @@ def revoke_token(
         named = [t.key for t in client.tokens() if t.name == token]
         key = named[0] if named else token
         client.revoke_token(key)
-    print_json({"key": key}) if output is Format.json else say(f"Token {key} is revoked.")
+    noted({"key": key}, f"Token {key} is revoked.", output)
 
 
 def password(ctx: typer.Context, password_stdin: StdinOption = False, output: OutputOption = Format.table) -> None:
@@ -182,7 +182,7 @@ def password(ctx: typer.Context, password_stdin: StdinOption = False, output: Ou
         new = _password(False)
     with connected(ctx) as client:
         client.change_password(current, new)
-    print_json({}) if output is Format.json else say("Your password is changed; log in anew: hydractl login")
+    noted({}, "Your password is changed; log in anew: hydractl login", output)
 
 
 def register(app: typer.Typer) -> None:

@@ -18,7 +18,7 @@ from client.commands.views import view_named
 from client.errors import InvalidJob
 from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of
 from client.progress import headline, uploading, watching
-from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one
+from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
 from contract.jobs import Container, Event, Group, Job, Task
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON.", exists=False)]
@@ -254,10 +254,7 @@ def retry(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.ta
     """Submit a failed or killed job again, as a new job."""
     with connected(ctx) as client:
         answer = client.retry(job)
-    if output is Format.json:
-        print_json(answer)
-    else:
-        print(f"job {answer.id} ({answer.name}) submitted, as job {job} was")
+    told(answer, f"job {answer.id} ({answer.name}) submitted, as job {job} was", output)
 
 
 def priority(
@@ -269,10 +266,7 @@ def priority(
     """Change a job's priority."""
     with connected(ctx) as client:
         client.priority(job, priority)
-    if output is Format.json:
-        print_json({"id": job, "asked": "priority", "priority": priority})
-    else:
-        print(f"job {job}: asked for priority {priority}")
+    told({"id": job, "asked": "priority", "priority": priority}, f"job {job}: asked for priority {priority}", output)
 
 
 def register(app: typer.Typer) -> None:

@@ -14,7 +14,7 @@ from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
 from client.commands.common import connected
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one
+from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
 
 NEVER = "never"
@@ -150,10 +150,7 @@ def node_uncordon(
 
 
 def _told(n: Node, what: str, output: Format) -> None:
-    if output is Format.json:
-        print_json(n)
-    else:
-        print(f"{n.sub_cluster}/{n.name} {what}")
+    told(n, f"{n.sub_cluster}/{n.name} {what}", output)
 
 
 @node.command("drain")
@@ -325,10 +322,7 @@ def maintenance_cancel(
     """Call a window off; its nodes take work again at once."""
     with connected(ctx) as client:
         done = client.cancel_maintenance(window)
-    if output is Format.json:
-        print_json(done)
-    else:
-        print(f"window {done.id} is cancelled")
+    told(done, f"window {done.id} is cancelled", output)
 
 
 def register(app: typer.Typer) -> None:

@@ -16,8 +16,8 @@ import yaml
 from client import yamltext
 from client.commands.common import connected
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, print_json, say, show
-from contract.policies import Policy
+from client.screen import Column, Format, OutputOption, noted, print_json, say, show, told
+from contract.policies import Policy, Proposal
 from contract.queues import QueueRight
 
 policy = typer.Typer(help="The policy document: queues, partitions, components.", no_args_is_help=True)
@@ -35,8 +35,13 @@ class Level(StrEnum):
     admin = "admin"
 
 
-def read(file: Path) -> tuple[dict[str, Any], int | None]:
-    """(the document, the version it was made from if its first line says so)."""
+def awaits_approval(p: Proposal) -> str:
+    """What people read where a change has become a proposal."""
+    return f"proposal {p.id} waits for another operator: hydractl policy approve {p.id} -m WHY"
+
+
+def read(file: Path, parent: int | None = None) -> tuple[dict[str, Any], int | None]:
+    """(the document, the version it was made from: ``parent``, or else what its first line says, if it does)."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text()
         document = yamltext.load(text)
@@ -51,8 +56,9 @@ def read(file: Path) -> tuple[dict[str, Any], int | None]:
         raise client_error(
             f"{file}: {error}", field_name="file", remedy="Give finite numbers, and quote dates."
         ) from None
-    found = _MADE_FROM.match(text)
-    return document, int(found[1]) if found else None
+    if parent is None and (found := _MADE_FROM.match(text)):
+        parent = int(found[1])
+    return document, parent
 
 
 @policy.command("get")
@@ -112,7 +118,7 @@ def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format
     document, _ = read(file)
     with connected(ctx) as client:
         queues = client.validate_policy(document)
-    print_json({"queues": queues}) if output is Format.json else print(f"{file}: {queues} queues, nothing wrong")
+    told({"queues": queues}, f"{file}: {queues} queues, nothing wrong", output)
 
 
 @rights.command("list")
@@ -138,7 +144,7 @@ def grant(
     """Let an account use a queue and all below it."""
     with connected(ctx) as client:
         client.grant_queue(path, user, level)
-    _told({"queue": path, "user": user, "level": level}, f"{user} has {level} in {path}.", output)
+    noted({"queue": path, "user": user, "level": level}, f"{user} has {level} in {path}.", output)
 
 
 @rights.command("withdraw")
@@ -146,11 +152,7 @@ def withdraw(ctx: typer.Context, path: PathArgument, user: UserArgument, output:
     """Take back what was granted. What the policy's access lists give stays."""
     with connected(ctx) as client:
         client.withdraw_queue(path, user)
-    _told({"queue": path, "user": user, "level": None}, f"{user} has no grant in {path} any more.", output)
-
-
-def _told(answer: dict[str, Any], text: str, output: Format) -> None:
-    print_json(answer) if output is Format.json else say(text)
+    noted({"queue": path, "user": user, "level": None}, f"{user} has no grant in {path} any more.", output)
 
 
 def register(app: typer.Typer) -> None:

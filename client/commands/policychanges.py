@@ -11,11 +11,11 @@ import yaml
 from client import yamltext
 from client.commands.common import connected
 from client.commands.nodes import moment, seconds
-from client.commands.policy import policy
+from client.commands.policy import awaits_approval, policy
 from client.commands.policyedit import text_of
 from client.commands.policypush import need_message
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, plain, print_json, printable, show, show_one
+from client.screen import Column, Format, OutputOption, plain, print_json, printable, show, show_one, told
 from contract.policies import PolicyOverride, Proposal, ProposalDetail
 
 overrides = typer.Typer(help="Fields of queues that have another value for a time.", no_args_is_help=True)
@@ -72,7 +72,7 @@ def approve(
     need_message(message)
     with connected(ctx) as client:
         done = client.approve_proposal(number, message)
-    _told(done, f"proposal {number} is approved: {plain(done.result)}", output)
+    told(done, f"proposal {number} is approved: {plain(done.result)}", output)
 
 
 @policy.command("reject")
@@ -83,11 +83,7 @@ def reject(
     need_message(message)
     with connected(ctx) as client:
         done = client.reject_proposal(number, message)
-    _told(done, f"proposal {number} is {done.state}", output)
-
-
-def _told(answer: Any, text: str, output: Format) -> None:
-    print_json(answer) if output is Format.json else print(printable(text))
+    told(done, f"proposal {number} is {done.state}", output)
 
 
 # --- overrides
@@ -140,7 +136,7 @@ def add(
     if output is Format.json:
         print_json(made)
     elif isinstance(made, Proposal):
-        print(f"proposal {made.id} waits for another operator: hydractl policy approve {made.id} -m WHY")
+        print(awaits_approval(made))
     else:
         held = "in force" if made.state == "in_force" else f"planned from {plain(made.starts_at)}"
         print(f"override {made.id}: {printable(made.text)}, {held} until {plain(made.ends_at)}")
@@ -155,7 +151,7 @@ def cancel(
     """End an override now, or call it off."""
     with connected(ctx) as client:
         done = client.cancel_override(number)
-    _told(done, f"override {number} is cancelled", output)
+    told(done, f"override {number} is cancelled", output)
 
 
 def change(by: str, to: str) -> dict[str, Any]:

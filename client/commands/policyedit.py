@@ -16,7 +16,7 @@ import yaml
 from client.api import Client
 from client.commands.common import connected
 from client.commands.policy import policy, read
-from client.commands.policypush import ForceOption, MessageOption, show_diff, told
+from client.commands.policypush import ForceOption, MessageOption, pushed, show_diff
 from client.errors import HydraError, client_error
 from client.policycalls import Pushed
 from client.screen import Format, OutputOption, fail, say
@@ -50,7 +50,7 @@ def edit(
     if found is None:
         say("Nothing was changed.")
     else:
-        told(found, output)
+        pushed(found, output)
 
 
 def text_of(version: int, document: dict[str, Any] | None) -> str:

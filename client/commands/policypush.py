@@ -10,7 +10,7 @@ import typer
 
 from client.api import Client
 from client.commands.common import connected
-from client.commands.policy import FileOption, policy, read
+from client.commands.policy import FileOption, awaits_approval, policy, read
 from client.commands.rolling import (
     GuardOption,
     OnBreach,
@@ -52,13 +52,12 @@ def show_diff(found: PolicyDiff) -> None:
             print(f"   {printable(change.text)}")
 
 
-def told(found: Pushed, output: Format) -> None:
+def pushed(found: Pushed, output: Format) -> None:
     """Say what came of a change."""
     if output is Format.json:
         print_json(found)
     elif found.proposal:
-        number = found.proposal.id
-        print(f"proposal {number} waits for another operator: hydractl policy approve {number} -m WHY")
+        print(awaits_approval(found.proposal))
     elif found.policy and found.changed:
         print(f"version {found.policy.version} is in force")
     elif found.policy:
@@ -112,16 +111,15 @@ def push(
     """Put a document in force, and say what that changes: everywhere, or first where --staged says. Refused when
     somebody changed the policy since."""
     need_message(message)
-    document, made_from = read(file)
+    document, made_from = read(file, parent)
     with connected(ctx) as client:
         found = client.diff_policy(document)
         if output is Format.table:
             show_diff(found)
-        made_from = made_from if parent is None else parent
         if plan := plan_of(staged, soak, watch, guard, on_breach):
             begun(client.roll_out(document, message, parent=made_from, **plan), output)
             return
-        told(client.push_policy(document, message, parent=made_from, force=force), output)
+        pushed(client.push_policy(document, message, parent=made_from, force=force), output)
 
 
 @policy.command("apply")
@@ -136,12 +134,11 @@ def apply(
 ) -> None:
     """As push, for files kept in git: where the file says what is in force already, nothing happens, and no message
     is needed."""
-    document, made_from = read(file)
-    made_from = made_from if parent is None else parent
+    document, made_from = read(file, parent)
     with connected(ctx) as client:
         if not message.strip():
             message = _unneeded(client, document)
-        told(client.push_policy(document, message, parent=made_from, force=force), output)
+        pushed(client.push_policy(document, message, parent=made_from, force=force), output)
 
 
 def _unneeded(client: Client, document: dict[str, object]) -> str:
@@ -169,4 +166,4 @@ def rollback(
         if not yes and sys.stdin.isatty() and not typer.confirm("Do that?"):
             say("Nothing was changed.")
             raise typer.Exit(1)
-        told(client.rollback_policy(version, message, parent=now.version, force=force), output)
+        pushed(client.rollback_policy(version, message, parent=now.version, force=force), output)

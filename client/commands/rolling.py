@@ -10,8 +10,9 @@ import typer
 
 from client.api import Client
 from client.commands.common import connected
+from client.commands.policy import awaits_approval
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one
+from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
 from contract.policies import Proposal
 from contract.rollouts import Rollout, SideMeasures
 
@@ -108,7 +109,7 @@ def begun(found: Rollout | Proposal, output: Format) -> None:
     if output is Format.json:
         print_json(found)
     elif isinstance(found, Proposal):
-        print(f"proposal {found.id} waits for another operator: hydractl policy approve {found.id} -m WHY")
+        print(awaits_approval(found))
     else:
         print(f"rollout {found.id} of version {found.version}: follow it with hydractl policy rollout status -f")
 
@@ -193,7 +194,7 @@ def _words(m: SideMeasures) -> str:
 def _steer(ctx: typer.Context, number: int | None, what: str, message: str, output: Format) -> None:
     with connected(ctx) as client:
         found = client.steer_rollout(_last(client, number).id, what, message)
-    print_json(found) if output is Format.json else print(f"rollout {found.id} is {found.state}: {found.message}")
+    told(found, f"rollout {found.id} is {found.state}: {found.message}", output)
 
 
 @rollout.command("pause")

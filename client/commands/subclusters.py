@@ -14,7 +14,7 @@ from client.commands.cluster import ago, amounts, in_service, of, resources
 from client.commands.common import connected
 from client.commands.nodes import NEVER, deadline_s, seconds
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one
+from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one, told
 from contract.subclusters import (
     Left,
     OtherSubCluster,
@@ -183,10 +183,7 @@ def _left(left: Left | None) -> str:
 
 
 def _told(s: SubCluster, what: str, output: Format) -> None:
-    if output is Format.json:
-        print_json(s)
-    else:
-        print(f"sub-cluster {s.name} {what}")
+    told(s, f"sub-cluster {s.name} {what}", output)
 
 
 def _wait(client: Client, s: SubClusterDetail) -> SubClusterDetail:

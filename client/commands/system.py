@@ -9,7 +9,7 @@ import typer
 
 from client.commands.common import connected
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, print_json, say, show
+from client.screen import Column, Format, OutputOption, noted, show
 from contract.accounts import JoinTokenLine
 from contract.system import AuditEntry, Component
 
@@ -71,7 +71,7 @@ def revoke_join_token(
         raise client_error(f"{token!r} is no join token", remedy="Take one of hydractl join-token list, like node/3.")
     with connected(ctx) as client:
         client.revoke_join_token(kind, int(number))
-    print_json({"token": token}) if output is Format.json else say(f"Join token {token} is revoked.")
+    noted({"token": token}, f"Join token {token} is revoked.", output)
 
 
 def _name(t: JoinTokenLine) -> str:

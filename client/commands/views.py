@@ -10,7 +10,7 @@ import typer
 from client.api import Client
 from client.commands.common import connected
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, print_json, show
+from client.screen import Column, Format, OutputOption, print_json, show, told
 from contract.jobs import SavedView
 
 app = typer.Typer(no_args_is_help=True)
@@ -50,10 +50,7 @@ def save(
         pairs.append((key, value))
     with connected(ctx) as client:
         view = client.save_view(name, urlencode(pairs))
-    if output is Format.json:
-        print_json(view)
-    else:
-        print(f"saved as {view.name!r}; use it: hydractl jobs --view {view.name!r}")
+    told(view, f"saved as {view.name!r}; use it: hydractl jobs --view {view.name!r}", output)
 
 
 @app.command()

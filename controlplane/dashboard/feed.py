@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controlplane.statestore.queries.fleet import Fleet
+from controlplane.statestore.queries.nodes.fleet import Fleet
 
 from .snapshots import Result, TopicRefusal
 from .topics import Topic

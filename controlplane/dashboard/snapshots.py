@@ -13,23 +13,19 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import access, accounts, is_operator, is_tenant, sees_everything
-from controlplane.statestore.queries import (
-    endpoints,
-    federation,
-    fleet,
-    jobs,
-    nodecontainers,
-    queuelive,
-    queuematrix,
-    rollouts,
-    stamps,
-    tasks,
-)
-from controlplane.statestore.queries.fleet import Fleet
-from controlplane.statestore.queries.jobs import STATES, JobFilter
+from controlplane.statestore.queries.federation.overview import overview
+from controlplane.statestore.queries.jobs import endpoints, stamps, tasks
+from controlplane.statestore.queries.jobs import listing as jobs
+from controlplane.statestore.queries.jobs.listing import STATES, JobFilter
 from controlplane.statestore.queries.looks import Look, looking, shared, together
 from controlplane.statestore.queries.moments import read_moment
+from controlplane.statestore.queries.nodes import containers, fleet
+from controlplane.statestore.queries.nodes import listing as nodes
+from controlplane.statestore.queries.nodes.fleet import Fleet
 from controlplane.statestore.queries.paging import Cursor, Page
+from controlplane.statestore.queries.policy import rollouts
+from controlplane.statestore.queries.queues import live as queues
+from controlplane.statestore.queries.queues.matrix import matrix
 
 from .kept import Kept
 from .topics import Topic
@@ -116,23 +112,23 @@ def _matrix(user: User, topic: Topic) -> dict[str, Any] | None:
     skip = filters.pop("skip", "0")
     if not (skip.isascii() and skip.isdigit() and len(skip) < 8):
         return None
-    return queuematrix.matrix(user, **filters, skip=int(skip))
+    return matrix(user, **filters, skip=int(skip))
 
 
 def _node(user: User, topic: Topic) -> dict[str, Any] | None:
-    node = federation.node(user, topic.number)
+    node = nodes.one(user, topic.number)
     if node is None:
         return None
-    found = nodecontainers.list_page(user, topic.number, Cursor(), CONTAINERS_SIZE)
+    found = containers.list_page(user, topic.number, Cursor(), CONTAINERS_SIZE)
     path = f"/nodes/{topic.number}/containers"
     return {"node": node, "containers": _paged(found, path, {"page_size": str(CONTAINERS_SIZE)})}
 
 
 READS: dict[str, Callable[[User, Topic], Any]] = {
-    "overview": lambda user, topic: federation.overview(user),
+    "overview": lambda user, topic: overview(user),
     "policy": lambda user, topic: rollouts.overview() if is_operator(user) else None,
-    "queues": lambda user, topic: Reading(queuelive.layout_stamp(user), lambda: queuelive.layout(user)),
-    "queueuse": lambda user, topic: queuelive.use(user, **topic.filters),
+    "queues": lambda user, topic: Reading(queues.layout_stamp(user), lambda: queues.layout(user)),
+    "queueuse": lambda user, topic: queues.use(user, **topic.filters),
     "queuematrix": _matrix,
     "jobs": _jobs,
     "job": _job,

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from contract.policy.approval import Approval
 from contract.problems import FieldError
 from controlplane.accounts.models import Role, User
-from controlplane.statestore.actions.errors import Forbidden
+from controlplane.statestore.errors import Forbidden
 
 OFF = Approval()
 

@@ -12,7 +12,7 @@ from controlplane.policy.diff import diff
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Invalid, NotFound
+from controlplane.statestore.errors import Invalid, NotFound
 from controlplane.statestore.models import PolicyOverride, PolicyProposal, PolicyVersion
 
 Json = dict[str, Any]

@@ -19,8 +19,8 @@ from controlplane.policy.amounts import NormalLimit, normal, written
 from controlplane.policy.diff import raw_queue
 from controlplane.policy.documents import parse
 from controlplane.policy.rows import flattened
-from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.capacities import ALL, DEFAULT, NOTHING, R
+from controlplane.statestore.errors import Invalid
 from wire.resources import AXES
 
 Json = dict[str, Any]

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from controlplane.policy import documents, versions
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import PolicyVersion
 
 

@@ -13,8 +13,8 @@ from contract.policy import findings, rules
 from contract.policy.document import PolicyDocument
 from controlplane.policy import federation
 from controlplane.policy.rows import flattened
-from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.actions.policy import QueueRow
+from controlplane.statestore.errors import Invalid
 
 DEFAULT: dict[str, Any] = {"queues": {"default": {"guaranteed": 1.0, "open_to_all": True}}}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from controlplane.policy.guards import Measures, StageComparison
 from controlplane.statestore.models import SubCluster
-from controlplane.statestore.queries.rolloutmetrics import Lately, lately
+from controlplane.statestore.queries.subclusters.lately import Lately, lately
 
 Json = dict[str, Any]
 WINDOW_MAX_S = 600.0

@@ -21,7 +21,7 @@ from controlplane.policy.derive import FIELDS, LIMITS, Override, derive
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import SYSTEM, Actor, record
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, Invalid, NotFound
+from controlplane.statestore.errors import Conflict, Invalid, NotFound
 from controlplane.statestore.models import PolicyOverride, PolicyVersion
 
 Json = dict[str, Any]

@@ -18,7 +18,7 @@ from controlplane.policy.diff import Change
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, Invalid, NotFound, Stale
+from controlplane.statestore.errors import Conflict, Invalid, NotFound, Stale
 from controlplane.statestore.models import PolicyProposal, PolicyVersion
 
 Json = dict[str, Any]

@@ -14,7 +14,7 @@ from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions import staged
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, Invalid, NotFound
+from controlplane.statestore.errors import Conflict, Invalid, NotFound
 from controlplane.statestore.models import PolicyProposal, Rollout, SubCluster
 from controlplane.statestore.models.rollouts import is_everywhere
 

@@ -20,11 +20,11 @@ from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions import staged
 from controlplane.statestore.actions.audit import SYSTEM, Actor, record
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Refused
 from controlplane.statestore.actions.policy import Origin, base_of
+from controlplane.statestore.errors import Refused
 from controlplane.statestore.models import PolicyVersion, Rollout
 from controlplane.statestore.models.rollouts import is_everywhere
-from controlplane.statestore.queries import convergence
+from controlplane.statestore.queries.policy import convergence
 
 Json = dict[str, Any]
 State = Rollout.State

@@ -16,8 +16,8 @@ from controlplane.policy.diff import SEVERITIES, Change, diff
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, Invalid
 from controlplane.statestore.actions.policy import Origin, QueueRow
+from controlplane.statestore.errors import Conflict, Invalid
 from controlplane.statestore.models import PolicyOverride, PolicyVersion
 
 Json = dict[str, Any]

@@ -16,10 +16,10 @@ from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator, level_in
 from controlplane.policy.federation import routers
-from controlplane.statestore.actions.errors import Invalid, TooMany, Unavailable
 from controlplane.statestore.capacities import DEFAULT, denied
+from controlplane.statestore.errors import Invalid, TooMany, Unavailable
 from controlplane.statestore.models import Job, PolicyVersion, Queue
-from controlplane.statestore.queries.homes import Home, homes
+from controlplane.statestore.queries.subclusters.homes import Home, homes
 from scheduler.federation.routing import Candidate, RoutedJob, Router, RoutingDecision, route
 from wire.states import JobState
 

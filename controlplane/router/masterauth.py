@@ -18,7 +18,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
-from controlplane.statestore.actions.errors import Forbidden
+from controlplane.statestore.errors import Forbidden
 from wire.ids import format_container, parse_container
 from wire.states import TERMINAL
 

@@ -16,7 +16,7 @@ import structlog
 from django.conf import settings
 
 from controlplane.router.threads import Threads
-from controlplane.statestore.queries import masters
+from controlplane.statestore.queries.jobs import masters
 from wire import keys
 
 log = structlog.get_logger(__name__)

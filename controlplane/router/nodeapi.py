@@ -17,9 +17,9 @@ from controlplane.router.views.artifacts import RawBody, body_of, check_digest, 
 from controlplane.router.views.common import View
 from controlplane.statestore.actions import artifacts, logs, nodes
 from controlplane.statestore.actions.audit import Actor, record
-from controlplane.statestore.actions.errors import Conflict, Forbidden, Invalid
+from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Artifact, Container, ContainerHistory, Job, Node
-from controlplane.statestore.queries import masters, outputs
+from controlplane.statestore.queries.jobs import masters, outputs
 from wire.ids import parse_container
 from wire.nodeapi import FORMER_FIELDS, HEALTH_TEXT_MAX, InputFile, Register
 

@@ -8,9 +8,9 @@ from rest_framework.response import Response
 from contract.problems import FieldError
 from controlplane.router.nodeapi import NodeView, own_container, refuse
 from controlplane.statestore.actions import endpoints
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import Job
-from controlplane.statestore.queries.masters import container_spec
+from controlplane.statestore.queries.jobs.masters import container_spec
 from wire.nodeapi import Serving
 
 FIRST_PORT = 1024  # below are services of the machine, which no container's port is

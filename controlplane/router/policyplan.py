@@ -12,7 +12,7 @@ from controlplane.sharing import plan
 from controlplane.sharing.queues import FederationQueues, Row
 from controlplane.statestore import loads
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import TooLarge, Unavailable
+from controlplane.statestore.errors import TooLarge, Unavailable
 from controlplane.statestore.loads import GONE, Load
 from controlplane.statestore.models import Queue
 from wire.resources import AXES

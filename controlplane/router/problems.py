@@ -12,7 +12,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from contract.problems import FieldError
-from controlplane.statestore.actions.errors import Refused
+from controlplane.statestore.errors import Refused
 
 log = structlog.get_logger(__name__)
 

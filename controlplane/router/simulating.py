@@ -11,9 +11,9 @@ from contract.simulations import SimulationRequest
 from controlplane.policy import digest, documents, versions
 from controlplane.policy.diff import brief
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.actions.errors import Conflict, Invalid, NotFound
 from controlplane.statestore.actions.policy import QueueRow
 from controlplane.statestore.actions.simulations import CHANGE_MOST, Question
+from controlplane.statestore.errors import Conflict, Invalid, NotFound
 from controlplane.statestore.models import PolicyVersion, SubCluster
 
 Json = dict[str, Any]

@@ -20,12 +20,12 @@ from controlplane.accounts.rights import is_operator
 from controlplane.router import cluster
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.actions.errors import Conflict, Invalid
 from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
+from controlplane.statestore.errors import Conflict, Invalid
 from controlplane.statestore.models import Artifact, Job, TaskOutput
-from controlplane.statestore.queries import places
-from controlplane.statestore.queries.jobs import waiting
-from controlplane.statestore.queries.places import Named
+from controlplane.statestore.queries.jobs.listing import waiting
+from controlplane.statestore.queries.subclusters import places
+from controlplane.statestore.queries.subclusters.places import Named
 from scheduler.federation.routing import RoutedJob, RoutingDecision
 from wire.states import GroupState, JobState
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from controlplane.statestore.actions.errors import Conflict
+from controlplane.statestore.errors import Conflict
 from controlplane.statestore.models import SubCluster
 
 State = SubCluster.State

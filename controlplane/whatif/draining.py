@@ -10,8 +10,8 @@ from django.db import connection, transaction
 from controlplane.policy import versions
 from controlplane.policy.federation import reaches
 from controlplane.statestore.models import Node, Simulation, SubCluster
-from controlplane.statestore.queries import rooms
-from controlplane.statestore.queries.queuetree import asked_partitions
+from controlplane.statestore.queries.drains import rooms
+from controlplane.statestore.queries.queues.tree import asked_partitions
 from controlplane.whatif import fleet, history, pace, snapshot
 from controlplane.whatif.asked import Case, Unanswerable, kept
 from controlplane.whatif.drained import Drain, Stuck

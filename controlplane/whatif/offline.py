@@ -11,7 +11,7 @@ import yaml
 from rich.console import Console
 
 from controlplane.policy import documents
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 from controlplane.whatif import answer, pace, sides
 from controlplane.whatif.asked import Case, kept
 from simulator.report import document, table

@@ -15,8 +15,8 @@ import structlog
 from django.db import DatabaseError, close_old_connections
 
 from controlplane.statestore.actions import simulationruns
-from controlplane.statestore.actions.errors import Refused
 from controlplane.statestore.actions.simulationruns import Claim
+from controlplane.statestore.errors import Refused
 from controlplane.statestore.models import Simulation
 from controlplane.whatif import answer, asked, draining, sides
 from controlplane.whatif.asked import Unanswerable

@@ -20,8 +20,8 @@ from controlplane.rm.steps.publish import Signer, documents
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.rehoming import Homeless
 from controlplane.statestore.models import PolicyVersion, SubCluster
-from controlplane.statestore.queries import places
-from controlplane.statestore.queries.homes import homes
+from controlplane.statestore.queries.subclusters import places
+from controlplane.statestore.queries.subclusters.homes import homes
 from scheduler.federation.routing import RoutedJob, route
 from wire import status
 from wire.states import NodeState

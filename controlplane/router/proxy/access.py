@@ -14,8 +14,8 @@ from controlplane.accounts.authentication import HashedTokenAuthentication
 from controlplane.accounts.models import User
 from controlplane.router.proxy import tickets
 from controlplane.router.proxy.address import Address
-from controlplane.statestore.queries import endpoints, jobs
-from controlplane.statestore.queries.endpoints import EndpointTarget
+from controlplane.statestore.queries.jobs import endpoints, listing
+from controlplane.statestore.queries.jobs.endpoints import EndpointTarget
 from wire.states import terminal
 
 
@@ -77,7 +77,7 @@ def admit_ticket(address: Address) -> Admission | ProxyRefusal:
 
 def may_enter(user: User, job_id: int) -> ProxyRefusal | None:
     """Who may change a job may use its pages: they act in its owner's name. None: the account may."""
-    job = jobs.find(user, job_id)
+    job = listing.find(user, job_id)
     if job is None:
         return ProxyRefusal(404, "There is no such job", f"Job {job_id} does not exist, or you may not see it.")
     if not rules.has_perm("jobs.change", user, job):

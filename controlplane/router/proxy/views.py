@@ -5,7 +5,7 @@ from django.views.decorators.http import require_safe
 
 from controlplane.accounts.models import User
 from controlplane.router.proxy import PREFIX, access, address, pages, tickets
-from controlplane.statestore.queries import endpoints
+from controlplane.statestore.queries.jobs import endpoints
 
 
 @require_safe

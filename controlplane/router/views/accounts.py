@@ -7,10 +7,10 @@ from rest_framework.response import Response
 from contract.accounts import Account, AccountPage, AccountRequest, PasswordReset, RoleRequest
 from controlplane.accounts.models import Role, User
 from controlplane.statestore.actions import accounts as actions
-from controlplane.statestore.actions.errors import Forbidden, NotFound
-from controlplane.statestore.queries import accounts
+from controlplane.statestore.errors import Forbidden
+from controlplane.statestore.queries.accounts import listing
 
-from .common import PAGING, View, actor, answers, body, choice, paged, require, text, text_parameter
+from .common import PAGING, View, actor, answers, body, choice, existing, paged, require, text, text_parameter
 
 ONE = answers({200: Account}, 409, 415)
 ROLES = {str(role): str(role) for role in Role}
@@ -18,13 +18,11 @@ ROLES = {str(role): str(role) for role in Role}
 
 def row_of(name: str) -> User:
     found = User.objects.filter(username=name).first() if "\0" not in name else None
-    if found is None:
-        raise NotFound(f"there is no account {name[:64]!r}; GET /api/v1/accounts lists them")
-    return found
+    return existing(found, f"there is no account {name[:64]!r}; GET /api/v1/accounts lists them")
 
 
 def answer(name: str, status: int = 200) -> Response:
-    return Response(accounts.one(name), status=status)
+    return Response(listing.one(name), status=status)
 
 
 class Accounts(View):
@@ -41,7 +39,7 @@ class Accounts(View):
         """Every account, its role and what it was granted. Operators and viewers."""
         require("cluster.view_all", request)
         name, role = text(request, "name"), choice(request, "role", ROLES)
-        return paged(request, 1, lambda at, size: accounts.list_page(at, size, name, role))
+        return paged(request, 1, lambda at, size: listing.list_page(at, size, name, role))
 
     @extend_schema(
         operation_id="accounts_create",

@@ -18,7 +18,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything, visible_jobs_q
 from controlplane.router import download
 from controlplane.statestore.actions import artifacts
-from controlplane.statestore.actions.errors import Invalid, NotFound, TooLarge
+from controlplane.statestore.errors import Invalid, NotFound, TooLarge
 from controlplane.statestore.models import Artifact, ArtifactOwner, TaskOutput
 
 from .common import View, account, actor, answers, require, text_parameter

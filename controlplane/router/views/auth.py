@@ -23,7 +23,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount, Login
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.actions.errors import Refused
+from controlplane.statestore.errors import Refused
 
 from .common import View, account, answers, body
 

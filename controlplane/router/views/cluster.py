@@ -7,10 +7,11 @@ from rest_framework.response import Response
 from contract.nodes import Node, NodePage
 from contract.subclusters import Overview as OverviewAnswer
 from contract.system import AuditPage
-from controlplane.statestore.actions.errors import NotFound
-from controlplane.statestore.queries import audit, federation
+from controlplane.statestore.queries.accounts import audit
+from controlplane.statestore.queries.federation.overview import overview
+from controlplane.statestore.queries.nodes import listing
 
-from .common import PAGING, View, account, answers, paged, require, text, text_parameter
+from .common import PAGING, View, account, answers, existing, paged, require, text, text_parameter
 
 AUDIT_FILTERS = [
     text_parameter("action", "Those that begin so, such as policy. or job.kill"),
@@ -34,24 +35,21 @@ class Nodes(View):
         """The nodes, with what is allocated and used on each."""
         user, sub_cluster, name = account(request), text(request, "sub_cluster"), text(request, "name")
         part = text(request, "contains")
-        return paged(request, 1, lambda at, size: federation.nodes_page(user, at, size, sub_cluster, name, part))
+        return paged(request, 1, lambda at, size: listing.list_page(user, at, size, sub_cluster, name, part))
 
 
 class NodeDetail(View):
     @extend_schema(operation_id="nodes_get", responses=answers({200: Node}))
     def get(self, request: Request, node_id: int) -> Response:
         """One node."""
-        found = federation.node(account(request), node_id)
-        if found is None:
-            raise NotFound(f"there is no node {node_id}")
-        return Response(found)
+        return Response(existing(listing.one(account(request), node_id), f"there is no node {node_id}"))
 
 
 class Overview(View):
     @extend_schema(operation_id="overview", responses=answers({200: OverviewAnswer}))
     def get(self, request: Request) -> Response:
         """The whole federation at a glance."""
-        return Response(federation.overview(account(request)))
+        return Response(overview(account(request)))
 
 
 class Audit(View):

@@ -21,13 +21,14 @@ from contract.problems import FieldError, Problem
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.actions.errors import Forbidden, Invalid, NotFound
+from controlplane.statestore.errors import Forbidden, Invalid, NotFound
 from controlplane.statestore.models import Job
-from controlplane.statestore.queries import jobs as jobs_query
+from controlplane.statestore.queries.jobs import listing
 from controlplane.statestore.queries.moments import read_moment
 from controlplane.statestore.queries.paging import PAGE_SIZE, PAGE_SIZE_MAX, Cursor, Page, decode
 
 B = TypeVar("B", bound=BaseModel)
+T = TypeVar("T")
 PROBLEM = OpenApiResponse(Problem, description="A problem document: what was wrong, and the remedy")
 
 
@@ -84,12 +85,16 @@ def require(permission: str, request: Request) -> None:
         raise Forbidden(f"this needs a right that the role {getattr(request.user, 'role', 'anonymous')} does not have")
 
 
+def existing(found: T | None, otherwise: str) -> T:
+    """What was found; ``NotFound`` with the words ``otherwise`` where nothing was."""
+    if found is None:
+        raise NotFound(otherwise)
+    return found
+
+
 def job_of(request: Request, job_id: int) -> Job:
     """The job if the account may see it; to everybody else it does not exist."""
-    job = jobs_query.find(account(request), job_id)
-    if job is None:
-        raise NotFound(f"there is no job {job_id} that you may see")
-    return job
+    return existing(listing.find(account(request), job_id), f"there is no job {job_id} that you may see")
 
 
 def changeable_job(request: Request, job_id: int) -> Job:

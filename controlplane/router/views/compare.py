@@ -7,8 +7,8 @@ from rest_framework.response import Response
 
 from contract.comparison import Comparison
 from controlplane.policy.sidebyside import differing, holding
-from controlplane.statestore.actions.errors import NotFound
-from controlplane.statestore.queries import comparison
+from controlplane.statestore.errors import NotFound
+from controlplane.statestore.queries.subclusters import comparison
 
 from .common import View, answers, integer, number_parameter, require, text, text_parameter
 

@@ -14,9 +14,9 @@ from rest_framework.response import Response
 
 from contract.jobs import LogPiece
 from controlplane.router.threads import Threads
-from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.actions.logs import STREAMS
-from controlplane.statestore.queries import logs
+from controlplane.statestore.errors import NotFound
+from controlplane.statestore.queries.jobs import logs
 from wire.ids import parse_container
 
 from .common import View, account, answers, choice, integer, number_parameter, rendered

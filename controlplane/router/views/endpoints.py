@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.jobs import EndpointPage
-from controlplane.statestore.queries import endpoints
+from controlplane.statestore.queries.jobs import endpoints
 
 from .common import PAGING, View, answers, job_of, paged
 

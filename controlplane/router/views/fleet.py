@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from contract.fleet import Fleet
 from contract.nodes import NodeContainerPage
-from controlplane.statestore.queries import fleet, nodecontainers
+from controlplane.statestore.queries.nodes import containers, fleet
 
 from .common import PAGING, View, account, answers, paged
 from .nodelife import node_of
@@ -26,4 +26,4 @@ class NodeContainers(View):
         """The live containers on a node, of the jobs one may see."""
         node_of(node_id)
         user = account(request)
-        return paged(request, 1, lambda at, size: nodecontainers.list_page(user, node_id, at, size))
+        return paged(request, 1, lambda at, size: containers.list_page(user, node_id, at, size))

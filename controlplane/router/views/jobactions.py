@@ -13,10 +13,10 @@ from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.router import cluster, submission
 from controlplane.statestore.actions import jobs as actions
-from controlplane.statestore.actions.errors import Conflict, Invalid
 from controlplane.statestore.actions.jobs import Change
+from controlplane.statestore.errors import Conflict, Invalid
 from controlplane.statestore.models import Intent, Job
-from controlplane.statestore.queries import jobs
+from controlplane.statestore.queries.jobs import listing
 from wire.resources import AXES
 
 from .common import View, account, actor, answers, body, changeable_job, require
@@ -28,7 +28,7 @@ def move_error(user: User, job: Job, queue: str, priority: int | None = None) ->
         return wrong
     if wrong := cluster.priority_error(user, queue, job.priority if priority is None else priority):
         return wrong
-    for name in jobs.partitions(job.pk):
+    for name in listing.partitions(job.pk):
         if wrong := cluster.partition_error(queue, name, "queue"):
             return wrong
     return None
@@ -54,7 +54,7 @@ class JobQueue(View):
         if queue == job.queue:
             raise Conflict(f"job {job.pk} is in {queue} already")
         actions.move(actor(request), job, queue)
-        return Response(jobs.detail(account(request), job_id), status=202)
+        return Response(listing.detail(account(request), job_id), status=202)
 
 
 class JobActions(View):
@@ -69,7 +69,7 @@ class JobActions(View):
         asked = body(request, ActionsRequest)
         if wrong := asked.wrong():
             raise Invalid("the request has errors", wrong)
-        found = jobs.find_many(account(request), asked.jobs)
+        found = listing.find_many(account(request), asked.jobs)
         results, changes = [], []
         for number in dict.fromkeys(asked.jobs):
             job = found.get(number)

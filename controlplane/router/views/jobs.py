@@ -16,10 +16,10 @@ from contract.problems import FieldError
 from contract.waiting import JobExplanation
 from controlplane.router import cluster, submission
 from controlplane.statestore.actions import jobs as actions
-from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.actions.jobs import MAX_BULK, Once
+from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import Job, TaskGroup
-from controlplane.statestore.queries import containers, jobs, outputs, reasons, tasks, veil
+from controlplane.statestore.queries.jobs import containers, listing, outputs, reasons, tasks, veil
 from wire.states import TaskState
 
 from .common import (
@@ -78,7 +78,7 @@ class Jobs(View):
     @extend_schema(
         operation_id="jobs_list",
         parameters=[
-            OpenApiParameter("state", str, enum=list(jobs.STATES)),
+            OpenApiParameter("state", str, enum=list(listing.STATES)),
             text_parameter("queue"),
             text_parameter("owner"),
             text_parameter("tag"),
@@ -86,15 +86,15 @@ class Jobs(View):
             OpenApiParameter("kind", str, enum=Job.Kind.values),
             moment_parameter("since", "Submitted then or later"),
             moment_parameter("until", "Submitted before then"),
-            OpenApiParameter("order", str, enum=list(jobs.ORDERS)),
+            OpenApiParameter("order", str, enum=list(listing.ORDERS)),
             *PAGING,
         ],
         responses=answers({200: JobPage}),
     )
     def get(self, request: Request) -> Response:
         """The jobs you may see, newest first unless ``order`` says otherwise."""
-        where = jobs.JobFilter(
-            states=choice(request, "state", jobs.STATES),
+        where = listing.JobFilter(
+            states=choice(request, "state", listing.STATES),
             queue=text(request, "queue"),
             owner=text(request, "owner"),
             tag=text(request, "tag"),
@@ -103,8 +103,8 @@ class Jobs(View):
             since=moment(request, "since"),
             until=moment(request, "until"),
         )
-        oldest = bool(choice(request, "order", jobs.ORDERS))
-        return paged(request, 1, lambda at, size: jobs.list_page(account(request), where, at, size, oldest))
+        oldest = bool(choice(request, "order", listing.ORDERS))
+        return paged(request, 1, lambda at, size: listing.list_page(account(request), where, at, size, oldest))
 
     @extend_schema(
         operation_id="jobs_submit",
@@ -147,7 +147,7 @@ class JobDetail(View):
     @extend_schema(operation_id="jobs_get", responses=answers({200: JobDetailAnswer}))
     def get(self, request: Request, job_id: int) -> Response:
         """One job with its spec."""
-        found = jobs.detail(account(request), job_id)
+        found = listing.detail(account(request), job_id)
         if found is None:
             job_of(request, job_id)
         return Response(found)
@@ -157,7 +157,7 @@ class JobExplain(View):
     @extend_schema(operation_id="jobs_explain", responses=answers({200: JobExplanation}))
     def get(self, request: Request, job_id: int) -> Response:
         """Why each group of the job waits: the limits that bind, its place, when it can start, what would start it."""
-        found = jobs.detail(account(request), job_id)
+        found = listing.detail(account(request), job_id)
         if found is None:
             job_of(request, job_id)
         return Response(
@@ -172,7 +172,7 @@ class JobKill(View):
         job = changeable_job(request, job_id)
         message = body(request, KillRequest).message or f"killed by {account(request).username}"
         actions.kill(actor(request), job, message)
-        return Response(jobs.detail(account(request), job_id), status=202)
+        return Response(listing.detail(account(request), job_id), status=202)
 
 
 class JobRetry(View):
@@ -203,7 +203,7 @@ class JobPriority(View):
         if wrong := cluster.priority_error(account(request), job.queue, priority):
             raise Invalid("the queue does not allow this priority", [wrong])
         actions.set_priority(actor(request), job, priority)
-        return Response(jobs.detail(account(request), job_id), status=202)
+        return Response(listing.detail(account(request), job_id), status=202)
 
 
 class JobTasks(View):
@@ -252,7 +252,7 @@ class JobEvents(View):
     def get(self, request: Request, job_id: int) -> Response:
         """What happened to the job that its states do not say."""
         job = job_of(request, job_id)
-        return paged(request, 1, lambda at, size: jobs.events(job, at, size))
+        return paged(request, 1, lambda at, size: listing.events(job, at, size))
 
 
 class JobOutputs(View):

@@ -21,8 +21,8 @@ from rest_framework.response import Response
 from contract.masters import MasterEvents as MasterEventsAnswer
 from controlplane.router.masterauth import SCHEME, ByMaster, MasterPrincipal, container_of, principal
 from controlplane.router.masterhub import hub, threads
-from controlplane.statestore.actions.errors import Refused, TooMany
-from controlplane.statestore.queries import masters
+from controlplane.statestore.errors import Refused, TooMany
+from controlplane.statestore.queries.jobs import masters
 
 from .common import answers, choice, integer, number_parameter, rendered
 from .masters import MasterView, me

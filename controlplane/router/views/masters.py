@@ -26,10 +26,10 @@ from controlplane.accounts.models import User
 from controlplane.router import download, submission
 from controlplane.router.masterauth import ByMaster, IsMaster, MasterAuthentication, MasterPrincipal
 from controlplane.statestore.actions import masters as actions
-from controlplane.statestore.actions.errors import Invalid, NotFound
 from controlplane.statestore.actions.masters import NewAsk, NewLaunch
+from controlplane.statestore.errors import Invalid, NotFound
 from controlplane.statestore.models import Job, TaskOutput
-from controlplane.statestore.queries import masters
+from controlplane.statestore.queries.jobs import masters
 from wire.ids import format_container, parse_container
 from wire.states import JobState
 

@@ -16,11 +16,13 @@ from contract.nodes import (
 from contract.nodes import Maintenance as MaintenanceAnswer
 from contract.nodes import Node as NodeAnswer
 from controlplane.statestore.actions import duty, maintenance, nodes
-from controlplane.statestore.actions.errors import NotFound
+from controlplane.statestore.errors import NotFound
 from controlplane.statestore.models import MaintenanceWindow, Node, SubCluster
-from controlplane.statestore.queries import federation, nodelife
+from controlplane.statestore.queries.drains.node import preview
+from controlplane.statestore.queries.nodes import listing
+from controlplane.statestore.queries.nodes.maintenance import as_json, listed, nodes_of
 
-from .common import View, account, actor, answers, body, integer, number_parameter, require, whole
+from .common import View, account, actor, answers, body, existing, integer, number_parameter, require, whole
 from .subclusters import reach_of_queues
 
 NODE = answers({200: NodeAnswer}, 409, 415)
@@ -29,13 +31,11 @@ DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it noth
 
 def node_of(node_id: int) -> Node:
     found = Node.objects.filter(pk=node_id).first() if 0 < node_id < 2**63 else None
-    if found is None:
-        raise NotFound(f"there is no node {node_id}")
-    return found
+    return existing(found, f"there is no node {node_id}")
 
 
 def answer(request: Request, node_id: int) -> Response:
-    return Response(federation.node(account(request), node_id))
+    return Response(listing.one(account(request), node_id))
 
 
 class NodeCordon(View):
@@ -66,7 +66,7 @@ class NodeDrain(View):
         """What a drain would do now. Operators and viewers."""
         require("cluster.view_all", request)
         limit = integer(request, "deadline_s", -1, 0, MONTH_S)
-        return Response(nodelife.drain_preview(node_of(node_id), None if limit < 0 else limit, reach_of_queues()))
+        return Response(preview(node_of(node_id), None if limit < 0 else limit, reach_of_queues()))
 
     @extend_schema(operation_id="nodes_drain", request=DrainRequest, responses=NODE)
     def post(self, request: Request, node_id: int) -> Response:
@@ -93,7 +93,7 @@ class Maintenance(View):
     @extend_schema(operation_id="maintenance_list", responses=answers({200: MaintenanceList}))
     def get(self, request: Request) -> Response:
         """Maintenance windows that are planned or active, the next one first."""
-        return whole(nodelife.maintenance_list(account(request)))
+        return whole(listed(account(request)))
 
     @extend_schema(
         operation_id="maintenance_add",
@@ -109,7 +109,7 @@ class Maintenance(View):
             raise NotFound(f"there is no sub-cluster {wanted.sub_cluster[:64]!r}; GET /api/v1/sub-clusters lists them")
         new = maintenance.NewWindow(**wanted.model_dump(exclude={"sub_cluster"}))
         row = maintenance.add(actor(request), sub_cluster, new)
-        return Response(nodelife.maintenance_json(row, nodelife.nodes_of([sub_cluster.pk])), status=201)
+        return Response(as_json(row, nodes_of([sub_cluster.pk])), status=201)
 
 
 class MaintenanceCancel(View):
@@ -126,4 +126,4 @@ class MaintenanceCancel(View):
             raise NotFound(f"there is no maintenance window {window_id}")
         maintenance.cancel(actor(request), row)
         row = MaintenanceWindow.objects.select_related("sub_cluster", "created_by").get(pk=window_id)
-        return Response(nodelife.maintenance_json(row, nodelife.nodes_of([row.sub_cluster_id])))
+        return Response(as_json(row, nodes_of([row.sub_cluster_id])))

@@ -14,8 +14,8 @@ from controlplane.accounts.models import QueueAccess, User
 from controlplane.policy import changes, documents, listing
 from controlplane.router import cluster
 from controlplane.statestore.actions import accounts
-from controlplane.statestore.actions.errors import Invalid, NotFound
-from controlplane.statestore.queries import policy
+from controlplane.statestore.errors import Invalid, NotFound
+from controlplane.statestore.queries.policy import versions
 
 from .common import (
     PAGING,
@@ -23,6 +23,7 @@ from .common import (
     actor,
     answers,
     body,
+    existing,
     integer,
     number_parameter,
     paged,
@@ -70,10 +71,8 @@ class Policy(View):
     def get(self, request: Request) -> Response:
         """The policy in force. Operators only."""
         require("cluster.operate", request)
-        found = policy.version(integer(request, "version", 0, 1, 2**63 - 1) or None)
-        if found is None:
-            raise NotFound("there is no such policy version; GET /api/v1/policy/versions lists them")
-        return tagged(found)
+        found = versions.version(integer(request, "version", 0, 1, 2**63 - 1) or None)
+        return tagged(existing(found, "there is no such policy version; GET /api/v1/policy/versions lists them"))
 
     @extend_schema(
         operation_id="policy_publish",
@@ -97,7 +96,7 @@ def outcome(found: changes.ChangeOutcome) -> Response:
     if found.proposal:
         return Response(listing.proposal(found.proposal.pk), status=202)
     cluster.forget()
-    version = policy.version(found.version)
+    version = versions.version(found.version)
     assert version is not None
     return tagged(version, 201 if found.changed else 200)
 
@@ -107,7 +106,7 @@ class PolicyVersions(View):
     def get(self, request: Request) -> Response:
         """Every version, newest first, without the documents. Operators only."""
         require("cluster.operate", request)
-        return paged(request, 1, policy.versions_page)
+        return paged(request, 1, versions.list_page)
 
 
 class PolicyValidate(View):
@@ -136,7 +135,7 @@ class QueueRights(View):
         """Who may use or administer the queue, through it or one above it. Operators only."""
         require("cluster.operate", request)
         _existing(path)
-        return whole(policy.rights(path))
+        return whole(versions.rights(path))
 
     @extend_schema(
         operation_id="queue_rights_grant",
@@ -150,7 +149,7 @@ class QueueRights(View):
         asked = body(request, QueueRightRequest)
         _existing(path)
         accounts.grant_queue(actor(request), _user(asked.user), path, QueueAccess.Level(asked.level))
-        return whole(policy.rights(path))
+        return whole(versions.rights(path))
 
     @extend_schema(
         operation_id="queue_rights_withdraw",
@@ -167,7 +166,7 @@ class QueueRights(View):
 
 
 def _existing(path: str) -> None:
-    if "\0" in path or not policy.queue_exists(path):
+    if "\0" in path or not versions.queue_exists(path):
         raise NotFound("there is no such queue in the policy in force")
 
 

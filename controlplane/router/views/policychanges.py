@@ -23,9 +23,9 @@ from contract.problems import FieldError
 from controlplane.policy import changes, listing, overrides, proposals
 from controlplane.policy.diff import Change, worst
 from controlplane.router import cluster
-from controlplane.statestore.actions.errors import Invalid, NotFound
+from controlplane.statestore.errors import Invalid
 
-from .common import PAGING, View, actor, answers, body, choice, paged, require, text_parameter
+from .common import PAGING, View, actor, answers, body, choice, existing, paged, require, text_parameter
 from .policy import MATCH, outcome, parent_of
 
 MOST = 1000  # changes in one answer
@@ -98,10 +98,7 @@ class PolicyProposal(View):
     def get(self, request: Request, proposal_id: int) -> Response:
         """One proposal with all it would do. Operators only."""
         require("cluster.operate", request)
-        found = listing.proposal(proposal_id)
-        if found is None:
-            raise NotFound(f"there is no proposal {proposal_id}")
-        return Response(found)
+        return Response(existing(listing.proposal(proposal_id), f"there is no proposal {proposal_id}"))
 
 
 class PolicyApprove(View):

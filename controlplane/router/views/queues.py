@@ -21,11 +21,15 @@ from contract.queuetree import QueueMatrix as QueueMatrixAnswer
 from contract.queuetree import QueueUse as QueueUseAnswer
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
-from controlplane.statestore.actions.errors import Invalid, NotFound
-from controlplane.statestore.queries import queuedetail, queuelive, queuematrix, queues, usagehours
+from controlplane.statestore.errors import Invalid
+from controlplane.statestore.queries.accounts import usage
+from controlplane.statestore.queries.queues import live
+from controlplane.statestore.queries.queues.detail import detail
+from controlplane.statestore.queries.queues.listing import queues
+from controlplane.statestore.queries.queues.matrix import matrix
 from wire.resources import AXES
 
-from .common import View, account, answers, choice, integer, number_parameter, text, text_parameter, whole
+from .common import View, account, answers, choice, existing, integer, number_parameter, text, text_parameter, whole
 
 PARTITION = text_parameter("partition", "The default one if left out")
 RESOURCE = OpenApiParameter("resource", enum=AXES, description="What each queue wants most of, if left out")
@@ -39,14 +43,14 @@ class Queues(View):
         Tenants get those they may use; of one that is merely open to all, the
         use and the jobs are their own.
         """
-        return whole(queues.queues(account(request)))
+        return whole(queues(account(request)))
 
 
 class QueueTree(View):
     @extend_schema(operation_id="queues_tree", responses=answers({200: QueueLayout}))
     def get(self, request: Request) -> Response:
         """Names and limits of the queues in columns; they change with the policy and with the nodes there are."""
-        return Response(queuelive.layout(account(request)))
+        return Response(live.layout(account(request)))
 
 
 class QueueUse(View):
@@ -57,10 +61,8 @@ class QueueUse(View):
     )
     def get(self, request: Request) -> Response:
         """What the queues of the tree use, want and were given, in columns, and which of them starve."""
-        found = queuelive.use(account(request), text(request, "sub_cluster"))
-        if found is None:
-            raise NotFound("there is no such sub-cluster")
-        return Response(found)
+        found = live.use(account(request), text(request, "sub_cluster"))
+        return Response(existing(found, "there is no such sub-cluster"))
 
 
 class QueueMatrix(View):
@@ -81,10 +83,8 @@ class QueueMatrix(View):
             choice(request, "resource", dict(zip(AXES, AXES, strict=True))),
             integer(request, "skip", 0, 0, 1_000_000),
         )
-        found = queuematrix.matrix(user, under, text(request, "partition") or "", resource or "", skip)
-        if found is None:
-            raise NotFound("there is no such queue or partition that you may see")
-        return Response(found)
+        found = matrix(user, under, text(request, "partition") or "", resource or "", skip)
+        return Response(existing(found, "there is no such queue or partition that you may see"))
 
 
 class QueueDetail(View):
@@ -96,10 +96,8 @@ class QueueDetail(View):
     def get(self, request: Request, path: str) -> Response:
         """One queue: its limits, whose jobs hold what, and why each sub-cluster has the share it has."""
         resource = choice(request, "resource", dict(zip(AXES, AXES, strict=True))) or ""
-        found = queuedetail.detail(account(request), path, text(request, "partition") or "", resource)
-        if found is None:
-            raise NotFound("there is no such queue or partition that you may see")
-        return Response(found)
+        found = detail(account(request), path, text(request, "partition") or "", resource)
+        return Response(existing(found, "there is no such queue or partition that you may see"))
 
 
 WHEN = [
@@ -120,7 +118,7 @@ class UsageHours(View):
         """What an account used, per hour or day and queue, of containers that ended then."""
         owner, begin, end, queue = _asked(request)
         step = choice(request, "step", {"hour": "hour", "day": "day"}) or "hour"
-        return Response(usagehours.hours(owner, begin, end, queue, step))
+        return Response(usage.hours(owner, begin, end, queue, step))
 
 
 class AnyAccept(DefaultContentNegotiation):
@@ -143,8 +141,8 @@ class UsageExport(View):
         owner, begin, end, queue = _asked(request)
         out = io.StringIO()
         writer = csv.writer(out)
-        writer.writerow(usagehours.HEAD)
-        writer.writerows(usagehours.lines(owner, begin, end, queue))
+        writer.writerow(usage.HEAD)
+        writer.writerows(usage.lines(owner, begin, end, queue))
         response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="usage-{begin:%Y%m%d}-{end:%Y%m%d}.csv"'
         return response
@@ -155,8 +153,8 @@ def _asked(request: Request) -> tuple[int, dt.datetime, dt.datetime, str]:
     now = timezone.now()
     end = _moment(request, "end") or now
     begin = _moment(request, "begin") or end - dt.timedelta(days=7)
-    if not begin < end <= begin + dt.timedelta(days=usagehours.DAYS_MAX):
-        remedy = f"at most {usagehours.DAYS_MAX} days, begin before end"
+    if not begin < end <= begin + dt.timedelta(days=usage.DAYS_MAX):
+        remedy = f"at most {usage.DAYS_MAX} days, begin before end"
         raise Invalid("a parameter has an error", [FieldError("begin", "is no time span that can be read", remedy)])
     return _owner(request), begin, end, text(request, "queue") or ""
 
@@ -166,9 +164,7 @@ def _owner(request: Request) -> int:
     if name is None or name == user.username:
         return int(user.pk)
     found = User.objects.filter(username=name).values_list("pk", flat=True).first() if sees_everything(user) else None
-    if found is None:
-        raise NotFound("there is no such account whose use you may see")
-    return int(found)
+    return int(existing(found, "there is no such account whose use you may see"))
 
 
 def _moment(request: Request, name: str) -> dt.datetime | None:

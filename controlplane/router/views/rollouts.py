@@ -8,10 +8,9 @@ from contract.policies import ProposalDetail
 from contract.rollouts import Convergence, Rollout, RolloutOrder, RolloutPage, RolloutRequest
 from controlplane.policy import listing, rolloutorders
 from controlplane.policy import rollouts as driver
-from controlplane.statestore.actions.errors import NotFound
-from controlplane.statestore.queries import convergence, rollouts
+from controlplane.statestore.queries.policy import convergence, rollouts
 
-from .common import PAGING, View, actor, answers, body, integer, number_parameter, paged, require
+from .common import PAGING, View, actor, answers, body, existing, integer, number_parameter, paged, require
 from .policy import MATCH, parent_of
 
 VERSION = number_parameter("version", 1, 2**63 - 1, "This version instead of the one last pushed to any part")
@@ -24,9 +23,7 @@ class PolicyConvergence(View):
         """Who runs a policy version, and how long that took. Operators only."""
         require("cluster.operate", request)
         found = convergence.read(integer(request, "version", 0, 1, 2**63 - 1) or None)
-        if found is None:
-            raise NotFound("there is no such policy version; GET /api/v1/policy/versions lists them")
-        return Response(found)
+        return Response(existing(found, "there is no such policy version; GET /api/v1/policy/versions lists them"))
 
 
 class Rollouts(View):
@@ -34,7 +31,7 @@ class Rollouts(View):
     def get(self, request: Request) -> Response:
         """Every rollout, newest first. Operators only."""
         require("cluster.operate", request)
-        return paged(request, 1, rollouts.rollouts_page)
+        return paged(request, 1, rollouts.list_page)
 
     @extend_schema(
         operation_id="policy_rollout_create",
@@ -66,10 +63,7 @@ class RolloutDetail(View):
     def get(self, request: Request, rollout_id: int) -> Response:
         """One rollout. Operators only."""
         require("cluster.operate", request)
-        found = rollouts.detail(rollout_id)
-        if found is None:
-            raise NotFound(f"there is no rollout {rollout_id}")
-        return Response(found)
+        return Response(existing(rollouts.detail(rollout_id), f"there is no rollout {rollout_id}"))
 
 
 class RolloutPause(View):

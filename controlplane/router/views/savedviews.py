@@ -10,9 +10,9 @@ from contract.jobs import SavedView as SavedViewAnswer
 from contract.jobs import SavedViewList, SavedViewRequest
 from contract.problems import FieldError
 from controlplane.statestore.actions import savedviews
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import SavedView
-from controlplane.statestore.queries.jobs import FILTERS
+from controlplane.statestore.queries.jobs.listing import FILTERS
 
 from .common import View, account, answers, body, whole
 

@@ -13,9 +13,11 @@ from contract.series import SeriesAnswer
 from contract.series import SeriesInstant as SeriesInstantAnswer
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import level_in, sees_everything
-from controlplane.statestore.actions.errors import Forbidden, Invalid, NotFound
+from controlplane.statestore.errors import Forbidden, Invalid, NotFound
 from controlplane.statestore.models import Node, Queue, SubCluster
-from controlplane.statestore.queries import series, seriesevents, seriesinstant
+from controlplane.statestore.queries.series import reading
+from controlplane.statestore.queries.series.events import events
+from controlplane.statestore.queries.series.instant import instant
 from controlplane.statestore.series.columns import CLUSTER, NODE, QUEUE, SUB_CLUSTER
 from controlplane.statestore.series.metrics import METRICS, OPEN, Metric
 
@@ -50,8 +52,8 @@ class Series(View):
         start, end = _range(request)
         user = account(request)
         _check(user, scopes, metrics)
-        found = series.read(scopes, metrics, start, end, integer(request, "points", *POINTS))
-        return Response(found | {"events": seriesevents.events(start, end, sees_everything(user))})
+        found = reading.read(scopes, metrics, start, end, integer(request, "points", *POINTS))
+        return Response(found | {"events": events(start, end, sees_everything(user))})
 
 
 class SeriesInstant(View):
@@ -63,7 +65,7 @@ class SeriesInstant(View):
     def get(self, request: Request) -> Response:
         """How sub-clusters and queues stood at a moment. Tenants: queues they were granted."""
         user = account(request)
-        found = seriesinstant.instant(_time(request, "at", timezone.now()))
+        found = instant(_time(request, "at", timezone.now()))
         if not sees_everything(user):
             own = [queue for queue in found["queues"] if level_in(user, queue["name"])]
             found |= {"cluster": None, "sub_clusters": [], "queues": own, "queues_left_out": 0}
@@ -139,7 +141,7 @@ def _is_node(name: str) -> bool:
 def _is_queue(path: str) -> bool:
     """Whether there is such a queue, or was while history was kept."""
     there = Queue.objects.filter(version__active=True, path=path).exists()
-    return there or bool(series.known([QUEUE + path]))
+    return there or bool(reading.known([QUEUE + path]))
 
 
 def _wrong(name: str, message: str, remedy: str) -> Invalid:

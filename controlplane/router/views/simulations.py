@@ -11,10 +11,10 @@ from contract.simulations import SimulationPage, SimulationRequest
 from controlplane.policy import digest
 from controlplane.router import simulating
 from controlplane.statestore.actions import simulations as actions
-from controlplane.statestore.actions.errors import Conflict, NotFound
-from controlplane.statestore.queries import simulations
+from controlplane.statestore.errors import Conflict
+from controlplane.statestore.queries.policy import simulations
 
-from .common import PAGING, View, actor, answers, body, integer, number_parameter, paged, require
+from .common import PAGING, View, actor, answers, body, existing, integer, number_parameter, paged, require
 
 VERSION = number_parameter("version", 1, 2**63 - 1, "Only of this policy version, or of a document that says the same")
 # A page with pictures and styles of its own, and nothing else: no scripts, no address of ours, no frame around it.
@@ -76,9 +76,7 @@ class SimulationReport(View):
     def get(self, request: Request, simulation_id: int) -> HttpResponse:
         """The answer as a page with pictures, to read, print or send. Operators only."""
         require("cluster.operate", request)
-        found = simulations.report(simulation_id)
-        if found is None:
-            raise NotFound(f"there is no simulation {simulation_id}")
+        found = existing(simulations.report(simulation_id), f"there is no simulation {simulation_id}")
         state, page = found
         if page is None:
             raise Conflict(f"simulation {simulation_id} is {state} and has no report; it has one once it is done")
@@ -89,7 +87,4 @@ class SimulationReport(View):
 
 
 def _one(number: int) -> dict[str, object]:
-    found = simulations.one(number)
-    if found is None:
-        raise NotFound(f"there is no simulation {number}")
-    return found
+    return existing(simulations.one(number), f"there is no simulation {number}")

@@ -27,11 +27,12 @@ from controlplane.policy.federation import reaches
 from controlplane.statestore.actions import joining, subclusters
 from controlplane.statestore.actions import nodes as node_actions
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.actions.errors import NotFound
 from controlplane.statestore.models import PolicyVersion, SubCluster
-from controlplane.statestore.queries import federation, subclusterdrain
+from controlplane.statestore.queries.drains.rooms import Reach
+from controlplane.statestore.queries.drains.subcluster import preview
+from controlplane.statestore.queries.subclusters import listing
 
-from .common import View, account, actor, answers, body, integer, number_parameter, require, whole
+from .common import View, account, actor, answers, body, existing, integer, number_parameter, require, whole
 
 ONE = answers({200: SubClusterDetailAnswer}, 409, 415)
 DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it nothing is stopped")
@@ -39,19 +40,15 @@ DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it noth
 
 def row_of(name: str) -> SubCluster:
     found = SubCluster.objects.filter(name=name).first() if "\0" not in name else None
-    if found is None:
-        raise NotFound(f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them")
-    return found
+    return existing(found, f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them")
 
 
 def answer(request: Request, name: str) -> Response:
-    found = federation.sub_cluster(account(request), name)
-    if found is None:
-        raise NotFound(f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them")
-    return Response(found)
+    found = listing.sub_cluster(account(request), name)
+    return Response(existing(found, f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them"))
 
 
-def reach_of_queues() -> subclusterdrain.Reach:
+def reach_of_queues() -> Reach:
     """To which sub-clusters the policy in force lets tasks of a queue's jobs go; the first of them is their home."""
     document = PolicyVersion.objects.filter(active=True).values_list("document", flat=True).first()
     return reaches(document, dict(SubCluster.objects.values_list("name", "pk")))
@@ -61,7 +58,7 @@ class SubClusters(View):
     @extend_schema(operation_id="sub_clusters_list", responses=answers({200: SubClusterList}))
     def get(self, request: Request) -> Response:
         """Every sub-cluster: who leads it, its nodes, its load."""
-        return whole(federation.sub_clusters(account(request)))
+        return whole(listing.sub_clusters(account(request)))
 
 
 class SubClusterDetail(View):
@@ -134,7 +131,7 @@ class SubClusterDrainPreview(View):
         """What a drain would do now. Operators and viewers."""
         require("cluster.view_all", request)
         limit = integer(request, "deadline_s", -1, 0, MONTH_S)
-        return Response(subclusterdrain.preview(row_of(name), None if limit < 0 else limit, reach_of_queues()))
+        return Response(preview(row_of(name), None if limit < 0 else limit, reach_of_queues()))
 
 
 class SubClusterDrain(View):

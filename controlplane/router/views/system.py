@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from contract.system import ComponentList, Health
 from controlplane.router import clustermetrics, metrics
 from controlplane.statestore import bus
-from controlplane.statestore.queries import components
+from controlplane.statestore.queries.federation import components
 
 from .common import View, account, answers, require, whole
 

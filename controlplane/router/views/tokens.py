@@ -13,18 +13,18 @@ from controlplane.accounts.throttles import ByAccount, Login
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.actions import joining
 from controlplane.statestore.actions import nodes as node_actions
-from controlplane.statestore.actions.errors import NotFound
+from controlplane.statestore.errors import NotFound
 from controlplane.statestore.models import JoinToken, SubClusterToken
-from controlplane.statestore.queries import accounts
+from controlplane.statestore.queries.accounts import tokens
 
-from .common import View, account, actor, answers, body, require, whole
+from .common import View, account, actor, answers, body, existing, require, whole
 
 
 class OwnTokens(View):
     @extend_schema(operation_id="tokens_list", responses=answers({200: TokenList}))
     def get(self, request: Request) -> Response:
         """Your tokens: what for, until when, when last used. Never their text."""
-        return whole(accounts.tokens(account(request), request.auth if isinstance(request.auth, AuthToken) else None))
+        return whole(tokens.of_account(account(request), request.auth if isinstance(request.auth, AuthToken) else None))
 
     @extend_schema(
         operation_id="tokens_create",
@@ -72,7 +72,7 @@ class JoinTokens(View):
     def get(self, request: Request) -> Response:
         """Tokens that would register a node or a sub-cluster now. Never their text. Operators and viewers."""
         require("cluster.view_all", request)
-        return whole(accounts.join_tokens())
+        return whole(tokens.join_tokens())
 
 
 class NodeJoinToken(View):
@@ -81,9 +81,7 @@ class NodeJoinToken(View):
         """No more nodes register with it; those that did stay. Operators only."""
         require("cluster.operate", request)
         found = JoinToken.objects.filter(pk=token_id, revoked_at=None).first() if token_id < 2**63 else None
-        if found is None:
-            raise NotFound("there is no such token, or it was revoked")
-        node_actions.revoke_join_token(actor(request), found)
+        node_actions.revoke_join_token(actor(request), existing(found, "there is no such token, or it was revoked"))
         return Response(status=204)
 
 
@@ -93,7 +91,5 @@ class SubClusterJoinToken(View):
         """No sub-cluster registers with it. Operators only."""
         require("cluster.operate", request)
         found = SubClusterToken.objects.filter(pk=token_id, used_at=None).first() if token_id < 2**63 else None
-        if found is None:
-            raise NotFound("there is no such token, or it was used")
-        joining.revoke_token(actor(request), found)
+        joining.revoke_token(actor(request), existing(found, "there is no such token, or it was used"))
         return Response(status=204)

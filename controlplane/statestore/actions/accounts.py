@@ -12,9 +12,9 @@ from knox.models import AuthToken
 
 from contract.problems import FieldError
 from controlplane.accounts.models import QueueAccess, Role, TokenNote, User
+from controlplane.statestore.errors import Conflict, Forbidden, Invalid, NotFound
 
 from .audit import Actor, record
-from .errors import Conflict, Forbidden, Invalid, NotFound
 
 NAMED_TOKENS_MAX = 50
 

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from contract.problems import FieldError
 from controlplane import events
+from controlplane.statestore.errors import Conflict, Invalid
 from controlplane.statestore.models import Artifact, ArtifactOwner, Container, TaskOutput
 
 from .audit import Actor, record
-from .errors import Conflict, Invalid
 
 PIECE_BYTES = 1 << 20
 

@@ -7,11 +7,11 @@ from django.db.models import Exists, OuterRef
 
 from controlplane import events
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict
 from controlplane.statestore.models import Container, Intent, Node
 
 from . import nodes
 from .audit import SYSTEM, Actor, record
-from .errors import Conflict
 
 Duty = Node.Duty
 

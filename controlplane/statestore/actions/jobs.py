@@ -16,11 +16,11 @@ from django.db import IntegrityError, connection, transaction
 
 from controlplane import events
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict, Invalid, Unavailable
 from controlplane.statestore.models import AuditEntry, IdempotencyKey, Intent, Job
 from wire.states import ExecutionType, GroupState, JobState, terminal
 
 from .audit import Actor
-from .errors import Conflict, Invalid, Unavailable
 
 MAX_BULK = 1000
 

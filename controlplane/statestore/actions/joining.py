@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from contract.problems import FieldError
+from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.lifeline import State
 from controlplane.statestore.models import SubCluster, SubClusterToken
 
@@ -14,7 +15,6 @@ from . import nodes, subclusters
 from .audit import Actor, record
 from .credentials import hashed, new_secret
 from .duty import database_now
-from .errors import Conflict, Forbidden, Invalid
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 RESERVED = {"tokens", "register", "compare"}  # addresses of the API

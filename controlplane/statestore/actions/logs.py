@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract.problems import FieldError
+from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import LogChunk
 from wire.ids import parse_container
-
-from .errors import Invalid
 
 STREAMS = {"stdout": LogChunk.Stream.STDOUT, "stderr": LogChunk.Stream.STDERR}
 MAX_CHUNKS = 1000

@@ -8,12 +8,12 @@ from django.db import transaction
 from contract.problems import FieldError
 from controlplane import events
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict, Invalid
 from controlplane.statestore.models import Intent, MaintenanceWindow, SubCluster
 from wire import labels
 
 from .audit import Actor, record
 from .duty import database_now
-from .errors import Conflict, Invalid
 
 LONGEST = dt.timedelta(days=366)
 

@@ -17,11 +17,10 @@ from django.utils import timezone
 
 from contract.problems import FieldError
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.models import Container, Intent, Job, Master, MasterAsk, MasterLaunch, TaskGroup
 from wire.ids import format_container, parse_container
 from wire.states import ContainerState, JobState, terminal
-
-from .errors import Conflict, Invalid, TooMany
 
 MASTER = "master"  # the name of the master's own group
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 from contract.problems import FieldError
 from controlplane import events
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
 from wire import desired, keys
 from wire.nodeapi import NodeSession, Register
@@ -24,10 +25,11 @@ from wire.resources import GPUS_MAX
 
 from .audit import SYSTEM, Actor, record
 from .credentials import hashed, new_secret
-from .errors import Conflict, Forbidden, Invalid
 
 log = structlog.get_logger(__name__)
 
+# What a node says of itself when it registers, as columns of its row.
+_DESCRIBED = ("rack", "labels", "memory_mib", "vcores_milli", "gpus", "enforces", "host", "version")
 NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 ACL_BATCH = 500
 
@@ -100,16 +102,7 @@ def _texts(value: Any, entries: int, most: int) -> bool:
 
 
 def _described(r: Register) -> dict[str, Any]:
-    return {
-        "rack": r.rack,
-        "labels": r.labels,
-        "memory_mib": r.memory_mib,
-        "vcores_milli": r.vcores_milli,
-        "gpus": r.gpus,
-        "enforces": r.enforces,
-        "host": r.host,
-        "version": r.version,
-    }
+    return {name: getattr(r, name) for name in _DESCRIBED}
 
 
 def register(r: Register, address: str | None = None) -> NodeSession:
@@ -167,16 +160,7 @@ def bulk_register(sub_cluster: SubCluster, nodes: Sequence[Register]) -> list[No
             [Node(sub_cluster=sub_cluster, name=r.name, **_described(r)) for r in nodes],
             update_conflicts=True,
             unique_fields=["sub_cluster", "name"],
-            update_fields=[
-                "rack",
-                "labels",
-                "memory_mib",
-                "vcores_milli",
-                "gpus",
-                "enforces",
-                "host",
-                "version",
-            ],
+            update_fields=_DESCRIBED,
         )
         NodeCredential.objects.bulk_create(
             [NodeCredential(node=n, sha256=hashed(s), revoked_at=None) for n, s in zip(rows, secrets, strict=True)],

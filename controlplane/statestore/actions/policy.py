@@ -12,12 +12,12 @@ from contract.problems import FieldError
 from controlplane import events
 from controlplane.accounts.models import QueueAccess
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict, Stale
 from controlplane.statestore.models import Intent, Job, PolicyVersion, Queue, QueueGrant, SubCluster
 from wire.states import JobState
 
 from . import staged
 from .audit import Actor, record
-from .errors import Conflict, Stale
 
 NAMED_MAX = 20
 

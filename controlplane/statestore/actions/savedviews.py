@@ -3,9 +3,8 @@
 from django.db import transaction
 
 from controlplane.accounts.models import User
+from controlplane.statestore.errors import Conflict, NotFound
 from controlplane.statestore.models import SavedView
-
-from .errors import Conflict, NotFound
 
 MOST = 100  # views of one account
 

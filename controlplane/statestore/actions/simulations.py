@@ -7,10 +7,10 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from controlplane.statestore.errors import Conflict, NotFound, TooMany
 from controlplane.statestore.models import PolicyVersion, Simulation, SubCluster
 
 from .audit import Actor, record
-from .errors import Conflict, NotFound, TooMany
 
 QUEUED_MOST = 5  # of one account
 KEPT_EACH, KEPT_ALL = 50, 300  # that have ended: of one account, and of all

@@ -8,10 +8,10 @@ from django.db.models.functions import Now
 from contract.problems import FieldError
 from controlplane import events
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict
 from controlplane.statestore.models import Intent, PolicyVersion, Rollout, SubCluster
 
 from .audit import Actor, record
-from .errors import Conflict
 
 
 def tell(version: PolicyVersion, names: Collection[str]) -> None:

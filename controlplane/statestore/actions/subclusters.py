@@ -9,6 +9,7 @@ from django.db.models import F
 
 from controlplane import events
 from controlplane.statestore import bus
+from controlplane.statestore.errors import Conflict
 from controlplane.statestore.lifeline import State, Step, after
 from controlplane.statestore.models import (
     AdmissionCount,
@@ -19,13 +20,12 @@ from controlplane.statestore.models import (
     NodeCredential,
     SubCluster,
 )
-from controlplane.statestore.queries.subclusterlife import left_there
+from controlplane.statestore.queries.subclusters.life import left_there
 from wire.states import NodeState
 
 from . import nodes
 from .audit import SYSTEM, Actor, record
 from .duty import database_now
-from .errors import Conflict
 
 
 def create(actor: Actor, name: str, state: State = State.RUNNING) -> SubCluster:

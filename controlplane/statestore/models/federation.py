@@ -80,6 +80,8 @@ class Node(models.Model):
         DRAINING = "draining", "Is being emptied"
         DECOMMISSIONED = "decommissioned", "Is being emptied, then leaves for good"
 
+    EMPTYING = (Duty.DRAINING, Duty.DECOMMISSIONED)
+
     sub_cluster = models.ForeignKey(SubCluster, on_delete=models.PROTECT, related_name="nodes")
     name = models.CharField(max_length=63)
     rack = models.CharField(max_length=63, default="default")

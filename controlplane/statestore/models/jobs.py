@@ -39,7 +39,7 @@ class Job(models.Model):
 
     class Meta:
         indexes = [
-            # What the job list filters by is in each of these, see queries.joblist.
+            # What the job list filters by is in each of these, see queries.jobs.walk.
             models.Index(fields=["owner", "-id"], include=["queue", "state", "kind"], name="job_by_owner"),
             models.Index(fields=["queue", "-id"], include=["owner", "state", "kind"], name="job_by_queue"),
             models.Index(fields=["state", "-id"], include=["kind"], name="job_by_state"),

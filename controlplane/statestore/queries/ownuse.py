@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from controlplane.statestore.capacities import R
 from wire.resources import AXES
 from wire.states import GroupState, JobState
 
-from .jobcounts import JobCounts
 from .looks import together
 from .sql import rows_as_dicts
 
@@ -33,6 +32,13 @@ SELECT j.owner_id, 'wanted', j.queue, j.home_id, sum(g.memory_mib * w.n)::bigint
  UNION ALL
 SELECT owner_id, 'jobs', queue, state, 0, 0, 0, count(*) FROM mine GROUP BY 1, 3, 4
 """
+
+
+class JobCounts(NamedTuple):
+    """Jobs that have not ended, and those of them that run."""
+
+    live: int = 0
+    running: int = 0
 
 
 class OwnUse:

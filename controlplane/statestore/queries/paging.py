@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from contract.problems import FieldError
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 
 PAGE_SIZE = 50
 PAGE_SIZE_MAX = 1000

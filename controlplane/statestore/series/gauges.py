@@ -8,7 +8,7 @@ from django.db import connection
 
 from controlplane.statestore import bus, loads
 from controlplane.statestore.capacities import R
-from controlplane.statestore.queries import queues
+from controlplane.statestore.queries.queues import tree
 from scheduler.shares.tree import TreeShape
 from wire.states import NodeState
 
@@ -67,7 +67,7 @@ def _queues(rows: Rows, at: dt.datetime, fresh: list[loads.Load]) -> None:
     paths, amounts = tree_sums(fresh)
     if not paths:
         return
-    guaranteed = queues.guaranteed(capacity)
+    guaranteed = tree.guaranteed(capacity)
     nothing = np.zeros(R, np.int64)
     owed = np.stack([guaranteed.get(path, nothing) for path in paths])
     total = np.maximum(sum(capacity.values()), 1)

@@ -11,7 +11,7 @@ from contract.system import ComponentList
 from controlplane.accounts.models import Role, User
 from controlplane.statestore.actions import accounts, joining, nodes
 from controlplane.statestore.actions.audit import SYSTEM, Actor
-from controlplane.statestore.actions.errors import Conflict
+from controlplane.statestore.errors import Conflict
 from controlplane.statestore.models import AuditEntry, SubCluster
 from tests.integration.api.world import PASSWORD, Api, World
 

@@ -9,7 +9,7 @@ from controlplane.dashboard import snapshots
 from controlplane.dashboard.topics import parse
 from controlplane.statestore.actions import endpoints as actions
 from controlplane.statestore.models import AuditEntry, Endpoint, Job, Node
-from controlplane.statestore.queries import endpoints
+from controlplane.statestore.queries.jobs import endpoints
 from controlplane.statestore.queries.looks import Look
 from tests.integration.api import rows
 from tests.integration.api.world import World, job

@@ -17,7 +17,8 @@ from controlplane.policy import versions
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import Job, TaskGroup, UsageHour
-from controlplane.statestore.queries import fleet, queuestanding
+from controlplane.statestore.queries.nodes import fleet
+from controlplane.statestore.queries.queues import standing
 from tests.integration.api import rows
 from tests.integration.api.test_matrix import Objects, routes
 from tests.integration.api.world import PASSWORD, POLICY, Api, World, job
@@ -62,7 +63,7 @@ def victim(world: World) -> Objects:
     UsageHour.objects.create(
         hour=timezone.now(), sub_cluster_id=world.west.pk, queue=f"root.{MARK}.deep", owner_id=user.pk, containers=1
     )
-    queuestanding.forget()
+    standing.forget()
     return Objects(
         made[0].pk, format_container(live.pk), world.nodes[0].session.node_id, digest="0" * 64, path=f"root.{MARK}.deep"
     )

@@ -14,7 +14,7 @@ from controlplane.statestore import loads
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.loads import Load, PartitionLoad
 from controlplane.statestore.models import AuditEntry, Intent, Job, MaintenanceWindow, Node, SubCluster
-from controlplane.statestore.queries import queuestanding
+from controlplane.statestore.queries.queues import standing
 from tests.integration.api import rows
 from tests.integration.api.world import POLICY, World, job
 from wire.states import NodeHealth, NodeState
@@ -139,7 +139,7 @@ def test_the_preview_of_a_drain_heeds_what_queues_may_hold(world: World, here: i
     def fit(west_mib: int, east_mib: int) -> int:
         uses(world.west, "root.default", west_mib)
         uses(world.east, "root.default", east_mib)
-        queuestanding.forget()
+        standing.forget()
         (found,) = world["operator"].get(f"nodes/{here}/drain").json()["services"]
         return int(found["fit"])
 

@@ -21,7 +21,7 @@ from controlplane.statestore.loads import Load, PartitionLoad
 from controlplane.statestore.membership import Post, take_post
 from controlplane.statestore.models import Lease, PolicyVersion, Starvation, SubCluster, UsageHour
 from controlplane.statestore.posts import GPG, gpg_is_free
-from controlplane.statestore.queries import queuelive, queuestanding
+from controlplane.statestore.queries.queues import live, standing
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
 
@@ -44,7 +44,7 @@ _post: list[Post] = []
 @pytest.fixture(autouse=True)
 def anew(transactional_db: None) -> Iterator[None]:
     """The GPG's post with its session of its own, and nothing known from another test."""
-    queuestanding.forget()
+    standing.forget()
     assert gpg_is_free()
     post = take_post(GPG, "test", 60.0)
     assert post is not None
@@ -95,7 +95,7 @@ def generate() -> None:
     tables = assignments(queues, loads.read(session()), Assigned())
     shares.put(session(), 1, shares.last_version(session()) + 1, queues.version, tables)
     starving.put(session(), starves(queues, session()), 60.0)
-    queuestanding.forget()
+    standing.forget()
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_the_tree_says_what_each_queue_holds_wants_and_was_given(federation: Wor
 def test_who_is_below_its_guarantee_is_told_with_since_when_and_from_whom(federation: World) -> None:
     assert "starving" not in columns(federation, "operator")["root.prod.etl"], "not before it has lasted"
     Starvation.objects.update(since=dt.datetime.now(dt.UTC) - dt.timedelta(minutes=5))
-    queuestanding.forget()
+    standing.forget()
     told = columns(federation, "operator")["root.prod.etl"]["starving"]
     assert told["lacking"][0] == 50 * GIB
     detail = got(federation, "operator", "queues/root.prod.etl/detail")["starving"]
@@ -160,7 +160,7 @@ def test_who_is_below_its_guarantee_is_told_with_since_when_and_from_whom(federa
     assert detail["reclaim"][0]["sub_cluster"] == "west" and detail["reclaim"][0]["queue"].startswith("root.")
     assert "Below its guarantee by 50 GiB of memory" in detail["text"] and "root.lab in west" in detail["text"]
     versions.publish(SYSTEM, TREE | {"components": {"preemption": {"policy": "observe"}}}, "only observed")
-    queuestanding.forget()
+    standing.forget()
     text = got(federation, "operator", "queues/root.prod.etl/detail")["starving"]["text"]
     assert "it would be taken back, but preemption only observes: " in text
     load(federation.west, {"root.lab": (10, 0), "root.free": (40, 0), "root.prod.etl": (50, 0)})
@@ -176,7 +176,7 @@ def test_a_sub_cluster_that_takes_nothing_back_is_named(federation: World) -> No
         versions.publish(SYSTEM, TREE | more, "a test")
         generate()
         Starvation.objects.update(since=dt.datetime.now(dt.UTC) - dt.timedelta(minutes=5))
-        queuestanding.forget()
+        standing.forget()
         return got(federation, "operator", "queues/root.prod.etl/detail")["starving"]
 
     east = starving({"sub_clusters": {"east": off}})
@@ -245,7 +245,7 @@ def test_the_kind_of_policy_is_part_of_the_reason(federation: World, policy: str
 def test_old_shares_are_called_stale(federation: World) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE statestore_shareassignment SET at = at - interval '10 minutes'")
-    queuestanding.forget()
+    standing.forget()
     found = got(federation, "operator", "queues/matrix")
     assert all(p["stale"] and p["shares_age_s"] > 590 for p in found["places"])
 
@@ -315,12 +315,12 @@ def test_five_thousand_queues_and_twenty_sub_clusters_cost_few_queries_and_littl
     for n in range(20):
         sub = SubCluster.objects.create(name=f"s{n}")
         load(sub, {f"root.d{n}.t{m}": (m % 3, 1) for m in range(250)})
-    queuestanding.forget()
+    standing.forget()
     operator = world.users["operator"]
-    queuelive.layout(operator)
-    queuestanding.forget()
+    live.layout(operator)
+    standing.forget()
     with CaptureQueriesContext(connection) as asked:
-        found = queuelive.use(operator)
+        found = live.use(operator)
     assert len(asked) <= 6 and found is not None and len(found["queues"]["at"]) == 5021
     answer = world["operator"].get("queues/use")
     assert len(answer.content) < 600_000

@@ -17,7 +17,7 @@ from controlplane.statestore import loads
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import IdempotencyKey, Intent, Job, JobEvent, Lease, Node, SubCluster
-from controlplane.statestore.queries import places
+from controlplane.statestore.queries.subclusters import places
 from tests.integration.api.world import Api, World, job
 from wire.nodeapi import Register
 from wire.states import NodeState

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from controlplane.statestore import loads
 from controlplane.statestore.models import Job, Lease, SubCluster
-from controlplane.statestore.queries import series
+from controlplane.statestore.queries.series import reading
 from controlplane.statestore.series import counters, duty, sketch
 from controlplane.statestore.series.columns import ancestors
 from controlplane.statestore.series.levels import levels, window
@@ -190,7 +190,7 @@ def test_gauges_are_sampled_once_a_window_and_added_up(world: World) -> None:
 
 
 def read(scope: str, metric: str, start: dt.datetime, end: dt.datetime, points: int = 300) -> list[float | None]:
-    found = series.read([scope], [METRICS[metric]], start, end, points)
+    found = reading.read([scope], [METRICS[metric]], start, end, points)
     values: list[float | None] = found["series"][0]["values"]
     assert len(values) == len(found["at"])
     return values
@@ -265,7 +265,7 @@ def test_what_is_too_old_goes_and_nothing_else(world: World) -> None:
         for step in (10, 60, 600)
     }
     assert ages == {10: [0], 60: [0, 10], 600: [0, 10, 120]}
-    assert not series.known(["queue:root.gone"]) and series.known(["queue:root.default"])
+    assert not reading.known(["queue:root.gone"]) and reading.known(["queue:root.default"])
 
 
 def test_percentiles_keep_to_the_stated_error() -> None:
@@ -288,8 +288,8 @@ def test_points_are_bounded_and_fit_what_is_kept() -> None:
     now = timezone.now()
     for span in (60, 600, 3600, 86_400, 7 * 86_400, 60 * 86_400, 300 * 86_400):
         for points in (2, 60, 300, 1500):
-            g = series.grid(now - dt.timedelta(seconds=span), now, points, now)
+            g = reading.grid(now - dt.timedelta(seconds=span), now, points, now)
             assert g.n <= points + 1 and g.bucket_s % g.level.step_s == 0
             assert g.start <= now - dt.timedelta(seconds=span) + dt.timedelta(seconds=1)
-    week = series.grid(now - dt.timedelta(days=7), now, 300, now)
+    week = reading.grid(now - dt.timedelta(days=7), now, 300, now)
     assert week.level.step_s == 600 and week.bucket_s == 2400

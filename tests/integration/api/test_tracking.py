@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from controlplane.statestore.models import Endpoint, Job, Master, Node, TaskGroup
-from controlplane.statestore.queries import stamps
+from controlplane.statestore.queries.jobs import stamps
 from tests.hydractl import run as hydractl
 from tests.integration.api import rows
 from tests.integration.api.served import web

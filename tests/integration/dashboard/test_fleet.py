@@ -13,8 +13,8 @@ from django.utils import timezone
 from controlplane.accounts.models import Role, User
 from controlplane.statestore import bus
 from controlplane.statestore.models import Container, Intent, Job, Node, SubCluster
-from controlplane.statestore.queries import fleet
-from controlplane.statestore.queries.fleetrows import COLUMNS, NEVER, WHOLE
+from controlplane.statestore.queries.nodes import fleet
+from controlplane.statestore.queries.nodes.fleetrows import COLUMNS, NEVER, WHOLE
 from tests.integration.dashboard.tabs import tab
 from tests.integration.leaders import say
 from wire.states import NodeState

@@ -16,7 +16,7 @@ from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.membership import conninfo
 from controlplane.statestore.models import AdmissionCount, TaskGroup
-from controlplane.statestore.queries import jobs as job_queries
+from controlplane.statestore.queries.jobs import listing as job_queries
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SECOND, another, begun, leading, small, states, written
 from wire.states import JobState, terminal

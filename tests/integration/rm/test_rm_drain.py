@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from controlplane.statestore.actions import duty, maintenance, nodes
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.actions.errors import Conflict
+from controlplane.statestore.errors import Conflict
 from controlplane.statestore.models import (
     AuditEntry,
     Container,

@@ -8,10 +8,10 @@ from django.db import connection
 
 from contract.masters import AskSpec, LaunchSpec
 from controlplane.statestore.actions import masters as actions
-from controlplane.statestore.actions.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.actions.masters import NewAsk, NewLaunch
+from controlplane.statestore.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.models import Container, ContainerHistory, Intent, MasterEvent, TaskGroup
-from controlplane.statestore.queries import masters as queries
+from controlplane.statestore.queries.jobs import masters as queries
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.stepped import story
 from wire.ids import format_container, parse_container

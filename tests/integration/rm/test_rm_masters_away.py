@@ -12,7 +12,7 @@ from controlplane.statestore.actions import masters as actions
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import Container, Intent, MasterEvent, TaskGroup
-from controlplane.statestore.queries import masters as queries
+from controlplane.statestore.queries.jobs import masters as queries
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import FAST, OPEN, Federation
 from tests.integration.rm.test_rm_masters import ask, ended, events, launch, live, submit

@@ -11,7 +11,7 @@ from controlplane.rm.driver.acknowledge import Acknowledger, rounded_up
 from controlplane.rm.ports import Fenced
 from controlplane.statestore import acknowledgements
 from controlplane.statestore.models import Acknowledgement, PolicyVersion
-from controlplane.statestore.queries import convergence
+from controlplane.statestore.queries.policy import convergence
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import another, leading
 from wire import keys, policy

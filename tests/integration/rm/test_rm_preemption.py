@@ -3,7 +3,7 @@
 from typing import Any
 
 from controlplane.statestore.actions import jobs as job_actions
-from controlplane.statestore.queries import federation
+from controlplane.statestore.queries.subclusters import listing
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.playing import GRACE_S, ONE_GIB, OPEN, give_up, marks, ready, running, taking, turn
 
@@ -39,7 +39,7 @@ def test_preemption_that_observes_tells_what_it_would_stop_and_stops_nothing(clu
     assert (cluster.events(borrower), leader.summary().observed) == ([would], (4, 4)), "told once"
     assert not (leader.memory.room_due or leader.memory.memos[""].warned.any()), "nobody is promised room"
     leader.bus.summary(leader.summary(), b"", {})
-    (shown,) = federation.sub_clusters(cluster.user)
+    (shown,) = listing.sub_clusters(cluster.user)
     assert shown["would_preempt"] == {"marked": 4, "stopped": 4}
     cluster.kill(owed)
     turn(cluster, leader, 3)

@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from controlplane.rm import tasks
 from controlplane.rm.ports import Outdated
 from controlplane.statestore.models import JobEvent, SubCluster
-from controlplane.statestore.queries import places
+from controlplane.statestore.queries.subclusters import places
 from tests.integration.rm.cluster import Cluster, Nodes
 from tests.integration.rm.federation import OPEN, SMALL, Federation
 from wire.states import ContainerState, JobState

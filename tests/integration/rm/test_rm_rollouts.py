@@ -14,7 +14,7 @@ from controlplane.policy.rolloutorders import RolloutPlan
 from controlplane.policy.staging import Action
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.statestore.actions.audit import SYSTEM, Actor
-from controlplane.statestore.actions.errors import Conflict, Invalid, Stale
+from controlplane.statestore.errors import Conflict, Invalid, Stale
 from controlplane.statestore.models import AuditEntry, PolicyVersion, Rollout, SubCluster
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import another

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.queries import jobs, reasons
+from controlplane.statestore.queries.jobs import listing, reasons
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import FAST, OPEN, SMALL, Federation
 from wire.states import ContainerState
@@ -153,7 +153,7 @@ def test_what_waits_too_long_in_one_sub_cluster_goes_to_another(federation: Fede
     federation.rounds(2, ahead_s=0.2)
     assert federation.live() == [10, 16, 10] and federation.waiting() == 10
     federation.rounds(2)
-    detail = jobs.detail(federation.west.user, job)
+    detail = listing.detail(federation.west.user, job)
     assert detail is not None and detail["waiting"] == "g0: Its tasks wait in other sub-clusters: 10 in east."
     (group,) = reasons.explanation(detail)["groups"]
     (place,) = group["elsewhere"]

@@ -8,7 +8,7 @@ from controlplane.rm.ports import Fenced
 from controlplane.statestore import posts
 from controlplane.statestore.actions import duty, subclusters
 from controlplane.statestore.actions.audit import SYSTEM, Actor
-from controlplane.statestore.actions.errors import Conflict, Unavailable
+from controlplane.statestore.errors import Conflict, Unavailable
 from controlplane.statestore.membership import take
 from controlplane.statestore.models import (
     AuditEntry,

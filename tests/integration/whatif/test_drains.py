@@ -14,7 +14,7 @@ from controlplane.policy import versions
 from controlplane.statestore.actions import simulationruns, simulations
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.models import Container, Node, Simulation, SubCluster
-from controlplane.statestore.queries import simulations as queries
+from controlplane.statestore.queries.policy import simulations as queries
 from controlplane.whatif import draining, history, runner, snapshot
 from controlplane.whatif.fleet import Fleet
 from simulator.workload import Machine, Submission, SubmittedGroup

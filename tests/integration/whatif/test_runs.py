@@ -18,10 +18,10 @@ from controlplane.policy.digest import digest
 from controlplane.statestore import retention
 from controlplane.statestore.actions import simulationruns, simulations, subclusters
 from controlplane.statestore.actions.audit import SYSTEM, Actor
-from controlplane.statestore.actions.errors import Conflict, NotFound, TooMany
 from controlplane.statestore.actions.simulationruns import Claim
+from controlplane.statestore.errors import Conflict, NotFound, TooMany
 from controlplane.statestore.models import AuditEntry, Simulation, SubCluster
-from controlplane.statestore.queries import simulations as queries
+from controlplane.statestore.queries.policy import simulations as queries
 from controlplane.whatif import runner, tasks
 from tests.integration.whatif.conftest import POLICY
 from tests.integration.whatif.past import BEGIN, END, at, busy_hour, nodes

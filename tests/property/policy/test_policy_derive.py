@@ -12,8 +12,8 @@ from controlplane.policy.derive import Override, derive
 from controlplane.policy.diff import diff
 from controlplane.policy.documents import parse
 from controlplane.policy.rows import flattened
-from controlplane.statestore.actions.errors import Invalid
 from controlplane.statestore.capacities import R
+from controlplane.statestore.errors import Invalid
 from tests.examples import examples
 
 Json = dict[str, Any]

@@ -15,7 +15,8 @@ from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.whole import Memory
 from controlplane.rm.rows import NodeRow, PolicyRow, WindowRow
 from controlplane.statestore.models import MaintenanceWindow
-from controlplane.statestore.queries import nodelife, rooms
+from controlplane.statestore.queries.drains import rooms
+from controlplane.statestore.queries.nodes import maintenance
 from simulator.specs import node_row
 from simulator.workload import Machine
 from tests.examples import examples
@@ -87,7 +88,7 @@ def planned(draw: st.DrawFn) -> MaintenanceWindow:
 @given(memories(), st.lists(planned(), max_size=3))
 def test_a_window_keeps_the_same_nodes_from_work(m: Memory, rows: list[MaintenanceWindow]) -> None:
     now = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    seen = [nodelife.Window.of(row) for row in rows]
+    seen = [maintenance.Window.of(row) for row in rows]
     foretold = [any(w.active(now) and w.matches(node._asdict()) for w in seen) for node in m.nodes.rows]
     told = [
         WindowRow(row.node, row.rack, row.labels, row.message, micros(row.starts_at), micros(row.ends_at), row.lead_s)

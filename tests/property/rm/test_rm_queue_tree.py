@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from controlplane.policy.documents import validate
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.rows import CapacityRow, QueueRow
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 from scheduler.core.snapshot import Queues
 from tests.examples import examples
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controlplane.policy.diff import brief, diff, worst
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 from wire.resources import AXES
 
 

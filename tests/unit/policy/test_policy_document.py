@@ -13,7 +13,7 @@ from contract.policy.document import PartitionPolicy, QueuePolicy
 from contract.policy.findings import models_in
 from contract.policy.subclusters import OwnComponents, held
 from controlplane.policy.documents import DEFAULT, json_schema, validate
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 from tests.limits import limit
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"

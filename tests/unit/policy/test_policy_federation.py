@@ -10,7 +10,7 @@ from contract.policy.pairs import PARTNERS
 from contract.policy.parts import ComponentPart
 from controlplane.policy.documents import json_schema, validate
 from controlplane.policy.federation import proxy_policies, routers
-from controlplane.statestore.actions.errors import Invalid
+from controlplane.statestore.errors import Invalid
 from scheduler.federation import routing, split
 
 NEEDED: dict[str, dict[str, Any]] = {"priority": {"weights": {"a": 1}}, "local_first": {"order": ["a"]}}

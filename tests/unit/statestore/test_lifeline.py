@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.statestore.actions.errors import Conflict
+from controlplane.statestore.errors import Conflict
 from controlplane.statestore.lifeline import MOVES, State, Step, after
 from controlplane.statestore.models import SubCluster
 

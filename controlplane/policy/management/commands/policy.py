@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from controlplane.policy import versions
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.actions.errors import Refused
+from controlplane.statestore.errors import Refused
 
 
 class Command(BaseCommand):

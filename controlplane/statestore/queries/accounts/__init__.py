@@ -1,0 +1,1 @@
+"""Accounts, their tokens, what they used, and the audit log."""

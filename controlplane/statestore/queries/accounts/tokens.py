@@ -1,0 +1,52 @@
+"""Tokens as operators and their owners see them. Nothing here can be used to log in."""
+
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+from knox.models import AuthToken
+
+from controlplane.accounts.models import User
+from controlplane.statestore.models import JoinToken, SubClusterToken
+
+Json = dict[str, Any]
+TOKENS_MAX = 200
+
+
+def of_account(user: User, using: AuthToken | None = None) -> list[Json]:
+    """The account's tokens, newest first; ``using``: the one this request carries. One query."""
+    now = timezone.now()
+    rows = AuthToken.objects.filter(user=user).select_related("note").order_by("-created")[:TOKENS_MAX]
+    return [
+        {
+            "key": row.token_key,
+            "name": note.name if (note := getattr(row, "note", None)) else "",
+            "created_at": row.created,
+            "expires_at": row.expiry,
+            "last_used_at": note.last_used_at if note else None,
+            "current": using is not None and row.pk == using.pk,
+        }
+        for row in rows
+        if row.expiry is None or row.expiry > now
+    ]
+
+
+def join_tokens() -> list[Json]:
+    """Tokens that register something now: nodes of a sub-cluster, or a new sub-cluster. Two queries."""
+    now = timezone.now()
+    live = Q(expires_at=None) | Q(expires_at__gt=now)
+    nodes = JoinToken.objects.filter(live, revoked_at=None).exclude(sub_cluster__state="decommissioned")
+    subs = SubClusterToken.objects.filter(used_at=None, expires_at__gt=now)
+    found = [
+        {"kind": "node", "id": pk, "sub_cluster": name, "note": note, "created_at": created, "expires_at": expires}
+        for pk, name, note, created, expires in nodes.order_by("-id").values_list(
+            "id", "sub_cluster__name", "note", "created_at", "expires_at"
+        )[:TOKENS_MAX]
+    ]
+    found += [
+        {"kind": "sub_cluster", "id": pk, "sub_cluster": name, "note": note, "created_at": made, "expires_at": expires}
+        for pk, name, note, made, expires in subs.order_by("-id").values_list(
+            "id", "name", "note", "created_at", "expires_at"
+        )[:TOKENS_MAX]
+    ]
+    return found

@@ -1,0 +1,50 @@
+"""What an account used, hour by hour: the ledger's rows, summed as a chart or an accountant wants them.
+
+A container counts in the hour in which it ended, for all the time it was held.
+"""
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connection
+
+from controlplane.statestore.queries.sql import rows_as_dicts
+
+Json = dict[str, Any]
+DAYS_MAX = 400
+ROWS_MAX = 10_000
+EXPORT_MAX = 100_000
+COLUMNS = ("containers", "memory_mib_s", "vcores_milli_s", "gpu_s")
+HEAD = ("hour", "sub_cluster", "queue", *COLUMNS)
+
+_SUMS = """
+SELECT date_trunc(%(step)s, u.hour AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS at, u.queue,
+       sum(u.containers)::bigint AS containers, sum(u.memory_mib_s)::bigint AS memory_mib_s,
+       sum(u.vcores_milli_s)::bigint AS vcores_milli_s, sum(u.gpu_s)::bigint AS gpu_s
+  FROM statestore_usagehour u
+ WHERE u.owner_id = %(owner)s AND u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
+ GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %(most)s
+"""
+_ROWS = """
+SELECT u.hour, s.name, u.queue, u.containers, u.memory_mib_s, u.vcores_milli_s, u.gpu_s
+  FROM statestore_usagehour u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id
+ WHERE u.owner_id = %(owner)s AND u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
+ ORDER BY u.hour, u.sub_cluster_id, u.queue LIMIT %(most)s
+"""
+
+
+def hours(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "", step: str = "hour") -> Json:
+    """Sums per hour or day, and queue. ``complete``: false where there are more than ``ROWS_MAX``."""
+    values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "step": step, "most": ROWS_MAX + 1}
+    rows = rows_as_dicts(_SUMS, values)
+    return {"begin": begin, "end": end, "step": step, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
+
+
+def lines(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -> Iterator[tuple[Any, ...]]:
+    """The ledger's rows as they are, under ``HEAD``, oldest first; at most ``EXPORT_MAX``."""
+    values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "most": EXPORT_MAX}
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, values)
+        for hour, *rest in cursor:
+            yield (hour.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), *rest)

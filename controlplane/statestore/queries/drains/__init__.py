@@ -1,0 +1,1 @@
+"""What emptying a node or a sub-cluster would do: across jobs, queues and nodes."""

@@ -1,0 +1,136 @@
+"""What draining a node would do: what runs there, what moves, and what would be stopped."""
+
+import datetime as dt
+from collections import defaultdict
+from typing import Any
+
+from django.utils import timezone
+
+from controlplane.statestore.models import Container, Job, Node, SubCluster
+from controlplane.statestore.queries.jobs.masters import container_spec
+from controlplane.statestore.queries.nodes.maintenance import windows
+from controlplane.statestore.queries.queues.tree import asked_partitions
+from scheduler.lifecycle.emptying import down_at_once
+from wire.ids import format_container
+from wire.resources import AXES
+from wire.states import NodeState
+
+from . import rooms
+from .headroom import headroom
+from .rooms import Reach, Room
+
+Json = dict[str, Any]
+
+
+def preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
+    """What runs there, whether the services fit elsewhere now, and what would be stopped at the deadline.
+
+    They fit where nodes have room and the maxima of their queues allow it.
+    """
+    now = timezone.now()
+    deadline = None if deadline_s is None else now + dt.timedelta(seconds=deadline_s)
+    held = list(Container.objects.filter(node_id=node.pk).order_by("job_id", "group_no", "task_index"))
+    jobs = {j.pk: j for j in Job.objects.filter(pk__in={c.job_id for c in held}).select_related("owner")}
+    services: dict[tuple[int, int], list[Container]] = defaultdict(list)
+    batch = []
+    for c in held:
+        if c.job_id in jobs and jobs[c.job_id].kind == Job.Kind.SERVICE:
+            services[c.job_id, c.group_no].append(c)
+        elif c.job_id in jobs:
+            batch.append(_batch(c, jobs[c.job_id], now, deadline))
+    found = _moves(node, [(jobs[job], no, tasks) for (job, no), tasks in services.items()], reach)
+    return {
+        "node": node.pk,
+        "name": node.name,
+        "at": now,
+        "deadline": deadline,
+        "services": found,
+        "services_fit": all(s["fit"] == len(s["tasks"]) for s in found),
+        "batch": batch,
+        **{outcome: sum(b["outcome"] == outcome for b in batch) for outcome in ("ends", "stopped", "unknown")},
+    }
+
+
+def _batch(c: Container, job: Job, now: dt.datetime, deadline: dt.datetime | None) -> Json:
+    group = container_spec(c, job.spec)
+    estimate = group.get("estimated_duration_s")
+    ends_at = (c.started_at or c.allocated_at) + dt.timedelta(seconds=estimate) if estimate else None
+    if deadline is None:
+        outcome = "ends"
+    elif ends_at is None or ends_at < now:  # nobody knows, or it has outlived its estimate
+        outcome = "unknown"
+    else:
+        outcome = "ends" if ends_at <= deadline else "stopped"
+    return {
+        "job": job.pk,
+        "job_name": job.name,
+        "owner": job.owner.username,
+        "group": group["name"],
+        "index": c.task_index,
+        "container": format_container(c.pk),
+        "started_at": c.started_at,
+        "ends_at": ends_at,
+        "outcome": outcome,
+    }
+
+
+def _rooms(leaving: Node) -> dict[int, list[Room]]:
+    """By sub-cluster, its own and those that take work: the other nodes that take containers now."""
+    subs = {*SubCluster.objects.filter(state=SubCluster.State.RUNNING).values_list("pk", flat=True)}
+    subs.add(leaving.sub_cluster_id)
+    now, planned = timezone.now(), windows(subs)
+    up = Node.objects.filter(sub_cluster__in=subs, state=NodeState.UP, health=0, duty=Node.Duty.IN_SERVICE)
+    rows = up.exclude(pk=leaving.pk).values("id", "name", "rack", "labels", "sub_cluster_id", *AXES)
+    nodes = [n for n in rows if not any(w.active(now) and w.matches(n) for w in planned[n["sub_cluster_id"]])]
+    used = rooms.used("node_id", [n["id"] for n in nodes])
+    found: dict[int, list[Room]] = {sub: [] for sub in subs}
+    for n, room in zip(nodes, rooms.of(nodes, used), strict=True):
+        found[n["sub_cluster_id"]].append(room)
+    return found
+
+
+def _moves(leaving: Node, services: list[tuple[Job, int, list[Container]]], reach: Reach) -> list[Json]:
+    """How many of these services' tasks start again, one service after the other: all of them leave first."""
+    if not services:
+        return []
+    own, free, may_hold = leaving.sub_cluster_id, _rooms(leaving), headroom()
+    partition_of = asked_partitions()
+    of = [partition_of(job.queue, job.spec["groups"][no].get("partition")) for job, no, _ in services]
+    for (job, _, tasks), partition in zip(services, of, strict=True):
+        may_hold.take(own, partition, job.queue, _shape(tasks), -len(tasks))
+    found = []
+    for (job, no, tasks), partition in zip(services, of, strict=True):
+        fit, shape = 0, _shape(tasks)
+        for sub in _may_use(job, own, free, reach):
+            wanted = may_hold.units(sub, partition, job.queue, shape, len(tasks) - fit)
+            there = rooms.of_partition(free[sub], partition)
+            started = rooms.fit(shape, wanted, job.spec["groups"][no], there)
+            may_hold.take(sub, partition, job.queue, shape, started)
+            fit += started
+        found.append(_service(job, no, tasks, fit))
+    return found
+
+
+def _may_use(job: Job, own: int, free: dict[int, list[Room]], reach: Reach) -> list[int]:
+    """Sub-clusters that the job's tasks may use; the one they leave first."""
+    subs = {own, job.home_id, *reach(job.queue, [job.home_id, *free])} & free.keys()
+    return sorted(subs, key=lambda sub: (sub != own, sub))
+
+
+def _shape(tasks: list[Container]) -> list[int]:
+    return [tasks[0].memory_mib, tasks[0].vcores_milli, tasks[0].gpus.bit_count()]
+
+
+def _service(job: Job, no: int, tasks: list[Container], fit: int) -> Json:
+    group = job.spec["groups"][no]
+    return {
+        "job": job.pk,
+        "job_name": job.name,
+        "owner": job.owner.username,
+        "group": group["name"],
+        "tasks": [c.task_index for c in tasks],
+        "count": group["count"],
+        "at_once": down_at_once(group["count"]),
+        "resources": dict(zip(AXES, _shape(tasks), strict=True)),
+        "fit": fit,
+    }

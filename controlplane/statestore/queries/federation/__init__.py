@@ -1,0 +1,1 @@
+"""The whole federation at a glance: across sub-clusters, queues and jobs."""

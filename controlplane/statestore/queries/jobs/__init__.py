@@ -1,0 +1,1 @@
+"""Jobs with their groups, tasks, containers, masters, endpoints, outputs and logs."""

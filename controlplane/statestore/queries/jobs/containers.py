@@ -1,0 +1,96 @@
+"""Containers of a job. Live ones are in a small table, ended ones in history by day."""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from controlplane.statestore.models import Job, Node, TaskGroup
+from controlplane.statestore.queries.paging import Cursor, Page, page
+from controlplane.statestore.queries.sql import rows_as_dicts
+from wire.ids import format_container
+from wire.resources import gpu_ids
+from wire.states import ContainerReason, ContainerState
+
+_LIVE = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, memory_mib, vcores_milli, gpus,
+    allocated_at, started_at, NULL::timestamptz AS finished_at, NULL::int AS exit_code, 0::smallint AS reason,
+    NULL::int AS peak_memory_mib, NULL::bigint AS cpu_ms FROM statestore_container WHERE job_id = %(job)s"""
+_ENDED = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, memory_mib, vcores_milli, gpus,
+    allocated_at, started_at, finished_at, exit_code, reason, peak_memory_mib, cpu_ms
+    FROM statestore_container_history WHERE job_id = %(job)s AND finished_at >= %(since)s"""
+# Beyond a key in three parts, each a range of the index; Postgres cannot tell how much lies beyond a row value.
+_BEYOND = (
+    "group_no = %(k0)s AND task_index = %(k1)s AND id {beyond} %(k2)s",
+    "group_no = %(k0)s AND task_index {beyond} %(k1)s",
+    "group_no {beyond} %(k0)s",
+)
+_SKEW = dt.timedelta(days=1)
+
+
+class NodeName(NamedTuple):
+    """What people know a node by."""
+
+    name: str
+    sub_cluster: str
+
+
+def history_since(job: Job) -> dt.datetime:
+    """Before the end of any of its containers, however far apart the clocks are by which rows were stamped.
+
+    Spares the partitions of the days before.
+    """
+    return job.submitted_at - _SKEW
+
+
+def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = None) -> Page:
+    """One page of the job's containers by group, task and age. Three queries."""
+    where = " AND group_no = %(group)s AND task_index = %(index)s" if task else ""
+    parts = [part.format(beyond="<" if at.back else ">") for part in _BEYOND] if at.key else ["true"]
+    down = " DESC" if at.back else ""
+    order = f" ORDER BY group_no{down}, task_index{down}, id{down} LIMIT %(limit)s"
+    each = [f"({rows}{where} AND {part}{order})" for rows in (_LIVE, _ENDED) for part in parts]
+    sql = f"{' UNION ALL '.join(each)}{order}"
+    values = {"job": job.pk, "since": history_since(job), "limit": size + 1}
+    values |= dict(zip(("k0", "k1", "k2"), at.key, strict=False))
+    if task:
+        values |= dict(zip(("group", "index"), task, strict=True))
+    rows = rows_as_dicts(sql, values)
+    keys = [(r["group_no"], r["task_index"], r["id"]) for r in rows]
+    return page(as_json(job, rows), keys, size, at)
+
+
+def node_names(ids: set[int]) -> dict[int, NodeName]:
+    """By node number. One query."""
+    return {
+        pk: NodeName(name, sub)
+        for pk, name, sub in Node.objects.filter(pk__in=ids).values_list("pk", "name", "sub_cluster__name")
+    }
+
+
+def as_json(job: Job, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    names = dict(TaskGroup.objects.filter(job_id=job.pk).values_list("no", "name"))
+    nodes = node_names({r["node_id"] for r in rows})
+    return [_container(job.pk, r, names, nodes) for r in rows]
+
+
+def _container(job_id: int, r: dict[str, Any], groups: dict[int, str], nodes: dict[int, NodeName]) -> dict[str, Any]:
+    node, sub_cluster = nodes.get(r["node_id"], (f"#{r['node_id']}", ""))
+    return {
+        "id": format_container(r["id"]),
+        "job": job_id,
+        "group": groups.get(r["group_no"], str(r["group_no"])),
+        "index": r["task_index"],
+        "attempt": r["attempt"],
+        "node": node,
+        "sub_cluster": sub_cluster,
+        "state": ContainerState(r["state"]).name,
+        "reason": ContainerReason(r["reason"]).name if r["reason"] else None,
+        "exit_code": r["exit_code"],
+        "allocated_at": r["allocated_at"],
+        "started_at": r["started_at"],
+        "finished_at": r["finished_at"],
+        "memory_mib": r["memory_mib"],
+        "vcores_milli": r["vcores_milli"],
+        "gpus": gpu_ids(r["gpus"]),
+        "peak_memory_mib": r["peak_memory_mib"],
+        "cpu_ms": r["cpu_ms"],
+    }

@@ -1,0 +1,163 @@
+"""The queues of the policy in force: their limits in units of the federation, their use, what they hold."""
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Sum
+
+from controlplane.accounts.models import QueueAccess, User
+from controlplane.accounts.rights import level_in
+from controlplane.statestore import bus
+from controlplane.statestore.capacities import DEFAULT, R, resolve
+from controlplane.statestore.models import Node, Queue, SubCluster
+from controlplane.statestore.nodesets import capacity_of
+from controlplane.statestore.queries.looks import shared
+from controlplane.statestore.queries.ownuse import JobCounts, OwnUse, own_use
+from scheduler.placement.choice import Partition
+from wire.resources import AXES
+from wire.states import NodeState
+from wire.summary import Summary
+
+from .jobcounts import job_counts
+from .sight import See, Sight, sight
+from .tree import PolicyTree, in_force
+
+Json = dict[str, Any]
+PARTITIONS_FRESH_S = 10.0
+_LIVE_NODES = (NodeState.REGISTERED, NodeState.UP, NodeState.UNHEALTHY)  # what an RM counts as its capacity
+_SHOWN = (
+    "open_to_all", "stopped", "leaf", "weight", "ordering", "preemptable", "user_maximum", "max_running_jobs",
+    "max_running_jobs_per_user", "max_am_share", "max_priority", "default_priority", "default_partition",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Known:
+    """What this process has read last; each is replaced as a whole."""
+
+    partitions: tuple[float, tuple[Partition, ...], dict[str, np.ndarray]] = (0.0, (), {})
+
+
+_known = _Known()
+
+
+def queues(user: User, most: int | None = None) -> list[Json]:
+    """Every queue that the account sees, with its limits, use and jobs, summed over sub-clusters.
+
+    most: no more than so many, the highest in the tree first. Of a queue that
+    is merely open to all, use and jobs are the account's own. A few queries,
+    most of them shared with other accounts' looks.
+    """
+    tree = in_force()
+    if tree is None:
+        return []
+    seen = sight(user, tree)
+    rows = np.array(seen.rows, np.int64)[seen.see[seen.rows] >= int(See.OWN)].tolist()
+    if most is not None:
+        rows = sorted(sorted(rows, key=lambda at: tree.rows[at].path.count("."))[:most])
+    whole_ones = {tree.rows[at].path for at in rows if seen.see[at] == See.WHOLE}
+    use, jobs = _use(whole_ones) if whole_ones else {}, _jobs(tree)
+    own = None if seen.everything else own_use(user.pk)
+    return [
+        fixed | _moving(user, seen, tree.rows[at], *_held(tree, seen, own, at, use, jobs))
+        for at, fixed in zip(rows, _fixed(tree, tuple(rows)), strict=True)
+    ]
+
+
+@shared
+def _limits(tree: PolicyTree) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
+    """By partition what each queue of the tree is guaranteed and may hold at most: (q, R), as lists."""
+    found = {}
+    for name, amounts in capacities(tree.partitions).items():
+        guaranteed, maximum = resolve(tree.shape, tree.limits[name], amounts)
+        found[name] = guaranteed.tolist(), maximum.tolist()
+    return found
+
+
+def _held(
+    tree: PolicyTree, seen: Sight, own: OwnUse | None, at: int, use: dict[str, dict[str, int]], jobs: list[JobCounts]
+) -> tuple[dict[str, int], JobCounts]:
+    """(what is used and waits, the jobs) as the account may know it."""
+    path = tree.rows[at].path
+    if own is None or seen.see[at] == See.WHOLE:
+        return use[path], jobs[at]
+    used = sum(own.used.get(path, {}).values(), np.zeros(R, np.int64))
+    counts = {"containers": own.containers.get(path, 0), "pending": own.pending.get(path, 0)}
+    return defaultdict(int, dict(zip(AXES, used.tolist(), strict=True)) | counts), own.jobs.get(path, JobCounts())
+
+
+def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
+    """Capacity of each partition over all sub-clusters: (R,) int64. With partitions up to ten seconds old."""
+    live = Node.objects.filter(state__in=_LIVE_NODES)
+    if not partitions:
+        sums = live.aggregate(**{f"sum_{axis}": Sum(axis) for axis in AXES})
+        return {DEFAULT: np.array([sums[f"sum_{axis}"] or 0 for axis in AXES], np.int64)}
+    at, those, found = _known.partitions
+    if those != partitions or time.monotonic() - at > PARTITIONS_FRESH_S:
+        nodes = live.values_list("name", "rack", "labels", *AXES)
+        found = capacity_of(partitions, nodes.iterator(chunk_size=5000))
+        _known.partitions = (time.monotonic(), partitions, found)
+    return found
+
+
+@shared
+def _summaries() -> list[Summary]:
+    return list(bus.summaries(list(SubCluster.objects.values_list("pk", flat=True))).values())
+
+
+def _use(paths: set[str]) -> dict[str, dict[str, int]]:
+    """What each of these queues uses and how many containers wait there, as the RMs last said."""
+    use: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for summary in _summaries():
+        for path in summary.queues.keys() & paths:
+            for name, amount in summary.queues[path]._asdict().items():
+                use[path][name] += amount
+    return use
+
+
+@shared
+def _jobs(tree: PolicyTree) -> list[JobCounts]:
+    return [JobCounts(*row) for row in job_counts(tree).tolist()]
+
+
+@shared
+def _fixed(tree: PolicyTree, rows: tuple[int, ...]) -> list[Json]:
+    """Of these queues what is the same for all who see them."""
+    limits = _limits(tree)
+    return [_described(tree.rows[at], at, limits) for at in rows]
+
+
+def _described(q: Queue, at: int, limits: dict[str, Any]) -> Json:
+    each = {name: {"guaranteed": g[at], "maximum": m[at]} for name, (g, m) in limits.items()}
+    total = {side: [sum(e[side][i] for e in each.values()) for i in range(R)] for side in ("guaranteed", "maximum")}
+    return {
+        "path": q.path,
+        "parent": q.parent_path or None,
+        "policy_version": q.version_id,
+        **{name: getattr(q, name) for name in _SHOWN},
+        "guaranteed": _amounts(total["guaranteed"]),
+        "maximum": _amounts(total["maximum"]),
+        "user_limit": _amounts([int(m * q.user_maximum + 1e-6) for m in total["maximum"]]),
+        "partitions": {
+            name: {side: _amounts(e[side]) for side in ("guaranteed", "maximum")} for name, e in each.items() if name
+        },
+    }
+
+
+def _moving(user: User, seen: Sight, q: Queue, use: dict[str, int], jobs: JobCounts) -> Json:
+    level = QueueAccess.Level.ADMIN if seen.everything else level_in(user, q.path)
+    return {
+        "state": "running" if not q.stopped else "draining" if jobs.live else "stopped",
+        "used": {axis: use[axis] for axis in AXES} | {"containers": use["containers"]},
+        "pending": use["pending"],
+        "live_jobs": jobs.live,
+        "running_jobs": jobs.running,
+        "may_submit": not q.stopped and q.leaf and (q.open_to_all or level is not None),
+    }
+
+
+def _amounts(values: list[int]) -> dict[str, int]:
+    return dict(zip(AXES, values, strict=True))

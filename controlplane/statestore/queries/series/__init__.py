@@ -1,0 +1,1 @@
+"""History over time."""
