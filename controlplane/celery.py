@@ -11,7 +11,7 @@ from django.db import close_old_connections
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 LOOK_EVERY_S = 1.0
-BURY_EVERY_S = 2.0
+REAP_EVERY_S = 2.0
 SERIES_EVERY_S = 5.0
 HOUSEKEEPING_EVERY_S = 3600.0
 
@@ -45,7 +45,7 @@ app.conf.update(
     imports=["controlplane.duties", "controlplane.rm.tasks", "controlplane.gpg.tasks", "controlplane.whatif.tasks"],
     beat_schedule={
         "posts, rollouts, overrides, simulations, empty nodes": _duty("control.look", LOOK_EVERY_S, 2 * LOOK_EVERY_S),
-        "bury lost sub-clusters": _duty("rm.bury", BURY_EVERY_S, 2 * BURY_EVERY_S),
+        "bury lost sub-clusters": _duty("rm.bury", REAP_EVERY_S, 2 * REAP_EVERY_S),
         "history over time": _duty("control.series", SERIES_EVERY_S, SERIES_EVERY_S),
         "housekeeping": _duty("control.housekeeping", HOUSEKEEPING_EVERY_S, HOUSEKEEPING_EVERY_S / 2),
     },

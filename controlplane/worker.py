@@ -137,7 +137,7 @@ def even_out(name: str) -> None:
         log.warning("could not look who leads what", problem=str(problem))
         return
     workers = [_worker(each) for each in bus.processes() or [] if each.kind == "worker" and "serves" in each.facts]
-    trusted = [worker for worker in workers if not terms.shuns(worker)]
+    trusted = [worker for worker in workers if not terms.avoids(worker)]
     if (found := balance.handover(name, led, trusted, time.time())) is not None:
         terms.resign(*found)
 

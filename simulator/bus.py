@@ -126,7 +126,7 @@ class SimulatedBus:
             self.all[sub].dirty[keys.INTENTS] = None
         self.hint(woken)
 
-    def tell_masters(self, jobs: Iterable[int]) -> None:
+    def notify_masters(self, jobs: Iterable[int]) -> None:
         self._reach()
         self.own.masters.extend(jobs)
 

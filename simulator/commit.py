@@ -104,7 +104,7 @@ def _jobs(rows: Federation, epoch: int, c: Changes) -> None:
             "finished_us": job.finished_us,
         }  # fmt: skip
         if job.finished_us:
-            if any(group.away for group in job.groups):
+            if any(group.remote for group in job.groups):
                 for no in range(len(job.groups)):
                     for sub in rows.subs:
                         rows.asks.pop((job_id, no, sub), None)

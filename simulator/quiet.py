@@ -1,25 +1,25 @@
-"""In the place of the RM's ``Teller``: in a simulation nobody reads why a group waits, so no sentence is written."""
+"""Instead of the RM's ``ReasonReporter``: in a simulation nobody reads why a group waits, so no sentence is written."""
 
 import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView
-from controlplane.rm.memory.whole import Memory
-from controlplane.rm.reasons.telling import Teller
+from controlplane.rm.reasons.reporting import ReasonReporter
 from scheduler.core.snapshot import Memo
 from scheduler.explain.columns import After, Patience
 
 
-class Quiet(Teller):
+class Quiet(ReasonReporter):
     """Knows who waits, which rounds go by, and nothing else. What it does takes no time that a clock would show."""
 
-    def looks(self, name: str, now: float) -> bool:
+    def refresh_due(self, name: str, now: float) -> bool:
         return False
 
-    def take(
+    def record_plan(
         self, m: Memory, name: str, view: PlanView, after: After, memo: Memo, patience: Patience, now: float
     ) -> None:
         self.waiting[view.asks[np.flatnonzero(after.left > 0)]] = True
 
-    def tell(self, m: Memory, now: float) -> dict[tuple[int, int], GroupEntry]:
+    def report(self, m: Memory, now: float) -> dict[tuple[int, int], GroupEntry]:
         return {}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.policy import documents
-from controlplane.rm.claims import Claimed, Key, Wish
+from controlplane.rm.claims import Claimed, ClaimRequest, Key
 from controlplane.rm.driver.load import ANYWAY_S
 from controlplane.rm.rows import IntentRow, QueueRow, ReportRow, WindowRow
 from controlplane.sharing.queues import FederationQueues, Row
@@ -222,12 +222,12 @@ class Federation:
             for job in self.jobs.values()
         )  # fmt: skip
 
-    def claim(self, me: int, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, Claimed]:
+    def claim(self, me: int, version: int, requests: Mapping[Key, ClaimRequest]) -> dict[Key, Claimed]:
         """Raise own counts as far as there is room."""
-        elsewhere = self.admitted_elsewhere(me, version, list(wishes))
+        elsewhere = self.admitted_elsewhere(me, version, list(requests))
         found = {}
-        for key, w in wishes.items():
-            granted = max(w.own, min(w.wish, w.most - elsewhere[key]))
+        for key, w in requests.items():
+            granted = max(w.own, min(w.requested, w.most - elsewhere[key]))
             self.counts[key][me] = granted
             found[key] = Claimed(elsewhere[key], granted)
         return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.driver.load import LoadTeller
+from controlplane.rm.driver.load import LoadReporter
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.driver.round import Duties, Round, RoundReport, RoundSettings
 from simulator.bus import NoSigner, SimulatedBus, Wires, read
@@ -94,8 +94,8 @@ class Site:
         self.memory = rebuild(self.store, _LOG_BYTES, self.clock.now)
         settings = RoundSettings(_LOG_BYTES, _LEASE_S, self.check)
         self.round = Round(self.sub, self.memory, self.store, self.bus, self.clock, NoSigner(), settings)  # type: ignore[arg-type]
-        self.round.planner.teller = Quiet()
-        self.load = LoadTeller()
+        self.round.planner.reporter = Quiet()
+        self.load = LoadReporter()
         self.unsaid[:], self.unsaid_at, self.hinted, self.led = True, self.clock.now, True, True
 
     # What happens to nodes
@@ -161,7 +161,7 @@ class Site:
     def _waits(self) -> bool:
         """Whether somebody would start if there were room, or goes on when something ends."""
         m = self.memory
-        return bool(m.line) or bool(m.delayed) or bool(self.round.planner.teller.waiting.any())
+        return bool(m.admission_queue) or bool(m.delayed) or bool(self.round.planner.reporter.waiting.any())
 
     def step(self) -> RoundReport | None:
         """A round at the clock's time, and what follows at the nodes."""
@@ -243,7 +243,7 @@ class Site:
         if now - self.loaded_s < self.pace.load_s:
             return
         self.loaded_s, self.untold, before = now, False, self.own.load
-        self.load.tell(self.memory, self.sub, self.store, self.clock)
+        self.load.report(self.memory, self.sub, self.store, self.clock)
         load = self.own.load
         if load is not None and before is not None and (load.free > before.free).any():
             self.freed(self.sub)

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from contract.policy.subclusters import held, own_components
 from controlplane.rm.changes import Changes
-from controlplane.rm.claims import Claimed, Key, Wish
+from controlplane.rm.claims import Claimed, ClaimRequest, Key
 from controlplane.rm.ports import Fenced, StoreDown
 from controlplane.rm.rows import (
     AskRow,
-    AwayRow,
     CapacityRow,
     ContainerRow,
     GroupRow,
@@ -22,11 +21,12 @@ from controlplane.rm.rows import (
     PlaceRow,
     PolicyRow,
     QueueRow,
+    RemoteRow,
     ReportRow,
-    TakenBackRow,
     TaskRow,
     Wanted,
     WindowRow,
+    WithdrawnRow,
 )
 from controlplane.statestore.acknowledgements import NodesRun
 from controlplane.statestore.loads import Load
@@ -183,7 +183,7 @@ class SimulatedStore:
     def asks_here(self) -> list[AskRow]:
         return [self._ask(key) for key in sorted(self.rows.asks) if key[2] == self.sub]
 
-    def asks_away(self, jobs: Sequence[int]) -> list[HandedRow]:
+    def remote_asks(self, jobs: Sequence[int]) -> list[HandedRow]:
         wanted = set(jobs)
         return [
             HandedRow(*key, ask.base, ask.target, ask.taken, ask.wish, ask.work)
@@ -196,8 +196,8 @@ class SimulatedStore:
         others = [sub for sub in self.rows.subs.values() if sub.id != self.sub]
         return [(sub.id, live) for sub in others for live in sub.containers.values() if live.job in wanted]
 
-    def containers_away(self, jobs: Sequence[int]) -> list[AwayRow]:
-        return [AwayRow(c.job, c.group, c.task, c.attempt) for _, c in self._live_elsewhere(jobs)]
+    def remote_containers(self, jobs: Sequence[int]) -> list[RemoteRow]:
+        return [RemoteRow(c.job, c.group, c.task, c.attempt) for _, c in self._live_elsewhere(jobs)]
 
     def serving_elsewhere(self, jobs: Sequence[int]) -> dict[tuple[int, int], int]:
         """Of places that are emptied at once, the first goes first: to it what runs at the others counts."""
@@ -227,7 +227,7 @@ class SimulatedStore:
                 self.own.reports.remove(row)
                 self.rows.subs[job["home_id"]].reports.append(row)
 
-    def take_back(self, asks: Sequence[tuple[int, int, int]]) -> list[TakenBackRow]:
+    def withdraw(self, asks: Sequence[tuple[int, int, int]]) -> list[WithdrawnRow]:
         if not asks:
             return []
         self.renew()
@@ -239,7 +239,7 @@ class SimulatedStore:
             ask.target, ask.wish = max(ask.taken, min(ask.wish, ask.target)), UNLOWERED
             ask.version += 1
             self.rows.subs[key[2]].unread.add(key)
-            found.append(TakenBackRow(*key, ask.target))
+            found.append(WithdrawnRow(*key, ask.target))
         return found
 
     # Admission, masters, loads, shares
@@ -247,9 +247,9 @@ class SimulatedStore:
     def admitted_elsewhere(self, version: int, keys: list[Key]) -> dict[Key, int]:
         return self.rows.admitted_elsewhere(self.sub, version, keys)
 
-    def claim(self, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, Claimed]:
+    def claim(self, version: int, requests: Mapping[Key, ClaimRequest]) -> dict[Key, Claimed]:
         self._fence()
-        return self.rows.claim(self.sub, version, wishes)
+        return self.rows.claim(self.sub, version, requests)
 
     def masters(self, jobs: Sequence[int]) -> Wanted:
         if not jobs:

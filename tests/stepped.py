@@ -11,7 +11,7 @@ from contract import jobspec
 from controlplane.rm.driver import summary
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.driver.round import Duties, Round, RoundReport, RoundSettings
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, Store
 from controlplane.rm.steps.publish import Signer
 from simulator.held import Held
@@ -176,7 +176,7 @@ class SteppedCluster(Generic[Led]):
         raise AssertionError([(j, self.state(j)) for j in jobs])
 
 
-def story(m: Memory) -> dict[str, Any]:
+def memory_state(m: Memory) -> dict[str, Any]:
     """What a leader's memory says, in a form in which two memories can be compared."""
     n, t = m.nodes, m.containers
     live = np.flatnonzero(t.live)

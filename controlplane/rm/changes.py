@@ -91,7 +91,7 @@ class Changes:
 
     def hand(self, job: "JobEntry", group: "GroupEntry", sub: int) -> None:
         """What the group has handed to a sub-cluster has changed. Of a job that is being stopped all is to stop."""
-        self.asks[job.id, group.run.no, sub] = (group.away[sub], job.run.stopping and group.run.no != job.kept)
+        self.asks[job.id, group.run.no, sub] = (group.remote[sub], job.run.stopping and group.run.no != job.kept)
         self.homes.add(sub)
 
     def use(self, hour: int, queue: str, owner: int, count: int, held_us: int, amounts: tuple[int, int, int]) -> None:

@@ -7,11 +7,11 @@ Key = tuple[str, int]  # queue, owner; owner 0: the queue with all below it
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A count to be raised from ``own`` to ``wish``, where the whole federation may have ``most``."""
+class ClaimRequest:
+    """A count to be raised from ``own`` to ``requested``, where the whole federation may have ``most``."""
 
     own: int
-    wish: int
+    requested: int
     most: int
 
 

@@ -220,7 +220,7 @@ class HandedRow(NamedTuple):
     work: bytes
 
 
-class TakenBackRow(NamedTuple):
+class WithdrawnRow(NamedTuple):
     """Demand that was taken back from a sub-cluster that nobody leads: the target that stands now."""
 
     job_id: int
@@ -229,7 +229,7 @@ class TakenBackRow(NamedTuple):
     target: int
 
 
-class AwayRow(NamedTuple):
+class RemoteRow(NamedTuple):
     """A live container in another sub-cluster."""
 
     job_id: int

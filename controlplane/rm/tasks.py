@@ -15,7 +15,7 @@ from controlplane import events, kernels, shutdown
 from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.adapters.clock import DatabaseClock, HostClock
 from controlplane.rm.adapters.store import PostgresStore
-from controlplane.rm.driver import balance, undertaker
+from controlplane.rm.driver import balance, reaper
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.rm.driver.keeper import Keeper
 from controlplane.rm.driver.leader import Leader, Pace
@@ -80,9 +80,9 @@ def _hand_over(sub_cluster_id: int, successor: str) -> None:
 
 
 @shared_task(name="rm.bury", ignore_result=True)
-def bury() -> None:
+def reap() -> None:
     """Give the jobs of sub-clusters that have gone silent new homes."""
-    after_s = undertaker.lost_after_s()
+    after_s = reaper.lost_after_s()
     if after_s is None:
         return
     try:
@@ -92,16 +92,16 @@ def bury() -> None:
         for sub_cluster_id in back:
             subclusters.found(sub_cluster_id)
         for sub_cluster_id, name, has_jobs, nodes in found:
-            _bury(sub_cluster_id, name, has_jobs, nodes)
+            _reap(sub_cluster_id, name, has_jobs, nodes)
     except (psycopg.Error, StoreDown, Fenced, BusDown) as error:
         log.warning("a lost sub-cluster keeps its jobs for now", error=str(error))
 
 
-def _bury(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
+def _reap(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
     """Look at its nodes, and take its lease where there is something to do: jobs to move, or containers to end."""
     conf = settings.HYDRA
     with closing(RedisBus(settings.REDIS_URL, sub, 0, lambda: restore_acl(sub))) as bus:
-        alive = undertaker.reports(bus, _clock, nodes, 3 * conf["heartbeat_s"])
+        alive = reaper.reports(bus, _clock, nodes, 3 * conf["heartbeat_s"])
     leadership = take(sub, rehoming.UNDERTAKER, conf["lease_s"]) if has_jobs or not alive else None
     if leadership is None:
         return
@@ -109,7 +109,7 @@ def _bury(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
         store = PostgresStore(leadership, conf["lease_s"])
         if not alive:
             _end_all(leadership, store)
-        moved = rehoming.rehome(leadership.connection, sub, store.renew, undertaker.chooser(sub))
+        moved = rehoming.rehome(leadership.connection, sub, store.renew, reaper.chooser(sub))
         hints.wake(set(moved.values()))
         log.warning("nobody leads a sub-cluster", name=name, jobs=len(moved), nodes_report=alive)
     finally:
@@ -123,8 +123,8 @@ def _end_all(leadership: Leadership, store: PostgresStore) -> None:
     chosen = RoundSettings(log_max_bytes, conf["container_lease_s"], conf["check_invariants"])
     with closing(RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))) as bus:
         signer = Signer(lease_master(), conf["lease_key_id"])
-        ended = undertaker.end_all(sub, memory, store, bus, DatabaseClock(store.now_us), signer, chosen)
-    undertaker.declare_lost(sub, ended)
+        ended = reaper.end_all(sub, memory, store, bus, DatabaseClock(store.now_us), signer, chosen)
+    reaper.declare_lost(sub, ended)
 
 
 def _serve(leadership: Leadership, term: balance.Term) -> None:

@@ -69,7 +69,7 @@ class GroupRun:
     task_state: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
     failures: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
     launches: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
-    away: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
+    remote: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
     next_fresh: int = 0  # tasks from here on were never started
     again: deque[int] = field(default_factory=deque)  # to start again, now
     delayed: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
@@ -84,7 +84,7 @@ class GroupRun:
         self.task_state = np.zeros(self.count, np.int8)
         self.failures = np.zeros(self.count, np.int16)
         self.launches = np.zeros(self.count, np.int16)
-        self.away = np.zeros(self.count, np.bool_)
+        self.remote = np.zeros(self.count, np.bool_)
 
     @property
     def wanted(self) -> int:
@@ -133,8 +133,8 @@ class GroupRun:
     def reach(self, count: int) -> None:
         """Have ``count`` tasks, whatever is wanted."""
         self.count = count
-        self.task_state, self.failures, self.launches, self.away = (
-            resized(x, self.count) for x in (self.task_state, self.failures, self.launches, self.away)
+        self.task_state, self.failures, self.launches, self.remote = (
+            resized(x, self.count) for x in (self.task_state, self.failures, self.launches, self.remote)
         )
 
     def wake(self, now: float) -> int:
@@ -155,7 +155,7 @@ class GroupRun:
     def hand_over(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """As ``take``, for another sub-cluster to start."""
         indices, attempts = self._next(k)
-        self.away[indices] = True
+        self.remote[indices] = True
         return indices, attempts
 
     def _next(self, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -173,17 +173,17 @@ class GroupRun:
 
     def begun(self, indices: np.ndarray) -> np.ndarray:
         """Of these tasks, handed over, another sub-cluster has started: those of which that is news."""
-        news: np.ndarray = indices[self.away[indices]]
+        news: np.ndarray = indices[self.remote[indices]]
         if len(news):
-            self.away[news] = False
+            self.remote[news] = False
             self.running += len(news)
             self.become(GroupState.RUNNING)
         return news
 
-    def given_back(self, indices: np.ndarray) -> np.ndarray:
+    def returned(self, indices: np.ndarray) -> np.ndarray:
         """These tasks, handed over, will not be started there: those that were still away."""
-        news: np.ndarray = indices[self.away[indices]]
-        self.away[news] = False
+        news: np.ndarray = indices[self.remote[indices]]
+        self.remote[news] = False
         self.task_state[news] = TaskState.PENDING
         self.launches[news] -= 1  # that attempt never was
         self.again.extend(news.tolist())
@@ -200,15 +200,15 @@ class GroupRun:
         self.again = deque(sorted(waiting))
         self.resize(self.target)
 
-    def adopt_away(self, indices: np.ndarray, attempts: np.ndarray) -> None:
+    def adopt_remote(self, indices: np.ndarray, attempts: np.ndarray) -> None:
         """These tasks were handed over by a former leader (a new leader's rebuild)."""
         self.task_state[indices] = TaskState.RUNNING
         self.launches[indices] = np.maximum(self.launches[indices], attempts)
-        self.away[indices] = True
+        self.remote[indices] = True
 
     def adopt(self, index: int, attempt: int) -> None:
         """Take over an attempt that runs already, wherever (a new leader's rebuild)."""
-        self.away[index] = False
+        self.remote[index] = False
         self.task_state[index] = TaskState.RUNNING
         self.launches[index] = max(attempt, int(self.launches[index]))
         self.running += 1

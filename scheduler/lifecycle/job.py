@@ -24,7 +24,7 @@ class StopAll:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
+class EmitEvent:
     """Tell the owner something: an event of the job."""
 
     kind: str
@@ -39,7 +39,7 @@ class Ended:
     message: str
 
 
-Instruction = StopAll | Tell | Ended
+Instruction = StopAll | EmitEvent | Ended
 
 
 @dataclass(slots=True)
@@ -99,9 +99,9 @@ def begun(job: JobRun, group: GroupRun, indices: np.ndarray) -> np.ndarray:
     return news
 
 
-def given_back(job: JobRun, group: GroupRun, indices: np.ndarray) -> list[Instruction]:
+def returned(job: JobRun, group: GroupRun, indices: np.ndarray) -> list[Instruction]:
     """Another sub-cluster will not start these tasks after all."""
-    job.live -= len(group.given_back(indices))
+    job.live -= len(group.returned(indices))
     if job.stopping:
         group.halt()
     return _finish(job)
@@ -113,7 +113,7 @@ def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, 
     task = group.end(e, now, job.stopping)
     out: list[Instruction] = []
     if task == TaskState.PENDING:
-        out.append(Tell("retry", f"{group.name}[{e.index}] {describe(e)}; it will be tried again"))
+        out.append(EmitEvent("retry", f"{group.name}[{e.index}] {describe(e)}; it will be tried again"))
     elif task == TaskState.FAILED and not job.stopping and not group.open_ended:
         attempts = int(group.launches[e.index])
         out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {attempts} attempt{'s' * (attempts > 1)}")
@@ -180,7 +180,7 @@ def reject(job: JobRun, message: str) -> list[Instruction]:
 def _fail(job: JobRun, message: str) -> list[Instruction]:
     _halt(job, JobState.FAILED, message)
     job.become(JobState.KILLING)
-    return [Tell("failed", message), StopAll()]
+    return [EmitEvent("failed", message), StopAll()]
 
 
 def resume_stop(job: JobRun) -> None:

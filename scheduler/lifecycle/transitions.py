@@ -53,8 +53,8 @@ class TransitionError(RuntimeError):
     """A change that no table lists: a bug, never a user's mistake."""
 
 
-def check(table: dict[S, frozenset[S]], old: S, new: S, story: str) -> S:
-    """``new`` if ``table`` lists it after ``old``; otherwise raises with ``story``."""
+def check(table: dict[S, frozenset[S]], old: S, new: S, context: str) -> S:
+    """``new`` if ``table`` lists it after ``old``; otherwise raises with ``context``."""
     if new not in table[old]:
-        raise TransitionError(f"{story}: {old!r} -> {new!r}")
+        raise TransitionError(f"{context}: {old!r} -> {new!r}")
     return new

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.steps import away, guests, outcome, planning, session
+from controlplane.rm.steps import guests, outcome, planning, remote, session
 from nodemanager import containers, core, events, lifecycle
 from scheduler.lifecycle import group, job
 from scheduler.lifecycle.guest import UNLOWERED
@@ -110,31 +110,31 @@ def _(real: Real) -> Real:
 # Jobs that span
 
 
-@plant("taken-back-at-once", away, "ask_back")
+@plant("taken-back-at-once", remote, "recall")
 def _(real: Real) -> Real:
     """What is asked back is started elsewhere before the other side has agreed."""
 
-    def ask_back(c: Any, entry: Any, of: Any, sub: int, keep: int = 0) -> None:
+    def recall(c: Any, entry: Any, of: Any, sub: int, keep: int = 0) -> None:
         real(c, entry, of, sub, keep)
-        handed = of.away[sub]
-        job.given_back(entry.run, of.run, handed.tasks(handed.wish, handed.target)[0])
+        handed = of.remote[sub]
+        job.returned(entry.run, of.run, handed.tasks(handed.wish, handed.target)[0])
 
-    return ask_back
+    return recall
 
 
-@plant("given-back-and-kept", guests, "_hear")
+@plant("given-back-and-kept", guests, "_apply_ask")
 def _(real: Real) -> Real:
     """A sub-cluster gives back what it was asked for, and starts it."""
 
-    def hear(m: Any, c: Any, entry: Any, row: Any) -> None:
+    def apply_ask(m: Any, c: Any, entry: Any, row: Any) -> None:
         real(m, c, entry, row)
         if row.wish < row.target:
             entry.groups[row.group_no].run.handed = guests._handed(row._replace(wish=UNLOWERED))
 
-    return hear
+    return apply_ask
 
 
-@plant("reports-dropped", away, "_events")
+@plant("reports-dropped", remote, "_events")
 def _(real: Real) -> Real:
     """Of what a report tells only the first is taken in."""
     return lambda m, held, c, entry, sub, events: real(m, held, c, entry, sub, events[:1])
@@ -151,7 +151,7 @@ def _(real: Real) -> Real:
     return report
 
 
-@plant("away-forgotten", away, "restore")
+@plant("away-forgotten", remote, "restore")
 def _(real: Real) -> Real:
     """A new leader does not know what its predecessor has handed over."""
     return nothing

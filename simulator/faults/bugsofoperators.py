@@ -3,8 +3,8 @@
 from typing import Any
 
 from controlplane.rm.memory import view
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import NodeTable
-from controlplane.rm.memory.whole import Memory
 from controlplane.rm.steps import intake, moving
 from simulator.faults.planting import Real, nothing, plant
 

@@ -46,7 +46,7 @@ class Leading:
         memory = rebuild(self.store, LOG_BYTES, answered.now)
         settings = RoundSettings(LOG_BYTES, CONTAINER_LEASE_S, True)
         rounds = Round(sub, memory, self.store, self.bus, clock, signer, settings)
-        rounds.planner.teller = Quiet()
+        rounds.planner.reporter = Quiet()
         self.loop = SteppedLeader(
             rounds, memory, self.store, self.bus, clock, f"leader {number}", _PACE, lambda jobs: None, answered
         )

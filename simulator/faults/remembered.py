@@ -6,7 +6,7 @@ import numpy as np
 
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from simulator.faults.book import require
 from simulator.store import SimulatedStore
 
@@ -87,7 +87,7 @@ def _group(g: GroupEntry) -> tuple[Any, ...]:
     ready = {*r.again, *(i for _, i in r.delayed), *range(r.next_fresh, r.count)}
     return (
         int(r.state), r.running, r.succeeded, r.failed, r.unfinished, r.launches.tolist(), r.failures.tolist(),
-        r.task_state.tolist(), r.away.tolist(), ready, len(g.slots),
+        r.task_state.tolist(), r.remote.tolist(), ready, len(g.slots),
     )  # fmt: skip
 
 

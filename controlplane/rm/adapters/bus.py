@@ -85,7 +85,7 @@ class RedisBus:
             if len(pipe):
                 pipe.execute()
 
-    def tell_masters(self, jobs: Iterable[int]) -> None:
+    def notify_masters(self, jobs: Iterable[int]) -> None:
         """There are events for the application masters of these jobs."""
         with _translated():
             self._redis.publish(keys.masters(), b" ".join(b"%d" % job for job in jobs))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import psycopg
 
 from controlplane.rm.adapters.named import read
-from controlplane.rm.claims import Claimed, Counts, Key, Wish
+from controlplane.rm.claims import Claimed, ClaimRequest, Counts, Key
 
 ELSEWHERE = "SELECT running FROM statestore_admitted_elsewhere(%s::smallint, %s, %s::text[], %s::bigint[]) ORDER BY n"
 CLAIM = """
@@ -36,13 +36,18 @@ def elsewhere(session: psycopg.Connection, sub: int, version: int, keys: list[Ke
 
 
 def claim(
-    session: psycopg.Connection, sub: int, epoch: int, lease_s: float, version: int, wishes: Mapping[Key, Wish]
+    session: psycopg.Connection,
+    sub: int,
+    epoch: int,
+    lease_s: float,
+    version: int,
+    requests: Mapping[Key, ClaimRequest],
 ) -> dict[Key, Claimed]:
     """Claim room in one transaction of its own."""
-    w = wishes.values()
-    numbers = [[x.own for x in w], [x.wish for x in w], [x.most for x in w]]
-    rows = read(session, Claimed, CLAIM, (sub, epoch, lease_s, version, *_columns(list(wishes)), *numbers))
-    return dict(zip(wishes, rows, strict=True))
+    w = requests.values()
+    numbers = [[x.own for x in w], [x.requested for x in w], [x.most for x in w]]
+    rows = read(session, Claimed, CLAIM, (sub, epoch, lease_s, version, *_columns(list(requests)), *numbers))
+    return dict(zip(requests, rows, strict=True))
 
 
 def write(session: psycopg.Connection, sub: int, epoch: int, counts: Counts) -> None:

@@ -147,10 +147,10 @@ SELECT a.job_id, a.group_no, a.base, a.target, a.taken, a.wish, a.work, a.halt, 
 """
 UNREAD_ASKS = _ASKS_HERE + " AND a.version > a.acknowledged ORDER BY a.job_id, a.group_no LIMIT %s"
 ASKS_HERE = _ASKS_HERE + " ORDER BY a.job_id, a.group_no"
-ASKS_AWAY = """
+REMOTE_ASKS = """
 SELECT job_id, group_no, sub_cluster_id, base, target, taken, wish, work FROM statestore_ask WHERE job_id = ANY(%s)
 """
-CONTAINERS_AWAY = """
+REMOTE_CONTAINERS = """
 SELECT job_id, group_no, task_index AS task, attempt
   FROM statestore_container WHERE job_id = ANY(%s) AND sub_cluster_id <> %s
 """
@@ -191,7 +191,7 @@ RETURNING a.job_id, a.group_no
 """
 # Takes demand back from sub-clusters that nobody leads and which therefore cannot answer. One whose lease has merely
 # run out is to read of it, or it would keep the demand in mind.
-TAKE_BACK = """
+WITHDRAW = """
 UPDATE statestore_ask a SET target = greatest(a.taken, least(a.wish, a.target)), wish = %(unlowered)s,
        version = a.version + 1
   FROM unnest(%(jobs)s::bigint[], %(groups)s::smallint[], %(subs)s::smallint[]) AS v(job, no, sub)

@@ -14,11 +14,10 @@ from controlplane.rm.adapters import claims, masterrows, queries
 from controlplane.rm.adapters import copy as copybin
 from controlplane.rm.adapters.named import Row, read
 from controlplane.rm.changes import Changes
-from controlplane.rm.claims import Claimed, Key, Wish
+from controlplane.rm.claims import Claimed, ClaimRequest, Key
 from controlplane.rm.ports import Fenced, StoreDown, Submitted
 from controlplane.rm.rows import (
     AskRow,
-    AwayRow,
     CapacityRow,
     ContainerRow,
     GroupRow,
@@ -30,11 +29,12 @@ from controlplane.rm.rows import (
     PlaceRow,
     PolicyRow,
     QueueRow,
+    RemoteRow,
     ReportRow,
-    TakenBackRow,
     TaskRow,
     Wanted,
     WindowRow,
+    WithdrawnRow,
 )
 from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
@@ -160,13 +160,13 @@ class PostgresStore:
         """All demand ever handed to this sub-cluster of jobs that live."""
         return self._rows(AskRow, queries.ASKS_HERE, self.sub_cluster_id)
 
-    def asks_away(self, jobs: Sequence[int]) -> list[HandedRow]:
+    def remote_asks(self, jobs: Sequence[int]) -> list[HandedRow]:
         """What these jobs have handed to other sub-clusters."""
-        return self._rows(HandedRow, queries.ASKS_AWAY, list(jobs)) if jobs else []
+        return self._rows(HandedRow, queries.REMOTE_ASKS, list(jobs)) if jobs else []
 
-    def containers_away(self, jobs: Sequence[int]) -> list[AwayRow]:
+    def remote_containers(self, jobs: Sequence[int]) -> list[RemoteRow]:
         """Live containers of these jobs elsewhere."""
-        return self._rows(AwayRow, queries.CONTAINERS_AWAY, list(jobs), self.sub_cluster_id) if jobs else []
+        return self._rows(RemoteRow, queries.REMOTE_CONTAINERS, list(jobs), self.sub_cluster_id) if jobs else []
 
     def serving_elsewhere(self, jobs: Sequence[int]) -> dict[tuple[int, int], int]:
         """How many containers of each group of these jobs serve in other sub-clusters while this one empties nodes."""
@@ -187,14 +187,14 @@ class PostgresStore:
             self.connection.execute(queries.FORWARD_REPORTS, (list(ids),))
             self.connection.execute(queries.DROP_REPORTS, (list(ids),))
 
-    def take_back(self, asks: Sequence[tuple[int, int, int]]) -> list[TakenBackRow]:
+    def withdraw(self, asks: Sequence[tuple[int, int, int]]) -> list[WithdrawnRow]:
         """Lower the targets of these asks (job, group, sub-cluster) at once where nobody leads; their new targets."""
         if not asks:
             return []
         jobs, groups, subs = (list(column) for column in zip(*asks, strict=True))
         values = {"jobs": jobs, "groups": groups, "subs": subs, "unlowered": UNLOWERED}
         with _translated(), self.connection.transaction():
-            found = read(self.connection, TakenBackRow, queries.TAKE_BACK, values)
+            found = read(self.connection, WithdrawnRow, queries.WITHDRAW, values)
             self.renew()
         return found
 
@@ -206,11 +206,11 @@ class PostgresStore:
         with _translated():
             return claims.elsewhere(self.connection, self.sub_cluster_id, version, keys)
 
-    def claim(self, version: int, wishes: Mapping[Key, Wish]) -> dict[Key, Claimed]:
+    def claim(self, version: int, requests: Mapping[Key, ClaimRequest]) -> dict[Key, Claimed]:
         """Raise own counts as far as there is room; per key what others run, and what stands now. A transaction."""
         with _translated():
             session = self.connection
-            return claims.claim(session, self.sub_cluster_id, self.epoch, self.lease_s, version, wishes)
+            return claims.claim(session, self.sub_cluster_id, self.epoch, self.lease_s, version, requests)
 
     def put_load(self, load: loads.Load) -> None:
         """Write this sub-cluster's load row; a statement of its own."""
@@ -316,7 +316,7 @@ class PostgresStore:
                 [j.finished_us for j in jobs],
             ]
             self.connection.execute(queries.UPDATE_JOBS, (self.epoch, *columns, self.epoch))
-            done = [j.id for j in jobs if j.finished_us and any(g.away for g in j.groups)]
+            done = [j.id for j in jobs if j.finished_us and any(g.remote for g in j.groups)]
             if done:
                 self.connection.execute(queries.DROP_ASKS, (done,))
         if c.groups:

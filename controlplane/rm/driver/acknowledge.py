@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, BusDown, Clock, Store
 from controlplane.statestore.acknowledgements import LAGGARDS_MAX, NodesRun
 from wire.states import NodeState
@@ -23,21 +23,21 @@ class Acknowledger:
     looked: float = -1e9
     _announced: int = -1  # version
     _announced_at: float = -1e9
-    _told: tuple[int, NodesRun] | None = None
+    _reported: tuple[int, NodesRun] | None = None
 
-    def tell(self, m: Memory, store: Store, bus: Bus, clock: Clock) -> None:
+    def report(self, m: Memory, store: Store, bus: Bus, clock: Clock) -> None:
         """At once when the leader has taken a version in; else at most every ``EVERY_S``, and nothing when idle."""
         now, version = clock.monotonic(), m.queues.target
         if version != self._announced or now - self._announced_at >= AGAIN_S:
             self._announce(bus, version, now)
-        known = self._told is not None and self._told[0] == version
+        known = self._reported is not None and self._reported[0] == version
         if known and now - self.looked < (EVERY_S if m.nodes.policy_moved else ANYWAY_S):
             return
         self.looked, m.nodes.policy_moved = now, False
         told = version, nodes_run(m)
-        if told != self._told:
+        if told != self._reported:
             store.acknowledge(version, m.queues.pushed_us, told[1])
-            self._told = told
+            self._reported = told
             self.announce()
 
     def due_s(self, m: Memory, clock: Clock) -> float:

@@ -74,7 +74,7 @@ class Terms:
     most: int = 1 << 30
     _led: dict[int, Term] = field(default_factory=dict)
     _given: dict[int, tuple[str, float]] = field(default_factory=dict)  # sub-cluster -> to whom and when, monotonic s
-    _shunned: dict[str, float] = field(default_factory=dict)  # worker -> since when, s since 1970
+    _avoided: dict[str, float] = field(default_factory=dict)  # worker -> since when, s since 1970
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def may_lead(self, sub: int) -> bool:
@@ -83,10 +83,10 @@ class Terms:
             _, given = self._given.get(sub, ("", -math.inf))
             return len(self._led) < self.most and self.clock.monotonic() - given > RESERVED_S
 
-    def shuns(self, worker: Worker) -> bool:
+    def avoids(self, worker: Worker) -> bool:
         """Whether this very process did not take over what was handed to it, a while ago."""
         with self._lock:
-            since = self._shunned.get(worker.name, -math.inf)
+            since = self._avoided.get(worker.name, -math.inf)
         return worker.started_at <= since and self.clock.now_us() / 1e6 - since < SHUNNED_S
 
     @contextmanager
@@ -97,7 +97,7 @@ class Terms:
             self._led[sub] = found
             to, given = self._given.pop(sub, ("", -math.inf))
             if now - given < PROVEN_S:
-                self._shunned[to] = self.clock.now_us() / 1e6
+                self._avoided[to] = self.clock.now_us() / 1e6
         try:
             yield found
         finally:

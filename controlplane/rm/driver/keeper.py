@@ -58,7 +58,7 @@ class Keeper:
                     self._extend(sub)
         with self._lock:
             if ended is self._idle:
-                self._hang_up()
+                self._disconnect()
 
     def _late(self, now: float) -> list[int]:
         """Sub-clusters whose leaders have not renewed for half a lease, but within our patience."""
@@ -82,9 +82,9 @@ class Keeper:
                 self._kept[sub] = leadership, math.inf  # the leader learns it from its next write
             else:
                 log.warning("a lease could not be extended", sub_cluster=sub, error=str(error))
-                self._hang_up()
+                self._disconnect()
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._session is not None:
             with suppress(psycopg.Error):
                 self._session.close()

@@ -10,9 +10,9 @@ import structlog
 from controlplane.rm.driver import liveness
 from controlplane.rm.driver import summary as screens
 from controlplane.rm.driver.acknowledge import Acknowledger
-from controlplane.rm.driver.load import LoadTeller
+from controlplane.rm.driver.load import LoadReporter
 from controlplane.rm.driver.round import Duties, Round, RoundReport
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, BusDown, Clock, Store
 from wire import keys
 
@@ -113,7 +113,7 @@ class Leader:
     news: bool = True  # something happened since the last summary
     told: dict[int, int] = field(default_factory=dict)  # jobs that screens are to look at, and whose they are
     shown_version: int = -1  # policy version in the last summary
-    load: LoadTeller = field(default_factory=LoadTeller)
+    load: LoadReporter = field(default_factory=LoadReporter)
     swept: int = 0  # position of the first node of the next slice
 
     def run(self, over: Callable[[], bool]) -> None:
@@ -135,10 +135,10 @@ class Leader:
         duties = self._duties(woken)
         if self._due(duties):
             self._round(duties)
-        self.acknowledger.tell(self.memory, self.store, self.bus, self.clock)
+        self.acknowledger.report(self.memory, self.store, self.bus, self.clock)
         self._renew()
         self._show()
-        self.load.tell(self.memory, self.round.sub, self.store, self.clock)
+        self.load.report(self.memory, self.round.sub, self.store, self.clock)
         self._renew()
 
     def _wait(self) -> set[str]:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import R
-from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Clock, Store
 from controlplane.statestore.loads import Load, PartitionLoad
 from scheduler.core.snapshot import Nodes
 from wire.states import NodeState
 
-__all__ = ["Load", "LoadTeller", "PartitionLoad", "own_load"]
+__all__ = ["Load", "LoadReporter", "PartitionLoad", "own_load"]
 
 EVERY_S = 1.0
 ANYWAY_S = 5.0  # also when nothing has changed, so that its age says the leader is there
@@ -20,15 +20,15 @@ MOST_OF_TIME = 0.02  # of a leader's time at most
 
 
 @dataclass(slots=True)
-class LoadTeller:
+class LoadReporter:
     """Writes the row where that is due. at, took_s: when it last looked, and for how long; monotonic seconds."""
 
     at: float = -1e9
     took_s: float = 0.0
     written: float = -1e9
-    _told: bytes = b""
+    _reported: bytes = b""
 
-    def tell(self, m: Memory, sub: int, store: Store, clock: Clock) -> None:
+    def report(self, m: Memory, sub: int, store: Store, clock: Clock) -> None:
         """Look at most once a second; write what has changed, and anything after ``ANYWAY_S``."""
         began = clock.monotonic()
         if began - self.at < max(EVERY_S, self.took_s / MOST_OF_TIME):
@@ -36,10 +36,10 @@ class LoadTeller:
         self.at = began
         m.refresh((), clock.now_us() / 1e6)
         load = own_load(m, sub)
-        told = _fingerprint(load)
-        if told != self._told or began - self.written >= ANYWAY_S:
+        fingerprint = _fingerprint(load)
+        if fingerprint != self._reported or began - self.written >= ANYWAY_S:
             store.put_load(load)
-            self._told, self.written = told, began
+            self._reported, self.written = fingerprint, began
         self.took_s = clock.monotonic() - began
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from controlplane.rm.memory import windows
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry, entry
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.queues import QueueTree
-from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import ContainerRow, GroupRow, TaskRow, Wanted
-from controlplane.rm.steps import away, guests, masters
+from controlplane.rm.steps import guests, masters, remote
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import End
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, Want
@@ -38,7 +38,7 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     store.renew()  # each part takes its time when there is much
     _restore_tasks(jobs, store.tasks(jobs))
     store.renew()
-    away.restore(jobs, store)
+    remote.restore(jobs, store)
     visitors, theirs = _guests(store, jobs, log_max_bytes)
     for job in (*jobs.values(), *visitors.values()):
         m.watch(job, known=True)
@@ -50,7 +50,7 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     for job in jobs.values():
         _restore_states(m, job, ends)
     masters.restore(m, wanted, theirs)
-    m.spanning = {(job.id, g.run.no) for job in jobs.values() for g in job.groups if g.away}
+    m.spanning = {(job.id, g.run.no) for job in jobs.values() for g in job.groups if g.remote}
     m.behind = _behind(jobs, store.groups(jobs))
     m.dirty_nodes = set(range(len(m.nodes)))
     return m
@@ -109,7 +109,7 @@ def _behind(jobs: dict[int, JobEntry], rows: Iterable[GroupRow]) -> dict[tuple[i
     found = {}
     for row in rows:
         job, group = jobs[row.job_id], jobs[row.job_id].groups[row.no]
-        waits = group.run.wanted or group.run.delayed or job.line_row >= 0
+        waits = group.run.wanted or group.run.delayed or job.waiting_row >= 0
         if row.counters != group.counters()[:-1] or (row.told and not waits):
             found[row.job_id, row.no] = group
     return found

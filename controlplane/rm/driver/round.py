@@ -7,13 +7,13 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import NEVER_US
-from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Bus, BusDown, Clock, Outdated, Store
-from controlplane.rm.steps import admission, away, collect, drain, guests, masterevents, masters
+from controlplane.rm.steps import admission, collect, drain, guests, masterevents, masters, remote
 from controlplane.rm.steps.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.steps.intake import take_intents
-from controlplane.rm.steps.outcome import carry_out
+from controlplane.rm.steps.outcome import apply_instructions
 from controlplane.rm.steps.planning import NEVER, Planner
 from controlplane.rm.steps.publish import Signer, documents, positions
 from controlplane.rm.steps.session import ProxySession
@@ -79,19 +79,19 @@ class Round:
             take_intents(m, self.store, c, intents, self.settings.log_max_bytes, answered)
             self.more_intents = len(intents) >= INTENTS_PER_ROUND
             self.more_intents |= guests.take_asks(m, self.store, c, self.settings.log_max_bytes)
-            self.more_intents |= away.take_reports(m, self.store, c)
+            self.more_intents |= remote.take_reports(m, self.store, c)
         admission.admit(m, self.store, c)
         self._wake_delayed(c)
-        drain.attend(m, self.store, c)  # what has to leave nodes that operators empty
-        masters.attend(m, c)  # grants that nobody used
+        drain.evict(m, self.store, c)  # what has to leave nodes that operators empty
+        masters.enforce_deadlines(m, c)  # grants that nobody used
         self._span(c)
         # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
         began, spent_s = self.clock.monotonic(), self.clock.processor_s()
         # What an outdated memory takes for waiting here may be elsewhere by now: the rebuilt one plans.
         if not m.outdated and self.planner.due(c.at_us / 1e6):
             self.planner.run(c)
-        self.planner.tell(c.at_us / 1e6)
-        masterevents.tell(m, c)
+        self.planner.report(c.at_us / 1e6)
+        masterevents.emit(m, c)
         c.plan_us = int((self.clock.monotonic() - began) * 1e6)
         report.plan_cpu_s = self.clock.processor_s() - spent_s
         self.planner.explained = guests.set_apart(m, c, self.planner.explained)
@@ -122,7 +122,7 @@ class Round:
     def _resume(self, c: Changes) -> None:
         """End jobs of which a former leader has stopped everything, and perhaps taken back what waited elsewhere."""
         for job in self.m.resumed:
-            carry_out(self.m, c, job, master.resumed(job.run))
+            apply_instructions(self.m, c, job, master.resumed(job.run))
         self.m.resumed = []
 
     def _wake_delayed(self, c: Changes) -> None:
@@ -141,12 +141,18 @@ class Round:
 
     def next_due_s(self) -> float | None:
         """Seconds until a delayed start or the next look at what waits falls due; None without one."""
-        if self.planner.teller.more:
+        if self.planner.reporter.more:
             return 0.0
         due = [group.run.next_due for group in self.m.delayed.values() if group.run.next_due is not None]
         now_us = self.clock.now_us()
         earliest = min(
-            [self.planner.again_at, self.session.due_s(), self.m.line.due_us(now_us) / 1e6, self.m.masters.due(), *due]
+            [
+                self.planner.again_at,
+                self.session.due_s(),
+                self.m.admission_queue.due_us(now_us) / 1e6,
+                self.m.masters.due(),
+                *due,
+            ]
         )
         acknowledge_us = int(self.m.nodes.acknowledge_us[: len(self.m.nodes)].min(initial=NEVER_US))
         earliest = min(earliest, acknowledge_us / 1e6) if acknowledge_us < NEVER_US else earliest

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.statestore import nodeloads
 from scheduler.registry import PREEMPTION
 from wire.resources import AXES, amounts

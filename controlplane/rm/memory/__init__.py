@@ -1,1 +1,1 @@
-"""The leader's warm memory: tables of nodes, containers and asks, the ledger, the line, and a plan's view of them."""
+"""The leader's warm memory: nodes, containers and asks, the ledger, the admission queue, and a plan's view of them."""

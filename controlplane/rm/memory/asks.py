@@ -38,8 +38,8 @@ class AskTable(Table):
     fill: np.ndarray = column(np.int8)
     duration: np.ndarray = column(np.float64)
     partition: np.ndarray = column(np.int16)
-    choosy: np.ndarray = column(np.bool_)
-    picky: np.ndarray = column(np.bool_)
+    prefers: np.ndarray = column(np.bool_)
+    constrained: np.ndarray = column(np.bool_)
     master: np.ndarray = column(np.bool_)
 
     def __init__(self) -> None:
@@ -55,9 +55,9 @@ class AskTable(Table):
         at = group.row = self.take()
         self.owner[at] = (job, group)
         self.key[at] = (job.id << 16) + group.run.no
-        wishes = group.wishes
-        self.gang[at], self.fill[at], self.duration[at] = wishes.gang, wishes.fill, wishes.duration_s
-        self.picky[at] = bool(wishes.node_labels or wishes.near or wishes.racks)
+        constraints = group.constraints
+        self.gang[at], self.fill[at], self.duration[at] = constraints.gang, constraints.fill, constraints.duration_s
+        self.constrained[at] = bool(constraints.node_labels or constraints.near or constraints.racks)
         self.master[at] = job.run.master and not group.run.no
         self.shape[at] = self.shapes.take(tuple(group.shape.tolist()))
 
@@ -66,7 +66,7 @@ class AskTable(Table):
         at = group.row
         self.shapes.drop(int(self.shape[at]))
         self.masks.drop(int(self.mask[at]))
-        self.key[at], self.count[at], self.owner[at], self.choosy[at] = -1, 0, None, False
+        self.key[at], self.count[at], self.owner[at], self.prefers[at] = -1, 0, None, False
         self.near[at] = self.racks[at] = _NONE
         self.give_back([at])
 
@@ -76,7 +76,7 @@ class AskTable(Table):
         before, self.mask[at] = int(self.mask[at]), self.masks.take(mask)
         self.masks.drop(before)
         self.near[at], self.racks[at] = near, racks
-        self.choosy[at] = bool(len(near) or len(racks))
+        self.prefers[at] = bool(len(near) or len(racks))
 
     def refresh(self, job: JobEntry, group: GroupEntry, now: float) -> None:
         """Take in what the group wants now."""
@@ -106,8 +106,8 @@ class AskTable(Table):
     def gather(self, rows: np.ndarray, job: np.ndarray, masks: np.ndarray, mask: np.ndarray) -> Asks:
         """The arrays of a plan. job: (a,) int32 position of each ask's job; masks (m, n) and each ask's (a,) int32."""
         shapes, shape = self.shapes_of(rows)
-        near_from, near = _ragged(self.near, rows, self.choosy[rows])
-        rack_from, racks = _ragged(self.racks, rows, self.choosy[rows])
+        near_from, near = _ragged(self.near, rows, self.prefers[rows])
+        rack_from, racks = _ragged(self.racks, rows, self.prefers[rows])
         return Asks(
             key=self.key[rows],
             count=self.count[rows],
@@ -175,9 +175,9 @@ def compact(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(used), position[numbers] if len(numbers) else numbers.astype(np.int32)
 
 
-def _ragged(lists: list[np.ndarray], rows: np.ndarray, choosy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(a + 1,) int32 offsets and the values of ``lists[row]`` end to end; only ``choosy`` rows have any."""
+def _ragged(lists: list[np.ndarray], rows: np.ndarray, prefers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(a + 1,) int32 offsets and the values of ``lists[row]`` end to end; only ``prefers`` rows have any."""
     lengths = np.zeros(len(rows) + 1, np.int32)
-    found = [lists[row] for row in rows[choosy].tolist()]
-    lengths[1:][choosy] = [len(x) for x in found]
+    found = [lists[row] for row in rows[prefers].tolist()]
+    lengths[1:][prefers] = [len(x) for x in found]
     return np.cumsum(lengths, dtype=np.int32), np.concatenate(found) if found else _NONE

@@ -22,7 +22,7 @@ _TASKS_NAMED = 10  # in one event
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class PlacementConstraints:
     """Where and how a group's containers want to run, as submitted.
 
     partition: a name, or None for the queue's. fill: ``Fill`` or -1 for the
@@ -60,12 +60,12 @@ class GroupEntry:
     template: bytes
     digest: bytes
     timeout_s: int
-    wishes: Wishes = field(default_factory=Wishes)
+    constraints: PlacementConstraints = field(default_factory=PlacementConstraints)
     held: bool = False  # granted first: its application master says later what each container runs
     row: int = -1
     partition: int = 0
     ask_version: int = 0  # of a guest: the version of its ask that this RM works from
-    away: dict[int, Handed] = field(default_factory=dict)  # sub-cluster -> tasks handed there
+    remote: dict[int, Handed] = field(default_factory=dict)  # sub-cluster -> tasks handed there
     slots: set[int] = field(default_factory=set)
     reason: dict[str, Any] | None = None
     granted: int = 0  # of a master's ask: containers that its master was told of
@@ -91,7 +91,7 @@ class GroupEntry:
 
     @property
     def node_labels(self) -> str:
-        return self.wishes.node_labels
+        return self.constraints.node_labels
 
     def counters(self) -> tuple[Any, ...]:
         r = self.run
@@ -100,7 +100,8 @@ class GroupEntry:
 
 @dataclass(slots=True, eq=False)
 class JobEntry:
-    """A live job. row, user_row, queue_row: its rows of the ledger. line_row: of the line, -1 unless it waits there.
+    """A live job. row, user_row, queue_row: its rows of the ledger. waiting_row: of the
+    admission queue, -1 unless it waits there.
 
     home: the sub-cluster whose RM is its job master; 0: this one. kept: number
     of the group that runs on while all others are stopped, or -1.
@@ -122,7 +123,7 @@ class JobEntry:
     row: int = -1
     user_row: int = -1
     queue_row: int = 0
-    line_row: int = -1
+    waiting_row: int = -1
     application: Application | None = None  # of a job that brings its own master
     failures: dict[int, int] = field(default_factory=dict)  # node position -> attempts of this job that failed there
     avoided: tuple[int, ...] = ()  # positions of nodes on which too many failed
@@ -136,9 +137,9 @@ class JobEntry:
         self.id = self.run.id
         self.day = self.submitted_on.toordinal() - _FIRST_DAY
         submitted = self.groups[: MASTER + 1] if self.application else self.groups  # a master asks for others later
-        self.gang = any(group.wishes.gang for group in submitted)
+        self.gang = any(group.constraints.gang for group in submitted)
         app_declares = self.application is not None and self.application.declared is not None
-        self.declares = app_declares or any(group.wishes.parallelism for group in submitted)
+        self.declares = app_declares or any(group.constraints.parallelism for group in submitted)
 
 
 def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
@@ -174,12 +175,12 @@ def guest_entry(row: JobRow, log_max_bytes: int) -> JobEntry:
     job.home = row.home_id
     job.run.state, job.started_us = JobState.RUNNING, job.submitted_us
     for group in job.groups:
-        be_guest(group)
+        make_guest(group)
     job.run.groups = [group.run for group in job.groups]
     return job
 
 
-def be_guest(group: GroupEntry) -> None:
+def make_guest(group: GroupEntry) -> None:
     """Of the group, as it was made for a home, only what is handed to us concerns us."""
     run = group.run
     group.run = GuestRun(run.no, run.name, run.count, run.retries, run.after, run.service)
@@ -227,13 +228,13 @@ def group_entry(job: Said, no: int, g: StoredGroup, numbers: dict[str, int], log
         target=g.target,
     )
     shape = np.array(g.resources, np.int64)
-    return GroupEntry(run, shape, body, desired.digest(body), g.timeout_s, wishes(job.kind, g), g.held)
+    return GroupEntry(run, shape, body, desired.digest(body), g.timeout_s, constraints(job.kind, g), g.held)
 
 
-def wishes(kind: str, g: StoredGroup) -> Wishes:
+def constraints(kind: str, g: StoredGroup) -> PlacementConstraints:
     """Where a group of a job of this kind may and would rather run."""
     placement = g.placement or ("spread" if kind == "service" else None)
-    return Wishes(
+    return PlacementConstraints(
         node_labels=g.node_labels,
         partition=g.partition,
         fill=-1 if placement is None else int(Fill[placement.upper()]),

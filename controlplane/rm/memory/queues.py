@@ -85,7 +85,7 @@ class QueueTree:
             document = {"queues": self._policy.queues}
             self.proxy = proxy_policies(document, sub_clusters, self._policy.components or {})
             policies = [self.proxy(path) for path in self.paths]
-            self.wander = np.array([not policy.prefer_home for policy in policies], np.bool_)
+            self.no_home_preference = np.array([not policy.prefer_home for policy in policies], np.bool_)
             self.relax_s = np.array([policy.relax_after_s for policy in policies])
             self.look_s = min(policy.interval_s for policy in policies)
 

@@ -17,8 +17,8 @@ from wire.resources import AXES
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+    from controlplane.rm.memory.memory import Memory
     from controlplane.rm.memory.queues import QueueTree
-    from controlplane.rm.memory.whole import Memory
 
 R = len(AXES)
 _At = tuple[int, int]
@@ -26,8 +26,8 @@ _At = tuple[int, int]
 
 def at_once(group: GroupEntry, quota: bool) -> int:
     """How many containers of the group are needed at the same time; ``quota``: also those it only declares."""
-    declared = group.wishes.parallelism if quota else 0
-    if group.wishes.gang:
+    declared = group.constraints.parallelism if quota else 0
+    if group.constraints.gang:
         return max(declared, group.run.count)
     return min(declared, group.run.count)
 

@@ -13,7 +13,7 @@ from wire.resources import AXES
 from wire.states import NodeState, Want
 
 if TYPE_CHECKING:
-    from controlplane.rm.memory.whole import Memory
+    from controlplane.rm.memory.memory import Memory
 
 OVERDUE = 0.25  # a container that outlives its estimate is expected to run this share of it longer
 LENT = "(lent to other partitions)"
@@ -48,8 +48,8 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     table = m.nodes.view()
     open_nodes, holdable = table.open[nodes], None
     if not own.all():
-        open_nodes &= own | ~m.spoken_for()[nodes]
-        holdable = own | ~m.crowded()[nodes]
+        open_nodes &= own | ~m.reclaimed_nodes()[nodes]
+        holdable = own | ~m.contended_nodes()[nodes]
     capacity, free = table.capacity.take(nodes, axis=0), table.free.take(nodes, axis=0)
     seen = Nodes(capacity, free, open_nodes, table.rack[nodes], holdable)
     queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
@@ -176,12 +176,12 @@ def _running(
     """What runs on these nodes, and its slots. holders: as ``Memory.holders``. lent: row of the queues."""
     t, a = m.containers, m.asks
     slots = np.concatenate(holders)
-    away = np.arange(len(slots)) >= len(holders[0])
+    foreign = np.arange(len(slots)) >= len(holders[0])
     position = np.full(max(1, len(m.nodes)), -1, np.int32)
     position[nodes] = np.arange(len(nodes), dtype=np.int32)
     node = position[t.node[slots]]
     if (elsewhere := node < 0).any():
-        slots, away, node = slots[~elsewhere], away[~elsewhere], node[~elsewhere]
+        slots, foreign, node = slots[~elsewhere], foreign[~elsewhere], node[~elsewhere]
     job = a.job[t.ask[slots]]
     queue = m.ledger.leaf_of(job)
     of_row = np.full(len(m.ledger.jobs.user), -1, np.int32)
@@ -193,13 +193,13 @@ def _running(
     ends = np.where(late, now + OVERDUE * duration, ends)
     stopping = t.want[slots] == Want.STOP
     ends[stopping] = now
-    spared = stopping | (away & ~m.queues.preemptable[queue]) | m.warned_elsewhere(partition, t.id[slots])
+    spared = stopping | (foreign & ~m.queues.preemptable[queue]) | m.warned_elsewhere(partition, t.id[slots])
     return (
         Running(
             t.id[slots],
             node,
-            np.where(away, -1, of_row[job]).astype(np.int32),
-            np.where(away, lent, queue).astype(np.int32),
+            np.where(foreign, -1, of_row[job]).astype(np.int32),
+            np.where(foreign, lent, queue).astype(np.int32),
             m.ledger.jobs.priority[job],
             m.containers_hold(slots),
             started,

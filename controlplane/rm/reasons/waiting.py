@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView
-from controlplane.rm.memory.whole import Memory
 from scheduler.explain.sentence import About
 from wire import labels
 from wire.resources import AXES
@@ -76,9 +76,9 @@ def moment(now: float) -> str:
 
 def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> About:
     """What the snapshot does not say of a group's ask. now: s, when the plan was made."""
-    clear = " and is free of maintenance until it would end" if group.wishes.duration_s else ""
+    clear = " and is free of maintenance until it would end" if group.constraints.duration_s else ""
     number = int(m.asks.mask[group.row])
-    until_us = (now + group.wishes.duration_s) * 1e6 if group.wishes.duration_s else 0.0
+    until_us = (now + group.constraints.duration_s) * 1e6 if group.constraints.duration_s else 0.0
 
     def relaxed() -> Sequence[tuple[str, np.ndarray]]:
         """What fewer wishes would open, each as advice and the nodes."""
@@ -98,7 +98,7 @@ def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> About:
     return About(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))
 
 
-def hopeful(m: Memory, queue: str, reason: dict[str, Any], now: float) -> dict[str, Any]:
+def with_preemption(m: Memory, queue: str, reason: dict[str, Any], now: float) -> dict[str, Any]:
     """The reason of a group in ``queue``; where room is being made for that queue, it says so. now: s."""
     due = m.room_due.get(queue, 0.0)
     if due < now or reason["code"] not in ("no_room", "queue_share", "gang", "reserved"):

@@ -1,4 +1,4 @@
-"""Step 2 of a round, its second half: jobs that wait in line begin where their limits allow."""
+"""Step 2 of a round, its second half: jobs that wait in the admission queue begin where their limits allow."""
 
 import datetime as dt
 from collections import Counter
@@ -7,69 +7,72 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.claims import Wish
+from controlplane.rm.claims import ClaimRequest
+from controlplane.rm.memory.admissionqueue import UNREPORTED, AdmissionQueue, R
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-from controlplane.rm.memory.line import UNTOLD, Line, R
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
-from controlplane.rm.steps.outcome import carry_out
+from controlplane.rm.steps.outcome import apply_instructions
 from scheduler.explain.amounts import counted
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.admission import AdmissionDecision, AdmissionWhy, Rules, decide
 from wire.resources import AXES
 
 POLL_US = 1_000_000  # between two looks at what other sub-clusters run while somebody waits
-TOLD_PER_ROUND = 200  # jobs that hear why they wait
+REPORTED_PER_ROUND = 200  # jobs that hear why they wait
 RULES = Rules()
-_MASTERS, _QUOTA = 1, 2  # which amounts a column is one of, as ``Line.arrays`` puts them
+_MASTERS, _QUOTA = 1, 2  # which amounts a column is one of, as ``AdmissionQueue.arrays`` puts them
 
 
 def admit(m: Memory, store: Store, c: Changes) -> None:
     """Admit who may be. Nothing is asked of the StateStore while nobody waits, nor for queues without limits."""
-    line = m.line
-    if len(line) and line.due_us(c.at_us) <= c.at_us and not line.recount:  # others must know our counts first
+    waiting = m.admission_queue
+    if len(waiting) and waiting.due_us(c.at_us) <= c.at_us and not waiting.recount:  # others must know our counts first
         _decide(m, store, c)
-    c.admissions = line.counts()
+    c.admissions = waiting.counts()
 
 
 def _decide(m: Memory, store: Store, c: Changes) -> None:
-    line, rows = m.line, m.line.rows()
-    _listen(line, store, rows, c.at_us)
-    d = decide(*line.arrays(m, rows), RULES, c.at_us / 1e6)
-    line.passed[rows] = d.passed
-    chosen = [job for job in (line.jobs[at] for at in rows[d.admitted].tolist()) if job is not None]
-    begun = _claimed(line, store, chosen)
+    waiting, rows = m.admission_queue, m.admission_queue.rows()
+    _refresh_elsewhere(waiting, store, rows, c.at_us)
+    d = decide(*waiting.arrays(m, rows), RULES, c.at_us / 1e6)
+    waiting.passed[rows] = d.passed
+    chosen = [job for job in (waiting.jobs[at] for at in rows[d.admitted].tolist()) if job is not None]
+    begun = _claimed(waiting, store, chosen)
     for job in begun:
         _begin(m, c, job)
-    line.changed = len(begun) < len(chosen) or bool((d.why == AdmissionWhy.LATER).any())
-    line.next_us = c.at_us + POLL_US
-    _tell(line, c, rows, d)
+    waiting.changed = len(begun) < len(chosen) or bool((d.why == AdmissionWhy.LATER).any())
+    waiting.next_us = c.at_us + POLL_US
+    _report(waiting, c, rows, d)
 
 
-def _listen(line: Line, store: Store, rows: np.ndarray, at_us: int) -> None:
+def _refresh_elsewhere(waiting: AdmissionQueue, store: Store, rows: np.ndarray, at_us: int) -> None:
     """Ask what others run, if that was long ago and matters to somebody who waits."""
-    contended = line.contended(rows)
-    if contended and at_us - line.heard_us >= POLL_US:
-        found = store.admitted_elsewhere(line.queues.version, [line.key(at) for at in contended])
-        line.elsewhere = dict(zip(contended, found.values(), strict=True))
-        line.heard_us = at_us
+    contended = waiting.contended(rows)
+    if contended and at_us - waiting.counted_us >= POLL_US:
+        found = store.admitted_elsewhere(waiting.queues.version, [waiting.key(at) for at in contended])
+        waiting.elsewhere = dict(zip(contended, found.values(), strict=True))
+        waiting.counted_us = at_us
 
 
-def _claimed(line: Line, store: Store, jobs: list[JobEntry]) -> list[JobEntry]:
+def _claimed(waiting: AdmissionQueue, store: Store, jobs: list[JobEntry]) -> list[JobEntry]:
     """Of these jobs those for which there is room in the whole federation, now claimed."""
     wanted: Counter[tuple[int, int]] = Counter()
     for job in jobs:
-        wanted.update(line.needs(job))
+        wanted.update(waiting.needs(job))
     if not wanted:
         return jobs
-    wishes = {line.key(at): Wish(line.own[at], line.own[at] + k, line.most(at)) for at, k in wanted.items()}
+    requests = {
+        waiting.key(at): ClaimRequest(waiting.own[at], waiting.own[at] + k, waiting.most(at))
+        for at, k in wanted.items()
+    }
     room = {}
-    for at, claimed in zip(wanted, store.claim(line.queues.version, wishes).values(), strict=True):
-        room[at] = claimed.granted - line.own[at]
-        line.take_claimed(at, claimed)
+    for at, claimed in zip(wanted, store.claim(waiting.queues.version, requests).values(), strict=True):
+        room[at] = claimed.granted - waiting.own[at]
+        waiting.take_claimed(at, claimed)
     begun = []
     for job in jobs:
-        needs = line.needs(job)
+        needs = waiting.needs(job)
         if all(room[at] >= need for at, need in needs.items()):
             begun.append(job)
             for at, need in needs.items():
@@ -78,38 +81,38 @@ def _claimed(line: Line, store: Store, jobs: list[JobEntry]) -> list[JobEntry]:
 
 
 def _begin(m: Memory, c: Changes, job: JobEntry) -> None:
-    m.line.admit(job)
+    m.admission_queue.admit(job)
     job.admitted_us = c.at_us
     c.jobs[job.id] = job
     for group in job.groups:
         group.reason = None
         c.groups[job.id, group.run.no] = group
-    carry_out(m, c, job, master.admit(job.run))
+    apply_instructions(m, c, job, master.admit(job.run))
     m.placeable = True
 
 
-def _tell(line: Line, c: Changes, rows: np.ndarray, d: AdmissionDecision) -> None:
+def _report(waiting: AdmissionQueue, c: Changes, rows: np.ndarray, d: AdmissionDecision) -> None:
     """Say why they wait to those who have not heard yet, and now and then to those for whom it has changed."""
     why, queue, column = (x.astype(np.int64) for x in (d.why, d.queue, d.column))
     now = (why << 56) | (queue << 36) | ((column + 1) << 28) | np.minimum(d.ahead, (1 << 28) - 1)
     waits = ~np.isin(d.why, (AdmissionWhy.ADMITTED, AdmissionWhy.LATER))
-    untold = waits & (line.told[rows] == UNTOLD)
-    news = untold
-    if c.at_us >= line.retell_us:
-        news = waits & (line.told[rows] != now)
-        line.retell_us = c.at_us + POLL_US
+    unreported = waits & (waiting.reported[rows] == UNREPORTED)
+    news = unreported
+    if c.at_us >= waiting.report_us:
+        news = waits & (waiting.reported[rows] != now)
+        waiting.report_us = c.at_us + POLL_US
     found = np.flatnonzero(news)
-    found = found[np.lexsort((d.ahead[found], ~untold[found]))][:TOLD_PER_ROUND]
+    found = found[np.lexsort((d.ahead[found], ~unreported[found]))][:REPORTED_PER_ROUND]
     for i in found.tolist():
-        job = line.jobs[rows[i]]
+        job = waiting.jobs[rows[i]]
         if job is not None:
-            _explain(line, c, job, d, i)
-    line.told[rows[found]] = now[found]
-    line.changed |= int(untold.sum()) > TOLD_PER_ROUND
+            _explain(waiting, c, job, d, i)
+    waiting.reported[rows[found]] = now[found]
+    waiting.changed |= int(unreported.sum()) > REPORTED_PER_ROUND
 
 
-def _explain(line: Line, c: Changes, job: JobEntry, d: AdmissionDecision, i: int) -> None:
-    limit = _limit(line, job, d, i)
+def _explain(waiting: AdmissionQueue, c: Changes, job: JobEntry, d: AdmissionDecision, i: int) -> None:
+    limit = _limit(waiting, job, d, i)
     ahead = int(d.ahead[i])
     text = limit["text"] + (f"; {ahead:,} job{'s are' if ahead > 1 else ' is'} ahead" if ahead else "") + "."
     for group in job.groups:
@@ -138,9 +141,9 @@ def _reason(group: GroupEntry, limit: dict[str, Any], text: str, ahead: int, at_
     }
 
 
-def _limit(line: Line, job: JobEntry, d: AdmissionDecision, i: int) -> dict[str, Any]:
+def _limit(waiting: AdmissionQueue, job: JobEntry, d: AdmissionDecision, i: int) -> dict[str, Any]:
     """The limit that binds: its name, one sentence without its end, and its numbers."""
-    path, now, most = line.queues.paths[d.queue[i]], int(d.now[i]), int(d.most[i])
+    path, now, most = waiting.queues.paths[d.queue[i]], int(d.now[i]), int(d.most[i])
     asked: dict[str, int] = {}
     available: dict[str, int] = {}
     match AdmissionWhy(d.why[i]):
@@ -151,8 +154,8 @@ def _limit(line: Line, job: JobEntry, d: AdmissionDecision, i: int) -> dict[str,
             text = f"Its owner runs {now:,} of at most {most:,} jobs in {path}"
         case why:
             column = int(d.column[i])
-            resource, need = AXES[column % R], int(line.demand[job.line_row, column])
-            name, text = _amount(path, column // line.amounts, resource, need, now, most)
+            resource, need = AXES[column % R], int(waiting.demand[job.waiting_row, column])
+            name, text = _amount(path, column // waiting.amounts, resource, need, now, most)
             if why == AdmissionWhy.HELD:
                 text = f"What {path} has left is held for a job that has waited longer"
             asked, available = {resource: need}, {resource: max(0, most - now)}

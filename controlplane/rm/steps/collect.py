@@ -5,7 +5,7 @@ import numpy as np
 from controlplane.rm.changes import Changes
 from controlplane.rm.codec import inbox
 from controlplane.rm.codec.inbox import Inbox
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps import drain, reclaim, verdicts
 from controlplane.rm.steps.outcome import ENDING, end, end_lost, move
@@ -76,7 +76,7 @@ def _entries(m: Memory, store: Store, c: Changes, box: Inbox) -> None:
         endings[name] = e[name][ended]
     drain.reasons(m, endings)
     reclaim.reasons(m, endings)
-    verdicts.hear(m, store, c, endings["slot"])
+    verdicts.apply_for_containers(m, store, c, endings["slot"])
     end(m, c, endings)
     _vanished(m, store, c, box)
 
@@ -121,5 +121,5 @@ def lose(m: Memory, store: Store, c: Changes, positions: np.ndarray, state: Node
 
 
 def _lost(m: Memory, store: Store, c: Changes, slots: np.ndarray, reason: ContainerReason) -> None:
-    verdicts.hear(m, store, c, slots)
+    verdicts.apply_for_containers(m, store, c, slots)
     end_lost(m, c, slots, reason)

@@ -14,9 +14,9 @@ import numpy as np
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory import windows
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry, named_tasks
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
-from controlplane.rm.steps.outcome import tell
+from controlplane.rm.steps.outcome import emit_event
 from scheduler.lifecycle.emptying import down_at_once
 from wire.states import ContainerReason, ContainerState, Want
 
@@ -24,7 +24,7 @@ LOOK_EVERY_US = 200_000
 _STOPPED = int(ContainerReason.STOPPED)
 
 
-def attend(m: Memory, store: Store, c: Changes) -> None:
+def evict(m: Memory, store: Store, c: Changes) -> None:
     """Ask containers to stop that have to leave their nodes now; nothing while nothing is being emptied."""
     n = m.nodes
     if windows.settle(n, c.at_us):
@@ -47,7 +47,7 @@ def attend(m: Memory, store: Store, c: Changes) -> None:
             job, group = t.owner_of(slot)
             if group.run.service:
                 services.setdefault((job.id, group.run.no), (group, []))[1].append(slot)
-    spans = {job for job, no in services if m.jobs[job].home or m.jobs[job].groups[no].away}
+    spans = {job for job, no in services if m.jobs[job].home or m.jobs[job].groups[no].remote}
     elsewhere = store.serving_elsewhere(sorted(spans))
     for key, (group, serving) in services.items():
         stop += _movable(m, group, serving, elsewhere.get(key, 0))
@@ -78,7 +78,7 @@ def _stop(m: Memory, c: Changes, slots: list[int]) -> None:
         told.setdefault((job.id, group.run.name, at), (job, []))[1].append(int(t.task[slot]))
     for (_, name, at), (job, tasks) in told.items():
         why = windows.why(m.nodes, at, c.at_us)
-        tell(c, job, "drain", f"{named_tasks(name, tasks)} stopped, to start again where there is room: {why}")
+        emit_event(c, job, "drain", f"{named_tasks(name, tasks)} stopped, to start again where there is room: {why}")
 
 
 def reasons(m: Memory, endings: np.ndarray) -> None:

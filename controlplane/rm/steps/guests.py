@@ -7,7 +7,7 @@ was lowered meanwhile. What becomes of them goes to the home as reports.
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry, guest_entry, guest_run
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import AskRow, JobRow
 from controlplane.rm.steps import masters
@@ -29,7 +29,7 @@ def take_asks(m: Memory, store: Store, c: Changes, log_max_bytes: int) -> bool:
         job = m.jobs.get(row.job_id) or _invite(m, known.get(row.job_id), log_max_bytes)
         # One that has moved here asks for itself.
         if job is not None and job.home and row.group_no < len(job.groups):
-            _hear(m, c, job, row)
+            _apply_ask(m, c, job, row)
     if rows:
         m.placeable = True
     return len(rows) >= BATCH
@@ -44,7 +44,7 @@ def _invite(m: Memory, row: JobRow | None, log_max_bytes: int) -> JobEntry | Non
     return job
 
 
-def _hear(m: Memory, c: Changes, job: JobEntry, row: AskRow) -> None:
+def _apply_ask(m: Memory, c: Changes, job: JobEntry, row: AskRow) -> None:
     """One ask as its row says it now."""
     group = job.groups[row.group_no]
     handed, run = _handed(row), guest_run(group)

@@ -8,14 +8,14 @@ import structlog
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory import windows
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry, entry
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import R
 from controlplane.rm.memory.queues import QueueTree
-from controlplane.rm.memory.whole import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import IntentRow, JobRow
-from controlplane.rm.steps import away, masters, moving
+from controlplane.rm.steps import masters, moving, remote
 from controlplane.rm.steps.collect import lose
-from controlplane.rm.steps.outcome import carry_out, tell
+from controlplane.rm.steps.outcome import apply_instructions, emit_event
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import GroupRun
 from scheduler.lifecycle.job import JobRun
@@ -38,7 +38,7 @@ def take_intents(
     wanted = [i.job_id for i in intents if i.kind == "submit" and i.job_id not in m.jobs]
     rows = {row.id: row for row in store.jobs(wanted)}
     for intent in intents:
-        _carry_out(m, store, c, intent, rows, log_max_bytes)
+        _apply_intent(m, store, c, intent, rows, log_max_bytes)
         c.intents.append(intent.id)
     masters.take(m, store, c, intents)
     changed = {i.node_id for i in intents if i.kind == "node"}
@@ -54,7 +54,7 @@ def take_intents(
     m.placeable = True
 
 
-def _carry_out(
+def _apply_intent(
     m: Memory, store: Store, c: Changes, intent: IntentRow, rows: dict[int, JobRow], log_max_bytes: int
 ) -> None:
     job = m.jobs.get(intent.job_id)
@@ -65,11 +65,11 @@ def _carry_out(
                 _submit(m, c, row, log_max_bytes)
         case "kill" if job is not None:
             message = intent.payload.get("message") or "killed on request"
-            tell(c, job, "kill", message)
-            carry_out(m, c, job, master.kill(job.run, message))
+            emit_event(c, job, "kill", message)
+            apply_instructions(m, c, job, master.kill(job.run, message))
         case "priority" if job is not None:
             m.reprioritise(job, int(intent.payload["priority"]))
-            away.tell_changed(c, job)
+            remote.update_asks(c, job)
             c.jobs[job.id] = job
         case "move" if job is not None and not job.home:
             moving.move(m, store, c, job, str(intent.payload["queue"]))
@@ -95,9 +95,9 @@ def _submit(m: Memory, c: Changes, row: JobRow, log_max_bytes: int) -> None:
     c.jobs[job.id] = job
     for group in job.groups:
         c.groups[job.id, group.run.no] = group
-    if job.line_row < 0:  # no limit concerns it
+    if job.waiting_row < 0:  # no limit concerns it
         job.admitted_us = c.at_us
-        carry_out(m, c, job, master.admit(job.run))
+        apply_instructions(m, c, job, master.admit(job.run))
 
 
 def _refuse(c: Changes, row: JobRow, message: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from controlplane.rm.changes import ENDED, Changes
 from controlplane.rm.memory.application import MASTER, Application
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, BusDown
 from controlplane.rm.steps.outcome import STATES
 from wire.ids import format_container
@@ -22,7 +22,7 @@ from wire.states import ContainerReason, ContainerState, Want, terminal
 Told = tuple[int, int, str, dict[str, Any]]  # number of the group, microseconds, kind, body
 
 
-def tell(m: Memory, c: Changes) -> None:
+def emit(m: Memory, c: Changes) -> None:
     """What this round did to containers of applications becomes events for their masters."""
     mm = m.masters
     c.master_groups, mm.upserts = mm.upserts, {}
@@ -68,7 +68,7 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
             mm.warned.discard(cid)
 
 
-def hear(c: Changes, job: JobEntry, told: Iterable[Told]) -> None:
+def receive(c: Changes, job: JobEntry, told: Iterable[Told]) -> None:
     """What another sub-cluster has to tell the job's master."""
     for no, at_us, kind, body in told:
         _event(c, job, job.groups[no], kind, body, at_us)
@@ -115,6 +115,6 @@ def announce(bus: Bus, c: Changes) -> None:
     """Wake those that listen for their masters. Without this hint they look again within seconds."""
     if c.master_events:
         try:
-            bus.tell_masters({event[0] for event in c.master_events})
+            bus.notify_masters({event[0] for event in c.master_events})
         except BusDown:
             pass

@@ -13,12 +13,12 @@ import structlog
 from contract import stored
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.application import MASTER, Application, Launch
-from controlplane.rm.memory.jobs import GroupEntry, JobEntry, be_guest, group_entry
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, group_entry, make_guest
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import AskRow, IntentRow, JobRow, LaunchRow, MasterAskRow, Wanted
-from controlplane.rm.steps import away, verdicts
-from controlplane.rm.steps.outcome import ENDING, carry_out, end
+from controlplane.rm.steps import remote, verdicts
+from controlplane.rm.steps.outcome import ENDING, apply_instructions, end
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import resized
 from wire.ids import parse_container
@@ -69,7 +69,7 @@ def _restore_sessions(m: Memory, wanted: Wanted) -> None:
     for ask in wanted.asks:
         if ask.job_id in mm.jobs:
             group = mm.jobs[ask.job_id].groups[ask.no]
-            begun = group.run.claimed - int(group.run.away.sum())
+            begun = group.run.claimed - int(group.run.remote.sum())
             group.granted = begun if ask.granted is None else ask.granted
     for row in wanted.sessions:
         job = mm.jobs.get(row.job_id)
@@ -98,7 +98,7 @@ def take(m: Memory, store: Store, c: Changes, intents: list[IntentRow]) -> None:
         _start(m, launch)
     for intent in mine:
         _release(m, m.masters.jobs.get(intent.job_id), _numbers(intent.payload.get("release", ())))
-    verdicts.take(m, c, wanted.sessions)
+    verdicts.apply(m, c, wanted.sessions)
 
 
 def _numbers(containers: Any) -> list[int]:
@@ -120,7 +120,7 @@ def _ask(m: Memory, c: Changes, job: JobEntry, row: MasterAskRow) -> None:
         group = job.groups[no]
         group.run.resize(row.target)
         group.rowed = resized(group.rowed, group.run.count)
-        away.shrink(c, job, group)
+        remote.shrink(c, job, group)
     m.masters.upserts[job.id, no] = group
     m.stale.add((job.id, no))
     c.groups[job.id, no] = group
@@ -150,7 +150,7 @@ def join_guests(m: Memory, store: Store, rows: list[AskRow]) -> None:
         job = m.masters.jobs[ask.job_id]
         app: Application = job.application  # type: ignore[assignment]
         if ask.no == len(job.groups) and (group := _group(app, job, ask)) is not None:
-            be_guest(group)
+            make_guest(group)
             job.run.groups.append(group.run)
             m.enlist(job, group)
 
@@ -186,10 +186,10 @@ def _release(m: Memory, job: JobEntry | None, containers: list[int]) -> None:
             m.dirty_nodes.add(int(t.node[slot]))
 
 
-def attend(m: Memory, c: Changes) -> None:
+def enforce_deadlines(m: Memory, c: Changes) -> None:
     """Take back grants that nobody used or that are to stop, and stop masters that have finished but do not end."""
     mm, t, now = m.masters, m.containers, c.at_us / 1e6
-    verdicts.take(m, c, mm.resuming)
+    verdicts.apply(m, c, mm.resuming)
     mm.resuming = []
     if mm.held:
         ids = np.fromiter(mm.held, np.int64, len(mm.held))
@@ -206,4 +206,4 @@ def attend(m: Memory, c: Changes) -> None:
         app = job.application
         if app is not None and 0 < app.leave_us <= c.at_us:
             app.leave_us = 0
-            carry_out(m, c, job, [master.StopAll()])
+            apply_instructions(m, c, job, [master.StopAll()])

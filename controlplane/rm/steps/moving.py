@@ -1,31 +1,31 @@
 """A job moves to another queue: what it holds is counted there from then on, and limits on jobs hold there, too."""
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.claims import Claimed, Wish
+from controlplane.rm.claims import Claimed, ClaimRequest
 from controlplane.rm.memory import quota
 from controlplane.rm.memory.jobs import JobEntry
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
-from controlplane.rm.steps import away
-from controlplane.rm.steps.outcome import tell
+from controlplane.rm.steps import remote
+from controlplane.rm.steps.outcome import emit_event
 from wire.states import JobState
 
 
 def move(m: Memory, store: Store, c: Changes, job: JobEntry, queue: str) -> None:
     """Put the job into ``queue``, or tell its owner why it stays where it is.
 
-    One that waits for admission waits in the other queue's line. One that was
+    One that waits for admission waits there in the other queue. One that was
     admitted moves only if that queue may run one job more, in the whole
     federation. Containers stay: the queues' shares decide what becomes of them.
     """
     if queue == job.queue:
         return
     if why := _refusal(m, store, job, queue):
-        tell(c, job, "not_moved", f"it stays in {job.queue}: {why}")
+        emit_event(c, job, "not_moved", f"it stays in {job.queue}: {why}")
         return
-    tell(c, job, "moved", f"from {job.queue} to {queue}")
+    emit_event(c, job, "moved", f"from {job.queue} to {queue}")
     m.move(job, queue)
-    away.tell_changed(c, job)
+    remote.update_asks(c, job)
     c.jobs[job.id] = job
 
 
@@ -42,26 +42,29 @@ def _refusal(m: Memory, store: Store, job: JobEntry, queue: str) -> str:
 
 def _claim(m: Memory, store: Store, job: JobEntry, row: int) -> str:
     """Claim what an admitted job needs there beyond what it has already; why there is no room, or nothing."""
-    line = m.line
-    if line.gac:
-        line.quotas = quota.quotas(m)
-    before = line.needs(job)
-    more = {at: need - before.get(at, 0) for at, need in line.needs(job, row).items()}
+    waiting = m.admission_queue
+    if waiting.gac:
+        waiting.quotas = quota.quotas(m)
+    before = waiting.needs(job)
+    more = {at: need - before.get(at, 0) for at, need in waiting.needs(job, row).items()}
     more = {at: need for at, need in more.items() if need > 0}
     if not more:
         return ""
-    version = line.queues.version
-    if line.recount:  # the ledger does not know our counts yet, so nothing can be claimed from it
-        found = store.admitted_elsewhere(version, [line.key(at) for at in more])
-        stands = {at: Claimed(n, line.most(at) - n) for at, n in zip(more, found.values(), strict=True)}
+    version = waiting.queues.version
+    if waiting.recount:  # the ledger does not know our counts yet, so nothing can be claimed from it
+        found = store.admitted_elsewhere(version, [waiting.key(at) for at in more])
+        stands = {at: Claimed(n, waiting.most(at) - n) for at, n in zip(more, found.values(), strict=True)}
     else:
-        wishes = {line.key(at): Wish(line.own[at], line.own[at] + need, line.most(at)) for at, need in more.items()}
-        stands = dict(zip(more, store.claim(version, wishes).values(), strict=True))
+        requests = {
+            waiting.key(at): ClaimRequest(waiting.own[at], waiting.own[at] + need, waiting.most(at))
+            for at, need in more.items()
+        }
+        stands = dict(zip(more, store.claim(version, requests).values(), strict=True))
         for at, claimed in stands.items():
-            line.take_claimed(at, claimed)
+            waiting.take_claimed(at, claimed)
     for at, need in more.items():
-        if stands[at].granted - line.own[at] < need:
-            path, what = line.queues.paths[at[0]], "of its quota" if at[1] < 0 else "jobs"
+        if stands[at].granted - waiting.own[at] < need:
+            path, what = waiting.queues.paths[at[0]], "of its quota" if at[1] < 0 else "jobs"
             who = " of its owner" if at[1] > 0 else ""
-            return f"{path} runs {line.own[at] + stands[at].elsewhere:,} of at most {line.most(at):,} {what}{who}"
+            return f"{path} runs {waiting.own[at] + stands[at].elsewhere:,} of at most {waiting.most(at):,} {what}{who}"
     return ""

@@ -8,7 +8,7 @@ import numpy as np
 from controlplane.rm.changes import ENDED, MOVED, NEW, TASK, TRANSITION, Changes
 from controlplane.rm.columns import stretches, summed
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.steps.reports import report
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import End
@@ -159,7 +159,7 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
             report(c, t, job, group, ended)
             told.skip(stop - start)
         else:
-            carry_out(m, c, job, conclude(m, c, job, group, ended, tasks[part], told))
+            apply_instructions(m, c, job, conclude(m, c, job, group, ended, tasks[part], told))
     told.write(c, rows)
     _acknowledge(m, c, nodes)
     m.placeable = True
@@ -215,7 +215,7 @@ class TaskRows:
         self._rowed: list[bool] = []
         self._groups: list[GroupEntry | None] = []
 
-    def tell(self, group: GroupEntry, index: np.ndarray) -> None:
+    def add(self, group: GroupEntry, index: np.ndarray) -> None:
         """The group's job master has decided about these tasks."""
         run = group.run
         columns: tuple[list[Any], ...] = (*self._told, self._rowed)
@@ -260,7 +260,7 @@ def conclude(
         well = endings["state"].tolist().count(_SUCCEEDED)
         instructions += master.succeeded(job.run, run, tasks[:well])
     if well < len(endings):
-        instructions += _tell_master(job, group, endings[well:], tasks[well:], c.at_us / 1e6)
+        instructions += _notify_master(job, group, endings[well:], tasks[well:], c.at_us / 1e6)
     key = (job.id, run.no)
     c.groups[key] = group
     if run.delayed:
@@ -269,11 +269,11 @@ def conclude(
         group.finished_us = c.at_us
         for other in job.groups:
             c.groups[job.id, other.run.no] = other
-    told.tell(group, tasks)
+    told.add(group, tasks)
     return instructions
 
 
-def _tell_master(
+def _notify_master(
     job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray, now: float
 ) -> list[master.Instruction]:
     """One after the other those whose end the job master has to judge."""
@@ -285,20 +285,20 @@ def _tell_master(
     return instructions
 
 
-def carry_out(m: Memory, c: Changes, job: JobEntry, instructions: list[master.Instruction]) -> None:
+def apply_instructions(m: Memory, c: Changes, job: JobEntry, instructions: list[master.Instruction]) -> None:
     """Turn the job master's instructions into changes."""
     for instruction in instructions:
         match instruction:
             case master.StopAll(keep):
                 c.jobs[job.id] = job
                 _stop_all(m, c, job, keep)
-            case master.Tell(kind, message):
-                tell(c, job, kind, message)
+            case master.EmitEvent(kind, message):
+                emit_event(c, job, kind, message)
             case master.Ended():
                 _ended(m, c, job)
 
 
-def tell(c: Changes, job: JobEntry, kind: str, message: str) -> None:
+def emit_event(c: Changes, job: JobEntry, kind: str, message: str) -> None:
     """Add an event to the job's story; past the bound only its end is told."""
     if job.events < EVENTS_PER_JOB:
         job.events += 1
@@ -310,7 +310,7 @@ def _stop_all(m: Memory, c: Changes, job: JobEntry, keep: int) -> None:
     for group in job.groups:
         if group.run.no == keep:
             continue
-        for sub, handed in group.away.items():
+        for sub, handed in group.remote.items():
             handed.wish = 0
             c.hand(job, group, sub)
         slots = list(group.slots)

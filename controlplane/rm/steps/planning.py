@@ -8,9 +8,9 @@ import numpy as np
 from controlplane.rm.changes import Changes
 from controlplane.rm.columns import stretches
 from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView, clear_of, foresees, partition_view
-from controlplane.rm.memory.whole import Memory
-from controlplane.rm.reasons.telling import Teller
+from controlplane.rm.reasons.reporting import ReasonReporter
 from controlplane.rm.steps import reclaim
 from controlplane.rm.steps.outcome import allocate
 from controlplane.rm.steps.policies import round_policy
@@ -40,7 +40,7 @@ class Planner:
     check: bool
     again_at: float = NEVER
     frozen: bool = False
-    teller: Teller = field(default_factory=Teller)
+    reporter: ReasonReporter = field(default_factory=ReasonReporter)
     explained: dict[tuple[int, int], GroupEntry] = field(default_factory=dict)
     _policy: RoundPolicy = field(default_factory=RoundPolicy)
     _version: int = -1
@@ -77,23 +77,23 @@ class Planner:
         if reclaims:
             self._reclaimed = now
         self._contested = False
-        self.teller.begin(m)
+        self.reporter.begin(m)
         for partition, name in enumerate(m.partitions):
             rows = m.asks.wanting(partition)
             if len(rows) or (reclaims and marked):
-                looks = reclaims or self.teller.looks(name, now) or foresees(m, rows)
-                view = clear_of(m.nodes, partition_view(m, partition, rows, now, looks), c.at_us)
+                estimates = reclaims or self.reporter.refresh_due(name, now) or foresees(m, rows)
+                view = clear_of(m.nodes, partition_view(m, partition, rows, now, estimates), c.at_us)
                 self._plan(c, name, view, policy, reclaims)
             else:
-                m.let_go(name)
+                m.release_reservations(name)
                 m.short_of_room.discard(name)
         reclaim.spare(m, c)
         if m.warned or m.observed.marks:
             self.again_at = min(self.again_at, now + self._interval_s)
 
-    def tell(self, now: float) -> None:
+    def report(self, now: float) -> None:
         """Work out some of the reasons that are owed. Also for rounds that plan nothing."""
-        self.explained |= self.teller.tell(self.m, now)
+        self.explained |= self.reporter.report(self.m, now)
 
     def _plan(self, c: Changes, name: str, view: PlanView, policy: RoundPolicy, reclaims: bool) -> None:
         m, now = self.m, c.at_us / 1e6
@@ -109,11 +109,11 @@ class Planner:
             check_reserved(seen, plan, memo, after)
             check_preempt(seen, plan.preempt, after.warned, policy.preemption.per_round)
         self._place(c, plan, view)
-        (reclaim.observe if observes else reclaim.carry_out)(m, c, plan.preempt, view, policy.preemption.grace_s)
+        (reclaim.observe if observes else reclaim.apply_plan)(m, c, plan.preempt, view, policy.preemption.grace_s)
         if len(plan.preempt.warn) and not observes:
-            self.teller.again(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
+            self.reporter.invalidate(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
         if plan.after is not None:
-            self.teller.take(m, name, view, plan.after, m.memos[name], policy.placement, now)
+            self.reporter.record_plan(m, name, view, plan.after, m.memos[name], policy.placement, now)
             others = m.ledger.others(m.partitions.index(name), m.asks.job[view.asks])
             self._contested |= contested(plan.after.left, plan.after.why, others)
         short = plan.refused is not None and bool(np.isin(plan.refused.why, FOR_ROOM).any())

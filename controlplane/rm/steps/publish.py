@@ -6,7 +6,7 @@ import numpy as np
 
 from controlplane.rm.codec.records import DOCUMENT, LEASE, WANTED
 from controlplane.rm.columns import summed
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from wire import desired
 from wire.states import ContainerState, NodeState, Want
 

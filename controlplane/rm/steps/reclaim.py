@@ -7,9 +7,9 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.jobs import GroupEntry, named_tasks
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView
-from controlplane.rm.memory.whole import Memory
-from controlplane.rm.steps.outcome import tell
+from controlplane.rm.steps.outcome import emit_event
 from scheduler.core.plan import Preempt
 from scheduler.core.snapshot import Memo
 from wire.states import ContainerReason, Want
@@ -30,7 +30,7 @@ def forgive_all(m: Memory) -> None:
     m.memos = {name: replace(x, warned=none.warned, warned_due=none.warned_due) for name, x in m.memos.items()}
 
 
-def carry_out(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float) -> None:
+def apply_plan(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float) -> None:
     """Warn and stop the containers of a plan."""
     _warn(m, c, plan, view, grace_s)
     _stop(m, c, view.slots[plan.kill])
@@ -49,7 +49,7 @@ def observe(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float
     for (job_id, no, why), slots in told.items():
         names = _names(m, m.jobs[job_id].groups[no], slots)
         text = f"{names} would be stopped in {grace_s:g} s, because {why}; but preemption only observes"
-        tell(c, m.jobs[job_id], "preemption", text)
+        emit_event(c, m.jobs[job_id], "preemption", text)
     known.told.update(ids[plan.warn].tolist())
     gone = set(ids[plan.kill].tolist()) - known.gone
     known.gone |= gone
@@ -74,7 +74,7 @@ def _warn(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float) 
         told[job.id, group.run.no, m.warned[int(m.containers.id[slot])]].append(slot)
     for (job_id, no, why), slots in told.items():
         names = _names(m, m.jobs[job_id].groups[no], slots)
-        tell(c, m.jobs[job_id], "preemption", f"{names} will be stopped in {grace_s:g} s, because {why}")
+        emit_event(c, m.jobs[job_id], "preemption", f"{names} will be stopped in {grace_s:g} s, because {why}")
 
 
 def _why(intra: bool) -> str:
@@ -88,7 +88,9 @@ def _spare(m: Memory, c: Changes, ids: np.ndarray) -> None:
             job, group = m.containers.owner_of(slot)
             told[job.id, group.run.no].append(slot)
     for (job_id, no), slots in told.items():
-        tell(c, m.jobs[job_id], "preemption", f"{_names(m, m.jobs[job_id].groups[no], slots)} may go on after all")
+        emit_event(
+            c, m.jobs[job_id], "preemption", f"{_names(m, m.jobs[job_id].groups[no], slots)} may go on after all"
+        )
 
 
 def _stop(m: Memory, c: Changes, slots: np.ndarray) -> None:

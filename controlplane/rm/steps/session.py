@@ -14,17 +14,17 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.reasons.waiting import elsewhere
-from controlplane.rm.steps import away
-from controlplane.rm.steps.neighbours import Neighbours, fitting
+from controlplane.rm.steps import remote
+from controlplane.rm.steps.subclusters import RemoteSubClusters, fitting
 from scheduler.federation.split import Sites, redistribute, split
 from scheduler.lifecycle.guest import Handed
 
 GROUPS_PER_LOOK = 200
 _ALONE_S = 2.0  # between two looks for other sub-clusters where there were none
-_SHUN = 4  # times relax_after_s that a sub-cluster which did not start a group's tasks gets no more of them
+_AVOID = 4  # times relax_after_s that a sub-cluster which did not start a group's tasks gets no more of them
 
 Key = tuple[int, int]  # job, group
 
@@ -46,23 +46,23 @@ class ProxySession:
 
     sub: int
     next_s: float = 0.0
-    neighbours: Neighbours = field(init=False)
+    remotes: RemoteSubClusters = field(init=False)
     waits: dict[tuple[int, int, int], _Wait] = field(default_factory=dict)
-    shunned: dict[tuple[int, int, int], float] = field(default_factory=dict)
+    avoided: dict[tuple[int, int, int], float] = field(default_factory=dict)
     looked: dict[Key, int] = field(default_factory=dict)
     orphans: dict[Key, int] = field(default_factory=dict)
     turn: int = 0  # where to go on where there are more than ``GROUPS_PER_LOOK``
 
     def __post_init__(self) -> None:
-        self.neighbours = Neighbours(self.sub)
+        self.remotes = RemoteSubClusters(self.sub)
 
     def run(self, m: Memory, store: Store, c: Changes) -> None:
         """Look at most every ``interval_s``, and only while somebody waits. ``m`` is refreshed."""
         now = c.at_us / 1e6
         if now < self.next_s or not (self.waits or m.spanning or self._wants_others(m, now)):
             return
-        self.neighbours.hear(store, m, now)
-        if not self.neighbours.loads and not m.spanning:
+        self.remotes.refresh(store, m, now)
+        if not self.remotes.loads and not m.spanning:
             self.next_s = now + _ALONE_S
             return
         self.next_s = now + m.queues.look_s
@@ -75,8 +75,8 @@ class ProxySession:
         for partition in range(len(m.partitions)):
             rows = m.asks.wanting(partition)
             if len(rows):
-                d = _demand(m, rows, self.neighbours.home_free(m, partition), now)
-                if (d.short | d.roams).any():
+                d = _demand(m, rows, self.remotes.home_free(m, partition), now)
+                if (d.short | d.may_leave).any():
                     return True
         return False
 
@@ -93,49 +93,49 @@ class ProxySession:
             if found is None:
                 m.spanning.discard(key)
                 continue
-            waiting = [sub for sub, handed in found[1].away.items() if handed.waiting or handed.lowering]
+            waiting = [sub for sub, handed in found[1].remote.items() if handed.waiting or handed.lowering]
             if not waiting:
                 m.spanning.discard(key)
             for sub in waiting:
                 if self._stuck(m, c, *found, sub, now):
                     stuck.append((*key, sub))
-            self._tell(c, key, found[1], waiting, now)
+            self._report(c, key, found[1], waiting, now)
         self.waits = {k: w for k, w in self.waits.items() if (k[0], k[1]) in m.spanning}
-        for row in store.take_back(stuck):
+        for row in store.withdraw(stuck):
             job, key = m.jobs[row.job_id], (row.job_id, row.group_no)
             group = job.groups[row.group_no]
             before = group.run.wanted
-            away.given_back(m, c, job, group, row.sub_cluster_id, row.target)
+            remote.returned(m, c, job, group, row.sub_cluster_id, row.target)
             self.orphans[key] = self.orphans.get(key, 0) + group.run.wanted - before
 
-    def _tell(self, c: Changes, key: Key, group: GroupEntry, subs: list[int], now: float) -> None:
+    def _report(self, c: Changes, key: Key, group: GroupEntry, subs: list[int], now: float) -> None:
         """Where a group waits of which nothing waits here; why, those who keep it waiting say in their asks."""
         if group.run.wanted:
             return
-        parts = [f"{group.away[sub].waiting:,} in {self.neighbours.name(sub)}" for sub in subs]
+        parts = [f"{group.remote[sub].waiting:,} in {self.remotes.name(sub)}" for sub in subs]
         text = f"Its tasks wait in other sub-clusters: {', '.join(parts)}." if parts else ""
         if text != ((group.reason or {}).get("text", "")):
-            group.reason = elsewhere(group, text, sum(group.away[sub].waiting for sub in subs), now) if text else None
+            group.reason = elsewhere(group, text, sum(group.remote[sub].waiting for sub in subs), now) if text else None
             c.groups[key] = group
 
     def _stuck(self, m: Memory, c: Changes, job: JobEntry, group: GroupEntry, sub: int, now: float) -> bool:
         """Ask back what waited too long there; whether nobody is there to answer."""
-        handed, policy = group.away[sub], m.queues.proxy(job.queue)
+        handed, policy = group.remote[sub], m.queues.proxy(job.queue)
         key = (job.id, group.run.no, sub)
         wait = self.waits.get(key)
         if wait is None or wait.taken != handed.taken:
             wait = self.waits[key] = _Wait(handed.taken, now)
-        gone = self.neighbours.gone_s(sub, now) > policy.relax_after_s
+        gone = self.remotes.gone_s(sub, now) > policy.relax_after_s
         late = now - wait.since > policy.relax_after_s and self._better(m, group, sub)
-        barred = self.neighbours.closed(sub) or not policy.reach([self.sub, sub])[1]
+        barred = self.remotes.closed(sub) or not policy.reach([self.sub, sub])[1]
         if not handed.lowering and (gone or late or barred):
-            self.shunned[key] = now + _SHUN * policy.relax_after_s
-            away.ask_back(c, job, group, sub)
+            self.avoided[key] = now + _AVOID * policy.relax_after_s
+            remote.recall(c, job, group, sub)
         return handed.lowering and gone
 
     def _better(self, m: Memory, group: GroupEntry, sub: int) -> bool:
         """Whether another sub-cluster, or home, could start at least one of its containers now."""
-        home, others = self.neighbours.room(m, group.partition)
+        home, others = self.remotes.room(m, group.partition)
         free = [home, *(free for other, free in others.items() if other != sub)]
         return any(fitting(amount, group.shape) for amount in free)
 
@@ -144,22 +144,22 @@ class ProxySession:
         orphans, self.orphans = self.orphans, {}
         for key, count in orphans.items():
             job, group = m.asking.get(key, (None, None))
-            if job is None or group is None or group.wishes.gang:
+            if job is None or group is None or group.constraints.gang:
                 continue
-            home, others = self.neighbours.room(m, group.partition)
+            home, others = self.remotes.room(m, group.partition)
             e = _Excess(job, group, fitting(home, group.shape), False)
             subs, sites = self._sites(m, e, others, now)
-            loads = np.array([self.neighbours.load(sub) for sub in subs])
+            loads = np.array([self.remotes.load(sub) for sub in subs])
             parts = redistribute(min(count, group.run.wanted), loads, sites.usable, sites.headroom)
             self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now)
 
     # What waits here
 
     def _spread(self, m: Memory, c: Changes, now: float) -> None:
-        self.shunned = {k: until for k, until in self.shunned.items() if until > now}
+        self.avoided = {k: until for k, until in self.avoided.items() if until > now}
         self.looked = {k: min(n, m.asking[k][1].run.wanted) for k, n in self.looked.items() if k in m.asking}
         for partition in range(len(m.partitions)):
-            home, others = self.neighbours.room(m, partition)
+            home, others = self.remotes.room(m, partition)
             free = dict(others)
             found = [x for x in _excess(m, partition, home, list(free.values()), now) if self._fresh(m, x)]
             first = self.turn % len(found) if len(found) > GROUPS_PER_LOOK else 0
@@ -173,7 +173,7 @@ class ProxySession:
         All, while home is preferred or has let them wait too long; else those that came since it was done last.
         """
         wanted = e.group.run.wanted
-        if e.late or e.group.wishes.gang or m.queues.proxy(e.job.queue).prefer_home:
+        if e.late or e.group.constraints.gang or m.queues.proxy(e.job.queue).prefer_home:
             return wanted
         return wanted - min(self.looked.get(e.key, 0), wanted)
 
@@ -183,11 +183,11 @@ class ProxySession:
         subs, sites = self._sites(m, e, free, now)
         if not sites.usable[1:].any():
             return
-        if group.wishes.gang:
+        if group.constraints.gang:
             parts = _whole(group.run.wanted, sites.usable, sites.headroom)
         else:
             parts = split(
-                policy.policy, self._fresh(m, e), sites, owned=self.neighbours.owned(m, group, subs),
+                policy.policy, self._fresh(m, e), sites, owned=self.remotes.owned(m, group, subs),
                 alpha=policy.alpha, prefer_home=policy.prefer_home, within=policy.prefer_home and bool(sites.usable[0]),
             )  # fmt: skip
         for sub, k in self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now):
@@ -195,9 +195,9 @@ class ProxySession:
 
     def _sites(self, m: Memory, e: "_Excess", free: dict[int, np.ndarray], now: float) -> tuple[list[int], Sites]:
         """Where the group's tasks may go now, home first."""
-        subs, sites = self.neighbours.sites(m, e.group, m.queues.proxy(e.job.queue), e.fits, free)
+        subs, sites = self.remotes.sites(m, e.group, m.queues.proxy(e.job.queue), e.fits, free)
         for at, sub in enumerate(subs):
-            sites.usable[at] &= (*e.key, sub) not in self.shunned and not _lowering(e.group.away.get(sub))
+            sites.usable[at] &= (*e.key, sub) not in self.avoided and not _lowering(e.group.remote.get(sub))
         return subs, sites
 
     def _hand_over(
@@ -206,9 +206,9 @@ class ProxySession:
         """Ask these sub-clusters for so many of the group's tasks; those of whom any were asked, with how many."""
         asked = [(sub, k) for sub, k in parts.items() if k > 0]
         for sub, k in asked:
-            away.hand_over(m, c, e.job, e.group, sub, k)
-            self.neighbours.sent(sub, e.group.shape * k, now)
-            self.waits[*e.key, sub] = _Wait(e.group.away[sub].taken, now)
+            remote.hand_over(m, c, e.job, e.group, sub, k)
+            self.remotes.sent(sub, e.group.shape * k, now)
+            self.waits[*e.key, sub] = _Wait(e.group.remote[sub].taken, now)
         self.looked[e.key] = e.group.run.wanted
         return asked
 
@@ -241,7 +241,7 @@ class _Demand:
     before: np.ndarray
     late: np.ndarray
     short: np.ndarray
-    roams: np.ndarray
+    may_leave: np.ndarray
 
 
 def _excess(m: Memory, partition: int, home: np.ndarray, elsewhere: list[np.ndarray], now: float) -> Iterator[_Excess]:
@@ -256,7 +256,7 @@ def _excess(m: Memory, partition: int, home: np.ndarray, elsewhere: list[np.ndar
         return
     d = _demand(m, rows, home, now)
     possible = np.array([any(fitting(free, s) for free in elsewhere) for s in d.shapes], np.bool_)[d.shape]
-    look = d.short & possible | d.roams
+    look = d.short & possible | d.may_leave
     for i in np.flatnonzero(look).tolist():
         owner = m.asks.owner[rows[i]]
         assert owner is not None
@@ -273,8 +273,8 @@ def _demand(m: Memory, rows: np.ndarray, home: np.ndarray, now: float) -> _Deman
     upto = np.cumsum(amounts, axis=0)
     leaf = m.ledger.leaf_of(m.asks.job[rows])
     late = now - m.asks.since[rows] > m.queues.relax_s[leaf]  # it may be its queue that has no room here
-    roams = m.queues.wander[leaf] | m.asks.picky[rows]
-    return _Demand(shapes, shape, upto - amounts, late, (upto > home).any(axis=1) | late, roams)
+    may_leave = m.queues.no_home_preference[leaf] | m.asks.constrained[rows]
+    return _Demand(shapes, shape, upto - amounts, late, (upto > home).any(axis=1) | late, may_leave)
 
 
 def _lowering(handed: Handed | None) -> bool:

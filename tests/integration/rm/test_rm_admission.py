@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from controlplane.accounts.models import User
-from controlplane.rm.claims import Wish
+from controlplane.rm.claims import ClaimRequest
 from controlplane.rm.memory.quota import demand
 from controlplane.rm.ports import Fenced, StoreDown
 from controlplane.statestore.actions import jobs as job_actions
@@ -121,7 +121,7 @@ def test_a_successor_keeps_the_line(cluster: Cluster) -> None:
     more = small(cluster, "root.few")
     new = leading(cluster)
     assert states(cluster, *jobs, more) == [2, 2, 0, 0, 0, 0, 0]
-    assert len(new.memory.line) == 5
+    assert len(new.memory.admission_queue) == 5
     finish(cluster, new, jobs[0], jobs[1])
     assert begun(cluster, *jobs[2:], more) == [True, True, False, False, False]
     cluster.play(new, *jobs, more)
@@ -189,7 +189,7 @@ def test_gangs_stay_below_the_queues_maximum_together(cluster: Cluster) -> None:
     assert reason(never)["text"].startswith(
         "It needs 6,144 MiB of memory at once, and root.ml may hold 4,096 MiB of memory here"
     )
-    assert leader.memory.line.passed.sum() == 1, "the last one passed the second"
+    assert leader.memory.admission_queue.passed.sum() == 1, "the last one passed the second"
     finish(cluster, leader, first)
     assert begun(cluster, second, never) == [True, False]
     assert written(cluster) == {}, "gangs alone cost no row"
@@ -332,7 +332,7 @@ def test_a_replaced_leader_claims_nothing(cluster: Cluster) -> None:
     cluster.expire()
     new = leading(cluster)
     with pytest.raises(Fenced):
-        old.store.claim(old.memory.queues.version, {("root.few", 0): Wish(0, 1, 2)})
+        old.store.claim(old.memory.queues.version, {("root.few", 0): ClaimRequest(0, 1, 2)})
     assert written(cluster) == {}
     job = small(cluster, "root.few")
     cluster.play(new, job)

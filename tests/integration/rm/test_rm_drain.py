@@ -22,7 +22,7 @@ from controlplane.statestore.models import (
     TaskGroup,
 )
 from tests.integration.rm.cluster import Cluster, Leading
-from tests.stepped import story
+from tests.stepped import memory_state
 from wire.nodeapi import Register
 from wire.states import ContainerReason, ContainerState, JobState, NodeState
 
@@ -175,7 +175,7 @@ def test_a_drain_survives_a_take_over(cluster: Cluster) -> None:
     duty.drain(SYSTEM, node(cluster.ids[0]), 300)
     leader.clock.ahead_s += SOON_S
     leader.round()  # the first of the service's tasks are asked to stop; nobody has heard of it yet
-    assert story(leader.memory)["containers"].keys() == story(leader.rebuilt())["containers"].keys()
+    assert memory_state(leader.memory)["containers"].keys() == memory_state(leader.rebuilt())["containers"].keys()
     leader.close()
     cluster.leaders.remove(leader)
     successor = cluster.lead()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from controlplane.rm.driver.load import ANYWAY_S, EVERY_S, LoadTeller, own_load
+from controlplane.rm.driver.load import ANYWAY_S, EVERY_S, LoadReporter, own_load
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Fenced
 from controlplane.rm.rows import QueueRow
@@ -23,8 +23,8 @@ def test_a_row_says_what_queues_use_and_want(cluster: Cluster) -> None:
     cluster.submit({"count": 20}, queue="root.a")  # 512 MiB and half a core each; 16 find room
     cluster.submit({"count": 3, "resources": {"memory_mib": 100, "vcores_milli": 4000}}, queue="root.b")
     leader.round()
-    teller = LoadTeller()
-    teller.tell(leader.memory, cluster.sub.pk, leader.store, leader.clock)
+    reporter = LoadReporter()
+    reporter.report(leader.memory, cluster.sub.pk, leader.store, leader.clock)
     load = _loads(cluster, leader)["west"]
     assert (load.led, load.state, load.epoch, load.nodes_up) == (True, "running", leader.epoch, 2)
     assert load.policy_version == leader.memory.queues.version and load.age_s < 5
@@ -41,19 +41,19 @@ def test_rows_of_all_sub_clusters_are_read_by_each(cluster: Cluster) -> None:
     other = another(cluster)
     here, there = leading(cluster), leading(other)
     for c, leader in ((cluster, here), (other, there)):
-        LoadTeller().tell(leader.memory, c.sub.pk, leader.store, leader.clock)
+        LoadReporter().report(leader.memory, c.sub.pk, leader.store, leader.clock)
     there.leadership.release()
     found = _loads(cluster, here)
     assert {name: load.led for name, load in found.items()} == {"west": True, "east": False}
 
 
 def test_a_row_is_written_when_it_changes_and_else_now_and_then(cluster: Cluster) -> None:
-    leader, teller = leading(cluster), LoadTeller()
+    leader, reporter = leading(cluster), LoadReporter()
 
     def told(seconds: float) -> bool:
         leader.clock.ahead_s += seconds
         before = cluster.one("SELECT max(at) FROM statestore_load")
-        teller.tell(leader.memory, cluster.sub.pk, leader.store, leader.clock)
+        reporter.report(leader.memory, cluster.sub.pk, leader.store, leader.clock)
         return bool(cluster.one("SELECT max(at) FROM statestore_load") != before)
 
     assert told(0) and not told(EVERY_S / 2) and not told(EVERY_S)

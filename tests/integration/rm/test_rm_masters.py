@@ -13,7 +13,7 @@ from controlplane.statestore.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.models import Container, ContainerHistory, Intent, MasterEvent, TaskGroup
 from controlplane.statestore.queries.jobs import masters as queries
 from tests.integration.rm.cluster import Cluster, Leading
-from tests.stepped import story
+from tests.stepped import memory_state
 from wire.ids import format_container, parse_container
 from wire.states import ContainerReason, ContainerState, JobState, Want
 
@@ -245,7 +245,7 @@ def test_a_new_leader_knows_all_of_it(cluster: Cluster) -> None:
     cluster.nodes.step()
     leader.round()
     again = leader.rebuilt()
-    assert story(again) == story(leader.memory)
+    assert memory_state(again) == memory_state(leader.memory)
     assert again.masters.launches == leader.memory.masters.launches
     assert again.masters.held.keys() == leader.memory.masters.held.keys() == {parse_container(held[2])}
     assert again.jobs[job].application.told == leader.memory.jobs[job].application.told
@@ -297,11 +297,11 @@ def test_doubled_and_late_intents_change_nothing(cluster: Cluster) -> None:
     leader.round()
     cluster.nodes.step()
     leader.round()
-    before, told = story(leader.memory), MasterEvent.objects.count()
+    before, told = memory_state(leader.memory), MasterEvent.objects.count()
     for _ in range(2):
         Intent.objects.bulk_create([Intent(**row) for row in kept])
         leader.round()
-    assert story(leader.memory) == before and MasterEvent.objects.count() == told
+    assert memory_state(leader.memory) == before and MasterEvent.objects.count() == told
 
 
 def test_a_lost_node_is_told(cluster: Cluster) -> None:
@@ -371,7 +371,7 @@ def test_masters_hold_only_their_queues_share(cluster: Cluster) -> None:
     ask(jobs[0], "work", 4, command=["work"])
     leader.round()
     assert len(live(jobs[0])) == 4, "what masters ask for is not theirs"
-    assert story(leader.rebuilt()) == story(leader.memory)
+    assert memory_state(leader.rebuilt()) == memory_state(leader.memory)
     cluster.kill(jobs[0])
     for _ in range(3):
         leader.round()

@@ -16,8 +16,8 @@ from controlplane.statestore.queries.jobs import masters as queries
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import FAST, OPEN, Federation
 from tests.integration.rm.test_rm_masters import ask, ended, events, launch, live, submit
-from tests.integration.rm.test_rm_rehoming import bury, fall_silent, rounds
-from tests.stepped import story
+from tests.integration.rm.test_rm_rehoming import fall_silent, reap, rounds
+from tests.stepped import memory_state
 from wire.ids import parse_container, sub_cluster
 from wire.states import ContainerState, JobState, Want
 
@@ -151,7 +151,7 @@ def test_a_lower_target_takes_back_what_waits_elsewhere(federation: Federation, 
     ask(app, "work", 1, command=["work"], resources=LARGE)
     f.rounds(4)
     assert (f.waiting(), run.wanted, run.claimed) == (0, 0, ROOM)
-    assert story(home.rebuilt())["jobs"] == story(home.memory)["jobs"]
+    assert memory_state(home.rebuilt())["jobs"] == memory_state(home.memory)["jobs"]
     for cluster in f.clusters:
         cluster.nodes.finish(ids={parse_container(c) for c in live(app)})
     f.rounds(3)
@@ -173,11 +173,11 @@ def test_what_is_handed_over_is_asked_back_in_part(federation: Federation, app: 
     for _ in range(3):
         f.one_round(0)
     group = home.memory.jobs[app].groups[2]
-    handed = sum(h.waiting for h in group.away.values())
+    handed = sum(h.waiting for h in group.remote.values())
     assert handed == 20 and not group.run.wanted
     ask(app, "work", 12, command=["work"], resources=LARGE)
     f.one_round(0)
-    assert sum(h.waiting for h in group.away.values()) == 12
+    assert sum(h.waiting for h in group.remote.values()) == 12
     ask(app, "work", 10, command=["work"], resources=LARGE)
     f.one_round(0)
     f.rounds(4)
@@ -186,7 +186,7 @@ def test_what_is_handed_over_is_asked_back_in_part(federation: Federation, app: 
     ask(app, "work", 14, command=["work"], resources=LARGE)
     f.rounds(4)
     assert Counter(e["ask"] for e in events(app, "granted"))["work"] == 14
-    assert story(home.rebuilt())["jobs"] == story(home.memory)["jobs"]
+    assert memory_state(home.rebuilt())["jobs"] == memory_state(home.memory)["jobs"]
     told_once(app)
     assert east.job(app).state == JobState.RUNNING
 
@@ -204,7 +204,7 @@ def test_a_new_leader_on_either_side_knows_all_of_it(federation: Federation, app
     assert leader is not None
     if at:
         f.one_round(at)
-        assert story(leader.rebuilt()) == story(leader.memory)
+        assert memory_state(leader.rebuilt()) == memory_state(leader.memory)
         again = leader.rebuilt().masters
         assert again.held.keys() == leader.memory.masters.held.keys() == {parse_container(c) for c in east[1:]}
         assert again.launches == leader.memory.masters.launches
@@ -243,7 +243,7 @@ def test_the_home_is_lost_and_what_runs_elsewhere_is_kept_and_obeys(federation: 
     launch(app, east[0], south[0])
     f.rounds(2)
     fall_silent(f, 0)
-    bury(f)
+    reap(f)
     launch(app, east[1], south[1])
     actions.allocate(app, [], [east[2], south[2]])
     until(f, lambda: len(events(app, "started")) == 4)
@@ -276,7 +276,7 @@ def test_another_sub_cluster_is_lost_and_its_grants_end(federation: Federation, 
     launch(app, *east[:3])
     f.rounds(2)
     fall_silent(f, 1)
-    bury(f)
+    reap(f)
     rounds(f, 3)
     gone = {e["container"]: e for e in events(app, "ended")}
     assert gone.keys() == set(east) and {e["reason"] for e in gone.values()} == {"NODE_LOST"}

@@ -8,7 +8,7 @@ from controlplane.statestore.models import MasterAsk, TaskGroup
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import FAST, OPEN, SECOND, Federation, another, begun, leading, written
 from tests.integration.rm.test_rm_masters import ask, events, launch, live, running, submit
-from tests.stepped import story
+from tests.stepped import memory_state
 from wire.states import JobState
 
 WHOLE = {"memory_mib": 1024, "vcores_milli": 1000}  # beside the master there is room for seven: four and three
@@ -45,10 +45,10 @@ def test_a_gang_that_a_master_asked_for_is_no_admission_of_its_job(cluster: Clus
     ask(job, "ring", 7, resources=WHOLE, gang=True)
     leader.round()
     again = leader.rebuilt()
-    assert story(again) == story(leader.memory)
+    assert memory_state(again) == memory_state(leader.memory)
     for memory in (again, leader.memory):
-        assert not memory.line.gangs.any() and not any(memory.line.own.values())
-        assert memory.jobs[job].groups[1].wishes.gang and not memory.jobs[job].gang
+        assert not memory.admission_queue.gangs.any() and not any(memory.admission_queue.own.values())
+        assert memory.jobs[job].groups[1].constraints.gang and not memory.jobs[job].gang
 
 
 def test_a_gang_goes_to_one_sub_cluster_whole(cluster: Cluster, settings: LazySettings) -> None:
@@ -113,7 +113,7 @@ def test_a_successor_counts_what_a_master_declared_and_nothing_that_it_asked_for
     cluster.expire()
     successor = leading(cluster)
     assert demand(successor.memory.jobs[job], 3, quota=True).tolist() == [256 + 2 * 1024, 300, 0]
-    assert successor.memory.line.own == leader.memory.line.own
+    assert successor.memory.admission_queue.own == leader.memory.admission_queue.own
     assert begun(cluster, waits) == [False]
 
 

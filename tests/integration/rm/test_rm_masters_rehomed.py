@@ -7,7 +7,7 @@ from controlplane.statestore.actions import masters as actions
 from controlplane.statestore.models import Container
 from tests.integration.rm.federation import Federation
 from tests.integration.rm.test_rm_masters import ask, events, live, submit
-from tests.integration.rm.test_rm_rehoming import Cluster, bury, fall_silent, reporting, rounds
+from tests.integration.rm.test_rm_rehoming import Cluster, fall_silent, reap, reporting, rounds
 from tests.integration.rm.test_rm_rehoming import federation as federation  # noqa: PLC0414 - a fixture
 from wire.ids import parse_container
 from wire.states import ContainerState, JobState
@@ -26,7 +26,7 @@ def app(federation: Federation, cluster: Cluster, settings: LazySettings) -> int
 
 def test_a_master_starts_again_where_its_job_is_at_home_now(federation: Federation, app: int) -> None:
     fall_silent(federation, 0)
-    bury(federation)
+    reap(federation)
     rounds(federation, 3)
     (master,) = Container.objects.filter(job_id=app, group_no=0)
     assert master.sub_cluster_id == federation.west.job(app).home_id != federation.west.sub.pk
@@ -46,7 +46,7 @@ def test_a_master_starts_again_where_its_job_is_at_home_now(federation: Federati
 def test_a_master_on_nodes_that_still_report_goes_on(federation: Federation, app: int) -> None:
     fall_silent(federation, 0)
     with reporting(federation.west.nodes):
-        bury(federation)
+        reap(federation)
     rounds(federation, 2)
     assert federation.west.job(app).home_id != federation.west.sub.pk and federation.live()[0] == 3
     federation.lead(0)

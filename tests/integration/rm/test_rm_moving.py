@@ -6,7 +6,7 @@ from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.models import JobEvent
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, Federation, another, begun, leading, small, states, written
-from tests.stepped import story
+from tests.stepped import memory_state
 
 QUEUES = {"default": OPEN, "one": OPEN | {"max_running_jobs": 1}, "two": OPEN | {"max_running_jobs": 2}}
 
@@ -119,7 +119,7 @@ def test_a_successor_knows_the_same(cluster: Cluster) -> None:
     move(cluster, job, "root.two")
     move(cluster, job, "root.two")  # asked for twice
     leader.round()
-    assert story(leader.rebuilt()) == story(leader.memory)
+    assert memory_state(leader.rebuilt()) == memory_state(leader.memory)
     leader.close()
     new = leading(cluster)
     assert states(cluster, job) == [2] and len(told(job, "moved")) == 1

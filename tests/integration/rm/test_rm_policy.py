@@ -30,7 +30,7 @@ def kinds(version: int | None = None) -> dict[str, convergence.Json]:
 
 
 def tell(leader: Leading, acknowledger: Acknowledger) -> None:
-    acknowledger.tell(leader.memory, leader.store, leader.bus, leader.clock)
+    acknowledger.report(leader.memory, leader.store, leader.bus, leader.clock)
 
 
 def test_a_push_is_acknowledged_by_the_rm_and_then_by_its_nodes(cluster: Cluster) -> None:

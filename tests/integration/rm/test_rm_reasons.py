@@ -115,7 +115,7 @@ def test_every_waiting_group_is_told_however_many(cluster: Cluster) -> None:
     for _ in range(60):
         leader.clock.ahead_s += 2.0
         leader.round()
-        if not leader.rounds.planner.teller.more:
+        if not leader.rounds.planner.reporter.more:
             break
     leader.clock.ahead_s += 2.0
     leader.round()

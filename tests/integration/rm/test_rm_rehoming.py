@@ -42,11 +42,11 @@ def expire(f: Federation, at: int) -> None:
     )
 
 
-def bury(f: Federation) -> None:
+def reap(f: Federation) -> None:
     """Sub-clusters are seen to be silent for longer than jobs wait."""
-    tasks.bury()
+    tasks.reap()
     f.west.rows("UPDATE statestore_lease SET silent_since = silent_since - interval '5 s' RETURNING 1")
-    tasks.bury()
+    tasks.reap()
 
 
 @contextmanager
@@ -101,13 +101,13 @@ def test_a_job_goes_on_when_its_home_and_all_its_nodes_are_gone(federation: Fede
     away = f"SELECT id FROM statestore_container WHERE sub_cluster_id <> {federation.west.sub.pk}"
     elsewhere = federation.west.rows(away)
     fall_silent(federation, 0)
-    bury(federation)
+    reap(federation)
     assert SubCluster.objects.get(pk=federation.west.sub.pk).state == "lost"
     home = federation.west.job(job).home_id
     assert home != federation.west.sub.pk
     assert JobEvent.objects.filter(job_id=job, kind="rehomed").count() == 1
     assert federation.live() == [0, 16, 16]
-    bury(federation)
+    reap(federation)
     assert federation.west.job(job).home_id == home, "a job moves once"
     rounds(federation)
     kept = federation.west.rows("SELECT id FROM statestore_container")
@@ -123,7 +123,7 @@ def test_nodes_that_still_report_keep_their_containers_for_the_new_home(federati
     rounds(federation, 4)
     fall_silent(federation, 0)
     with reporting(federation.west.nodes):
-        bury(federation)
+        reap(federation)
     assert SubCluster.objects.get(pk=federation.west.sub.pk).state == "running"
     assert federation.west.job(job).home_id != federation.west.sub.pk
     assert federation.live()[0] == 16
@@ -150,7 +150,7 @@ def test_a_job_moves_to_where_tasks_of_it_wait_and_there_is_room_by_then(federat
         leader.round()
     assert f.live() == [16, 16, 16] and f.waiting() == 14
     fall_silent(f, 0)
-    bury(f)
+    reap(f)
     for cluster in f.clusters[1:]:
         cluster.nodes.step()
         assert cluster.nodes.finish() == 16
@@ -170,7 +170,7 @@ def test_routing_by_locality_looks_at_what_jobs_name_when_they_move_too(federati
     other = federation.west.submit(SMALL | {"count": 20})
     fall_silent(federation, 0)
     places.forget()
-    bury(federation)
+    reap(federation)
     south = federation.clusters[2].sub.pk
     assert [federation.west.job(job).home_id for job in jobs] == [south] * 4
     assert federation.west.job(other).home_id == federation.clusters[1].sub.pk, "where the load is least by then"
@@ -188,7 +188,7 @@ def test_what_was_on_its_way_to_the_lost_home_reaches_the_new_one(federation: Fe
     federation.leaders[1].round()  # type: ignore[union-attr]  # tells west of 16 ends
     assert federation.west.one("SELECT count(*) FROM statestore_report") > 0
     fall_silent(federation, 0)
-    bury(federation)
+    reap(federation)
     finish(federation, job)
     rounds(federation)
     assert federation.west.job(second).state == JobState.KILLED
@@ -203,7 +203,7 @@ def test_a_former_leader_that_wakes_up_changes_nothing(federation: Federation) -
     assert west is not None
     expire(federation, 0)
     federation.leaders[0] = None
-    bury(federation)
+    reap(federation)
     before = federation.west.rows("SELECT * FROM statestore_container ORDER BY id")
     federation.west.nodes.step()
     with pytest.raises(Exception, match=r"terminat|closed|epoch|lost"):
@@ -217,14 +217,14 @@ def test_a_lost_sub_cluster_that_returns_works_again_and_holds_nothing_stale(fed
     job = federation.west.submit(SMALL | {"count": 30})
     rounds(federation, 4)
     fall_silent(federation, 0)
-    bury(federation)
+    reap(federation)
     assert len(federation.west.nodes.all_held()) == 16
     federation.west.nodes.step()
     federation.west.nodes.step()
-    assert not federation.west.nodes.all_held(), "its nodes obey the undertaker"
+    assert not federation.west.nodes.all_held(), "its nodes obey the reaper"
     federation.lead(0)
     rounds(federation, 2)
-    bury(federation)
+    reap(federation)
     assert SubCluster.objects.get(pk=federation.west.sub.pk).state == "running"
     rounds(federation)
     finish(federation, job)
@@ -234,12 +234,12 @@ def test_what_was_silent_while_nobody_watched_is_given_time(federation: Federati
     job = federation.west.submit(SMALL | {"count": 4})
     rounds(federation)
     fall_silent(federation, 0)
-    tasks.bury()
+    tasks.reap()
     long_ago = (
         "UPDATE statestore_lease SET silent_since = silent_since - interval '1 h', silent_seen = silent_seen - interval"
     )
     federation.west.rows(f"{long_ago} '1 h' RETURNING 1")
-    tasks.bury()  # as after a night without a control plane
+    tasks.reap()  # as after a night without a control plane
     assert federation.west.job(job).home_id == federation.west.sub.pk
     federation.lead(0)
     finish(federation, job)
@@ -250,7 +250,7 @@ def test_when_most_sub_clusters_are_silent_nothing_is_moved(federation: Federati
     rounds(federation)
     for at in (0, 1):
         fall_silent(federation, at)
-    bury(federation)
+    reap(federation)
     assert federation.west.job(job).home_id == federation.west.sub.pk
     for at in (0, 1):
         federation.lead(at)

@@ -43,7 +43,7 @@ class Member:
 
     def tell(self) -> None:
         it = self.leader
-        self.acknowledger.tell(it.memory, it.store, it.bus, it.clock)
+        self.acknowledger.report(it.memory, it.store, it.bus, it.clock)
 
     @property
     def leading(self) -> Leading:

@@ -11,7 +11,7 @@ from controlplane.rm.steps.intake import BATCH
 from controlplane.statestore.models import Intent, JobEvent, Node, TaskGroup
 from tests import invariants
 from tests.integration.rm.cluster import Cluster
-from tests.stepped import story
+from tests.stepped import memory_state
 from wire import keys, status
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, NodeState
 
@@ -293,7 +293,7 @@ def test_a_rebuilt_memory_equals_the_one_kept(cluster: Cluster, seed: int) -> No
         cluster.nodes.step(*cut)
         leader.round(*cut)
         leader.clock.ahead_s += float(rng.random() * 3)
-        assert story(leader.rebuilt()) == story(leader.memory), f"after step {step}"
+        assert memory_state(leader.rebuilt()) == memory_state(leader.memory), f"after step {step}"
         assert invariants.changed(ended, ended := invariants.terminal(cluster.rows)) == []
     assert not invariants.violations(cluster.rows)
     cluster.play(leader, *jobs, rounds=100)
@@ -306,7 +306,7 @@ def test_a_hostile_status_changes_nothing_it_may_not(cluster: Cluster) -> None:
     leader.round()
     cluster.nodes.step()
     leader.round()
-    before = cluster.rows("SELECT * FROM statestore_container ORDER BY id"), story(leader.memory)
+    before = cluster.rows("SELECT * FROM statestore_container ORDER BY id"), memory_state(leader.memory)
     thief, victim = cluster.ids
     theirs = list(cluster.nodes.holds(victim))
     own = list(cluster.nodes.holds(thief))
@@ -330,13 +330,13 @@ def test_a_hostile_status_changes_nothing_it_may_not(cluster: Cluster) -> None:
     lies = [status.ContainerReport(c, ContainerState.FAILED) for c in [*theirs, 1, 2**63 - 1]]
     say(status.encode(status.NodeStatus(thief, seq, containers=mine + lies, **heads)))
     assert not leader.round().committed
-    assert (cluster.rows("SELECT * FROM statestore_container ORDER BY id"), story(leader.memory)) == before
+    assert (cluster.rows("SELECT * FROM statestore_container ORDER BY id"), memory_state(leader.memory)) == before
     worst = (ContainerReason.EXIT_CODE, -(2**31), 2**32 - 1, 2**32 - 1, 2**32 - 1)
     ends = [status.ContainerReport(c, ContainerState.FAILED, *worst) for c in own]
     say(status.encode(status.NodeStatus(thief, seq + 1, containers=ends + ends, health=0xFFFF, **heads)))
     assert leader.round().ended == len(own)
     assert cluster.one("SELECT max(peak_memory_mib) FROM statestore_container_history") == 2**31 - 1
-    assert story(leader.rebuilt()) == story(leader.memory)
+    assert memory_state(leader.rebuilt()) == memory_state(leader.memory)
     assert cluster.job(job).state == JobState.KILLING
     assert Node.objects.get(pk=thief).state == NodeState.UNHEALTHY
     head["seq"] += 10

@@ -8,10 +8,10 @@ import pytest
 from tests import invariants
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.playing import OPEN, counted_wrong, give_up, marks, ready, taking
-from tests.stepped import story
+from tests.stepped import memory_state
 from wire.states import ContainerState
 
-WANT = 3  # among what ``story`` tells of a container
+WANT = 3  # among what ``memory_state`` tells of a container
 PARTITIONS: list[dict[str, Any]] = [
     {},
     {"gpu": {"nodes": "gpu", "exclusive": False}},
@@ -72,7 +72,7 @@ def step(cluster: Cluster, leader: Leading, rng: np.random.Generator) -> None:
 
 def rows_say(leader: Leading) -> bool:
     """Whether the rows alone say what the leader knows, but for who is being stopped to make way."""
-    kept, rebuilt = story(leader.memory), story(leader.rebuilt())
+    kept, rebuilt = memory_state(leader.memory), memory_state(leader.rebuilt())
     for told in (kept, rebuilt):
         for container in told["containers"].values():
             del container[WANT]

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from controlplane.gpg.shares import ShareDuty
-from controlplane.rm.driver.load import LoadTeller
+from controlplane.rm.driver.load import LoadReporter
 from controlplane.statestore.membership import FENCED, Post, take_post
 from controlplane.statestore.posts import GPG, gpg_is_free
 from tests.integration.rm.cluster import Cluster, Leading
@@ -24,7 +24,7 @@ class Federation:
     def __init__(self, first: Cluster):
         self.clusters = [first, another(first, "east"), another(first, "north")]
         self.leaders: list[Leading] = [c.lead() for c in self.clusters]
-        self.tellers = [LoadTeller() for _ in self.clusters]
+        self.reporters = [LoadReporter() for _ in self.clusters]
         assert gpg_is_free()
         self.post = self.take()
         self.duty = ShareDuty(LEASE_S)
@@ -42,9 +42,9 @@ class Federation:
 
     def tell(self) -> None:
         """Every RM writes its load."""
-        for cluster, leader, teller in zip(self.clusters, self.leaders, self.tellers, strict=True):
+        for cluster, leader, reporter in zip(self.clusters, self.leaders, self.reporters, strict=True):
             leader.clock.ahead_s += 2.0
-            teller.tell(leader.memory, cluster.sub.pk, leader.store, leader.clock)
+            reporter.report(leader.memory, cluster.sub.pk, leader.store, leader.clock)
 
     def generate(self) -> None:
         """The GPG works shares out, and the RMs take them."""

@@ -7,10 +7,10 @@ import pytest
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-from controlplane.rm.steps import away
+from controlplane.rm.steps import remote
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import another
-from tests.stepped import story
+from tests.stepped import memory_state
 from wire.states import ContainerState, JobState
 
 SMALL = {"resources": {"memory_mib": 512, "vcores_milli": 500}}
@@ -37,12 +37,12 @@ class Pair:
     def hand_over(self, job: int, k: int) -> None:
         """Hand k tasks to east in a commit of its own, as a session would within a round."""
         c = self._changes()
-        away.hand_over(self.west.memory, c, *self.entry(job), self.other.sub.pk, k)
+        remote.hand_over(self.west.memory, c, *self.entry(job), self.other.sub.pk, k)
         self.west.store.commit(c)
 
-    def ask_back(self, job: int, keep: int = 0) -> None:
+    def recall(self, job: int, keep: int = 0) -> None:
         c = self._changes()
-        away.ask_back(c, *self.entry(job), self.other.sub.pk, keep)
+        remote.recall(c, *self.entry(job), self.other.sub.pk, keep)
         self.west.store.commit(c)
 
     def _changes(self) -> Changes:
@@ -95,7 +95,7 @@ def test_tasks_run_where_they_were_handed_and_their_master_hears_of_all(pair: Pa
     pair.rounds(2)
     assert pair.places() == {pair.home.sub.pk: 16, pair.other.sub.pk: 12}
     run = pair.entry(job)[1].run
-    assert (run.running, int(run.away.sum())) == (28, 0)
+    assert (run.running, int(run.remote.sum())) == (28, 0)
     assert pair.finish(job) == JobState.SUCCEEDED
     assert pair.home.one("SELECT count(*) FROM statestore_ask") == 0, "the asks of an ended job go"
     assert pair.home.one("SELECT count(*) FROM statestore_report") == 0
@@ -107,9 +107,9 @@ def test_what_was_not_started_comes_back_and_runs_once(pair: Pair) -> None:
     pair.rounds()
     pair.hand_over(job, 30)  # east holds 16 at a time
     pair.rounds(2)
-    handed = pair.entry(job)[1].away[pair.other.sub.pk]
+    handed = pair.entry(job)[1].remote[pair.other.sub.pk]
     assert (handed.taken, handed.waiting) == (16, 14)
-    pair.ask_back(job, keep=4)
+    pair.recall(job, keep=4)
     assert handed.lowering
     pair.rounds(2)
     assert (handed.target, handed.waiting, handed.lowering) == (20, 4, False)
@@ -150,11 +150,11 @@ def test_a_kill_that_crosses_an_answer_leaves_nothing_waiting(pair: Pair) -> Non
     pair.rounds()
     pair.hand_over(job, 30)
     pair.rounds(2)
-    pair.ask_back(job, keep=4)
+    pair.recall(job, keep=4)
     pair.east.round()
     pair.home.kill(job)
     pair.west.round()
-    handed = pair.entry(job)[1].away[pair.other.sub.pk]
+    handed = pair.entry(job)[1].remote[pair.other.sub.pk]
     assert handed.lowering and pair.entry(job)[0].run.live
     pair.rounds(4)
     assert pair.home.job(job).state == JobState.KILLED and not pair.places()
@@ -175,13 +175,13 @@ def test_a_take_over_at_any_moment_loses_and_doubles_nothing(pair: Pair, moment:
         pair.east.round()
     if moment in ("asked back", "answered, unread"):
         pair.west.round()
-        pair.ask_back(job)
+        pair.recall(job)
     if moment == "answered, unread":
         pair.east.round()
-    before = story(pair.west.memory)
+    before = memory_state(pair.west.memory)
     pair.lead_anew(home=side == "home")
     if moment in ("handed over", "asked back"):
-        assert story(pair.west.memory)["jobs"] == before["jobs"]
+        assert memory_state(pair.west.memory)["jobs"] == before["jobs"]
     live = int(pair.west.memory.jobs[job].run.live)
     rows = pair.home.one("SELECT count(*) FROM statestore_container")
     assert live >= rows
@@ -196,12 +196,12 @@ def test_a_leader_whose_lease_has_merely_run_out_hears_what_was_taken_back(pair:
     pair.hand_over(job, 30)
     pair.rounds(2)
     assert pair.east.memory.jobs[job].groups[0].run.wanted == 14
-    pair.ask_back(job)
+    pair.recall(job)
     pair.home.rows(
         f"UPDATE statestore_lease SET expires_at = NULL WHERE sub_cluster_id = {pair.other.sub.pk} RETURNING 1"
     )
     sub = pair.other.sub.pk
-    assert pair.west.store.take_back([(job, 0, sub)]) == [(job, 0, sub, 16)]
+    assert pair.west.store.withdraw([(job, 0, sub)]) == [(job, 0, sub, 16)]
     pair.east.round()
     assert pair.east.memory.jobs[job].groups[0].run.wanted == 0, "it would keep them in mind, and in its load, for ever"
 
@@ -211,15 +211,15 @@ def test_a_sub_cluster_that_nobody_leads_keeps_what_it_started_and_loses_what_wa
     pair.rounds()
     pair.hand_over(job, 30)
     pair.rounds(2)
-    pair.ask_back(job)
+    pair.recall(job)
     key = (job, 0, pair.other.sub.pk)
-    assert pair.west.store.take_back([key]) == [], "its leader answers itself"
+    assert pair.west.store.withdraw([key]) == [], "its leader answers itself"
     pair.home.rows(
         f"UPDATE statestore_lease SET expires_at = NULL WHERE sub_cluster_id = {pair.other.sub.pk} RETURNING 1"
     )
-    assert pair.west.store.take_back([key]) == [(*key, 16)]
+    assert pair.west.store.withdraw([key]) == [(*key, 16)]
     c = pair._changes()
-    away.given_back(pair.west.memory, c, *pair.entry(job), pair.other.sub.pk, 16)
+    remote.returned(pair.west.memory, c, *pair.entry(job), pair.other.sub.pk, 16)
     assert pair.entry(job)[1].run.wanted == 60 - 16 - 16
     pair.east.memory.placeable = True
     pair.other.nodes.finish()

@@ -18,7 +18,7 @@ from tests import invariants
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SMALL, Federation
 from tests.patience import RanOut, wait_until
-from tests.stepped import story
+from tests.stepped import memory_state
 from wire.states import ContainerState, JobState
 
 GONE = (Fenced, StoreDown)
@@ -111,7 +111,7 @@ class Life:
         for at, leader in enumerate(self.f.leaders):
             if leader is None:
                 self.f.lead(at)
-        tasks.bury()
+        tasks.reap()
 
     def expire(self, at: int) -> None:
         self.cluster.rows(
@@ -131,10 +131,10 @@ class Life:
         elif row.state == "draining":
             subclusters.resume(SYSTEM, row)
 
-    def bury(self) -> None:
-        tasks.bury()
+    def reap(self) -> None:
+        tasks.reap()
         self.cluster.rows("UPDATE statestore_lease SET silent_since = silent_since - interval '5 s' RETURNING 1")
-        tasks.bury()
+        tasks.reap()
 
     def round(self, at: int, *lost: int) -> None:
         leader = self.f.leaders[at]
@@ -158,7 +158,7 @@ class Life:
                 cluster.nodes.step()
 
     def step(self) -> None:
-        rare = [self.kill, self.policy, self.take_over, self.wake_up, self.fall_silent, self.bury, self.come_back]
+        rare = [self.kill, self.policy, self.take_over, self.wake_up, self.fall_silent, self.reap, self.come_back]
         rare += [self.lose_node, self.drain]
         if self.rng.random() < 0.35:
             self.submit()
@@ -184,7 +184,7 @@ class Life:
 
     def calm_turn(self) -> bool:
         """Whatever runs ends well; whether every job has ended."""
-        tasks.bury()
+        tasks.reap()
         for row in SubCluster.objects.filter(state="draining"):
             subclusters.resume(SYSTEM, row)
         for cluster in self.f.clusters:
@@ -202,7 +202,7 @@ class Life:
             moved = "SELECT count(*) FROM statestore_intent WHERE kind = 'adopt' AND sub_cluster_id = "
             if leader is not None and not on_its_way and not self.cluster.one(f"{moved}{cluster.sub.pk}"):
                 rebuilt = leader.rebuilt()
-                kept, anew = story(leader.memory), story(rebuilt)
+                kept, anew = memory_state(leader.memory), memory_state(rebuilt)
                 assert (kept["nodes"], kept["queues"]) == (anew["nodes"], anew["queues"])
                 for job in leader.memory.jobs.values():
                     if not job.home:  # of guests the rows may say more than was read
@@ -217,7 +217,7 @@ def told(job: JobEntry) -> tuple[Any, ...]:
     groups = [
         (
             g.run.state, g.run.running, g.run.succeeded, g.run.failed, g.run.retried, g.run.launches.tolist(),
-            g.run.task_state.tolist(), g.run.away.tolist(),
+            g.run.task_state.tolist(), g.run.remote.tolist(),
             {*g.run.again, *(i for _, i in g.run.delayed), *range(g.run.next_fresh, g.run.count)},
         )
         for g in job.groups

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from controlplane.rm.changes import ENDED, NEW, TRANSITION, Changes
-from controlplane.rm.claims import Counts, Wish
+from controlplane.rm.claims import ClaimRequest, Counts
 from controlplane.rm.driver.load import own_load
 from controlplane.rm.ports import Fenced, Store, StoreDown
 from controlplane.rm.rows import AskRow, CapacityRow, IntentRow, SessionRow, TaskRow
@@ -81,8 +81,8 @@ def test_nor_does_it_claim_or_renew(behind: Behind) -> None:
     with pytest.raises(Fenced):
         west.renew()
     with pytest.raises(Fenced):
-        west.claim(1, {("root.default", 0): Wish(0, 3, 5)})
-    assert east.claim(1, {("root.default", 0): Wish(0, 5, 5)}) == {("root.default", 0): (0, 5)}
+        west.claim(1, {("root.default", 0): ClaimRequest(0, 3, 5)})
+    assert east.claim(1, {("root.default", 0): ClaimRequest(0, 5, 5)}) == {("root.default", 0): (0, 5)}
 
 
 def test_every_leader_has_a_higher_epoch_than_the_last(behind: Behind) -> None:
@@ -219,7 +219,7 @@ def test_what_serves_elsewhere_counts_where_it_stays(behind: Behind) -> None:
         leader.store.commit(changed(leader, new=[rows]))
     stores = [leader.store for leader in leaders]
     assert [store.serving_elsewhere([job]) for store in stores] == [{(job, 0): 2}, {(job, 0): 1}]
-    assert [len(store.containers_away([job])) for store in stores] == [2, 1]
+    assert [len(store.remote_containers([job])) for store in stores] == [2, 1]
     behind.drain(west)
     assert stores[1].serving_elsewhere([job]) == {(job, 0): 0}, "what leaves there does not count"
     behind.drain(east)
@@ -260,7 +260,7 @@ def test_an_ask_is_unread_until_it_was_answered_and_again_when_it_has_changed(be
     assert told(ask) == (job, 0, home, 3, 0, 1, 0)
     answer(east, ask, taken=1)
     assert east.unread_asks(10) == []
-    (seen,) = west.asks_away([job])
+    (seen,) = west.remote_asks([job])
     assert (seen.sub_cluster_id, seen.target, seen.taken) == (there, 3, 1)
     hand(west, job, there, 4)
     (ask,) = east.unread_asks(10)
@@ -274,7 +274,7 @@ def test_what_is_asked_back_stays_the_others_until_it_has_agreed(behind: Behind)
     (ask,) = east.unread_asks(10)
     assert (ask.target, ask.wish) == (3, 1)
     answer(east, ask, taken=1, lowered=1)
-    (seen,) = west.asks_away([job])
+    (seen,) = west.remote_asks([job])
     assert (seen.target, seen.taken, seen.wish) == (1, 1, UNLOWERED)
     (report,) = west.reports(10)
     assert (report.job_id, report.sub_cluster_id, report.group_no, report.target) == (job, there, 0, 1)
@@ -284,12 +284,12 @@ def test_nothing_is_started_of_an_ask_that_was_taken_back(behind: Behind) -> Non
     west, east, job, _, there = handed(behind)
     (ask,) = east.unread_asks(10)
     hand(west, job, there, 3, wish=0)
-    assert west.take_back([(job, 0, there)]) == [], "somebody leads there, and is asked"
+    assert west.withdraw([(job, 0, there)]) == [], "somebody leads there, and is asked"
     behind.east.expire()
-    assert west.take_back([(job, 0, there)]) == [(job, 0, there, 0)]
+    assert west.withdraw([(job, 0, there)]) == [(job, 0, there, 0)]
     with pytest.raises(StoreDown):
         answer(east, ask, taken=2)
-    assert [row.taken for row in west.asks_away([job])] == [0]
+    assert [row.taken for row in west.remote_asks([job])] == [0]
 
 
 def test_reports_reach_the_home_in_their_order_and_once(behind: Behind) -> None:
@@ -318,12 +318,12 @@ def test_claims_never_admit_more_than_all_may_have(behind: Behind) -> None:
     key = ("root.default", 0)
     for store in (west, east):
         store.commit(Changes(admissions=Counts({}, recounted=1)))
-    assert west.claim(1, {key: Wish(0, 3, 5)}) == {key: (0, 3)}
-    assert east.claim(1, {key: Wish(0, 4, 5)}) == {key: (3, 2)}
-    assert west.claim(1, {key: Wish(3, 5, 5)}) == {key: (2, 3)}, "what it has it keeps"
+    assert west.claim(1, {key: ClaimRequest(0, 3, 5)}) == {key: (0, 3)}
+    assert east.claim(1, {key: ClaimRequest(0, 4, 5)}) == {key: (3, 2)}
+    assert west.claim(1, {key: ClaimRequest(3, 5, 5)}) == {key: (2, 3)}, "what it has it keeps"
     assert (west.admitted_elsewhere(1, [key]), east.admitted_elsewhere(1, [key])) == ({key: 2}, {key: 3})
     west.commit(Changes(admissions=Counts({key: 1})))
-    assert east.claim(1, {key: Wish(2, 9, 5)}) == {key: (1, 4)}
+    assert east.claim(1, {key: ClaimRequest(2, 9, 5)}) == {key: (1, 4)}
     west.commit(Changes(admissions=Counts({key: 0})))
     assert east.admitted_elsewhere(1, [key]) == {key: 0}
 

@@ -25,7 +25,7 @@ def test_a_job_being_stopped_ends_when_nothing_of_it_is_left_to_end(pair: Pair) 
     assert pair.home.job(job).state == JobState.KILLING
     sub = pair.other.sub.pk
     pair.home.rows(f"UPDATE statestore_lease SET expires_at = NULL WHERE sub_cluster_id = {sub} RETURNING 1")
-    assert pair.west.store.take_back([(job, 0, sub)]) == [(job, 0, sub, 0)]
+    assert pair.west.store.withdraw([(job, 0, sub)]) == [(job, 0, sub, 0)]
     pair.home.expire()
     pair.home.lead().round()
     assert pair.home.job(job).state == JobState.KILLED

@@ -10,7 +10,7 @@ from controlplane.statestore.models import Container, JobEvent, Lease, Node, Tas
 from tests import invariants
 from tests.integration.rm.cluster import LEASE_S, Cluster, Leading
 from tests.patience import wait_until
-from tests.stepped import story
+from tests.stepped import memory_state
 from wire import keys
 from wire.states import ContainerState, JobState, NodeState
 
@@ -71,7 +71,7 @@ def test_after_a_take_over_the_old_leader_changes_nothing(cluster: Cluster) -> N
     hide(old)
     cluster.expire()
     new = cluster.lead()
-    assert story(new.memory) == story(old.memory)
+    assert memory_state(new.memory) == memory_state(old.memory)
     new.round()
     before = cluster.one(DIGEST)
     cluster.nodes.finish()
@@ -394,7 +394,7 @@ def test_a_decommissioned_node_loses_everything_and_may_join_again(cluster: Clus
     cluster.nodes.step()
     leader.round()
     assert Node.objects.get(pk=gone).state == NodeState.UP
-    assert story(leader.rebuilt()) == story(leader.memory)
+    assert memory_state(leader.rebuilt()) == memory_state(leader.memory)
     cluster.play(leader, job)
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import NodeTable, R
 from controlplane.rm.memory.queues import QueueTree
-from controlplane.rm.memory.whole import Memory
 from controlplane.rm.rows import NodeRow
 from controlplane.rm.steps import outcome
 from scheduler.lifecycle import job as master
@@ -56,7 +56,7 @@ class World:
         self.c = Changes(at_us=1_000_000_000)
         for job in self.jobs:
             self.m.watch(job)
-            outcome.carry_out(self.m, self.c, job, master.admit(job.run))
+            outcome.apply_instructions(self.m, self.c, job, master.admit(job.run))
 
     def wanting(self) -> list[tuple[int, int]]:
         return [(j, g.run.no) for j, job in enumerate(self.jobs) for g in job.groups if g.run.wanted]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from contract import stored
 from controlplane.policy.federation import reaches
 from controlplane.rm.memory import windows
-from controlplane.rm.memory.jobs import wishes
+from controlplane.rm.memory.jobs import constraints
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.queues import QueueTree
-from controlplane.rm.memory.whole import Memory
 from controlplane.rm.rows import NodeRow, PolicyRow, WindowRow
 from controlplane.statestore.models import MaintenanceWindow
 from controlplane.statestore.queries.drains import rooms
@@ -67,7 +67,7 @@ def rooms_of(m: Memory) -> list[rooms.Room]:
 def test_an_ask_may_use_the_same_nodes(m: Memory, group: dict[str, Any]) -> None:
     foretold = rooms_of(m)
     assert [room.partition for room in foretold] == [m.partitions[number] for number in m.places().partition]
-    may = m.mask(wishes("batch", stored.group({"name": "g", "command": ["true"]} | group)).mask(()))
+    may = m.mask(constraints("batch", stored.group({"name": "g", "command": ["true"]} | group)).mask(()))
     for number, name in enumerate(m.partitions):
         usable = np.zeros(len(foretold), np.bool_)
         usable[m.nodes_of(number)[0]] = True

@@ -175,6 +175,6 @@ def told(job: JobRun) -> dict:
     """All that a job knows, in a form that can be compared."""
     values = asdict(job)
     for group in values["groups"]:
-        for name in ("task_state", "failures", "launches", "away"):
+        for name in ("task_state", "failures", "launches", "remote"):
             group[name] = group[name].tolist()
     return values

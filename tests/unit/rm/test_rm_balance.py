@@ -68,13 +68,13 @@ def test_what_was_handed_over_is_not_taken_back_at_once() -> None:
 def test_a_worker_from_which_it_comes_back_gets_none_for_a_while() -> None:
     terms, other = Terms(HostClock()), worker("b")
     with terms.term(1):
-        assert not terms.shuns(other)
+        assert not terms.avoids(other)
         terms.resign(1, "b")
     with terms.term(2):
-        assert not terms.shuns(other)
+        assert not terms.avoids(other)
     with terms.term(1):
-        assert terms.shuns(other) and not terms.shuns(worker("c"))
-    assert not terms.shuns(replace(other, started_at=time.time() + 1)), "a new process has its chance"
+        assert terms.avoids(other) and not terms.avoids(worker("c"))
+    assert not terms.avoids(replace(other, started_at=time.time() + 1)), "a new process has its chance"
 
 
 def test_a_late_end_of_a_term_does_not_end_the_next() -> None:

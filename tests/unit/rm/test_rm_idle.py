@@ -31,7 +31,7 @@ def watched(leader: Leading, seconds: float) -> tuple[int, int, int]:
 def settle(cluster: Cluster, leader: Leading) -> None:
     for _ in range(12):
         turn(cluster, leader)
-        if not leader.rounds.planner.teller.more:
+        if not leader.rounds.planner.reporter.more:
             break
     watched(leader, 12.0)
 

@@ -110,12 +110,12 @@ def test_an_ask_that_was_never_served_does_not_keep_the_job() -> None:
 def test_what_comes_back_unstarted_waits_for_the_target_to_rise() -> None:
     job = running()
     group = ask(job, 6)
-    away, _ = group.hand_over(4)
+    remote, _ = group.hand_over(4)
     master.handed_over(job, 4)
     assert start(job, 1, 1) == [4]
     group.resize(3)
     assert (group.claimed, group.wanted, group.count) == (5, 0, 5)
-    master.given_back(job, group, away[1:])
+    master.returned(job, group, remote[1:])
     assert (group.claimed, group.wanted, group.count) == (2, 1, 5)
     assert start(job, 1, 1) == [1]
     group.resize(2)
@@ -127,8 +127,8 @@ def test_what_comes_back_unstarted_waits_for_the_target_to_rise() -> None:
 def test_what_comes_back_from_the_end_was_never_handed_over() -> None:
     job = running()
     group = ask(job, 4)
-    away, _ = group.hand_over(4)
+    remote, _ = group.hand_over(4)
     master.handed_over(job, 4)
     group.resize(1)
-    master.given_back(job, group, away[1:])
+    master.returned(job, group, remote[1:])
     assert (group.next_fresh, group.count, group.claimed, group.wanted, job.live) == (1, 1, 1, 0, 2)

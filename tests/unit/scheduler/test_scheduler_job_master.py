@@ -13,7 +13,7 @@ from scheduler.lifecycle.group import (
     End,
     GroupRun,
 )
-from scheduler.lifecycle.job import Ended, JobRun, StopAll, Tell
+from scheduler.lifecycle.job import EmitEvent, Ended, JobRun, StopAll
 from scheduler.lifecycle.transitions import TransitionError
 from wire.states import ContainerReason as R
 from wire.states import ContainerState as C
@@ -83,7 +83,7 @@ def test_a_failed_attempt_is_tried_again_after_a_growing_wait() -> None:
         assert int(g.launches[0]) == attempt + 1
         task, out = end(job, 0, C.FAILED, now=now, reason=R.EXIT_CODE, exit_code=3)
         assert task == T.PENDING
-        assert out == [Tell("retry", "g0[0] ended with exit status 3; it will be tried again")]
+        assert out == [EmitEvent("retry", "g0[0] ended with exit status 3; it will be tried again")]
         assert (g.wanted, g.state) == (0, G.PENDING)
         waits.append(g.next_due - now)
         assert g.wake(g.next_due - 0.001) == 0
@@ -95,7 +95,7 @@ def test_a_failed_attempt_is_tried_again_after_a_growing_wait() -> None:
     task, out = end(job, 0, C.FAILED, now=now, reason=R.MEMORY)
     assert task == T.FAILED
     message = "g0[0] used more memory than it asked for after 4 attempts"
-    assert out == [Tell("failed", message), StopAll(), Ended(J.FAILED, message)]
+    assert out == [EmitEvent("failed", message), StopAll(), Ended(J.FAILED, message)]
     assert (g.state, g.retried, g.failed, job.state, job.message) == (G.FAILED, 3, 1, J.FAILED, message)
 
 
@@ -146,7 +146,7 @@ def test_one_exhausted_task_fails_the_job_fast() -> None:
     start(job, k=3)
     task, out = end(job, 1, C.FAILED, reason=R.SIGNAL, exit_code=137)
     assert task == T.FAILED
-    assert [type(i) for i in out] == [Tell, StopAll]
+    assert [type(i) for i in out] == [EmitEvent, StopAll]
     assert out[0].message == "g0[1] was ended by signal 9 after 1 attempt"
     assert (job.state, job.stopping) == (J.KILLING, True)
     assert first.wanted == 0, "nothing new starts once the job is stopping"

@@ -5,11 +5,11 @@ import numpy as np
 from controlplane.rm.changes import TASK, Changes
 from controlplane.rm.memory.application import MASTER
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import HandedRow
 from controlplane.rm.steps import masterevents, verdicts
-from controlplane.rm.steps.outcome import TaskRows, carry_out, conclude
+from controlplane.rm.steps.outcome import TaskRows, apply_instructions, conclude
 from controlplane.rm.steps.reports import EVENT
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.guest import Handed
@@ -20,7 +20,7 @@ BATCH = 2000
 
 def hand_over(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, sub: int, k: int) -> None:
     """Let another sub-cluster start the group's next ``k`` tasks."""
-    handed = group.away.setdefault(sub, Handed())
+    handed = group.remote.setdefault(sub, Handed())
     handed.append(*group.run.hand_over(k))
     master.handed_over(job.run, k)
     c.hand(job, group, sub)
@@ -28,64 +28,64 @@ def hand_over(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, sub: int,
     m.spanning.add((job.id, group.run.no))
 
 
-def ask_back(c: Changes, job: JobEntry, group: GroupEntry, sub: int, keep: int = 0) -> None:
+def recall(c: Changes, job: JobEntry, group: GroupEntry, sub: int, keep: int = 0) -> None:
     """Ask for what waits there, but for ``keep`` tasks. It comes back once that sub-cluster has agreed."""
-    handed = group.away[sub]
+    handed = group.remote[sub]
     handed.wish = handed.taken + keep
     c.hand(job, group, sub)
 
 
 def shrink(c: Changes, job: JobEntry, group: GroupEntry) -> None:
     """Ask back what waits elsewhere of a master's ask beyond its target; with what is being asked back that comes."""
-    coming = sum(h.target - max(h.wish, h.taken) for h in group.away.values() if h.lowering)
+    coming = sum(h.target - max(h.wish, h.taken) for h in group.remote.values() if h.lowering)
     surplus = group.run.claimed - group.run.target - coming
-    for sub, handed in group.away.items():
+    for sub, handed in group.remote.items():
         back = min(surplus, handed.waiting)
         if back > 0 and not handed.lowering:
-            ask_back(c, job, group, sub, keep=handed.waiting - back)
+            recall(c, job, group, sub, keep=handed.waiting - back)
             surplus -= back
 
 
-def tell_changed(c: Changes, job: JobEntry) -> None:
+def update_asks(c: Changes, job: JobEntry) -> None:
     """The job's priority or queue has changed: where tasks of it wait, its rows are to be read again."""
     for group in job.groups:
-        for sub in group.away:
+        for sub in group.remote:
             c.hand(job, group, sub)
 
 
 def take_reports(m: Memory, store: Store, c: Changes) -> bool:
     """Take in what other sub-clusters say of our jobs; whether there is more."""
     rows = store.reports(BATCH)
-    strangers = []
+    misdirected = []
     for row in rows:
         job = m.jobs.get(row.job_id)
         if job is None or job.home:
-            strangers.append(row.id)
+            misdirected.append(row.id)
             continue
         if row.group_no is not None and row.target is not None:
-            given_back(m, c, job, job.groups[row.group_no], row.sub_cluster_id, row.target)
+            returned(m, c, job, job.groups[row.group_no], row.sub_cluster_id, row.target)
         else:
             events = np.frombuffer(row.events, EVENT)
             _events(m, store, c, job, row.sub_cluster_id, events)
-            masterevents.hear(c, job, row.told or ())
+            masterevents.receive(c, job, row.told or ())
         c.reports_read.append(row.id)
-    if strangers:  # of jobs that live elsewhere by now
-        store.forward_reports(strangers)
+    if misdirected:  # of jobs that live elsewhere by now
+        store.forward_reports(misdirected)
     return len(rows) >= BATCH
 
 
-def given_back(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, sub: int, target: int) -> None:
+def returned(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, sub: int, target: int) -> None:
     """A sub-cluster, or the row of an ask that nobody serves, says which target stands now.
 
     What has been wished since it was asked is wished again.
     """
-    handed = group.away.get(sub)
+    handed = group.remote.get(sub)
     if handed is None or not handed.lowering:
         return  # a former leader asked for it, and the row has told this one already
     index, _ = handed.lowered(target)
-    carry_out(m, c, job, master.given_back(job.run, group.run, index))
+    apply_instructions(m, c, job, master.returned(job.run, group.run, index))
     if job.run.stopping and handed.waiting and group.run.no != job.kept:
-        ask_back(c, job, group, sub)
+        recall(c, job, group, sub)
     if group.run.open_ended and not job.run.stopping:
         m.masters.upserts[job.id, group.run.no] = group
         shrink(c, job, group)
@@ -100,16 +100,16 @@ def _events(m: Memory, store: Store, c: Changes, job: JobEntry, sub: int, events
         _begun(c, job, job.groups[no], sub, events[of_group & began])
         if (of_group & ~began).any():
             if no == MASTER:
-                verdicts.hear_jobs(m, store, c, [job.id])
+                verdicts.apply_for_jobs(m, store, c, [job.id])
             _ended(m, c, job, job.groups[no], events[of_group & ~began])
 
 
 def _begun(c: Changes, job: JobEntry, group: GroupEntry, sub: int, events: np.ndarray) -> None:
     if not len(events):
         return
-    handed = group.away.get(sub)
+    handed = group.remote.get(sub)
     if handed is not None:
-        handed.taken = min(handed.target, handed.taken + len(_tell_begun(c, job, group, events)))
+        handed.taken = min(handed.target, handed.taken + len(_record_begun(c, job, group, events)))
     first_us = int(events["at_us"].min())
     group.started_us = group.started_us or first_us
     if not job.started_us:
@@ -118,7 +118,7 @@ def _begun(c: Changes, job: JobEntry, group: GroupEntry, sub: int, events: np.nd
     c.groups[job.id, group.run.no] = group
 
 
-def _tell_begun(c: Changes, job: JobEntry, group: GroupEntry, events: np.ndarray) -> np.ndarray:
+def _record_begun(c: Changes, job: JobEntry, group: GroupEntry, events: np.ndarray) -> np.ndarray:
     """Attempts began elsewhere; the tasks of which that is news."""
     before = job.run.state
     news = master.begun(job.run, group.run, events["task"])
@@ -129,7 +129,7 @@ def _tell_begun(c: Changes, job: JobEntry, group: GroupEntry, events: np.ndarray
 
 def _ended(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, events: np.ndarray) -> None:
     """Attempts that ended elsewhere, where their containers' rows are written; here those of their tasks."""
-    _tell_begun(c, job, group, events)  # one that a rebuild found waiting
+    _record_begun(c, job, group, events)  # one that a rebuild found waiting
     events = events[np.argsort(events["state"] != ContainerState.SUCCEEDED, kind="stable")]
     tasks = np.zeros(len(events), TASK)
     tasks["submitted_on"], tasks["job"], tasks["group"] = job.day, job.id, group.run.no
@@ -138,7 +138,7 @@ def _ended(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, events: np.n
     told = TaskRows()
     instructions = conclude(m, c, job, group, events, tasks["index"], told)
     told.write(c, tasks)
-    carry_out(m, c, job, instructions)
+    apply_instructions(m, c, job, instructions)
     m.placeable = True
 
 
@@ -149,10 +149,10 @@ def restore(jobs: dict[int, JobEntry], store: Store) -> None:
     is seen twice counts once.
     """
     mine = [job.id for job in jobs.values()]
-    for row in store.asks_away(mine):
+    for row in store.remote_asks(mine):
         _restore_ask(jobs[row.job_id].groups[row.group_no], jobs[row.job_id], row)
-    asking = [job.id for job in jobs.values() if any(g.away for g in job.groups)]
-    for running in store.containers_away(asking):
+    asking = [job.id for job in jobs.values() if any(g.remote for g in job.groups)]
+    for running in store.remote_containers(asking):
         group = jobs[running.job_id].groups[running.group_no]
         _restore_running(jobs[running.job_id], group, running.task, running.attempt)
     for report in store.reports(1 << 30):
@@ -167,8 +167,8 @@ def _restore_ask(group: GroupEntry, job: JobEntry, row: HandedRow) -> None:
     handed = Handed.of_row(row.base, row.target, row.taken, row.wish, row.work)
     handed.prune()
     group.reach(int(handed.index.max(initial=-1)) + 1)
-    group.away[row.sub_cluster_id] = handed
-    group.run.adopt_away(handed.index, handed.attempt)
+    group.remote[row.sub_cluster_id] = handed
+    group.run.adopt_remote(handed.index, handed.attempt)
     job.run.live += len(handed.index)
 
 
@@ -176,7 +176,7 @@ def _restore_running(job: JobEntry, group: GroupEntry, task: int, attempt: int) 
     run = group.run
     group.reach(task + 1)
     known = run.task_state[task] == TaskState.RUNNING
-    if known and not run.away[task]:
+    if known and not run.remote[task]:
         return
     run.adopt(task, attempt)
     job.run.live += not known

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import PlaceRow
 from controlplane.statestore.capacities import DEFAULT
@@ -21,7 +21,7 @@ SENT_S = 1.5  # what was handed over counts as taken for so long; then the load 
 
 
 @dataclass(slots=True)
-class Neighbours:
+class RemoteSubClusters:
     """``loads``: of other sub-clusters that ever had a leader, by number. own: that of this one, once it is told."""
 
     sub: int
@@ -36,7 +36,7 @@ class Neighbours:
     _rooms: dict[int, tuple[np.ndarray, dict[int, np.ndarray]]] = field(default_factory=dict)
     _store: Store | None = None
 
-    def hear(self, store: Store, m: Memory, now: float) -> None:
+    def refresh(self, store: Store, m: Memory, now: float) -> None:
         """Read the load rows anew."""
         found = store.loads(queues=len(m.partitions) > 1)
         names = {load.name: load.sub_cluster for load in found}
@@ -123,20 +123,20 @@ class Neighbours:
 
     def owned(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray | None:
         """How much of the group's demand names nodes or racks of each sub-cluster; None when it names none."""
-        wishes = group.wishes
-        if not (wishes.near or wishes.racks):
+        constraints = group.constraints
+        if not (constraints.near or constraints.racks):
             return None
-        here = sum(row.name in wishes.near or row.rack in wishes.racks for row in m.nodes.rows)
-        there = self._counted("", True, wishes.near, wishes.racks)
+        here = sum(row.name in constraints.near or row.rack in constraints.racks for row in m.nodes.rows)
+        there = self._counted("", True, constraints.near, constraints.racks)
         owned = np.array([here, *(there.get(sub, 0) for sub in subs[1:])], np.int64)
         return owned * group.run.wanted if owned.any() else None
 
     def _matching(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray:
         """How many nodes of each sub-cluster the group may use at all; 1 where it has no wishes: (s,) int64."""
-        wishes = group.wishes
-        if not wishes.node_labels and not (wishes.strict and (wishes.near or wishes.racks)):
+        constraints = group.constraints
+        if not constraints.node_labels and not (constraints.strict and (constraints.near or constraints.racks)):
             return np.ones(len(subs), np.int64)
-        there = self._counted(wishes.node_labels, wishes.strict, wishes.near, wishes.racks)
+        there = self._counted(constraints.node_labels, constraints.strict, constraints.near, constraints.racks)
         live = m.nodes.state[: len(m.nodes)] <= NodeState.UNHEALTHY
         here = int((m.mask(m.asks.masks[int(m.asks.mask[group.row])]) & live).sum())
         return np.array([here, *(there.get(sub, 0) for sub in subs[1:])], np.int64)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from controlplane.rm.memory.admissionqueue import AdmissionQueue
 from controlplane.rm.memory.application import Masters
 from controlplane.rm.memory.asks import AskTable, Mask
 from controlplane.rm.memory.containers import ContainerTable
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.ledger import Ledger
-from controlplane.rm.memory.line import Line
 from controlplane.rm.memory.nodes import NodeTable, chosen
 from controlplane.rm.memory.observed import Observed
 from controlplane.rm.memory.queues import QueueTree
@@ -68,7 +68,7 @@ class Memory:
         self.placeable = True  # something changed since the last plan that may let an ask be placed
         self._places = _Places()
         self.shares = KnownShares()
-        self.line = Line(queues, 1, {})
+        self.admission_queue = AdmissionQueue(queues, 1, {})
         self.take_queues(queues)
 
     def take_queues(self, queues: QueueTree) -> None:
@@ -77,18 +77,18 @@ class Memory:
         self.room_due = {}
         self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
         self.ledger = Ledger(len(self.partitions), len(queues.paths))
-        self.line = Line(queues, len(self.partitions), self.line.patience())
+        self.admission_queue = AdmissionQueue(queues, len(self.partitions), self.admission_queue.patience())
         self._unhold({name: memo for name, memo in self.memos.items() if name in self.partitions})
         self.observed.only(self.partitions)
         for job in self.jobs.values():
             self.ledger.enter(job, queues.at(job.queue))
             for group in job.groups:
-                group.partition = self._partition_of(job, group.wishes.partition)
+                group.partition = self._partition_of(job, group.constraints.partition)
                 self.ledger.charge(job, group.partition, group.shape * len(group.slots))
                 self.stale.add((job.id, group.run.no))
             self._place_declared(job)
             if not job.home:
-                self.line.enter(job, known=True)
+                self.admission_queue.enter(job, known=True)
 
     def _place_declared(self, job: JobEntry) -> None:
         """Which partition what its own master declares belongs to, under the queues in force."""
@@ -110,14 +110,14 @@ class Memory:
             if not np.array_equal(p.partition[: len(before)], before):
                 self._unhold(self.memos)
             for job, group in self.asking.values():
-                self._wish(job, group)
+                self._resolve_constraints(job, group)
         return p
 
     def _unhold(self, memos: dict[str, Memo]) -> None:
         """Keep these memos without the nodes held in them: those may be in other partitions now."""
         self.memos = {name: _holding_nothing(memo) for name, memo in memos.items()}
 
-    def let_go(self, partition: str) -> None:
+    def release_reservations(self, partition: str) -> None:
         """Nobody asks for anything in the partition: no node is held there."""
         memo = self.memos.get(partition)
         if memo is not None and len(memo.reserved):
@@ -136,9 +136,9 @@ class Memory:
             known[mask] = found
         return found
 
-    def _wish(self, job: JobEntry, group: GroupEntry) -> None:
+    def _resolve_constraints(self, job: JobEntry, group: GroupEntry) -> None:
         """Where the group may and would rather run, as positions."""
-        w, p = group.wishes, self._places
+        w, p = group.constraints, self._places
         near = np.array([p.node[name] for name in w.near if name in p.node], np.int32)
         racks = np.array([self.nodes.racks[name] for name in w.racks if name in self.nodes.racks], np.int32)
         self.asks.where(group, w.mask(job.avoided), near, racks)
@@ -161,13 +161,13 @@ class Memory:
         for node in nodes:
             job.failures[node] = job.failures.get(node, 0) + 1
             bad = job.failures[node] >= limits.job_failures and node not in job.avoided
-            shunned = int(alive[list(job.avoided)].sum())
-            if bad and shunned < most and shunned + 1 < all_of_them:
+            avoided = int(alive[list(job.avoided)].sum())
+            if bad and avoided < most and avoided + 1 < all_of_them:
                 job.avoided = tuple(sorted({*job.avoided, node}))
         if job.avoided != before:
             self.places()
             for group in job.groups:
-                self._wish(job, group)
+                self._resolve_constraints(job, group)
 
     def nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
         """(positions a plan of the partition may use, which of them are its own).
@@ -200,7 +200,7 @@ class Memory:
         found: np.ndarray = table[at]
         return found
 
-    def spoken_for(self) -> np.ndarray:
+    def reclaimed_nodes(self) -> np.ndarray:
         """Nodes of partitions with a name on which room is being made for their own asks: (n,) bool."""
         found = np.zeros(len(self.nodes), np.bool_)
         going = [np.fromiter(self.preempted, np.int64, len(self.preempted))]
@@ -213,7 +213,7 @@ class Memory:
         found[self.containers.node[slots[slots >= 0]]] = True
         return found
 
-    def crowded(self) -> np.ndarray:
+    def contended_nodes(self) -> np.ndarray:
         """Nodes of partitions whose own asks wait for room there, and take what becomes free: (n,) bool."""
         short = [number for number, name in enumerate(self.partitions) if name in self.short_of_room]
         found: np.ndarray = np.isin(self.places().partition, short)
@@ -244,23 +244,23 @@ class Memory:
     def reprioritise(self, job: JobEntry, priority: int) -> None:
         """The job has another priority from now on."""
         job.priority = self.ledger.jobs.priority[job.row] = priority
-        self.line.reorder(job)
+        self.admission_queue.reorder(job)
 
     def move(self, job: JobEntry, queue: str) -> None:
         """The job is in another queue from now on, with all it holds; what of it is admitted stays so."""
         if not job.home:
-            self.line.leave(job)
+            self.admission_queue.leave(job)
         self._charge_all(job, -1)
         self.ledger.leave(job)
         job.queue = queue
         self.ledger.enter(job, self.queues.at(queue))
         for group in job.groups:
-            group.partition = self._partition_of(job, group.wishes.partition)
+            group.partition = self._partition_of(job, group.constraints.partition)
             self.stale.add((job.id, group.run.no))
         self._place_declared(job)
         self._charge_all(job, 1)
         if not job.home:
-            self.line.enter(job, known=True)
+            self.admission_queue.enter(job, known=True)
         self.placeable = True
 
     def _charge_all(self, job: JobEntry, sign: int) -> None:
@@ -279,15 +279,15 @@ class Memory:
         if job.home:
             self.guests.add(job.id)
         else:
-            self.line.enter(job, known)
+            self.admission_queue.enter(job, known)
 
     def enlist(self, job: JobEntry, group: GroupEntry) -> None:
         """Keep a group of a job that is watched as a possible asker."""
         key = job.id, group.run.no
         self.asking[key] = (job, group)
-        group.partition = self._partition_of(job, group.wishes.partition)
+        group.partition = self._partition_of(job, group.constraints.partition)
         self.asks.enter(job, group)
-        self._wish(job, group)
+        self._resolve_constraints(job, group)
         self.stale.add(key)
 
     def forget(self, job: JobEntry) -> None:
@@ -298,7 +298,7 @@ class Memory:
         self.masters.leave(job)
         self.guests.discard(job.id)
         if not job.home:
-            self.line.leave(job)
+            self.admission_queue.leave(job)
         for group in job.groups:
             key = job.id, group.run.no
             self.asks.leave(group)

@@ -1,6 +1,6 @@
 """What becomes of a sub-cluster whose RM has gone silent: its jobs get new homes, its lost containers an end.
 
-The undertaker leads the sub-cluster for a moment, with the lease, the memory
+The reaper leads the sub-cluster for a moment, with the lease, the memory
 and the round of an ordinary leader, and so under the same fence. Where nodes
 still report, their containers run on for the jobs' new homes; where all are
 silent, a last round ends what they held, so that it is started elsewhere.
@@ -14,7 +14,7 @@ import structlog
 from contract.policy.components import stored
 from controlplane.policy.federation import routers
 from controlplane.rm.driver.round import Duties, Round, RoundSettings
-from controlplane.rm.memory.whole import Memory
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, Clock, Store
 from controlplane.rm.steps.publish import Signer, documents
 from controlplane.statestore.actions import subclusters

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView
-from controlplane.rm.memory.whole import Memory
-from controlplane.rm.reasons.waiting import about, alike, back_off, hopeful, moment
+from controlplane.rm.reasons.waiting import about, alike, back_off, moment, with_preemption
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.explain.columns import After, Explanation, Patience, explain_all
 from scheduler.explain.outlook import Outlook
@@ -47,13 +47,13 @@ class _Seen:
 
 
 @dataclass(slots=True)
-class Teller:
+class ReasonReporter:
     """more: sentences are still owed. told_*: by row of the ask table, what its group was told and when."""
 
     more: bool = False
-    told_key: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    told_limits: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
-    told_at: np.ndarray = field(default_factory=lambda: np.empty(0))
+    reported_key: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    reported_limits: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
+    reported_at: np.ndarray = field(default_factory=lambda: np.empty(0))
     waiting: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
     _somebody: bool = False  # waited when all was last planned
     _plans: dict[str, _Plan] = field(default_factory=dict)
@@ -62,30 +62,30 @@ class Teller:
     def begin(self, m: Memory) -> None:
         """All partitions are about to be planned."""
         rows = len(m.asks.key)
-        if len(self.told_key) < rows:
-            more = rows - len(self.told_key)
-            self.told_key = np.append(self.told_key, np.full(more, -1, np.int64))
-            self.told_limits = np.append(self.told_limits, np.zeros(more, np.int16))
-            self.told_at = np.append(self.told_at, np.zeros(more))
+        if len(self.reported_key) < rows:
+            more = rows - len(self.reported_key)
+            self.reported_key = np.append(self.reported_key, np.full(more, -1, np.int64))
+            self.reported_limits = np.append(self.reported_limits, np.zeros(more, np.int16))
+            self.reported_at = np.append(self.reported_at, np.zeros(more))
         self._somebody = bool(self.waiting.any())
         self.waiting = np.zeros(rows, np.bool_)
         self._plans.clear()
 
-    def looks(self, name: str, now: float) -> bool:
+    def refresh_due(self, name: str, now: float) -> bool:
         """Whether it is time to see again what runs, for estimates."""
         known = self._seen.get(name)
         return self._somebody and (known is None or now - known.at >= REFRESH_S)
 
-    def again(self, rows: np.ndarray) -> None:
+    def invalidate(self, rows: np.ndarray) -> None:
         """Something has come up for these rows of the ask table that their groups should be told soon."""
-        self.told_at[rows] = 0.0
+        self.reported_at[rows] = 0.0
 
-    def take(
+    def record_plan(
         self, m: Memory, name: str, view: PlanView, after: After, memo: Memo, patience: Patience, now: float
     ) -> None:
         """A partition was planned."""
         s = view.snapshot
-        if s.running is not None and self.looks(name, now):
+        if s.running is not None and self.refresh_due(name, now):
             place = (m.nodes.labels_version, m.queues.version, len(view.nodes))
             self._seen[name] = _Seen(place, s, after.free, now)
         if not (after.left > 0).any():
@@ -95,8 +95,8 @@ class Teller:
         self.waiting[rows] = True
         self._plans[name] = _Plan(view, e, rows)
 
-    def tell(self, m: Memory, now: float) -> dict[Key, GroupEntry]:
-        """Groups whose reason has changed. now: s, as ``take``."""
+    def report(self, m: Memory, now: float) -> dict[Key, GroupEntry]:
+        """Groups whose reason has changed. now: s, as ``record_plan``."""
         changed = self._forget(m)
         self._back_off(m, now, changed)
         left, self.more = SENTENCES, False
@@ -109,8 +109,8 @@ class Teller:
         e, rows = plan.explanation, plan.rows
         keys = plan.view.snapshot.asks.key[e.columns.ask]
         theirs = m.asks.key[rows] == keys
-        fresh = (self.told_key[rows] != keys) | (self.told_limits[rows] != e.columns.limits)
-        old = ~fresh & (e.now - self.told_at[rows] >= REFRESH_S)
+        fresh = (self.reported_key[rows] != keys) | (self.reported_limits[rows] != e.columns.limits)
+        old = ~fresh & (e.now - self.reported_at[rows] >= REFRESH_S)
         first = np.flatnonzero(fresh & theirs)
         due = np.concatenate((first, np.flatnonzero(old & theirs)))[:most]
         outlook = self._outlook(m, name, plan) if len(due) else None
@@ -137,10 +137,10 @@ class Teller:
         assert owner is not None
         job, group = owner
         reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), outlook)
-        reason = hopeful(m, m.queues.paths[job.queue_row], reason, plan.explanation.now)
+        reason = with_preemption(m, m.queues.paths[job.queue_row], reason, plan.explanation.now)
         reason["at"] = moment(plan.explanation.now)
-        self.told_key[row], self.told_at[row] = m.asks.key[row], plan.explanation.now
-        self.told_limits[row] = plan.explanation.columns.limits[i]
+        self.reported_key[row], self.reported_at[row] = m.asks.key[row], plan.explanation.now
+        self.reported_limits[row] = plan.explanation.columns.limits[i]
         if group.reason is None or not alike(group.reason, reason):
             group.reason = reason
             changed[job.id, group.run.no] = group
@@ -148,18 +148,18 @@ class Teller:
     def _forget(self, m: Memory) -> dict[Key, GroupEntry]:
         """Groups that were told and do not wait any more."""
         changed: dict[Key, GroupEntry] = {}
-        known = self.told_key >= 0
+        known = self.reported_key >= 0
         for row in np.flatnonzero(known[: len(self.waiting)] & ~self.waiting).tolist():
             owner = m.asks.owner[row]
-            same = owner is not None and m.asks.key[row] == self.told_key[row]
+            same = owner is not None and m.asks.key[row] == self.reported_key[row]
             if same and owner is not None:
                 job, group = owner
-                if group.run.delayed and self.told_limits[row] == _BACKOFF:
+                if group.run.delayed and self.reported_limits[row] == _BACKOFF:
                     continue
                 if group.reason is not None:
                     group.reason = None
                     changed[job.id, group.run.no] = group
-            self.told_key[row] = -1
+            self.reported_key[row] = -1
         return changed
 
     def _back_off(self, m: Memory, now: float, changed: dict[Key, GroupEntry]) -> None:
@@ -169,8 +169,12 @@ class Teller:
             due = group.run.next_due
             if due is None or row >= len(self.waiting) or self.waiting[row]:
                 continue
-            same = self.told_key[row] == m.asks.key[row] and self.told_limits[row] == _BACKOFF
-            if not (same and self.told_at[row] == due):
+            same = self.reported_key[row] == m.asks.key[row] and self.reported_limits[row] == _BACKOFF
+            if not (same and self.reported_at[row] == due):
                 group.reason = back_off(group, due - now, len(group.run.delayed)) | {"at": moment(now)}
-                self.told_key[row], self.told_limits[row], self.told_at[row] = m.asks.key[row], _BACKOFF, due
+                self.reported_key[row], self.reported_limits[row], self.reported_at[row] = (
+                    m.asks.key[row],
+                    _BACKOFF,
+                    due,
+                )
                 changed[key] = group

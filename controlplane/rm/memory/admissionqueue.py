@@ -17,14 +17,14 @@ from wire.states import JobState
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import JobEntry
-    from controlplane.rm.memory.whole import Memory
+    from controlplane.rm.memory.memory import Memory
 
 R = len(AXES)
-UNTOLD = -1
+UNREPORTED = -1
 _At = tuple[int, int]  # queue position, owner; owner 0: the queue with all below it; below 0: an amount, see ``quota``
 
 
-class Line(Table):
+class AdmissionQueue(Table):
     """A row per waiting job, free where ``jobs`` has None, and counts of admitted ones under one policy.
 
     limited: queue position -> those of it and its ancestors that limit jobs;
@@ -45,7 +45,7 @@ class Line(Table):
     order: np.ndarray = column(np.int64)
     since: np.ndarray = column(np.float64)
     passed: np.ndarray = column(np.int64)
-    told: np.ndarray = column(np.int64, fill=UNTOLD)
+    reported: np.ndarray = column(np.int64, fill=UNREPORTED)
     demand: np.ndarray = column(np.int64)  # (n, 3 * p * R): of gangs, of masters, claimed from quotas
 
     def __init__(self, queues: QueueTree, partitions: int, patience: dict[int, int]):
@@ -56,7 +56,7 @@ class Line(Table):
         self.limited = _limited(queues)
         self.own: defaultdict[_At, int] = defaultdict(int)
         self.elsewhere: dict[_At, int] = {}
-        self.heard_us = 0  # when ``elsewhere`` was asked for
+        self.counted_us = 0  # when ``elsewhere`` was asked for
         self.running = np.zeros(len(queues.paths), np.int64)
         self.gangs = np.zeros((len(queues.paths), self.amounts), np.int64)
         self.masters = np.zeros((len(queues.paths), self.amounts), np.int64)
@@ -67,7 +67,7 @@ class Line(Table):
         self.recount = bool(self.limited) or self.gac  # others do not know all of ``own`` yet
         self.changed = True  # somebody may be admitted who was not
         self.next_us = 0  # when to look again anyway
-        self.retell_us = 0
+        self.report_us = 0
         self._touched: set[_At] = set()
         self._written: dict[_At, int] = {}
 
@@ -77,7 +77,7 @@ class Line(Table):
 
     def patience(self) -> dict[int, int]:
         """By how many each waiting job was passed."""
-        return {job.id: int(self.passed[job.line_row]) for job in self.jobs if job is not None}
+        return {job.id: int(self.passed[job.waiting_row]) for job in self.jobs if job is not None}
 
     def enter(self, job: JobEntry, known: bool = False) -> None:
         """A job came, with its queue and its groups' partitions; it counts, or waits if a limit may concern it.
@@ -101,7 +101,7 @@ class Line(Table):
         return job.application is not None and bool(self.sparing[job.queue_row])
 
     def _wait(self, job: JobEntry) -> None:
-        at = job.line_row = self.take()
+        at = job.waiting_row = self.take()
         self.jobs[at] = job
         self.leaf[at], self.owner[at], self.priority[at] = job.queue_row, job.owner, job.priority
         self.order[at], self.since[at] = job.id, job.submitted_us / 1e6
@@ -117,8 +117,8 @@ class Line(Table):
 
     def reorder(self, job: JobEntry) -> None:
         """The job's priority is another one."""
-        if job.line_row >= 0:
-            self.priority[job.line_row], self.changed = job.priority, True
+        if job.waiting_row >= 0:
+            self.priority[job.waiting_row], self.changed = job.priority, True
 
     def admit(self, job: JobEntry) -> None:
         """The job waits no more; it counts."""
@@ -127,15 +127,15 @@ class Line(Table):
 
     def leave(self, job: JobEntry) -> None:
         """The job has ended."""
-        if job.line_row >= 0:
+        if job.waiting_row >= 0:
             self._drop(job)
         else:
             self._count(job, -1)
 
     def _drop(self, job: JobEntry) -> None:
-        self.jobs[job.line_row], self.order[job.line_row] = None, 0
-        self.give_back([job.line_row])
-        job.line_row = -1
+        self.jobs[job.waiting_row], self.order[job.waiting_row] = None, 0
+        self.give_back([job.waiting_row])
+        job.waiting_row = -1
 
     def _count(self, job: JobEntry, by: int) -> None:
         """Enter the job into the counts, or take it out; one at home elsewhere is counted there."""
@@ -209,8 +209,8 @@ class Line(Table):
                 del self.own[at]
                 self._written.pop(at, None)
         version = self.queues.version if self.recount else None
-        told, self.recount = bool(news) or self.recount, False
-        return Counts({self.key(at): n for at, n in news.items()}, version) if told else None
+        reported, self.recount = bool(news) or self.recount, False
+        return Counts({self.key(at): n for at, n in news.items()}, version) if reported else None
 
     def rows(self) -> np.ndarray:
         """Of the jobs that wait: (n,) int64."""
