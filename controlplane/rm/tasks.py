@@ -86,7 +86,7 @@ def reap() -> None:
     if after_s is None:
         return
     try:
-        with psycopg.connect(conninfo("rm:undertaker"), autocommit=True) as session:
+        with psycopg.connect(conninfo("rm:reaper"), autocommit=True) as session:
             rehoming.forward_strays(session)
             back, found = rehoming.returned(session), rehoming.silent(session, after_s)
         for sub_cluster_id in back:
