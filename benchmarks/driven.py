@@ -10,7 +10,6 @@ import psutil
 from django.conf import settings
 
 from benchmarks.decisions import FULL, NODE_CORES
-from benchmarks.rounds import FILLED_S
 from benchmarks.stack import cpu_s
 from controlplane import heap, kernels
 from controlplane.embedded.management.commands.hollow import register
@@ -117,8 +116,9 @@ class Driven:
         """Until the queue holds what it may, and the rush is over."""
         full = 0.995 * FULL * self.options.nodes * NODE_CORES
         while (held := len(self.leader.memory.containers)) < full:
-            if self.clock.moved_s > FILLED_S:
-                raise SystemExit(f"bench rounds: {held} of {full:.0f} containers after {FILLED_S:.0f} s")
+            if self.clock.moved_s > self.options.filled_s:
+                late = f"{held} of {full:.0f} containers after {self.options.filled_s:.0f} s"
+                raise SystemExit(f"bench rounds: {late}")
             self.play(self.options.round_s)
         self.play(CALM_S)
 

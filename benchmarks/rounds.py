@@ -28,6 +28,7 @@ def main(argv: list[str]) -> dict[str, Any]:
     parser.add_argument("--seconds", type=float, default=30.0, help="of the moved clock that are measured")
     parser.add_argument("--profile", help="file for a profile of the RM (cProfile); with it the RM is much dearer")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
+    parser.set_defaults(filled_s=FILLED_S)
     options = parser.parse_args(argv)
     if options.inside:
         from benchmarks.driven import measure

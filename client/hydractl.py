@@ -18,16 +18,21 @@ from client.commands import (
     cluster,
     compare,
     data,
+    draining,
     endpoints,
     explain,
     jobactions,
     jobs,
     nodes,
     policy,
+    policychanges,
+    policyedit,
+    policyplan,
     queues,
     replay,
     rollouts,
     series,
+    simulating,
     subclusters,
     system,
     views,
@@ -37,6 +42,8 @@ from client.errors import HydraError, Unreachable
 from client.screen import fail, say
 
 REFUSED, UNREACHED, INTERRUPTED = 2, 3, 130
+# These add their commands to `policy` and `sub-cluster` as they are imported.
+ADDED = (draining, policychanges, policyedit, policyplan, simulating)
 
 
 class _Group(TyperGroup):

@@ -156,8 +156,6 @@ def withdraw(ctx: typer.Context, path: PathArgument, user: UserArgument, output:
 
 
 def register(app: typer.Typer) -> None:
-    from client.commands import policychanges, policyedit, policyplan, simulating  # noqa: F401 - they add their commands to `policy`
-
     queue.add_typer(rights, name="rights")
     app.add_typer(policy, name="policy", rich_help_panel="Operators")
     app.add_typer(queue, name="queue", rich_help_panel="Operators")

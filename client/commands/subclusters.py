@@ -252,6 +252,4 @@ def _verdict(p: SubClusterDrainPreview) -> str:
 
 
 def register(app: typer.Typer) -> None:
-    from client.commands import draining  # noqa: F401 - it adds its command to `sub-cluster`
-
     app.add_typer(group, name="sub-cluster", rich_help_panel="Cluster")

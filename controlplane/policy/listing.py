@@ -3,7 +3,7 @@
 import datetime as dt
 from typing import Any
 
-from controlplane.policy import proposals, versions
+from controlplane.policy import decisions, versions
 from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.models import PolicyOverride, PolicyProposal, PolicyVersion
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
@@ -35,7 +35,7 @@ def _proposal(row: PolicyProposal, base: PolicyVersion | None, now: dt.datetime)
     return {
         "id": row.pk,
         "kind": row.kind,
-        "state": proposals.state(row, base, now),
+        "state": decisions.state(row, base, now),
         "message": row.message,
         "author": row.author.username,
         "base": row.base_id,

@@ -148,7 +148,7 @@ class _Ties:
         for node, room in zip(every, rooms.of(every, {}), strict=True):
             self._rooms.setdefault(node["sub"], []).append(room)
         self._elsewhere = {number: found for number, found in self._rooms.items() if number != self._own}
-        self._known: dict[str, str] = {}
+        self._known: dict[tuple[object, ...], str] = {}
 
     def live(self, standing: Sequence[RunningJob], waiting: Sequence[Submission]) -> list[Stuck]:
         """Groups of live jobs that have something to start, or that leave."""
@@ -169,15 +169,14 @@ class _Ties:
     def why(self, job: Submission, group: SubmittedGroup) -> str:
         """Empty when it could start elsewhere too, or not even there."""
         shape = [getattr(group, axis) for axis in AXES]
-        spec = {"node_labels": group.node_labels,
-                "locality": {"nodes": group.nodes, "racks": group.racks, "relax": not group.strict}}  # fmt: skip
+        constraints = rooms.Constraints(group.node_labels, group.strict, group.nodes, group.racks)
         partition = self._partition(job.queue, group.partition)
-        wish = repr((job.queue, job.home, partition, spec, shape))
+        wish = (job.queue, job.home, partition, constraints, *shape)
         if wish not in self._known:
             here = {self._own: self._rooms.get(self._own, [])}
-            never = bool(rooms.nowhere(spec, shape, partition, here, {self._own}))
+            never = bool(rooms.nowhere(constraints, shape, partition, here, {self._own}))
             may = self._may(job)
-            self._known[wish] = "" if never else rooms.nowhere(spec, shape, partition, self._elsewhere, may)
+            self._known[wish] = "" if never else rooms.nowhere(constraints, shape, partition, self._elsewhere, may)
         return self._known[wish]
 
     def _may(self, job: Submission) -> set[int]:

@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 
+from contract import stored
+from contract.stored import StoredGroup
 from controlplane.whatif.recorded import Tasks, read_tasks
 from simulator.workload import Submission, SubmittedGroup
+from wire.resources import AXES
 from wire.states import TERMINAL, JobState
 
 CONTAINERS_MOST, JOBS_MOST = 1_000_000, 200_000  # more are sampled
@@ -192,9 +195,8 @@ class HistoryReader:
         at: dt.datetime, groups: str,
     ) -> Submission | None:  # fmt: skip
         before = at < self.begin
-        found = [
-            each for row in json.loads(groups or "[]") if (each := self.group(number, row, kind, state)) is not None
-        ]
+        read = [(row["no"], _stored(row)) for row in json.loads(groups or "[]")]
+        found = [each for no, g in read if (each := self.group(number, no, g, kind, state)) is not None]
         if not found:
             self.counted["unrun"] += not before
             return None
@@ -206,46 +208,44 @@ class HistoryReader:
         stays = self.foreseen and kind == "service" and state < JobState.SUCCEEDED
         return Submission(at_s, queue, f"u{owner}", tuple(found), number, priority, home if before else "", stays)
 
-    def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> SubmittedGroup | None:
-        """What there is to run of a group; None: nothing."""
+    def group(self, job: int, no: int, g: StoredGroup, kind: str, state: int) -> SubmittedGroup | None:
+        """What there is to run of a job's group ``no``; None: nothing."""
         t, where = self.tasks, self.tasks.of(job)
-        mine = where.start + np.flatnonzero(t.group[where] == row["no"])
+        mine = where.start + np.flatnonzero(t.group[where] == no)
         run_s, live = t.run_s[mine], t.live[mine]
-        missing = row["count"] - len(mine) - self.over.get((job, row["no"]), 0)
+        missing = g.count - len(mine) - self.over.get((job, no), 0)
         if kind == "application" or state in (JobState.FAILED, JobState.KILLED):
             missing = 0  # what nobody ever granted, or what was given up
-        spec = row["spec"]
         if kind == "service":
             run_s = np.where(live, max(self.window_s * 2, 1.0), run_s)
         elif self.foreseen:
             known = float(run_s[~live].mean()) if not live.all() else 0.0
-            run_s = np.where(live, lasting(run_s, float(spec.get("estimated_duration_s") or 0.0), known), run_s)
+            run_s = np.where(live, lasting(run_s, g.estimated_duration_s, known), run_s)
         self.counted["foreseen" if self.foreseen else "live"] += int(live.sum()) if kind != "service" else 0
         if missing > 0:
-            known = float(run_s.mean()) if len(run_s) else float(spec.get("estimated_duration_s") or ASSUMED_S)
+            known = float(run_s.mean()) if len(run_s) else g.estimated_duration_s or ASSUMED_S
             run_s = np.append(run_s, np.full(missing, self.window_s * 2 if kind == "service" else known))
             self.counted["assumed"] += missing if kind != "service" else 0
         if not len(run_s):
             return None
-        self.counted["partition"] += spec.get("partition") is not None and not self.foreseen
+        self.counted["partition"] += g.partition is not None and not self.foreseen
         # What fails of an application is its master's affair.
         fails = () if kind == "application" else tuple(np.flatnonzero(t.fails[mine]).tolist())
-        partition = spec.get("partition") if self.foreseen else None
-        return made(row, spec, np.maximum(run_s, LEAST_S), fails, partition)
+        return made(g, np.maximum(run_s, LEAST_S), fails, g.partition if self.foreseen else None)
 
 
-def made(
-    row: dict[str, Any], spec: dict[str, Any], run_s: np.ndarray, fails: tuple[int, ...], partition: str | None
-) -> SubmittedGroup:
-    """A group as its row and its specification say."""
-    places = spec.get("locality") or {}
+def _stored(row: dict[str, Any]) -> StoredGroup:
+    """A group as its row and what was read of its specification say; a master's ask has its row alone."""
+    own = {"name": row["name"], "count": row["count"], "resources": {axis: row[axis] for axis in AXES}}
+    return stored.group(row["spec"] | own | {"command": []})
+
+
+def made(g: StoredGroup, run_s: np.ndarray, fails: tuple[int, ...], partition: str | None) -> SubmittedGroup:
+    """What is submitted of a group: tasks that run for ``run_s``."""
     return SubmittedGroup(
-        count=len(run_s), memory_mib=row["memory_mib"], vcores_milli=row["vcores_milli"], run_s=run_s,
-        name=row["name"], gpus=row["gpus"], estimate_s=float(spec.get("estimated_duration_s") or 0.0),
-        gang=bool(spec.get("gang")), node_labels=spec.get("node_labels") or "",
-        nodes=tuple(places.get("nodes", ())), racks=tuple(places.get("racks", ())),
-        strict=not places.get("relax", True), after=tuple(spec.get("after") or ()),
-        retries=int(spec.get("retries") or 0), fails=fails, partition=partition,
+        count=len(run_s), run_s=run_s, name=g.name, **dict(zip(AXES, g.resources, strict=True)),
+        estimate_s=float(g.estimated_duration_s), gang=g.gang, node_labels=g.node_labels, nodes=g.nodes, racks=g.racks,
+        strict=not g.relax, after=tuple(g.after), retries=g.retries, fails=fails, partition=partition,
     )  # fmt: skip
 
 

@@ -6,11 +6,12 @@ What cannot be known is assumed as for a recorded history, and counted.
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from django.db import connection
 
+from contract.stored import StoredGroup
 from controlplane.rm.memory.nodes import lowest
 from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import ASSUMED_S, LEAST_S, HistoryReader, lasting, made, over
@@ -83,14 +84,14 @@ class LiveReader(HistoryReader):
         sub, node, gpus = (self._rows[name][rows] for name in ("sub", "node", "gpus"))
         return Live(sub, node, gpus, self._ran_s[rows])
 
-    def group(self, job: int, row: dict[str, Any], kind: str, state: int) -> SubmittedGroup | None:
+    def group(self, job: int, no: int, g: StoredGroup, kind: str, state: int) -> SubmittedGroup | None:
         """What runs, and what waits yet; but what an application's master was not granted is not known."""
-        spec, live = row["spec"], self._of(job, row["no"])
+        live = self._of(job, no)
         k = len(live.ran_s)
-        waiting = 0 if kind == "application" else row["count"] - k - self.over.get((job, row["no"]), 0)
+        waiting = 0 if kind == "application" else g.count - k - self.over.get((job, no), 0)
         if k + max(0, waiting) == 0:
             return None
-        estimate_s, known_s = float(spec.get("estimated_duration_s") or 0.0), self._lasted.get((job, row["no"]), 0.0)
+        estimate_s, known_s = g.estimated_duration_s, self._lasted.get((job, no), 0.0)
         run_s = lasting(live.ran_s, estimate_s, known_s)
         usual_s = known_s or estimate_s or (float(run_s.mean()) if k else ASSUMED_S)
         if kind == "service":
@@ -98,9 +99,9 @@ class LiveReader(HistoryReader):
         else:
             self.counted["foreseen"] += k
             self.counted["assumed"] += max(0, waiting)
-        self.live[job, row["name"]] = live
+        self.live[job, g.name] = live
         run_s = np.maximum(np.append(run_s, np.full(max(0, waiting), usual_s)), LEAST_S)
-        return made(row, spec, run_s, (), spec.get("partition"))
+        return made(g, run_s, (), g.partition)
 
 
 class Seats:

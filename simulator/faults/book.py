@@ -9,6 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from contract import stored
+from contract.stored import StoredGroup
 from controlplane.rm.changes import Changes
 from scheduler.lifecycle.group import FREE_ATTEMPTS
 from scheduler.lifecycle.transitions import CONTAINER
@@ -78,7 +80,14 @@ class Book:
         self.documents: dict[tuple[int, int, int, int], bytes] = {}
         self.named: set[int] = set()
         self.commits, self.calm = 0, False
+        self._groups: dict[int, list[StoredGroup]] = {}
         self._silence: dict[int, float] = {}
+
+    def groups(self, job: int) -> list[StoredGroup]:
+        """The job's task groups as submitted."""
+        if job not in self._groups:
+            self._groups[job] = stored.job(self.rows.jobs[job]["spec"]).groups
+        return self._groups[job]
 
     # Leaders
 
@@ -131,10 +140,10 @@ class Book:
 
     def _after(self, task: Task) -> None:
         """Its group's dependencies have all succeeded."""
-        groups = self.rows.jobs[task[0]]["spec"]["groups"]
-        for name in groups[task[1]]["after"]:
-            no = next(at for at, group in enumerate(groups) if group["name"] == name)
-            done = [self.ended.get(("task", (task[0], no, index))) for index in range(groups[no]["count"])]
+        groups = self.groups(task[0])
+        for name in groups[task[1]].after:
+            no = next(at for at, group in enumerate(groups) if group.name == name)
+            done = [self.ended.get(("task", (task[0], no, index))) for index in range(groups[no].count)]
             require(
                 all(end is not None and end[0] == State.SUCCEEDED for end in done),
                 "a group waits for those it names", task, name, done,
@@ -146,9 +155,9 @@ class Book:
             for job, group in zip(block["job"].tolist(), block["group"].tolist(), strict=True):
                 new[job, group] += 1
         for (job, no), count in new.items():
-            group = self.rows.jobs[job]["spec"]["groups"][no]
-            if group["gang"] and (job, no) not in self.begun:
-                require(count == group["count"], "a gang starts all at once", (job, no), count, group["count"])
+            group = self.groups(job)[no]
+            if group.gang and (job, no) not in self.begun:
+                require(count == group.count, "a gang starts all at once", (job, no), count, group.count)
             self.begun.add((job, no))
 
     def _steps(self, c: Changes) -> None:
@@ -214,7 +223,7 @@ class Book:
         """It was tried as often as it may be."""
         ends = [self.entries[cid] for cid in self.attempts[task]]
         failed = sum(e.state == State.FAILED and e.reason != Reason.EXIT_UNKNOWN for e in ends)
-        retries = self.rows.jobs[task[0]]["spec"]["groups"][task[1]]["retries"]
+        retries = self.groups(task[0])[task[1]].retries
         hopeless = len(ends) > retries + 1 + FREE_ATTEMPTS
         require(failed > retries or hopeless, "a task fails when its retries are used up", task, failed, retries)
 

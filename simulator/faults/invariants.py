@@ -7,6 +7,7 @@ from scheduler.lifecycle.transitions import GROUP, JOB
 from simulator.faults.book import Book, Task, require
 from simulator.faults.setting import LIMITED, MOST_JOBS
 from simulator.rows import Federation
+from wire.resources import CORES, GPUS, MEMORY
 from wire.states import GroupState, JobState, NodeState
 
 Reach = dict[int, frozenset[int]]
@@ -40,16 +41,15 @@ class RowsCheck:
         self._limits()
 
     def _nodes(self) -> None:
-        jobs = self.rows.jobs
         for sub in self.rows.subs.values():
             used: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
             for c in sub.containers.values():
                 node, gpus = c.node, c.gpus
-                asked, sums = jobs[c.job]["spec"]["groups"][c.group]["resources"], used[node]
-                sums[0] += asked["memory_mib"]
-                sums[1] += asked["vcores_milli"]
+                asked, sums = self.book.groups(c.job)[c.group].resources, used[node]
+                sums[0] += asked[MEMORY]
+                sums[1] += asked[CORES]
                 require(not sums[3] & gpus, "no two containers share a GPU", node, bin(gpus))
-                require(gpus.bit_count() == asked["gpus"], "a container has the GPUs it asked for", node, bin(gpus))
+                require(gpus.bit_count() == asked[GPUS], "a container has the GPUs it asked for", node, bin(gpus))
                 sums[3] |= gpus
             for node, (memory, vcores, _, gpus) in used.items():
                 row = sub.nodes[node]
@@ -108,7 +108,7 @@ class RowsCheck:
             require(known == told, "terminal states never change", "job", job, known, told)
             return
         for no, (state, running, succeeded, failed, killed, *_) in enumerate(rows.groups[job]):
-            count = row["spec"]["groups"][no]["count"]
+            count = self.book.groups(job)[no].count
             require(state >= 10 and not running, "an ended job's groups have ended", job, no, state, running)
             require(succeeded + failed + killed == count, "counters add up", job, no, succeeded, failed, killed, count)
             ends = [self.book.ended.get(("task", (job, no, index))) for index in range(count)]

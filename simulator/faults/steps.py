@@ -6,6 +6,7 @@ from simulator.faults.machine import KILL, TERM
 from simulator.faults.wires import Flight
 from simulator.faults.world import World
 from wire import keys, status
+from wire.resources import CORES
 from wire.states import ContainerState
 from wire.status import ContainerReport
 
@@ -104,7 +105,7 @@ class Steps:
         number = w.rows.submit(home, job.row)
         w.fails |= {(number, no, task): times for (no, task), times in job.fails.items()}
         w.wires[home].dirty["@"] = None
-        shape = [(g["count"], g["resources"]["vcores_milli"], g["gang"], g["after"]) for g in job.row["spec"]["groups"]]
+        shape = [(g.count, g.resources[CORES], g.gang, g.after) for g in w.book.groups(number)]
         w.say(f"  job {number} at {home}: {job.row['kind']} {job.row['queue']} {shape}")
 
     # What people do

@@ -20,7 +20,7 @@ from contract.policies import (
 )
 from contract.policies import PolicyDiff as PolicyDiffAnswer
 from contract.problems import FieldError
-from controlplane.policy import changes, listing, overrides, proposals
+from controlplane.policy import changes, decisions, listing, overrides
 from controlplane.policy.diff import Change, worst
 from controlplane.router import cluster
 from controlplane.statestore.errors import Invalid
@@ -106,7 +106,7 @@ class PolicyApprove(View):
     def post(self, request: Request, proposal_id: int) -> Response:
         """Carry a proposal of somebody else out. 412 when another version is in force than it was made from."""
         require("cluster.operate", request)
-        proposals.approve(actor(request), proposal_id, body(request, DecisionRequest).message)
+        decisions.approve(actor(request), proposal_id, body(request, DecisionRequest).message)
         cluster.forget()
         return Response(listing.proposal(proposal_id))
 
@@ -116,7 +116,7 @@ class PolicyReject(View):
     def post(self, request: Request, proposal_id: int) -> Response:
         """Refuse a proposal, or take one's own back. Operators only."""
         require("cluster.operate", request)
-        proposals.reject(actor(request), proposal_id, body(request, DecisionRequest).message)
+        decisions.reject(actor(request), proposal_id, body(request, DecisionRequest).message)
         return Response(listing.proposal(proposal_id))
 
 

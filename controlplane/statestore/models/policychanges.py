@@ -11,7 +11,7 @@ from .queues import PolicyVersion
 class PolicyProposal(models.Model):
     """A change that another operator approves or rejects. Writer: web (operators).
 
-    ``payload`` is what ``kind`` needs to be carried out (``controlplane.policy.proposals``).
+    ``payload`` is what ``kind`` needs to be carried out (``controlplane.policy.decisions``).
     A row that still says pending may have expired, or be stale because its
     base is not what is in force any more: both are found by looking.
     """

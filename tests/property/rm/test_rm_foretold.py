@@ -65,13 +65,13 @@ def rooms_of(m: Memory) -> list[rooms.Room]:
 @examples(200)
 @given(memories(), GROUPS)
 def test_an_ask_may_use_the_same_nodes(m: Memory, group: dict[str, Any]) -> None:
-    foretold = rooms_of(m)
+    foretold, read = rooms_of(m), stored.group({"name": "g", "command": ["true"]} | group)
     assert [room.partition for room in foretold] == [m.partitions[number] for number in m.places().partition]
-    may = m.mask(constraints("batch", stored.group({"name": "g", "command": ["true"]} | group)).mask(()))
+    may = m.mask(constraints("batch", read).mask(()))
     for number, name in enumerate(m.partitions):
         usable = np.zeros(len(foretold), np.bool_)
         usable[m.nodes_of(number)[0]] = True
-        there = rooms.allowed(group, rooms.of_partition(foretold, name))
+        there = rooms.allowed(rooms.Constraints.of(read), rooms.of_partition(foretold, name))
         assert [room.name for room in there] == [m.nodes.rows[at].name for at in np.flatnonzero(usable & may)]
 
 

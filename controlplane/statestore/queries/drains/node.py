@@ -2,10 +2,12 @@
 
 import datetime as dt
 from collections import defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils import timezone
 
+from contract import stored
+from contract.stored import StoredGroup
 from controlplane.statestore.models import Container, Job, Node, SubCluster
 from controlplane.statestore.queries.jobs.masters import container_spec
 from controlplane.statestore.queries.nodes.maintenance import windows
@@ -17,9 +19,23 @@ from wire.states import NodeState
 
 from . import rooms
 from .headroom import headroom
-from .rooms import Reach, Room
+from .rooms import Constraints, Reach, Room
 
 Json = dict[str, Any]
+
+
+class Service(NamedTuple):
+    """A group of a service with tasks on the node that leaves."""
+
+    job: Job
+    group: StoredGroup
+    tasks: list[Container]
+
+    @property
+    def shape(self) -> list[int]:
+        """What a task has, along the axis of resources."""
+        first = self.tasks[0]
+        return [first.memory_mib, first.vcores_milli, first.gpus.bit_count()]
 
 
 def preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
@@ -38,7 +54,9 @@ def preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
             services[c.job_id, c.group_no].append(c)
         elif c.job_id in jobs:
             batch.append(_batch(c, jobs[c.job_id], now, deadline))
-    found = _moves(node, [(jobs[job], no, tasks) for (job, no), tasks in services.items()], reach)
+    specs = {job: stored.job(jobs[job].spec) for job, _ in services}
+    leaving = [Service(jobs[job], specs[job].groups[no], tasks) for (job, no), tasks in services.items()]
+    found = _moves(node, leaving, reach)
     return {
         "node": node.pk,
         "name": node.name,
@@ -52,8 +70,8 @@ def preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
 
 
 def _batch(c: Container, job: Job, now: dt.datetime, deadline: dt.datetime | None) -> Json:
-    group = container_spec(c, job.spec)
-    estimate = group.get("estimated_duration_s")
+    group = stored.group(container_spec(c, job.spec))
+    estimate = group.estimated_duration_s
     ends_at = (c.started_at or c.allocated_at) + dt.timedelta(seconds=estimate) if estimate else None
     if deadline is None:
         outcome = "ends"
@@ -65,7 +83,7 @@ def _batch(c: Container, job: Job, now: dt.datetime, deadline: dt.datetime | Non
         "job": job.pk,
         "job_name": job.name,
         "owner": job.owner.username,
-        "group": group["name"],
+        "group": group.name,
         "index": c.task_index,
         "container": format_container(c.pk),
         "started_at": c.started_at,
@@ -89,25 +107,25 @@ def _rooms(leaving: Node) -> dict[int, list[Room]]:
     return found
 
 
-def _moves(leaving: Node, services: list[tuple[Job, int, list[Container]]], reach: Reach) -> list[Json]:
+def _moves(leaving: Node, services: list[Service], reach: Reach) -> list[Json]:
     """How many of these services' tasks start again, one service after the other: all of them leave first."""
     if not services:
         return []
     own, free, may_hold = leaving.sub_cluster_id, _rooms(leaving), headroom()
     partition_of = asked_partitions()
-    of = [partition_of(job.queue, job.spec["groups"][no].get("partition")) for job, no, _ in services]
-    for (job, _, tasks), partition in zip(services, of, strict=True):
-        may_hold.take(own, partition, job.queue, _shape(tasks), -len(tasks))
+    of = [partition_of(s.job.queue, s.group.partition) for s in services]
+    for s, partition in zip(services, of, strict=True):
+        may_hold.take(own, partition, s.job.queue, s.shape, -len(s.tasks))
     found = []
-    for (job, no, tasks), partition in zip(services, of, strict=True):
-        fit, shape = 0, _shape(tasks)
-        for sub in _may_use(job, own, free, reach):
-            wanted = may_hold.units(sub, partition, job.queue, shape, len(tasks) - fit)
+    for s, partition in zip(services, of, strict=True):
+        fit, queue, constraints = 0, s.job.queue, Constraints.of(s.group)
+        for sub in _may_use(s.job, own, free, reach):
+            wanted = may_hold.units(sub, partition, queue, s.shape, len(s.tasks) - fit)
             there = rooms.of_partition(free[sub], partition)
-            started = rooms.fit(shape, wanted, job.spec["groups"][no], there)
-            may_hold.take(sub, partition, job.queue, shape, started)
+            started = rooms.fit(s.shape, wanted, constraints, there)
+            may_hold.take(sub, partition, queue, s.shape, started)
             fit += started
-        found.append(_service(job, no, tasks, fit))
+        found.append(_service(s, fit))
     return found
 
 
@@ -117,20 +135,15 @@ def _may_use(job: Job, own: int, free: dict[int, list[Room]], reach: Reach) -> l
     return sorted(subs, key=lambda sub: (sub != own, sub))
 
 
-def _shape(tasks: list[Container]) -> list[int]:
-    return [tasks[0].memory_mib, tasks[0].vcores_milli, tasks[0].gpus.bit_count()]
-
-
-def _service(job: Job, no: int, tasks: list[Container], fit: int) -> Json:
-    group = job.spec["groups"][no]
+def _service(s: Service, fit: int) -> Json:
     return {
-        "job": job.pk,
-        "job_name": job.name,
-        "owner": job.owner.username,
-        "group": group["name"],
-        "tasks": [c.task_index for c in tasks],
-        "count": group["count"],
-        "at_once": down_at_once(group["count"]),
-        "resources": dict(zip(AXES, _shape(tasks), strict=True)),
+        "job": s.job.pk,
+        "job_name": s.job.name,
+        "owner": s.job.owner.username,
+        "group": s.group.name,
+        "tasks": [c.task_index for c in s.tasks],
+        "count": s.group.count,
+        "at_once": down_at_once(s.group.count),
+        "resources": dict(zip(AXES, s.shape, strict=True)),
         "fit": fit,
     }

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from django.db import connection
 
+from contract.stored import StoredGroup
 from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
@@ -15,6 +16,19 @@ from wire.resources import AXES
 
 Json = dict[str, Any]
 Reach = Callable[[str, Sequence[int]], Collection[int]]  # of a queue: to which of these its jobs' tasks may go
+
+
+class Constraints(NamedTuple):
+    """Which nodes a group may use, as ``of_ask`` takes it."""
+
+    node_labels: str
+    strict: bool
+    nodes: tuple[str, ...]
+    racks: tuple[str, ...]
+
+    @classmethod
+    def of(cls, group: StoredGroup) -> "Constraints":
+        return cls(group.node_labels, not group.relax, group.nodes, group.racks)
 
 
 @dataclass(slots=True)
@@ -66,18 +80,16 @@ def of_partition(rooms: list[Room], name: str) -> list[Room]:
     return [room for room in rooms if room.partition == name or (name == DEFAULT and room.shared)]
 
 
-def allowed(group: Json, rooms: list[Room]) -> list[Room]:
-    """Those that the group's labels and strict places allow."""
-    locality = group.get("locality") or {}
-    strict, nodes, racks = not locality.get("relax", True), locality.get("nodes", ()), locality.get("racks", ())
-    may = of_ask(group.get("node_labels") or "", strict, nodes, racks)
+def allowed(constraints: Constraints, rooms: list[Room]) -> list[Room]:
+    """Those that the labels and strict places allow."""
+    may = of_ask(*constraints)
     return [room for room in rooms if may(room.name, room.rack, room.labels)]
 
 
-def fit(shape: list[int], wanted: int, group: Json, rooms: list[Room]) -> int:
+def fit(shape: list[int], wanted: int, constraints: Constraints, rooms: list[Room]) -> int:
     """How many such containers the rooms take, which from then on have that much less."""
     found = 0
-    for room in allowed(group, rooms):
+    for room in allowed(constraints, rooms):
         if found == wanted:
             break
         k = min(wanted - found, *(free // need for free, need in zip(room.free, shape, strict=True) if need))
@@ -87,7 +99,9 @@ def fit(shape: list[int], wanted: int, group: Json, rooms: list[Room]) -> int:
     return found
 
 
-def nowhere(group: Json, shape: list[int], partition: str, elsewhere: Mapping[int, list[Room]], may: set[int]) -> str:
+def nowhere(
+    constraints: Constraints, shape: list[int], partition: str, elsewhere: Mapping[int, list[Room]], may: set[int]
+) -> str:
     """Why no node elsewhere could ever take such a container; empty when one could.
 
     elsewhere: by sub-cluster, empty nodes. may: to which sub-clusters its queue's policy lets it go.
@@ -100,10 +114,10 @@ def nowhere(group: Json, shape: list[int], partition: str, elsewhere: Mapping[in
     of_it = of_partition(there, partition)
     if not of_it:
         return f"no node elsewhere is of partition {partition!r}"
-    found = allowed(group, of_it)
+    found = allowed(constraints, of_it)
     if not found:
-        strict = not (group.get("locality") or {}).get("relax", True)
-        return "its strict places are only here" if strict else f"no node elsewhere matches: {group.get('node_labels')}"
+        strict, expression = constraints.strict, constraints.node_labels
+        return "its strict places are only here" if strict else f"no node elsewhere matches: {expression}"
     if not any(all(f >= need for f, need in zip(room.free, shape, strict=True)) for room in found):
         return "no such node elsewhere is large enough"
     return ""

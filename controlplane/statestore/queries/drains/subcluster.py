@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from contract import stored
 from controlplane.statestore.models import Job, Node, SubCluster
 from controlplane.statestore.queries.queues.tree import asked_partitions
 from controlplane.statestore.queries.sql import rows_as_dicts
@@ -16,11 +17,12 @@ from wire.states import JobState, NodeState
 
 from . import rooms
 from .headroom import Headroom, headroom_without
-from .rooms import Reach, Room
+from .rooms import Constraints, Reach, Room
 
 Json = dict[str, Any]
 TIED_MAX = 100  # groups that can run nowhere else, listed
 _OUTCOMES = ("ends", "stopped", "unknown")
+_UNTOLD: Json = {"name": "", "command": []}
 
 # One row per group with containers here. ends_at: by the estimate; a task that outlived its own is unknown.
 _HERE = """
@@ -108,9 +110,10 @@ def preview(row: SubCluster, deadline_s: int | None, reach: Reach) -> Json:
 
 
 def _rows(sql: str, **values: Any) -> list[Json]:
-    """Rows with ``spec`` decoded."""
+    """Rows with ``spec`` read as a ``StoredGroup``; one that says nothing where a master asked for it later."""
     found = rows_as_dicts(sql, values)
-    return [row | {"spec": json.loads(row["spec"]) if isinstance(row["spec"], str) else row["spec"]} for row in found]
+    specs = (json.loads(row["spec"]) if isinstance(row["spec"], str) else row["spec"] for row in found)
+    return [row | {"spec": stored.group(_UNTOLD | (spec or {}))} for row, spec in zip(found, specs, strict=True)]
 
 
 def _service(group: Json) -> bool:
@@ -148,7 +151,7 @@ def _leaving(group: Json) -> int:
 def _partitions() -> Callable[[Json], str]:
     """Of a group: the partition that its asks go to, by its own word or its queue's. Two queries at most."""
     asked = asked_partitions()
-    return lambda group: asked(group["queue"], (group["spec"] or {}).get("partition"))
+    return lambda group: asked(group["queue"], group["spec"].partition)
 
 
 def _held_back(
@@ -185,25 +188,25 @@ def _tied(
     own: int, groups: list[Json], elsewhere: dict[int, Other], reach: Reach, partition_of: Callable[[Json], str]
 ) -> list[Json]:
     """Groups for which no other sub-cluster has a node, however empty, with the reason."""
-    known: dict[str, str] = {}
+    known: dict[tuple[object, ...], str] = {}
     found, seen = [], set()
     for group in groups:
         key = (group["job"], group["group_no"])
         if key in seen:
             continue
         seen.add(key)
-        spec = group["spec"] or {}
+        constraints = Constraints.of(group["spec"])
         shape = [group[f"each_{axis}"] for axis in AXES]
         partition = partition_of(group)
         home = group.get("home_id", own)
-        wish = repr((group["queue"], home, partition, spec.get("node_labels"), spec.get("locality"), shape))
+        wish = (group["queue"], home, partition, constraints, *shape)
         if wish not in known:
             may = {*reach(group["queue"], [home, *elsewhere]), home}
             there = {sub: other.rooms for sub, other in elsewhere.items()}
-            known[wish] = rooms.nowhere(spec, shape, partition, there, may)
+            known[wish] = rooms.nowhere(constraints, shape, partition, there, may)
         if known[wish]:
             told = {k: group[k] for k in ("job", "job_name", "owner", "queue", "containers", "group_no")}
-            found.append(told | {"group": spec.get("name", ""), "why": known[wish]})
+            found.append(told | {"group": group["spec"].name, "why": known[wish]})
     return found
 
 
