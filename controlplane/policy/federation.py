@@ -10,6 +10,7 @@ from contract.policy.document import PolicyDocument
 from contract.policy.federation import Pair
 from contract.policy.pairs import order_of, pairs, weights_of
 from contract.problems import FieldError
+from controlplane.policy.queuerules import nearest_own, stored_queues
 from controlplane.statestore.models import SubCluster
 from scheduler.federation.routing import Router, router
 from scheduler.federation.split import ProxyPolicy
@@ -47,23 +48,13 @@ def _by_path(document: Json | None, components: Components) -> Callable[[str], P
     """The pair of a queue's path: its own, or that of the nearest queue above that has one, or the cluster's."""
     usual = Pair(routing=components.routing, amrmproxy=components.amrmproxy)
     own: dict[str, Pair] = {}
-    todo = [(f"root.{name}", queue) for name, queue in ((document or {}).get("queues") or {}).items()]
-    for path, queue in todo:
+    for path, queue in stored_queues((document or {}).get("queues")):
         if queue.get("federation") is not None:
             try:
                 own[path] = Pair.model_validate(queue["federation"])
             except ValidationError:
                 pass  # of another release: as if it were not there
-        todo += [(f"{path}.{name}", child) for name, child in (queue.get("children") or {}).items()]
-
-    def of(path: str) -> Pair:
-        while own and path:
-            if path in own:
-                return own[path]
-            path = path.rpartition(".")[0]
-        return usual
-
-    return of
+    return nearest_own(own, usual)
 
 
 def proxy_policies(

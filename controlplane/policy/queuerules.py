@@ -1,28 +1,36 @@
-"""What a queue's field says to all below it, read from a stored document: how the asks of its leaves backfill."""
+"""What a queue's field says to all below it, read from a stored document."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from contract.policy.parts import BackfillName
 from scheduler.registry import BACKFILL
 
+T = TypeVar("T")
 
-def backfill_rules(queues: Mapping[str, Any] | None, usual: BackfillName) -> Callable[[str], BackfillName]:
-    """The rule of a queue's path: its own, or that of the nearest queue above that has one, or the usual one."""
-    found: dict[str, BackfillName] = {}
-    todo = [(f"root.{name}", queue, usual) for name, queue in (queues or {}).items()]
-    for path, queue, above in todo:
-        rule = queue.get("backfill")
-        rule = rule if rule in BACKFILL else above  # null, or of another release
-        if rule != above:
-            found[path] = rule
-        todo += [(f"{path}.{name}", child, rule) for name, child in (queue.get("children") or {}).items()]
 
-    def of(path: str) -> BackfillName:
-        while found and path:
-            if path in found:
-                return found[path]
+def stored_queues(queues: Mapping[str, Any] | None) -> list[tuple[str, Mapping[str, Any]]]:
+    """Path and fields of each queue of a stored document, parents before children."""
+    found = [(f"root.{name}", queue) for name, queue in (queues or {}).items()]
+    for path, queue in found:
+        found += [(f"{path}.{name}", child) for name, child in (queue.get("children") or {}).items()]
+    return found
+
+
+def nearest_own(own: Mapping[str, T], usual: T) -> Callable[[str], T]:
+    """Of a queue's path: what it says itself, or the nearest queue above that says something, or the usual."""
+
+    def of(path: str) -> T:
+        while own and path:
+            if path in own:
+                return own[path]
             path = path.rpartition(".")[0]
         return usual
 
     return of
+
+
+def backfill_rules(queues: Mapping[str, Any] | None, usual: BackfillName) -> Callable[[str], BackfillName]:
+    """By which rule the asks of a queue's leaves backfill."""
+    said = ((path, queue.get("backfill")) for path, queue in stored_queues(queues))
+    return nearest_own({path: rule for path, rule in said if rule in BACKFILL}, usual)  # null, or of another release

@@ -18,6 +18,7 @@ from enum import IntEnum
 import numpy as np
 
 from scheduler.core.snapshot import Ordering
+from scheduler.shares.tree import upwards
 
 _BLOCK = 16  # jobs that are looked at together once one may not be admitted; then twice as many, and so on
 _NOBODY = np.iinfo(np.int64).max
@@ -167,7 +168,7 @@ class _State:
     def enter(self, line: np.ndarray) -> None:
         """Sort out of a leaf's line what no admission of this decision can help: limits only get tighter."""
         leaf = int(self.w.leaf[line[0]])
-        chain = self.chains[leaf] = self._chain(leaf)
+        chain = self.chains[leaf] = upwards(self.limits.parent, leaf)
         self.rank[line] = np.arange(len(line))
         full = self._full(chain)
         if full >= 0:
@@ -180,12 +181,6 @@ class _State:
         if len(line):
             late = np.flatnonzero(self.overdue[line])
             self.lines.append(_Line(chain, line, int(late[-1]) + 1 if len(late) else 0))
-
-    def _chain(self, leaf: int) -> list[int]:
-        chain = [leaf]
-        while (up := int(self.limits.parent[chain[-1]])) >= 0:
-            chain.append(up)
-        return chain
 
     def _full(self, chain: list[int]) -> int:
         """The first queue upwards that runs as many jobs as it may; -1 without one."""

@@ -95,6 +95,14 @@ def nearest(index: Mapping[str, int], path: str) -> int:
     return index.get(path, 0)
 
 
+def upwards(parent: np.ndarray, at: int) -> list[int]:
+    """A row and all above it, the root last. parent: (e,) int32, -1 at a root."""
+    found = [at]
+    while (up := int(parent[found[-1]])) >= 0:
+        found.append(up)
+    return found
+
+
 def all_nearest(index: Mapping[str, int], paths: Sequence[str]) -> np.ndarray:
     """(k,) int64: ``nearest`` of k paths."""
     found = np.array([index.get(path, -1) for path in paths], np.int64)

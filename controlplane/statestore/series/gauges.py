@@ -12,7 +12,7 @@ from controlplane.statestore.queries.queues import tree
 from scheduler.shares.tree import TreeShape
 from wire.states import NodeState
 
-from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Rows, WindowRow
+from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Rows, WindowRow, ancestors
 
 FRESH_S = 15.0  # an older load says nothing of now
 MILLION = 1_000_000
@@ -85,11 +85,8 @@ def _queues(rows: Rows, at: dt.datetime, fresh: list[loads.Load]) -> None:
 def tree_sums(fresh: list[loads.Load]) -> tuple[list[str], np.ndarray]:
     """Paths of q queues with something in them or below, and (q, 2R) int64: used and wanted there, over all."""
     named = {path for load in fresh for p in load.queues.values() for path in p.paths}
-    above = {path.rpartition(".")[0] for path in named} - named
-    while above:
-        named |= above
-        above = {path.rpartition(".")[0] for path in above} - named
-    paths = sorted(named - {""}, key=lambda path: (path.count("."), path))
+    known = {above for path in named for above in ancestors(path)}
+    paths = sorted(known, key=lambda path: (path.count("."), path))
     place = {path: i for i, path in enumerate(paths)}
     own = np.zeros((len(paths), 2 * R), np.int64)
     for load in fresh:
@@ -121,14 +118,10 @@ def _measured(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:
 def _waiting(rows: Rows, at: dt.datetime, waiting: dict[str, int]) -> None:
     """Containers that wait in each queue and below it."""
     for path, n in waiting.items():
-        name = path
-        while n:
+        for name in ancestors(path) if n else ():
             row = rows.get((QUEUE + name, at))
             if row is not None:
                 row.add("pending_containers", n)
-            if "." not in name:
-                break
-            name = name.rpartition(".")[0]
     for (scope, _), row in rows.items():
         if scope.startswith(QUEUE):
             row.numbers["n_measured"] = 1

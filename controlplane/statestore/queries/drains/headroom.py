@@ -11,6 +11,7 @@ from controlplane.statestore.nodesets import capacity_of
 from controlplane.statestore.queries.queues.standing import FederationStanding, standing
 from controlplane.statestore.queries.queues.tree import PolicyTree
 from controlplane.statestore.shares import UNLIMITED
+from scheduler.shares.tree import upwards
 from wire.resources import AXES
 from wire.states import NodeState
 
@@ -40,10 +41,7 @@ class Headroom:
         left = self.left.get((partition, sub), self.left.get((DEFAULT, sub)))
         if self.tree is None or left is None:
             return np.zeros((0, R), np.int64), []
-        chain = [self.tree.at(queue)]
-        while (up := int(self.tree.shape.parent[chain[-1]])) >= 0:
-            chain.append(up)
-        return left, chain
+        return left, upwards(self.tree.shape.parent, self.tree.at(queue))
 
 
 def headroom() -> Headroom:
