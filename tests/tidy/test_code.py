@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 from tests.patience import stretched
@@ -61,6 +63,13 @@ def test_who_may_import_whom():
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([str(lint), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_nobody_imports_his_importer():
+    """Neither at the top nor within a function: raises ``CycleError``, which names the modules."""
+    packages = [folder for folder in FOLDERS if (ROOT / folder / "__init__.py").exists()]
+    graph = grimp.build_graph(*packages, exclude_type_checking_imports=True, cache_dir=None)
+    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -77,7 +77,6 @@ function useOwn(me: Me, onHelp: () => void): Entry[] {
 
 export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () => void; onHelp: () => void }) {
   const ref = useModal();
-  const list = useRef<HTMLDivElement>(null);
   const [typed, setTyped] = useState("");
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
@@ -90,10 +89,6 @@ export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () =
   const flat = groups.flatMap((g) => g.entries);
   const chosen = flat[Math.min(at, flat.length - 1)];
   useEffect(() => setAt(0), [typed]);
-  useEffect(() => {
-    void list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); // newer browsers answer with a promise
-  }, [chosen?.id]);
-
   const take = (entry: Entry | undefined) => {
     if (!entry) return;
     ref.current?.close();
@@ -116,18 +111,28 @@ export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () =
           placeholder="Find a page, job, queue, node or action" autoComplete="off" spellCheck={false} maxLength={128} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} onKeyDown={pressed} />
         <kbd aria-hidden="true">Esc</kbd>
       </div>
-      <div ref={list} id="palette-list" role="listbox" aria-label="Found" className="palette-list">
-        {groups.map((g) => (
-          <div key={g.group} role="group" aria-labelledby={`palette-${g.group}`}>
-            <div id={`palette-${g.group}`} className="palette-group">{g.group}</div>
-            {g.entries.map((e) => <Option key={e.id} entry={e} chosen={e === chosen} take={() => take(e)} />)}
-          </div>
-        ))}
-      </div>
+      <Found groups={groups} chosen={chosen} take={take} />
       <p className="palette-foot small muted" role="status">
         {server.failed ? "The server could not be searched." : server.busy ? "Searching…" : flat.length === 0 ? "Nothing is called that." : `${flat.length} found`}
       </p>
     </dialog>
+  );
+}
+
+function Found({ groups, chosen, take }: { groups: ReturnType<typeof grouped>; chosen: Entry | undefined; take: (entry: Entry) => void }) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    void list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); // newer browsers answer with a promise
+  }, [chosen?.id]);
+  return (
+    <div ref={list} id="palette-list" role="listbox" aria-label="Found" className="palette-list">
+      {groups.map((g) => (
+        <div key={g.group} role="group" aria-labelledby={`palette-${g.group}`}>
+          <div id={`palette-${g.group}`} className="palette-group">{g.group}</div>
+          {g.entries.map((e) => <Option key={e.id} entry={e} chosen={e === chosen} take={() => take(e)} />)}
+        </div>
+      ))}
+    </div>
   );
 }
 

@@ -1,6 +1,7 @@
 /** The drawing of the attempts: only what is in view is painted, so thousands cost no more than a screenful. */
-import { useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent, type PointerEvent, type RefObject } from "react";
 import { duration } from "../../format/units";
+import { useWidth } from "../../ui/width";
 import { ticks } from "./timeline";
 import { colourOf, hit, ROW, x, type Bar, type ColourBy, type Gantt, type Span } from "./gantt";
 
@@ -23,31 +24,16 @@ export function GanttCanvas({ g, span, by, label, picked, pick, zoomAt, panBy }:
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const drag = useRef<{ x: number; moved: boolean } | null>(null);
-  const [width, setWidth] = useState(800);
+  const width = useWidth(box) || 800;
   const [top, setTop] = useState(0);
   const names = width < 500 ? 64 : NAMES;
   const room = Math.max(50, width - names);
   const height = Math.min(HEIGHT, g.rows.length * ROW) + AXIS;
   useEffect(() => {
-    const observer = new ResizeObserver(([e]) => setWidth(Math.floor(e?.contentRect.width ?? 800)));
-    if (box.current) observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(() => {
     const c = canvas.current;
     if (c) paint(c, { g, span, by, picked, width, height, names, top });
   });
-  useEffect(() => { // React listens passively; a zoom must keep the page where it is
-    const el = box.current;
-    const onWheel = (e: WheelEvent) => {
-      if (!e.ctrlKey && !e.metaKey) return;
-      e.preventDefault();
-      const px = e.clientX - el!.getBoundingClientRect().left - names;
-      zoomAt(e.deltaY > 0 ? 1.25 : 0.8, span.from + (px / room) * (span.to - span.from));
-    };
-    el?.addEventListener("wheel", onWheel, { passive: false });
-    return () => el?.removeEventListener("wheel", onWheel);
-  });
+  useWheel(box, (factor, px) => zoomAt(factor, span.from + ((px - names) / room) * (span.to - span.from)));
   const under = (e: PointerEvent) => {
     const r = canvas.current?.getBoundingClientRect();
     if (!r) return undefined;
@@ -78,6 +64,20 @@ export function GanttCanvas({ g, span, by, label, picked, pick, zoomAt, panBy }:
       <div style={{ height: Math.max(0, g.rows.length * ROW + AXIS - height) }} />
     </div>
   );
+}
+
+/** Turning the wheel with a key held: by which factor to zoom, around how many pixels from the left. */
+function useWheel(box: RefObject<HTMLElement | null>, zoom: (factor: number, px: number) => void): void {
+  useEffect(() => { // React listens passively; a zoom must keep the page where it is
+    const el = box.current;
+    const onWheel = (e: WheelEvent) => {
+      if (!e.ctrlKey && !e.metaKey) return;
+      e.preventDefault();
+      zoom(e.deltaY > 0 ? 1.25 : 0.8, e.clientX - el!.getBoundingClientRect().left);
+    };
+    el?.addEventListener("wheel", onWheel, { passive: false });
+    return () => el?.removeEventListener("wheel", onWheel);
+  });
 }
 
 interface Paint {

@@ -10,6 +10,7 @@ import { TASK_STATES, tone, word } from "../../format/states";
 import { useRead } from "../../live/hooks";
 import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
+import { useWidth } from "../../ui/width";
 import { Logs } from "./Logs";
 
 const CELL = 22; // px, with its gap
@@ -93,13 +94,7 @@ function taskText(t: Task): string {
 
 function Cells({ tasks, chosen, onChoose }: ViewProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(600);
-  useEffect(() => {
-    const observer = new ResizeObserver(([e]) => setWidth(e?.contentRect.width ?? 600));
-    if (box.current) observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
-  const columns = Math.max(1, Math.floor(width / CELL));
+  const columns = Math.max(1, Math.floor((useWidth(box) || 600) / CELL));
   const rows = useVirtualizer({ count: Math.ceil(tasks.length / columns), getScrollElement: () => box.current, estimateSize: () => CELL, overscan: 6 });
   const move = (from: number, k: string) => {
     const to = from + ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[k] ?? 0);

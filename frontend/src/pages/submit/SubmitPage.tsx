@@ -25,15 +25,20 @@ export default function SubmitPage({ me }: { me: Me }) {
   return <Editor key={known} me={me} from={read.data} start={fromSpec({ ...read.data.spec, queue: read.data.queue })} />;
 }
 
-function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
+/** As which the job is written, kept in the address. */
+function useView(): ["form" | "text", (to: string) => void] {
   const search = useSearch();
   const [path, go] = useLocation();
-  const view = new URLSearchParams(search).get("view") === "text" ? "text" : "form";
-  const setView = (to: string) => {
+  const set = (to: string) => {
     const params = new URLSearchParams(search);
     params.set("view", to);
     go(`${path}?${params}`, { replace: true });
   };
+  return [new URLSearchParams(search).get("view") === "text" ? "text" : "form", set];
+}
+
+function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
+  const [view, setView] = useView();
   const [text, setText] = useState(start);
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);

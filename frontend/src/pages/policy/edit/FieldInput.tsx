@@ -7,29 +7,8 @@ import { boundsOf, choices, fieldsAt, helpFor, policies, resolved, unitOf, varia
 import { read, write } from "../model/text";
 import type { Json, Path } from "../types";
 import { Typed } from "../parts";
-import type { Editing } from "./FormView";
+import { labelOf, type Editing, type FieldProps } from "./editing";
 import { LimitInput } from "./LimitInput";
-
-export interface FieldProps {
-  name: string;
-  schema: Schema;
-  path: Path;
-  value: unknown;
-  before: unknown;
-  editing: Editing;
-  /** Words it takes, where the schema does not know them. */
-  words?: string[];
-  /** What holds while it is left out, where that is the cluster's value rather than a default. */
-  above?: unknown;
-}
-
-const LABELS: Record<string, string> = { am: "AM", gpus: "GPUs", amrmproxy: "AM-RM proxy" };
-
-/** max_running_jobs to "Max running jobs"; the unit stands beside the field, not in its name. */
-export function labelOf(name: string): string {
-  const words = name.replace(/_(s|ms|mib|milli)$/, "").split("_").map((word) => LABELS[word] ?? word).join(" ");
-  return (words.charAt(0).toUpperCase() + words.slice(1)).replace("sub clusters", "sub-clusters");
-}
 
 /** Help without the marks of code. */
 const plain = (text: string): string => text.replaceAll("`", "");

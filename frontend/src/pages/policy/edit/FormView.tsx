@@ -5,17 +5,11 @@ import { Card, Empty, Loading } from "../../../ui/parts";
 import type { Schema } from "../model/schema";
 import { edit, read, rename, type Problem } from "../model/text";
 import { queueAt, rowsOf } from "../model/tree";
-import type { Json, Path, Policy } from "../types";
+import type { Path, Policy } from "../types";
+import type { Editing } from "./editing";
 import { PartsForm } from "./PartsForm";
 import { QueueForm } from "./QueueForm";
 import { QueueTree } from "./QueueTree";
-
-export interface Editing {
-  root: Schema;
-  document: Json;
-  problems: Problem[];
-  set: (path: Path, value: unknown) => void;
-}
 
 interface Props {
   text: string;

@@ -4,7 +4,7 @@ import { typed } from "../model/limits";
 import { RESOURCES, WORDS } from "../model/resources";
 import { Typed } from "../parts";
 import type { Json } from "../types";
-import { labelOf, type FieldProps } from "./FieldInput";
+import { labelOf, type FieldProps } from "./editing";
 
 const EXAMPLES = { memory_mib: "64 GiB", vcores_milli: "32 cores", gpus: "4 gpus" };
 

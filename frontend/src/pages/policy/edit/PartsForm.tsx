@@ -5,8 +5,8 @@ import { Card, Empty } from "../../../ui/parts";
 import { mapping } from "../model/mapping";
 import { fieldsAt } from "../model/schema";
 import type { Json, Path } from "../types";
-import { FieldInput, labelOf } from "./FieldInput";
-import type { Editing } from "./FormView";
+import { labelOf, type Editing } from "./editing";
+import { FieldInput } from "./FieldInput";
 import { SubClustersForm } from "./SubClustersForm";
 
 export function PartsForm({ section, editing, at }: { section: string; editing: Editing; at: Path | null }) {

@@ -6,8 +6,8 @@ import { limitOf, shareWord } from "../model/limits";
 import { fieldsAt } from "../model/schema";
 import { NAME, type QueueRow } from "../model/tree";
 import type { Json, Path } from "../types";
+import type { Editing } from "./editing";
 import { FieldInput } from "./FieldInput";
-import type { Editing } from "./FormView";
 import { Sums } from "./QueueTree";
 
 const GROUPS: { title: string; fields: string[] }[] = [
@@ -28,11 +28,9 @@ interface Props {
 }
 
 export function QueueForm({ row, rows, before, editing, go, rename, remove }: Props) {
-  const fields = new Map(fieldsAt(editing.root, row.path, editing.document).map((f) => [f.name, f.schema]));
   const parent = row.path.slice(0, -2);
   const beside = rows.filter((one) => one.depth === row.depth && one.path.slice(0, -1).join("/") === row.path.slice(0, -1).join("/"));
   const below = rows.filter((one) => one.path.length === row.path.length + 2 && one.name.startsWith(`${row.name}.`));
-  const partitions = Object.keys((editing.document.partitions as Json | undefined) ?? {});
   const [asking, setAsking] = useState<"rename" | "remove" | null>(null);
   const taken = new Set(beside.map((one) => String(one.path.at(-1))));
   const above = row.name.split(".").slice(0, -1).join(".");
@@ -50,35 +48,7 @@ export function QueueForm({ row, rows, before, editing, go, rename, remove }: Pr
           <Siblings rows={beside} chosen={row} />
           {below.length > 0 && <span>Below <b>{row.name}</b>: <Sums siblings={below.map((one) => one.queue)} /></span>}
         </div>
-        {GROUPS.map(({ title, fields: names }) => (
-          <fieldset key={title} className="policy-group">
-            <legend>{title}</legend>
-            <div className="policy-fields">
-              {names.filter((name) => fields.has(name)).map((name) => (
-                <FieldInput key={name} name={name} schema={fields.get(name)!} path={[...row.path, name]} value={row.queue[name]} before={before?.[name]} editing={editing}
-                  {...(name === "default_partition" && { words: ["", ...partitions] })} />
-              ))}
-            </div>
-          </fieldset>
-        ))}
-        {partitions.map((partition) => (
-          <fieldset key={partition} className="policy-group">
-            <legend>Of partition {partition}</legend>
-            <div className="policy-fields">
-              {fieldsAt(editing.root, [...row.path, "partitions", partition]).map(({ name, schema }) => (
-                <FieldInput key={name} name={name} schema={schema} path={[...row.path, "partitions", partition, name]}
-                  value={((row.queue.partitions as Json | undefined)?.[partition] as Json | undefined)?.[name]}
-                  before={((before?.partitions as Json | undefined)?.[partition] as Json | undefined)?.[name]} editing={editing} />
-              ))}
-            </div>
-          </fieldset>
-        ))}
-        {fields.has("federation") && (
-          <fieldset className="policy-group">
-            <legend>Across sub-clusters</legend>
-            <FieldInput name="federation" schema={fields.get("federation")!} path={[...row.path, "federation"]} value={row.queue.federation} before={before?.federation} editing={editing} />
-          </fieldset>
-        )}
+        <Fields row={row} before={before} editing={editing} />
       </div>
       {asking === "rename" && <Rename row={row} taken={taken} onClose={() => setAsking(null)} rename={rename} />}
       {asking === "remove" && (
@@ -87,6 +57,44 @@ export function QueueForm({ row, rows, before, editing, go, rename, remove }: Pr
         </Confirm>
       )}
     </section>
+  );
+}
+
+function Fields({ row, before, editing }: Pick<Props, "row" | "before" | "editing">) {
+  const fields = new Map(fieldsAt(editing.root, row.path, editing.document).map((f) => [f.name, f.schema]));
+  const partitions = Object.keys((editing.document.partitions as Json | undefined) ?? {});
+  return (
+    <>
+      {GROUPS.map(({ title, fields: names }) => (
+        <fieldset key={title} className="policy-group">
+          <legend>{title}</legend>
+          <div className="policy-fields">
+            {names.filter((name) => fields.has(name)).map((name) => (
+              <FieldInput key={name} name={name} schema={fields.get(name)!} path={[...row.path, name]} value={row.queue[name]} before={before?.[name]} editing={editing}
+                {...(name === "default_partition" && { words: ["", ...partitions] })} />
+            ))}
+          </div>
+        </fieldset>
+      ))}
+      {partitions.map((partition) => (
+        <fieldset key={partition} className="policy-group">
+          <legend>Of partition {partition}</legend>
+          <div className="policy-fields">
+            {fieldsAt(editing.root, [...row.path, "partitions", partition]).map(({ name, schema }) => (
+              <FieldInput key={name} name={name} schema={schema} path={[...row.path, "partitions", partition, name]}
+                value={((row.queue.partitions as Json | undefined)?.[partition] as Json | undefined)?.[name]}
+                before={((before?.partitions as Json | undefined)?.[partition] as Json | undefined)?.[name]} editing={editing} />
+            ))}
+          </div>
+        </fieldset>
+      ))}
+      {fields.has("federation") && (
+        <fieldset className="policy-group">
+          <legend>Across sub-clusters</legend>
+          <FieldInput name="federation" schema={fields.get("federation")!} path={[...row.path, "federation"]} value={row.queue.federation} before={before?.federation} editing={editing} />
+        </fieldset>
+      )}
+    </>
   );
 }
 

@@ -8,8 +8,8 @@ import { mapping } from "../model/mapping";
 import { choices, fieldsAt, variants, type Field } from "../model/schema";
 import { clusters, otherwise } from "../model/own";
 import type { Json } from "../types";
-import { FieldInput, labelOf } from "./FieldInput";
-import type { Editing } from "./FormView";
+import { labelOf, type Editing } from "./editing";
+import { FieldInput } from "./FieldInput";
 
 export function SubClustersForm({ held, editing }: { held: Json; editing: Editing }) {
   const subs = useRead<Page<SubCluster>>("/sub-clusters");

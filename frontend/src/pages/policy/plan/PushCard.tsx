@@ -1,6 +1,6 @@
 /** The push: why, to all or in stages, and what stops it. */
 import { Button, SegmentedControl, Textarea } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { API, ApiError, call } from "../../../api/client";
@@ -30,6 +30,32 @@ interface Props {
   onStale: () => void;
 }
 
+interface Sent {
+  path: string;
+  json: Json;
+}
+
+/** Sends what ``asked`` says, or refuses by what that throws; then goes to what has come of it. */
+function usePush(draft: DraftView, onStale: () => void, asked: () => Sent): UseMutationResult<Outcome, ApiError, void> {
+  const client = useQueryClient();
+  const [, go] = useLocation();
+  return useMutation<Outcome, ApiError>({
+    mutationFn: async () => {
+      const { path, json } = asked();
+      const headers = { "If-Match": `"${draft.base.version}"` };
+      return outcomeOf(await call<Policy | Proposal | Rollout>(API + path, { method: "POST", json, headers }));
+    },
+    onSuccess: (done) => {
+      draft.discard();
+      void client.invalidateQueries({ queryKey: ["read"] });
+      go(done.kind === "proposal" ? `/policy/proposals/${done.proposal}` : done.kind === "rollout" ? `/policy/rollouts/${done.rollout}` : `/policy/rollouts?version=${done.version}`);
+    },
+    onError: (error) => {
+      if (error.status === 412) onStale();
+    },
+  });
+}
+
 export function PushCard({ draft, document, nothing, onStale }: Props) {
   const [message, setMessage] = useState("");
   const [how, setHow] = useState<How>("all");
@@ -42,25 +68,11 @@ export function PushCard({ draft, document, nothing, onStale }: Props) {
   const all: Stage[] = how === "watched" || staged.watch > 0 ? [{ sub_clusters: [], soak_s: staged.watch, everywhere: true }] : [];
   const stages = [...named, ...all];
   const guards = guardsFrom(staged.guards);
-  const client = useQueryClient();
-  const [, go] = useLocation();
-  const send = useMutation<Outcome, ApiError>({
-    mutationFn: async () => {
-      if (!message.trim()) throw new ApiError(0, "The change has no message", "Say what changes and why: others read it in the list of versions.");
-      if (how !== "all" && guards === null) throw new ApiError(0, "A guard is not a number above 0", "Correct it or leave it out; shares are 0 to 100 %.");
-      const body = { document, message, parent: draft.base.version };
-      const headers = { "If-Match": `"${draft.base.version}"` };
-      const [path, json] = how === "all" ? ["/policy", { ...body, force }] as const : ["/policy/rollouts", { ...body, stages, guards, on_breach: staged.onBreach }] as const;
-      return outcomeOf(await call<Policy | Proposal | Rollout>(API + path, { method: "POST", json, headers }));
-    },
-    onSuccess: (done) => {
-      draft.discard();
-      void client.invalidateQueries({ queryKey: ["read"] });
-      go(done.kind === "proposal" ? `/policy/proposals/${done.proposal}` : done.kind === "rollout" ? `/policy/rollouts/${done.rollout}` : `/policy/rollouts?version=${done.version}`);
-    },
-    onError: (error) => {
-      if (error.status === 412) onStale();
-    },
+  const send = usePush(draft, onStale, () => {
+    if (!message.trim()) throw new ApiError(0, "The change has no message", "Say what changes and why: others read it in the list of versions.");
+    if (how !== "all" && guards === null) throw new ApiError(0, "A guard is not a number above 0", "Correct it or leave it out; shares are 0 to 100 %.");
+    const body = { document, message, parent: draft.base.version };
+    return how === "all" ? { path: "/policy", json: { ...body, force } } : { path: "/policy/rollouts", json: { ...body, stages, guards, on_breach: staged.onBreach } };
   });
   const forced = send.error?.status === 409 && how === "all" && !force;
   return (
