@@ -98,6 +98,27 @@ it("asks again for what a pong shows to be missed, though nothing came after it"
   expect(latest().sent.at(-1)).toEqual({ resync: ["jobs"] });
 });
 
+describe("a silent connection", () => {
+  it("is noticed when nothing is heard, even without a close", () => {
+    socket.start();
+    latest().onopen?.();
+    clock.pass(20_000);
+    expect(wires[0]!.closed).toBe(true);
+    expect(wires.length).toBeGreaterThan(1);
+  });
+
+  it("is not suspected while pongs come", () => {
+    socket.start();
+    latest().onopen?.();
+    for (let i = 0; i < 10; i += 1) {
+      clock.pass(5_000);
+      latest().say({ pong: 1 });
+    }
+    expect(wires).toHaveLength(1);
+    expect(socket.liveness()).toEqual({ state: "live" });
+  });
+});
+
 describe("a lost connection", () => {
   it("is told with the time since which nothing is live, and made anew with everything subscribed", () => {
     socket.subscribe("jobs");
@@ -116,25 +137,6 @@ describe("a lost connection", () => {
     expect(latest().sent).toEqual([{ subscribe: ["jobs"] }]);
     latest().say({ topic: "jobs", seq: 1, snapshot: "new" });
     expect(snapshots.at(-1)).toEqual(["jobs", "new"]);
-  });
-
-  it("is noticed when nothing is heard, even without a close", () => {
-    socket.start();
-    latest().onopen?.();
-    clock.pass(20_000);
-    expect(wires[0]!.closed).toBe(true);
-    expect(wires.length).toBeGreaterThan(1);
-  });
-
-  it("is not suspected while pongs come", () => {
-    socket.start();
-    latest().onopen?.();
-    for (let i = 0; i < 10; i += 1) {
-      clock.pass(5_000);
-      latest().say({ pong: 1 });
-    }
-    expect(wires).toHaveLength(1);
-    expect(socket.liveness()).toEqual({ state: "live" });
   });
 
   it("is tried at once when the network is back", () => {
