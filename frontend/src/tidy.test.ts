@@ -25,7 +25,7 @@ function tooLong(path: string, text: string): string[] {
 /** What a file imports of the page at its top, types aside. */
 function imports(path: string, text: string): string[] {
   const named = [...text.matchAll(/^(?:import|export) (?!type )(?:[^;"]* from )?"(\.[^"]+)"/gm)].map(([, to]) => {
-    const way = `${path}/../${to}`.split("/");
+    const way = `${path}/../${to!.replace(/^\.\//, "")}`.split("/");
     for (let up = way.indexOf(".."); up > 0; up = way.indexOf("..")) way.splice(up - 1, 2);
     return way.join("/");
   });
