@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from client import config
 from client.api import Client
 from client.errors import HydraError
+
+
+class ShowingGroup(TyperGroup):
+    """What stands first and is no command is a name to show: ``hydractl node 3`` is ``hydractl node show 3``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
-from client.commands.common import connected
+from client.commands.common import ShowingGroup, connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
@@ -23,16 +22,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
 
 
-class _NodeGroup(TyperGroup):
-    """``hydractl node 3`` is ``hydractl node show 3``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
-
-
-node = typer.Typer(cls=_NodeGroup, no_args_is_help=True, help="One node: show it, take it out of service and back.")
+node = typer.Typer(cls=ShowingGroup, no_args_is_help=True, help="One node: show it, take it out of service and back.")
 maintenance = typer.Typer(no_args_is_help=True, help="Times in which nodes are to be empty.")
 NodeArgument = Annotated[str, typer.Argument(metavar="NODE", help="Its name, SUB-CLUSTER/NAME, or its number.")]
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="Why; owners of what moves read it.")]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from client.api import Client
 from client.commands.cluster import ago, amounts, in_service, of, resources
-from client.commands.common import connected
+from client.commands.common import ShowingGroup, connected
 from client.commands.nodes import NEVER, deadline_s, seconds
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one, told
@@ -29,16 +28,9 @@ TOKEN_ENV = "HYDRA_SUB_CLUSTER_TOKEN"  # noqa: S105  the name of a variable
 LOOK_EVERY_S = 1.0
 
 
-class _Group(TyperGroup):
-    """``hydractl sub-cluster east`` is ``hydractl sub-cluster show east``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
-
-
-group = typer.Typer(cls=_Group, no_args_is_help=True, help="One sub-cluster: show it, join, empty it, let it leave.")
+group = typer.Typer(
+    cls=ShowingGroup, no_args_is_help=True, help="One sub-cluster: show it, join, empty it, let it leave."
+)
 NameArgument = Annotated[str, typer.Argument(metavar="SUB-CLUSTER")]
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="Why; others read it.")]
 

@@ -1,5 +1,6 @@
 /** What the overview computes from its snapshot: sums, freshness, shares. */
 import type { Node, Queue, Resources, SubCluster } from "../../api/types";
+import { AXES } from "../../format/resources";
 import { coarse, many } from "../../format/units";
 
 const NODE_STALE_S = 5; // five heartbeats without news
@@ -59,7 +60,7 @@ export interface Shares {
  * the largest share of; of the one it may have least of while it uses nothing.
  */
 export function shares(queue: Queue, capacity: Resources): Shares {
-  const each = (["memory_mib", "vcores_milli", "gpus"] as const)
+  const each = AXES
     .filter((axis) => capacity[axis] > 0)
     .map((axis) => ({ used: queue.used[axis] / capacity[axis], guaranteed: queue.guaranteed[axis] / capacity[axis], maximum: queue.maximum[axis] / capacity[axis] }));
   return each.sort((a, b) => b.used - a.used || a.maximum - b.maximum)[0] ?? { used: 0, guaranteed: 0, maximum: 0 };

@@ -2,6 +2,7 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Resources } from "../../api/types";
+import { AXES } from "../../format/resources";
 import { coarse, coresWord, count, memory } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Command, Failed, Loading, Notice, useNow } from "../../ui/parts";
@@ -12,7 +13,6 @@ import { RESOURCES } from "./tree";
 import type { QueueDetail } from "./types";
 import type { View } from "./view";
 
-const AXES = ["memory_mib", "vcores_milli", "gpus"];
 const amounts = (r: Resources) => [memory(r.memory_mib), coresWord(r.vcores_milli), ...(r.gpus ? [`${count(r.gpus)} GPUs`] : [])].join(", ");
 
 export function Drawer({ path, view, signature, operator, onClose }: { path: string; view: View; signature: number; operator: boolean; onClose: () => void }) {
@@ -53,7 +53,7 @@ function Told({ q, operator }: { q: QueueDetail; operator: boolean }) {
         {operator && q.pointer !== null && <Link className="linkish" href={`/policy/edit?at=${encodeURIComponent(q.pointer)}`}>Its line in the policy</Link>}
       </div>
       {q.sees === "whole" && <OverTime path={q.path} />}
-      {q.places.length > 0 && <section><h3>Where its share is, and why</h3><ul className="whys">{q.places.map((p) => <Place key={p.sub_cluster} p={p} axis={AXES.indexOf(q.resource)} />)}</ul></section>}
+      {q.places.length > 0 && <section><h3>Where its share is, and why</h3><ul className="whys">{q.places.map((p) => <Place key={p.sub_cluster} p={p} axis={AXES.indexOf(q.resource as keyof Resources)} />)}</ul></section>}
       <section><h3>Limits</h3>
         <dl className="facts">
           <Fact name="One user may hold">{amounts(q.user_limit)}</Fact>

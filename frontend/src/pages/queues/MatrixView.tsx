@@ -1,6 +1,8 @@
 /** A branch of the tree against the sub-clusters: what each queue was given where, what it holds and wants there, and which rule binds. */
 import { Button } from "@mantine/core";
 import { get } from "../../api/client";
+import type { Resources } from "../../api/types";
+import { AXES } from "../../format/resources";
 import { useTopic } from "../../live/hooks";
 import { Empty, Failed, Loading } from "../../ui/parts";
 import { amount } from "./QueueBar";
@@ -8,7 +10,6 @@ import { RESOURCES, type ResourceName } from "./tree";
 import type { QueueMatrix } from "./types";
 import type { View } from "./view";
 
-const AXES = ["memory_mib", "vcores_milli", "gpus"];
 /** Each rule in two words, and what it means. */
 export const RULES: Record<string, { word: string; says: string }> = {
   demand: { word: "all it wants", says: "It gets all that it wants there." },
@@ -87,7 +88,7 @@ function Trail({ under, set }: { under: string; set: (more: Partial<View>) => vo
 }
 
 function MatrixRow({ row, m, set }: { row: QueueMatrix["rows"][number]; m: QueueMatrix; set: (more: Partial<View>) => void }) {
-  const axis = AXES.indexOf(row.resource);
+  const axis = AXES.indexOf(row.resource as keyof Resources);
   const name = row.path.slice(row.path.lastIndexOf(".") + 1);
   const top = row.path === m.under;
   return (

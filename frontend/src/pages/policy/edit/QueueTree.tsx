@@ -41,12 +41,11 @@ export function QueueTree({ rows, before, chosen, problems, go, add }: {
   rows: QueueRow[]; before: Map<string, Json>; chosen: Path | null; problems: Problem[]; go: (path: Path) => void; add: (holder: Path, name: string) => void;
 }) {
   const [wanted, setWanted] = useState("");
-  const [name, setName] = useState<string | null>(null);
+  const [adding, setAdding] = useState(false);
   const shown = useMemo(() => (wanted ? rows.filter((row) => row.name.includes(wanted.toLowerCase())) : rows), [rows, wanted]);
   const box = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({ count: shown.length, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 12, initialRect: { width: 400, height: 560 } });
   const at = chosen ? key(chosen) : "";
-  const holder: Path = chosen ? [...chosen, "children"] : ["queues"];
   const move = (by: number) => {
     const now = shown.findIndex((row) => key(row.path) === at);
     const next = shown[Math.min(shown.length - 1, Math.max(0, now + by))];
@@ -56,23 +55,13 @@ export function QueueTree({ rows, before, chosen, problems, go, add }: {
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus());
   };
   const wrong = (row: QueueRow) => problems.some((p) => p.field === row.path.join(".") || (p.field.startsWith(`${row.path.join(".")}.`) && !p.field.startsWith(`${row.path.join(".")}.children.`)));
-  const bad = name !== null && name !== "" && !NAME.test(name);
   return (
     <section className="card policy-tree" aria-label="Queue tree">
       <header>
         <TextInput className="grow" aria-label="Find a queue" placeholder={`Find among ${rows.length} queues`} value={wanted} onChange={(e) => setWanted(e.currentTarget.value.trim())} />
-        <Button variant="default" onClick={() => setName("")}>Add…</Button>
+        <Button variant="default" onClick={() => setAdding(true)}>Add…</Button>
       </header>
-      {name !== null && (
-        <form className="policy-add" onSubmit={(e) => { e.preventDefault(); if (name && !bad) { add((e.nativeEvent as SubmitEvent).submitter?.dataset.top ? ["queues"] : holder, name); setName(null); } }}>
-          <TextInput data-autofocus autoFocus label="Name of the new queue" value={name} error={bad && "lower-case letters, digits, - and _"} onChange={(e) => setName(e.currentTarget.value)} />
-          <div className="row wrap">
-            <Button type="submit" disabled={!name || bad}>{chosen ? `Below ${chosen.filter((p) => p !== "children" && p !== "queues").join(".")}` : "Add"}</Button>
-            {chosen && <Button type="submit" data-top="yes" variant="default" disabled={!name || bad}>At the top</Button>}
-            <Button variant="subtle" onClick={() => setName(null)}>Cancel</Button>
-          </div>
-        </form>
-      )}
+      {adding && <Add chosen={chosen} add={add} close={() => setAdding(false)} />}
       <div className="policy-top small"><b>root</b> <Sums siblings={rows.filter((row) => row.depth === 1).map((row) => row.queue)} /></div>
       <div className="policy-rows" ref={box}>
         <div role="listbox" aria-label="Queues" style={{ height: list.getTotalSize(), position: "relative" }}>
@@ -90,11 +79,7 @@ export function QueueTree({ rows, before, chosen, problems, go, add }: {
                   if (by !== undefined) { e.preventDefault(); move(by); }
                   if (e.key === "Enter" || e.key === " ") { e.preventDefault(); go(row.path); }
                 }}>
-                <span className="grow clip">{wanted ? row.name : row.path.at(-1)}</span>
-                {wrong(row) && <span className="policy-count" aria-hidden="true">!</span>}
-                {mark && <span className="tag" data-mark={mark}>{mark}</span>}
-                <span className="policy-number">{limitWord(row.queue.guaranteed) || "–"}</span>
-                <span className="policy-number muted">{row.queue.maximum !== undefined && row.queue.maximum !== null ? `≤ ${limitWord(row.queue.maximum)}` : ""}</span>
+                <Columns row={row} name={String(wanted ? row.name : row.path.at(-1))} mark={mark} wrong={wrong(row)} />
               </div>
             );
           })}
@@ -102,5 +87,33 @@ export function QueueTree({ rows, before, chosen, problems, go, add }: {
         {!shown.length && <p className="muted policy-more">No queue is called so.</p>}
       </div>
     </section>
+  );
+}
+
+function Columns({ row, name, mark, wrong }: { row: QueueRow; name: string; mark: string; wrong: boolean }) {
+  return (
+    <>
+      <span className="grow clip">{name}</span>
+      {wrong && <span className="policy-count" aria-hidden="true">!</span>}
+      {mark && <span className="tag" data-mark={mark}>{mark}</span>}
+      <span className="policy-number">{limitWord(row.queue.guaranteed) || "–"}</span>
+      <span className="policy-number muted">{row.queue.maximum !== undefined && row.queue.maximum !== null ? `≤ ${limitWord(row.queue.maximum)}` : ""}</span>
+    </>
+  );
+}
+
+function Add({ chosen, add, close }: { chosen: Path | null; add: (holder: Path, name: string) => void; close: () => void }) {
+  const [name, setName] = useState("");
+  const holder: Path = chosen ? [...chosen, "children"] : ["queues"];
+  const bad = name !== "" && !NAME.test(name);
+  return (
+    <form className="policy-add" onSubmit={(e) => { e.preventDefault(); if (name && !bad) { add((e.nativeEvent as SubmitEvent).submitter?.dataset.top ? ["queues"] : holder, name); close(); } }}>
+      <TextInput data-autofocus autoFocus label="Name of the new queue" value={name} error={bad && "lower-case letters, digits, - and _"} onChange={(e) => setName(e.currentTarget.value)} />
+      <div className="row wrap">
+        <Button type="submit" disabled={!name || bad}>{chosen ? `Below ${chosen.filter((p) => p !== "children" && p !== "queues").join(".")}` : "Add"}</Button>
+        {chosen && <Button type="submit" data-top="yes" variant="default" disabled={!name || bad}>At the top</Button>}
+        <Button variant="subtle" onClick={close}>Cancel</Button>
+      </div>
+    </form>
   );
 }

@@ -1,9 +1,10 @@
 /** The axis of resources. */
 import type { Resources } from "../../../api/types";
+import { AXES } from "../../../format/resources";
 import { cores, count, memory } from "../../../format/units";
 
 export type ResourceName = keyof Resources;
-export const RESOURCES: readonly ResourceName[] = ["memory_mib", "vcores_milli", "gpus"];
+export const RESOURCES = AXES;
 export const WORDS: Record<ResourceName, string> = { memory_mib: "memory", vcores_milli: "cores", gpus: "GPUs" };
 
 export function amountWord(resource: ResourceName, amount: number): string {
