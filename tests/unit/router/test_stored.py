@@ -48,7 +48,7 @@ def test_what_is_left_out_has_the_contracts_default() -> None:
 
 
 def test_what_a_later_release_has_added_is_passed_over() -> None:
-    added = {"nice": 5, "resources": {"disk_mib": 7}}
+    added = {"of_a_later_release": 5, "resources": {"of_a_later_release": 7}}
     assert stored.group(LEAST | added) == stored.group(LEAST)
 
 
