@@ -8,7 +8,7 @@ from scheduler.federation.routing import Candidate, RoutedJob, Router, route
 from simulator.rows import Federation, SubCluster
 from simulator.specs import demand
 from simulator.workload import Submission
-from wire.resources import AXES
+from wire.resources import AXES, NOTHING, amounts
 
 _FRESH_S = 0.5  # as web processes read it
 
@@ -65,16 +65,14 @@ class Homes:
             known.accepts, known.led = accepts, led
             return
         if load is None:
-            memory, vcores, gpus = (sum(row[a] for row in sub.nodes.values()) for a in AXES)
-            size = (memory, vcores, gpus)
-            found = Candidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, [0, 0, 0], -1.0)
+            size = amounts(sum(row[a] for row in sub.nodes.values()) for a in AXES)
+            found = Candidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, list(NOTHING), -1.0)
         else:
             held = [
                 max(0, c - f) + p
                 for c, f, p in zip(load.capacity.tolist(), load.free.tolist(), load.pending.tolist(), strict=True)
             ]
-            memory, vcores, gpus = load.capacity.tolist()
-            size = (memory, vcores, gpus)
+            size = amounts(load.capacity.tolist())
             found = Candidate(sub.id, sub.name, accepts, led, load.nodes_up, size, held, sub.loaded_at)
         self._candidates[sub.id] = found
 

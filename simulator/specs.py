@@ -7,6 +7,7 @@ import numpy as np
 from contract import stored
 from simulator.clock import VirtualClock, moment
 from simulator.workload import Machine, Submission, SubmittedGroup
+from wire.resources import AXES, Amounts, amounts
 from wire.states import NodeState
 
 Json = dict[str, Any]
@@ -31,7 +32,7 @@ def _group(g: SubmittedGroup) -> Json:
         "name": g.name,
         "command": ["true"],
         "count": g.count,
-        "resources": {"memory_mib": g.memory_mib, "vcores_milli": g.vcores_milli, "gpus": g.gpus},
+        "resources": {axis: getattr(g, axis) for axis in AXES},
         "retries": g.retries,
         "after": list(g.after),
         "node_labels": g.node_labels,
@@ -42,13 +43,9 @@ def _group(g: SubmittedGroup) -> Json:
     }
 
 
-def demand(job: Submission) -> tuple[int, int, int]:
+def demand(job: Submission) -> Amounts:
     """What all its tasks need together, along the axis of resources."""
-    found = [0, 0, 0]
-    for g in job.groups:
-        for at, amount in enumerate((g.memory_mib, g.vcores_milli, g.gpus)):
-            found[at] += g.count * amount
-    return found[0], found[1], found[2]
+    return amounts(sum(g.count * getattr(g, axis) for g in job.groups) for axis in AXES)
 
 
 def node_row(number: int, m: Machine) -> Json:

@@ -165,7 +165,7 @@ def queue_usage(rows: Rows, sub_cluster: int, queues: Mapping[str, QueueUse]) ->
 
 def usage_told(used: list[tuple[Any, ...]], queues: Mapping[str, QueueUse]) -> list[str]:
     """The same with what is used: (queue, amounts along the axis of resources), a queue perhaps several times."""
-    sums: dict[str, list[int]] = {path: [0, 0, 0] for path in queues}
+    sums: dict[str, list[int]] = {path: [0] * len(AXES) for path in queues}
     for queue, *amounts in used:
         path = queue
         while path:

@@ -15,7 +15,8 @@ Amounts = Sequence[int]
 
 
 def arrays(rows: Sequence[Amounts], width: int = R) -> np.ndarray:
-    return np.array(rows, np.int64).reshape(-1, width)
+    """What a row leaves out at its end is 0."""
+    return np.array([[*row, *[0] * (width - len(row))] for row in rows], np.int64).reshape(-1, width)
 
 
 @dataclass

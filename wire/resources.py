@@ -15,6 +15,9 @@ def amounts(values: Iterable[int]) -> Amounts:
     return memory_mib, vcores_milli, gpus
 
 
+NOTHING = amounts(0 for _ in AXES)
+
+
 def gpu_ids(mask: int) -> list[int]:
     """The devices that a container's bit mask names, in ascending order."""
     return [i for i in range(GPUS_MAX) if mask >> i & 1]

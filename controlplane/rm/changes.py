@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wire.resources import Amounts
+
 if TYPE_CHECKING:
     from controlplane.rm.claims import Counts
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
@@ -64,7 +66,7 @@ class Changes:
     reports_read: list[int] = field(default_factory=list)
     homes: set[int] = field(default_factory=set)  # sub-clusters that should look at their rows after the commit
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
-    # (hour, queue, owner) -> containers, then memory_mib, vcores_milli and gpus times microseconds
+    # (hour, queue, owner) -> containers, then amounts times microseconds
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
     nodes: dict[int, tuple[int, int]] = field(default_factory=dict)  # node id -> (state, health)
     intents: list[int] = field(default_factory=list)  # carried out
@@ -94,13 +96,11 @@ class Changes:
         self.asks[job.id, group.run.no, sub] = (group.remote[sub], job.run.stopping and group.run.no != job.kept)
         self.homes.add(sub)
 
-    def use(self, hour: int, queue: str, owner: int, count: int, held_us: int, amounts: tuple[int, int, int]) -> None:
-        """Add ``count`` ended containers of these amounts (memory_mib, vcores_milli, gpus), held ``held_us`` in sum."""
+    def use(self, hour: int, queue: str, owner: int, count: int, held_us: int, amounts: Amounts) -> None:
+        """Add ``count`` ended containers of these amounts, held ``held_us`` in sum."""
         sums = self.usage.get((hour, queue, owner))
         if sums is None:
-            sums = self.usage[hour, queue, owner] = [0, 0, 0, 0]
-        memory, vcores, gpus = amounts
+            sums = self.usage[hour, queue, owner] = [0] * (1 + len(amounts))
         sums[0] += count
-        sums[1] += memory * held_us
-        sums[2] += vcores * held_us
-        sums[3] += gpus * held_us
+        for at, amount in enumerate(amounts, 1):
+            sums[at] += amount * held_us

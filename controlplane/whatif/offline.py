@@ -19,6 +19,7 @@ from simulator.report.page import page
 from simulator.workload import Disordered, Machine, Submission
 from simulator.workloads import READERS, open_workload
 from simulator.workloads.files import Unreadable
+from wire.resources import AXES
 
 Json = dict[str, Any]
 JOBS_MOST = 500_000
@@ -179,7 +180,7 @@ def _enough(jobs: list[Submission], size: tuple[int, int, int], window_s: float)
     for job in jobs:
         for group in job.groups:
             run_s = float(np.broadcast_to(group.run_s, group.count).sum())
-            shape = np.array((group.memory_mib, group.vcores_milli, group.gpus), np.float64)
+            shape = np.array([getattr(group, axis) for axis in AXES], np.float64)
             held += shape * run_s / window_s
             if group.gang:
                 most = max(most, _nodes(shape * group.count, size))

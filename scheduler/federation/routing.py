@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scheduler.federation.weights import WeightPolicy, load_weights
-from wire.resources import Amounts
+from wire.resources import NOTHING, Amounts
 
 NO_CAPACITY = 2.0**20  # the load of demand for a resource that nobody there has
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A sub-cluster as the Router sees it. Demand and capacity: (memory_mib, vcores_milli, gpus)."""
+    """A sub-cluster as the Router sees it. Demand and capacity: along the axis of resources."""
 
     id: int
     name: str
@@ -40,7 +40,7 @@ class Candidate:
     @property
     def load(self) -> float:
         """The largest demanded share of any resource; one that nobody has counts as overfull when demanded."""
-        return self.load_with((0, 0, 0))
+        return self.load_with(NOTHING)
 
     def load_with(self, more: Amounts) -> float:
         """The load if it had this demand too."""

@@ -15,6 +15,7 @@ from scheduler.lifecycle.guest import GuestRun, Handed
 from scheduler.lifecycle.job import JobRun
 from scheduler.placement.fills import Fill
 from wire import desired, labels, template
+from wire.resources import NOTHING, Amounts, amounts
 from wire.states import JobState
 
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
@@ -75,13 +76,12 @@ class GroupEntry:
     written: tuple[Any, ...] = ()  # counters and state as last written to the row
     written_at: float = -1e9
 
-    amounts: tuple[int, int, int] = (0, 0, 0)  # the shape's first three, as Python integers
+    amounts: Amounts = NOTHING  # the shape, as Python integers
     rowed: np.ndarray = field(init=False)  # (count,) bool: tasks that have a row already
 
     def __post_init__(self) -> None:
         self.rowed = np.zeros(self.run.count, np.bool_)
-        memory, vcores, gpus = self.shape[:3].tolist()
-        self.amounts = (memory, vcores, gpus)
+        self.amounts = amounts(self.shape.tolist())
 
     def reach(self, count: int) -> None:
         """Have room for ``count`` tasks, even if fewer are wanted by now (a new leader's rebuild)."""

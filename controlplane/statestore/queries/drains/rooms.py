@@ -12,7 +12,7 @@ from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
 from scheduler.placement.choice import Partition, of_ask, partition_of, usable
 from wire import labels
-from wire.resources import AXES
+from wire.resources import AXES, NOTHING
 
 Json = dict[str, Any]
 Reach = Callable[[str, Sequence[int]], Collection[int]]  # of a queue: to which of these its jobs' tasks may go
@@ -70,7 +70,7 @@ def divided(known: Sequence[Partition], nodes: Iterable[Json], used: Mapping[int
     found = []
     for n in nodes:
         own = number_of(n["name"], n["rack"], n["labels"])
-        left = [n[a] - u for a, u in zip(AXES, used.get(n["id"], (0, 0, 0)), strict=True)]
+        left = [n[a] - u for a, u in zip(AXES, used.get(n["id"], NOTHING), strict=True)]
         found.append(Room(n["name"], n["rack"], names[own], own in of_default, n["labels"], left))
     return found
 

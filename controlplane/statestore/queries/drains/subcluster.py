@@ -212,9 +212,9 @@ def _tied(
 
 def _others(elsewhere: list[Other], moving: list[int]) -> tuple[list[Json], bool]:
     """How full the others are now and, were it spread by what is free there, afterwards; whether it fits in all."""
-    capacity = [[sum(room.free[i] for room in other.rooms) for i in range(3)] for other in elsewhere]
+    capacity = [[sum(room.free[i] for room in other.rooms) for i in range(len(AXES))] for other in elsewhere]
     free = [[max(0, c - u) for c, u in zip(k, o.used, strict=True)] for k, o in zip(capacity, elsewhere, strict=True)]
-    total = [sum(f[i] for f in free) for i in range(3)]
+    total = [sum(f[i] for f in free) for i in range(len(AXES))]
     found = []
     for other, most, room in zip(elsewhere, capacity, free, strict=True):
         extra = [m * f // t if t else 0 for m, f, t in zip(moving, room, total, strict=True)]

@@ -14,6 +14,7 @@ from controlplane.accounts.rights import visible_jobs_q
 from controlplane.statestore.models import Job, JobEvent, TaskGroup
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
 from controlplane.statestore.queries.sql import rows_as_dicts
+from wire.resources import AXES
 from wire.states import GroupState, JobState, terminal
 
 from . import endpoints, reasons, veil
@@ -203,7 +204,7 @@ def _group(g: dict[str, Any], after: list[str]) -> dict[str, Any]:
         "failed": g["failed"],
         "killed": g["killed"],
         "retried": g["retried"],
-        "resources": {"memory_mib": g["memory_mib"], "vcores_milli": g["vcores_milli"], "gpus": g["gpus"]},
+        "resources": {axis: g[axis] for axis in AXES},
         "after": after,
         "reason": g["reason"],
         "started_at": g["started_at"],

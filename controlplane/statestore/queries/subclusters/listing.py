@@ -15,7 +15,7 @@ from controlplane.accounts.rights import sees_everything
 from controlplane.statestore import bus
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.statestore.queries.looks import shared
-from wire.resources import AXES
+from wire.resources import AXES, NOTHING
 from wire.states import NodeState
 from wire.summary import Summary
 
@@ -84,8 +84,8 @@ def _sub_cluster(row: SubCluster, life: Json, nodes: Json, shown: Summary | None
 
 
 _NOTHING = Summary(
-    at=0.0, epoch=0, leader="", policy_version=0, frozen=False, live=0, allocated=(0, 0, 0), used_memory_mib=0,
-    used_cpu_milli=0, pending_containers=0, pending=(0, 0, 0),
+    at=0.0, epoch=0, leader="", policy_version=0, frozen=False, live=0, allocated=NOTHING, used_memory_mib=0,
+    used_cpu_milli=0, pending_containers=0, pending=NOTHING,
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 /** One bar per queue: used as fill, guaranteed as a tick, maximum as the end of the track. */
 import { Link } from "wouter";
 import type { Queue, Resources } from "../../api/types";
+import { amounts } from "../../format/resources";
 import { count, coresWord, memory } from "../../format/units";
 import { Card, Empty } from "../../ui/parts";
 import { depth, shares, type Shares } from "./fleet";
@@ -16,8 +17,6 @@ export function Queues({ queues, capacity }: { queues: Queue[]; capacity: Resour
     </Card>
   );
 }
-
-const amounts = (r: Resources) => [memory(r.memory_mib), coresWord(r.vcores_milli), ...(r.gpus ? [`${count(r.gpus)} GPUs`] : [])].join(", ");
 
 function Row({ queue, of }: { queue: Queue; of: Shares }) {
   const pct = (n: number) => `${(Math.min(1, n) * 100).toFixed(1)}%`;

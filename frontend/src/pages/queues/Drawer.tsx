@@ -2,8 +2,8 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Resources } from "../../api/types";
-import { AXES } from "../../format/resources";
-import { coarse, coresWord, count, memory } from "../../format/units";
+import { AXES, amounts } from "../../format/resources";
+import { coarse, count, memory } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Command, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import { RULES } from "./MatrixView";
@@ -12,8 +12,6 @@ import { amount } from "./QueueBar";
 import { RESOURCES } from "./tree";
 import type { QueueDetail } from "./types";
 import type { View } from "./view";
-
-const amounts = (r: Resources) => [memory(r.memory_mib), coresWord(r.vcores_milli), ...(r.gpus ? [`${count(r.gpus)} GPUs`] : [])].join(", ");
 
 export function Drawer({ path, view, signature, operator, onClose }: { path: string; view: View; signature: number; operator: boolean; onClose: () => void }) {
   const p = new URLSearchParams();
