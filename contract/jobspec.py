@@ -32,7 +32,7 @@ from contract.fields import (
 )
 from contract.findings import explain
 from contract.problems import FieldError
-from wire.resources import GPUS_MAX
+from wire.resources import AXES, GPUS_MAX, NOTHING, Amounts, amounts
 
 
 class Resources(Request):
@@ -41,6 +41,11 @@ class Resources(Request):
     memory_mib: Annotated[Whole, Field(ge=1, le=2**24)] = 256
     vcores_milli: Annotated[Whole, Field(ge=1, le=2**20)] = 1000
     gpus: Annotated[Whole, Field(ge=0, le=GPUS_MAX)] = 0
+
+    @property
+    def amounts(self) -> Amounts:
+        """Along the axis of resources."""
+        return amounts(getattr(self, axis) for axis in AXES)
 
 
 class FileSpec(Request):
@@ -175,6 +180,12 @@ class JobSpec(Request):
     files: Annotated[list[FileSpec], Field(max_length=1000)] = []
     groups: Annotated[list[GroupSpec], Field(max_length=256)] = []
     master: MasterSpec | None = None
+
+    @property
+    def demand(self) -> Amounts:
+        """What all its tasks need together."""
+        each = [[g.count * amount for amount in g.resources.amounts] for g in self.groups]
+        return amounts(map(sum, zip(NOTHING, *each, strict=True)))
 
 
 def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobSpec | None, list[FieldError]]:

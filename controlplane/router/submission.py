@@ -172,17 +172,12 @@ def _usable(user: User, digests: set[str]) -> dict[str, int]:
 
 
 def _ask(spec: JobSpec, owner_id: int) -> RoutedJob:
-    memory = vcores = gpus = 0
-    for g in spec.groups:
-        memory += g.count * g.resources.memory_mib
-        vcores += g.count * g.resources.vcores_milli
-        gpus += g.count * g.resources.gpus
     owned: dict[int, int] = {}
     if cluster.follows_names(spec.queue):
         named = [Named(g.count, g.locality.nodes, g.locality.racks, g.node_labels) for g in spec.groups]
         owned = places.owned({0: named})[0]
     containers = sum(g.count for g in spec.groups)
-    return RoutedJob(spec.name, spec.queue, owner_id, (memory, vcores, gpus), containers, owned)
+    return RoutedJob(spec.name, spec.queue, owner_id, spec.demand, containers, owned)
 
 
 def _told(home: str, decision: RoutingDecision) -> str:
@@ -197,9 +192,7 @@ def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
         NewGroup(
             g.name,
             g.count,
-            g.resources.memory_mib,
-            g.resources.vcores_milli,
-            g.resources.gpus,
+            g.resources.amounts,
             g.execution_type == "opportunistic",
             bool(g.after),
         )

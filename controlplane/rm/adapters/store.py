@@ -40,6 +40,7 @@ from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
 from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, pack
+from wire.resources import AXES
 from wire.states import ContainerState
 
 _TRANSACTION_GONE = "25"  # class of SQLSTATEs; one of them ends a session that was stopped inside a transaction
@@ -393,7 +394,7 @@ class PostgresStore:
         if c.usage:
             keys = list(zip(*c.usage, strict=True))
             counts = [sums[0] for sums in c.usage.values()]
-            seconds = [[round(sums[i] / 1e6) for sums in c.usage.values()] for i in (1, 2, 3)]
+            seconds = [[round(sums[i] / 1e6) for sums in c.usage.values()] for i in range(1, len(AXES) + 1)]
             columns = [*(list(column) for column in keys), counts, *seconds]
             self.connection.execute(queries.ADD_USAGE, (self.sub_cluster_id, *columns))
 

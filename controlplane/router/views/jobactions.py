@@ -114,7 +114,7 @@ class JobsValidate(View):
         """What a submit of this job would say, without submitting it. Files need not be uploaded yet."""
         require("jobs.submit", request)
         spec = submission.checked(account(request), request.data)
-        totals: dict[str, Any] = {axis: sum(g.count * getattr(g.resources, axis) for g in spec.groups) for axis in AXES}
+        totals: dict[str, Any] = dict(zip(AXES, spec.demand, strict=True))
         facts = {"queue": spec.queue, "priority": spec.priority or 0, "groups": len(spec.groups)}
         shown = spec.model_dump(mode="json", exclude={"groups"} if spec.master else None)
         return Response(facts | {"tasks": sum(g.count for g in spec.groups), "spec": shown} | totals)

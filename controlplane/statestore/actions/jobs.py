@@ -18,6 +18,7 @@ from controlplane import events
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict, Invalid, Unavailable
 from controlplane.statestore.models import AuditEntry, IdempotencyKey, Intent, Job
+from wire.resources import AXES, Amounts
 from wire.states import ExecutionType, GroupState, JobState, terminal
 
 from .audit import Actor
@@ -29,9 +30,7 @@ MAX_BULK = 1000
 class NewGroup:
     name: str
     count: int
-    memory_mib: int
-    vcores_milli: int
-    gpus: int
+    resources: Amounts
     opportunistic: bool
     waits: bool  # names groups in ``after``
 
@@ -136,9 +135,7 @@ def _group_row(ord_: int, no: int, group: NewGroup) -> dict[str, Any]:
         "no": no,
         "name": group.name,
         "count": group.count,
-        "memory_mib": group.memory_mib,
-        "vcores_milli": group.vcores_milli,
-        "gpus": group.gpus,
+        **dict(zip(AXES, group.resources, strict=True)),
         "execution_type": int(ExecutionType.OPPORTUNISTIC if group.opportunistic else ExecutionType.GUARANTEED),
         "state": int(GroupState.WAITING if group.waits else GroupState.PENDING),
     }

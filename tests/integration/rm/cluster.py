@@ -171,6 +171,5 @@ class Cluster(SteppedCluster[Leading]):
 def _new_job(s: jobspec.JobSpec, home: int) -> NewJob:
     groups = []
     for g in s.groups:
-        r = g.resources
-        groups.append(NewGroup(g.name, g.count, r.memory_mib, r.vcores_milli, r.gpus, False, bool(g.after)))
+        groups.append(NewGroup(g.name, g.count, g.resources.amounts, False, bool(g.after)))
     return NewJob(s.name, s.kind, s.queue, s.priority or 0, "[]", s.model_dump_json(), home, tuple(groups))
