@@ -75,6 +75,9 @@ class NodeState(IntEnum):
     DECOMMISSIONED = 4
 
 
+LIVE_NODE_MAX = int(NodeState.UNHEALTHY)  # the last of the states in which a node counts as capacity
+
+
 class NodeHealth(IntFlag):
     """Faults a node reports in its status; any of them stops new containers."""
 

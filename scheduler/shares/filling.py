@@ -6,7 +6,8 @@ At level x claimant c takes ``max(base[c], rate[c] * min(x, limit[c]))``.
 
 Everybody rises from nothing here, in several resources at once, and thousands of times in one division of the whole
 federation. ``preemption.ideal.level`` fills one resource from what each is guaranteed on, which this cannot say. Where
-both can be asked a property test holds them to one answer.
+both can be asked a property test holds them to one answer. ``federation.places`` fills many budgets at once: how far
+one rises there follows from what the same claimants hold in the others, and their pace changes on the way.
 """
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The RM's SQL, named."""
 
+from wire.states import LIVE_NODE_MAX
+
 NODES = """
 SELECT n.id, n.name, n.rack, n.labels, n.memory_mib, n.vcores_milli, n.gpus, n.state, n.health,
        c.revoked_at IS NOT NULL AS revoked, n.duty, n.duty_message,
@@ -39,17 +41,17 @@ SELECT v.document->'partitions' AS partitions, v.document->'components' AS in_fo
   FROM statestore_policyversion v JOIN statestore_subcluster s ON s.id = %s
   LEFT JOIN statestore_policyversion c ON c.id = s.components_version_id WHERE v.id = %s
 """
-OTHER_NODES = """
+OTHER_NODES = f"""
 SELECT sub_cluster_id < %(own)s AS before, name, rack, labels, memory_mib, vcores_milli, gpus
-  FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= 2
+  FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= {LIVE_NODE_MAX}
 """
 PLACES_ELSEWHERE = """
 SELECT sub_cluster_id, name, rack, labels FROM statestore_node WHERE sub_cluster_id <> %s AND state <= 1
 """
-OTHER_SUMS = """
-SELECT sub_cluster_id < %(own)s AS before, '' AS name, '' AS rack, '{}'::jsonb AS labels,
+OTHER_SUMS = f"""
+SELECT sub_cluster_id < %(own)s AS before, '' AS name, '' AS rack, '{{}}'::jsonb AS labels,
        sum(memory_mib)::bigint AS memory_mib, sum(vcores_milli)::bigint AS vcores_milli, sum(gpus)::bigint AS gpus
-  FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= 2 GROUP BY 1
+  FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= {LIVE_NODE_MAX} GROUP BY 1
 """
 _JOB = """
 SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, j.spec, j.submitted_at, j.state, j.message,

@@ -19,7 +19,7 @@ from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
 from scheduler.placement.choice import asked_of, of_ask, partition_of, usable
-from wire.states import NodeState
+from wire.states import LIVE_NODE_MAX
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ class Memory:
     def avoid(self, job: JobEntry, nodes: list[int]) -> None:
         """Attempts of the job failed at these positions; where too many did it asks no more."""
         limits = self.queues.components.failing_nodes.parameters
-        alive = self.nodes.state[: len(self.nodes)] <= NodeState.UNHEALTHY
+        alive = self.nodes.state[: len(self.nodes)] <= LIVE_NODE_MAX
         before, all_of_them = job.avoided, int(alive.sum())
         most = max(1, int(limits.max_node_share * all_of_them + 1e-6))
         for node in nodes:
@@ -228,7 +228,7 @@ class Memory:
 
     def capacity(self, positions: np.ndarray) -> np.ndarray:
         """Capacity of those of these nodes that are not lost: (R,) int64."""
-        live = self.nodes.state[positions] <= NodeState.UNHEALTHY
+        live = self.nodes.state[positions] <= LIVE_NODE_MAX
         total: np.ndarray = live @ self.nodes.capacity.take(positions, axis=0)
         return total
 

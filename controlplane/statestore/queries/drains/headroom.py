@@ -13,7 +13,7 @@ from controlplane.statestore.queries.queues.tree import PolicyTree
 from controlplane.statestore.shares import UNLIMITED
 from scheduler.shares.tree import upwards
 from wire.resources import AXES
-from wire.states import NodeState
+from wire.states import LIVE_NODE_MAX
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ def _below(now: FederationStanding, partition: str, most: np.ndarray, used: np.n
 
 def _capacities(tree: PolicyTree, subs: list[int]) -> list[dict[str, np.ndarray]]:
     """Of each sub-cluster, by partition, all that is not lost: (R,) int64."""
-    rows = Node.objects.filter(sub_cluster__in=subs, state__lte=NodeState.UNHEALTHY)
+    rows = Node.objects.filter(sub_cluster__in=subs, state__lte=LIVE_NODE_MAX)
     of_sub: dict[int, list[tuple[object, ...]]] = {sub: [] for sub in subs}
     for sub, *node in rows.values_list("sub_cluster_id", "name", "rack", "labels", *AXES):
         of_sub[sub].append(tuple(node))

@@ -18,7 +18,7 @@ from controlplane.statestore.queries.looks import shared
 from controlplane.statestore.queries.ownuse import JobCounts, OwnUse, own_use
 from scheduler.placement.choice import Partition
 from wire.resources import AXES
-from wire.states import NodeState
+from wire.states import LIVE_NODE_MAX
 from wire.summary import Summary
 
 from .jobcounts import job_counts
@@ -27,7 +27,6 @@ from .tree import PolicyTree, in_force
 
 Json = dict[str, Any]
 PARTITIONS_FRESH_S = 10.0
-_LIVE_NODES = (NodeState.REGISTERED, NodeState.UP, NodeState.UNHEALTHY)  # what an RM counts as its capacity
 _SHOWN = (
     "open_to_all", "stopped", "leaf", "weight", "ordering", "preemptable", "user_maximum", "max_running_jobs",
     "max_running_jobs_per_user", "max_am_share", "max_priority", "default_priority", "default_partition",
@@ -91,7 +90,7 @@ def _held(
 
 def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
     """Capacity of each partition over all sub-clusters: (R,) int64. With partitions up to ten seconds old."""
-    live = Node.objects.filter(state__in=_LIVE_NODES)
+    live = Node.objects.filter(state__lte=LIVE_NODE_MAX)
     if not partitions:
         sums = live.aggregate(**{f"sum_{axis}": Sum(axis) for axis in AXES})
         return {DEFAULT: np.array([sums[f"sum_{axis}"] or 0 for axis in AXES], np.int64)}
