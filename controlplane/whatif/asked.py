@@ -46,6 +46,11 @@ class Case:
         """All that may come to run."""
         return sum(group.count for job in self.submitted() for group in job.groups)
 
+    @property
+    def size(self) -> int:
+        """Containers times nodes: what interpreted rounds take time in proportion to."""
+        return self.containers * sum(map(len, self.sub_clusters.values()))
+
     def submitted(self) -> Iterator[Submission]:
         """In the order in which tasks are counted."""
         yield from (each.job for each in self.standing)

@@ -19,6 +19,7 @@ from controlplane.whatif.asked import Case
 from simulator.measures import Run
 
 log = structlog.get_logger(__name__)
+INTERPRETED = 100_000  # containers times nodes that are simulated in less time than it takes to load the kernels
 LOOK_S = 0.25  # between two looks at what processes say
 _fork = get_context("fork")  # the workload is read once, and is there in each of them
 Look = Callable[[float, float], None]  # progress 0 to 1, simulated s of the slowest; what it raises ends all of it
@@ -40,10 +41,12 @@ class _Process:
 
 def run(case: Case, seeds: Sequence[int], look: Look, at_once: int) -> list[Run]:
     """Every policy with every seed, in that order. Raises ``Broken`` when a process dies, and what ``look`` raises."""
-    _quietly(kernels.load)
+    small = case.size <= INTERPRETED
+    if not small:
+        _quietly(kernels.load)
     tasks = [(policy, seed) for seed in seeds for policy in case.policies]
     count = max(1, min(at_once, len(tasks)))
-    parts = [_start(case, tasks[at::count]) for at in range(count)]
+    parts = [_start(case, tasks[at::count], small) for at in range(count)]
     try:
         while live := [part for part in parts if len(part.found) < len(part.tasks)]:
             for heard in wait([part.heard for part in live], LOOK_S):
@@ -84,22 +87,22 @@ def _hear(part: _Process) -> None:
         part.at_s = what
 
 
-def _start(case: Case, tasks: list[Task]) -> _Process:
+def _start(case: Case, tasks: list[Task], small: bool) -> _Process:
     connections.close_all()  # a session must not be shared; whoever needs one opens it again
     heard, told = _fork.Pipe(duplex=False)
-    process = _fork.Process(target=_work, args=(case, tasks, told, os.getpid()), daemon=True)
+    process = _fork.Process(target=_work, args=(case, tasks, small, told, os.getpid()), daemon=True)
     process.start()
     told.close()
     return _Process(process, heard, tasks)
 
 
-def _work(case: Case, tasks: list[Task], told: Connection, parent: int) -> None:
+def _work(case: Case, tasks: list[Task], small: bool, told: Connection, parent: int) -> None:
     """In a process of its own."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one ends it
     die_with_parent(parent, signal.SIGKILL)
     try:
-        if not kernels.compiled():
+        if not small and not kernels.compiled():
             _quietly(kernels.compile_now)
         for policy, seed in tasks:
             told.send(("run", case.simulation(policy, seed).run(lambda at_s: told.send(("at", at_s)))))
