@@ -7,7 +7,7 @@ import type { Account, Page, Queue, QueueGrant } from "../../api/types";
 import { useRead } from "../../live/hooks";
 import { Close } from "../../ui/icons";
 import { Command, Failed } from "../../ui/parts";
-import { quote } from "../jobs/filters";
+import { hydractl } from "../../format/shell";
 
 type Change = { path: string; level: QueueGrant["level"] | null };
 
@@ -29,7 +29,7 @@ export function Grants({ account, editable }: { account: Account; editable: bool
         {account.queues.map((q) => (
           <li key={q.path} className="row">
             <span className="clip mono">{q.path}</span><span className="tag">{q.level}</span><span className="grow" />
-            {editable && <button type="button" className="icon-button" aria-label={`Withdraw ${q.path}`} title={`hydractl queue rights withdraw ${q.path} ${account.username}`} disabled={change.isPending} onClick={() => change.mutate({ path: q.path, level: null })}><Close /></button>}
+            {editable && <button type="button" className="icon-button" aria-label={`Withdraw ${q.path}`} title={hydractl("queue", "rights", "withdraw", q.path, account.username)} disabled={change.isPending} onClick={() => change.mutate({ path: q.path, level: null })}><Close /></button>}
           </li>
         ))}
       </ul>
@@ -51,7 +51,7 @@ function Add({ account, busy, add }: { account: Account; busy: boolean; add: (ch
         <NativeSelect aria-label="Level" value={level} onChange={(e) => setLevel(e.currentTarget.value as QueueGrant["level"])} data={[{ value: "submit", label: "Submit" }, { value: "admin", label: "Administer" }]} />
         <Button variant="default" loading={busy} disabled={path === ""} onClick={() => { add({ path, level }); setPath(""); }}>Grant</Button>
       </div>
-      {path && <Command text={`hydractl queue rights grant ${path} ${quote(account.username)} --level ${level}`} />}
+      {path && <Command text={hydractl("queue", "rights", "grant", path, account.username, "--level", level)} />}
     </>
   );
 }

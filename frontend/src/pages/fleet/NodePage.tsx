@@ -7,8 +7,8 @@ import { ago, coarse, cores, count, memory, moment } from "../../format/units";
 import { useLiveness, useTopic } from "../../live/hooks";
 import { Meter } from "../../ui/bars";
 import { Card, Command, Empty, Failed, Loading, Stale, State, useNow } from "../../ui/parts";
-import { quote } from "../jobs/filters";
 import { silentFor, standing } from "../overview/fleet";
+import { hydractl } from "../../format/shell";
 
 const NodeDuty = lazy(() => import("./NodeDuty"));
 const NodeHistory = lazy(() => import("./NodeHistory"));
@@ -31,7 +31,6 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
   if (!view.data) return <>{back}<h1>Node {id}</h1>{view.error ? <Failed error={view.error} /> : <Card><Loading label="Loading the node" /></Card>}</>;
   const { node, containers } = view.data;
   const age = silentFor(node, live ? 0 : now - view.updatedAt);
-  const name = quote(`${node.sub_cluster}/${node.name}`);
   return (
     <>
       <div>
@@ -58,7 +57,7 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
       </div>
       <Containers node={node} page={containers} now={now} own={me.role === "tenant"} />
       {me.role !== "tenant" && <Suspense fallback={<Loading lines={6} label="Loading the node's history" />}><NodeHistory node={node} /></Suspense>}
-      <div className="row wrap"><Command text={`hydractl node show ${name}`} /></div>
+      <div className="row wrap"><Command text={hydractl("node", "show", `${node.sub_cluster}/${node.name}`)} /></div>
     </>
   );
 }

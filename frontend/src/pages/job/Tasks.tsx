@@ -11,6 +11,7 @@ import { useRead } from "../../live/hooks";
 import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { Logs } from "./Logs";
+import { hydractl } from "../../format/shell";
 
 const CELL = 22; // px, with its gap
 const ROW = 36;
@@ -164,7 +165,7 @@ function TaskDetail({ jobId, task }: { jobId: number; task: Task }) {
   const container = shown?.id ?? task.container;
   return (
     <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> <State state={task.state} /></span>}
-      aside={<><Command text={`hydractl logs -f ${jobId}/${key(task)}`} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => setPicked(e.currentTarget.value)} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
+      aside={<><Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => setPicked(e.currentTarget.value)} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
       {shown && <AttemptFacts c={shown} />}
       {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} /> : <Empty title="It has not started">Its logs appear here from the first line.</Empty>}
     </Card>
