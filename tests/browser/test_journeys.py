@@ -112,9 +112,11 @@ def test_the_list_filters_on_the_server_and_stays_live(signed_in: Page, site: St
     expect(row).to_contain_text("Succeeded")
 
 
-def test_signing_out_ends_what_the_tab_may_see(signed_in: Page) -> None:
+def test_signing_out_ends_what_the_tab_may_see_and_knows(signed_in: Page) -> None:
+    signed_in.evaluate("window.known = 'what the page holds in memory'")
     signed_in.get_by_role("button", name="Sign out").click()
     signed_in.wait_for_url("**/login")
+    assert signed_in.evaluate("window.known") is None
     signed_in.goto("/jobs")
     signed_in.wait_for_url("**/login?next=%2Fjobs")
 
