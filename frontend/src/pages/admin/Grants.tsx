@@ -46,6 +46,7 @@ function Add({ account, busy, add }: { account: Account; busy: boolean; add: (ch
   const free = (queues.data?.results ?? []).map((q) => q.path).filter((p) => !account.queues.some((q) => q.path === p && q.level === level));
   return (
     <>
+      {queues.error && <Failed error={queues.error} retry={() => void queues.refetch()} />}
       <div className="row wrap grant-add">
         <NativeSelect aria-label="Queue to grant" className="grow" value={path} onChange={(e) => setPath(e.currentTarget.value)} data={[{ value: "", label: "Grant a queue…" }, ...free]} />
         <NativeSelect aria-label="Level" value={level} onChange={(e) => setLevel(e.currentTarget.value as QueueGrant["level"])} data={[{ value: "submit", label: "Submit" }, { value: "admin", label: "Administer" }]} />
