@@ -71,7 +71,7 @@ def test_hostile_names_are_shown_as_text(signed_in: Page, site: Stack) -> None:
     signed_in.goto("/jobs")
     expect(signed_in.get_by_role("link", name=ATTACK).first).to_be_visible()
     assert signed_in.locator("img[src=x]").count() == 0
-    assert signed_in.title() == "Hydra"  # the dialog listener of ``page`` has seen no alert either
+    assert signed_in.title() == "Jobs · Hydra"  # the dialog listener of ``page`` has seen no alert either
 
 
 def test_hostile_texts_are_text_on_every_part_of_a_job(signed_in: Page, site: Stack) -> None:
@@ -119,7 +119,7 @@ def test_an_operator_is_not_reached_by_what_tenants_write(page: Page, site: Stac
         assert page.locator("img[src=x]").count() == 0, place
     page.keyboard.press("Control+k")
     page.get_by_role("combobox").fill(ATTACK[:8])
-    expect(page.get_by_role("option", name=ATTACK)).to_be_visible()
+    expect(page.get_by_role("option", name=f"{ATTACK} #{job.id}")).to_be_visible()
     assert page.locator("img[src=x]").count() == 0 and "owned" not in page.title()
     site.client().kill(job.id)
 
