@@ -34,8 +34,8 @@ class Homes:
         by = self._router(s.queue)
         owned = self._owned(s) if "locality" in (by.name, by.fallback) else {}
         count = sum(g.count for g in s.groups)
-        ask = RoutedJob(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
-        decision = route(self._fresh(), ask, by, self._random.random())
+        job = RoutedJob(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
+        decision = route(self._fresh(), job, by, self._random.random())
         if decision.home is None:
             self.refused += 1
             return None

@@ -104,7 +104,7 @@ def follows_names(queue: str) -> bool:
     return view().router(queue).follows_names
 
 
-def home(ask: RoutedJob) -> tuple[Candidate, RoutingDecision]:
+def home(job: RoutedJob) -> tuple[Candidate, RoutingDecision]:
     """The sub-cluster that takes this job, and why it.
 
     ``Invalid`` when the queue's policy rejects jobs, ``Unavailable`` when none
@@ -112,12 +112,12 @@ def home(ask: RoutedJob) -> tuple[Candidate, RoutingDecision]:
     """
     now = view()
     with _state.lock:
-        decision = route(now.candidates, ask, now.router(ask.queue), random.random())
+        decision = route(now.candidates, job, now.router(job.queue), random.random())
     if decision.home is not None:
         return decision.home, decision
     if decision.final:
         remedy = "use another queue, or ask an operator"
-        raise Invalid(f"{ask.queue!r} takes no jobs", [FieldError("queue", decision.why, remedy)])
+        raise Invalid(f"{job.queue!r} takes no jobs", [FieldError("queue", decision.why, remedy)])
     raise Unavailable(decision.why, retry_after_s=10)
 
 

@@ -62,7 +62,7 @@ def denied(capacities: dict[str, Any], partition: str) -> bool:
 
 def unlimited(shape: TreeShape, limits: QueueLimits) -> np.ndarray:
     """What each queue may hold all of, however little there is: (q, R) bool."""
-    return shape.lowered(limits.maximum_share >= 1, np.logical_and)
+    return shape.path_combined(limits.maximum_share >= 1, np.logical_and)
 
 
 def resolve(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None) -> Limits:
@@ -133,7 +133,7 @@ def within_ceilings(
     bounded = (ceiling < unlimited).any(axis=1)
     found = maximum.copy()
     found[at[bounded]] = np.minimum(ceiling[bounded], maximum[ROOT])
-    return shape.lowered(found, np.minimum)
+    return shape.path_combined(found, np.minimum)
 
 
 def fitted(shape: TreeShape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:

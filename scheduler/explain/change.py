@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from scheduler.explain.amounts import said
-from scheduler.explain.nodes import Pieces, look
-from scheduler.explain.outlook import units_in
+from scheduler.explain.feasibility import FreePieces, free_pieces
+from scheduler.explain.forecast import units_that_fit
 
 Change = dict[str, Any]
 Relaxed = Callable[[], Sequence[tuple[str, np.ndarray]]]
@@ -30,7 +30,7 @@ class Situation:
     units: int
     free: np.ndarray
     usable: np.ndarray
-    pieces: Pieces
+    pieces: FreePieces
     room: np.ndarray
     over: tuple[str, ...]
 
@@ -45,20 +45,20 @@ class Situation:
 
     def at_most(self) -> int:
         """Containers that would start, however many are wanted."""
-        return int(min(self.pieces.fits, units_in(self.room, self.shape).min(initial=self.units)))
+        return int(min(self.pieces.fits, units_that_fit(self.room, self.shape).min(initial=self.units)))
 
     def elsewhere(self, free: np.ndarray, usable: np.ndarray) -> "Situation":
         """The same on other nodes."""
-        return replace(self, free=free, usable=usable, pieces=look(free, usable, self.shape))
+        return replace(self, free=free, usable=usable, pieces=free_pieces(free, usable, self.shape))
 
     def asking(self, k: int, amount: int) -> "Situation":
         """The same with another amount of resource k."""
         shape = self.shape.copy()
         shape[k] = amount
-        return replace(self, shape=shape, pieces=look(self.free, self.usable, shape))
+        return replace(self, shape=shape, pieces=free_pieces(self.free, self.usable, shape))
 
 
-def smallest(now: Situation, relaxed: Relaxed, waits_for_locality: bool, least: float = LEAST) -> Change | None:
+def smallest_change(now: Situation, relaxed: Relaxed, waits_for_locality: bool, least: float = LEAST) -> Change | None:
     """The first of these that starts it, or None: go anywhere, fewer at once, fewer labels, a little smaller,
     higher maxima, much smaller, higher maxima and one of the others.
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.core.compiled import fixed, lean
+from scheduler.core.compiled import arrayless, contiguous
 from scheduler.core.plan import Why
 from scheduler.explain.amounts import lasting
 from scheduler.explain.change import Situation
-from scheduler.explain.columns import AskColumns, Columns, Explanation
-from scheduler.explain.limits import binding, path, patience_left
-from scheduler.explain.outlook import Outlook
+from scheduler.explain.columns import AskArrays, Explanation, ExplanationColumns
+from scheduler.explain.forecast import Forecast
+from scheduler.explain.limits import binding, locality_delay_left, queue_path
 
 Estimate = dict[str, Any]
 _NEVER = (1 << int(Why.NO_NODES)) | (1 << int(Why.NO_NODE_MATCHES))
@@ -28,30 +28,30 @@ def before_each(e: Explanation) -> np.ndarray:
 
     The second axis is OWN and ALL.
     """
-    shapes, q = fixed(e.s.asks.shapes, np.int64), len(e.s.queues.paths)
+    shapes, q = contiguous(e.s.asks.shapes, np.int64), len(e.s.queues.paths)
     out = np.zeros((len(e.columns.ask), 2, shapes.shape[1]), np.int64)
-    sum_up(e.columns, e.line, shapes, np.zeros((q + 1, shapes.shape[1]), np.int64), out)
+    sum_up(e.columns, e.asks, shapes, np.zeros((q + 1, shapes.shape[1]), np.int64), out)
     return out
 
 
-@lean
-def sum_up(columns: Columns, line: AskColumns, shapes: np.ndarray, sums: np.ndarray, out: np.ndarray) -> None:
+@arrayless
+def sum_up(columns: ExplanationColumns, asks: AskArrays, shapes: np.ndarray, sums: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out``. sums: zeros, a row for each queue and one for all."""
     every = len(sums) - 1
     for row in range(len(columns.ask)):
         i = columns.ask[row]
-        queue = line.queue[line.user[line.job[i]]]
+        queue = asks.queue[asks.user[asks.job[i]]]
         starts = not columns.limits[row] & _NEVER
         for k in range(shapes.shape[1]):
             out[row, OWN, k], out[row, ALL, k] = sums[queue, k], sums[every, k]
             if starts:
-                amount = line.left[i] * shapes[line.shape[i], k]
+                amount = asks.left[i] * shapes[asks.shape[i], k]
                 sums[queue, k] += amount
                 sums[every, k] += amount
 
 
-def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, kind: Any) -> Estimate:
-    """An interval in seconds from ``e.now``. kind: tells asks of other shapes or nodes apart, in ``outlook``.
+def estimate(e: Explanation, row: int, now: Situation, forecast: Forecast | None, kind: Any) -> Estimate:
+    """An interval in seconds from ``e.now``. kind: tells asks of other shapes or nodes apart, in ``forecast``.
 
     ``earliest_s`` counts only its own queue's asks before it, ``latest_s`` all before it; None where unknown.
     An ask that was promised a start has that as its latest.
@@ -61,22 +61,22 @@ def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, 
         if why in reasons:
             return _told(None, None, text)
     promised = e.promised(int(e.columns.ask[row]))
-    if outlook is None:
+    if forecast is None:
         return _told(promised, promised, "Not estimated yet.")
-    if "ahead" not in e.kept:
-        e.kept["ahead"] = before_each(e)
-    before = e.kept["ahead"][row]
+    if "ahead" not in e.cache:
+        e.cache["ahead"] = before_each(e)
+    before = e.cache["ahead"][row]
     earliest: float | None = 0.0
     latest: float | None = 0.0
     for why in reasons:
-        first, last = _lets_go(e, row, why, now, kind, before, outlook)
+        first, last = _lets_go(e, row, why, now, kind, before, forecast)
         earliest = None if earliest is None or first is None else max(earliest, first)
         latest = None if latest is None or last is None else max(latest, last)
     if promised is not None:
         earliest, latest = min(promised if earliest is None else earliest, promised), promised
     if earliest is not None:
         return _told(earliest, latest, "")
-    if outlook.silent:
+    if forecast.silent:
         return _told(None, None, "Nobody said how long the running work takes (estimated_duration_s).")
     return _told(None, None, "Running work whose end is known does not free enough.")
 
@@ -92,38 +92,38 @@ def _told(earliest: float | None, latest: float | None, text: str) -> Estimate:
 
 
 def _lets_go(
-    e: Explanation, row: int, why: Why, now: Situation, kind: Any, before: np.ndarray, outlook: Outlook
+    e: Explanation, row: int, why: Why, now: Situation, kind: Any, before: np.ndarray, forecast: Forecast
 ) -> tuple[float | None, float | None]:
     """Seconds until this limit lets the ask go: behind its own queue's asks, and behind all."""
     ask = int(e.columns.ask[row])
     match why:
         case Why.QUEUE_MAXIMUM:
-            return _below_queues(e, ask, now, before, outlook)
+            return _below_queues(e, ask, now, before, forecast)
         case Why.USER_MAXIMUM:
-            first = outlook.of_user(int(e.s.asks.key[ask]), now.beyond()[-1])
+            first = forecast.of_user(int(e.s.asks.key[ask]), now.beyond()[-1])
             first = _from_now(e, first)
             return first, first
         case Why.LOCALITY_WAIT:
-            return 0.0, patience_left(e, ask)[2]
+            return 0.0, locality_delay_left(e, ask)[2]
         case Why.NO_ROOM | Why.GANG | Why.RESERVED:
-            times = outlook.units(now.shape, now.usable, kind)
+            times = forecast.units(now.shape, now.usable, kind)
             return _on_nodes(e, now, before[OWN], times), _on_nodes(e, now, before[ALL], times)
     return 0.0, 0.0
 
 
 def _below_queues(
-    e: Explanation, ask: int, now: Situation, before: np.ndarray, outlook: Outlook
+    e: Explanation, ask: int, now: Situation, before: np.ndarray, forecast: Forecast
 ) -> tuple[float | None, float | None]:
     lacks = now.beyond()
     need = now.shape * now.units
     found: list[list[float | None]] = [[0.0], [0.0]]
-    for at, queue in enumerate(path(e, int(e.s.ask_queue[ask]))):
+    for at, queue in enumerate(queue_path(e, int(e.s.ask_queue[ask]))):
         if not lacks[at].any():
             continue
         for way in (OWN, ALL):
             others = before[way if at else OWN]  # only its own queue's asks use what its leaf may hold
             short = np.where(need > 0, np.maximum(need + others - now.room[at], 0), 0)
-            found[way].append(_from_now(e, outlook.below_maximum(queue, short)))
+            found[way].append(_from_now(e, forecast.below_maximum(queue, short)))
     first, last = ([x for x in way if x is not None] if None not in way else None for way in found)
     return max(first) if first else None, max(last) if last else None
 

@@ -8,20 +8,21 @@ import numpy as np
 from scheduler.core.plan import Why
 from scheduler.explain.amounts import counted, lasting, named, number
 from scheduler.explain.change import Situation
-from scheduler.explain.columns import ORDER, Explanation
-from scheduler.explain.nodes import Pieces, look
+from scheduler.explain.columns import LIMIT_ORDER, Explanation
+from scheduler.explain.feasibility import FreePieces, free_pieces
+from scheduler.placement.tables import NODE_LOCAL, OFF_SWITCH, RACK_LOCAL
 
 Limit = dict[str, Any]
-LEVELS = ("node", "rack", "any")
+LOCALITY_NAMES = ("node", "rack", "any")  # of ``NODE_LOCAL``, ``RACK_LOCAL`` and ``OFF_SWITCH``, in answers
 
 
 def binding(e: Explanation, row: int) -> list[Why]:
     """In the order in which a round meets them."""
     bits = int(e.columns.limits[row])
-    return [why for why in ORDER if bits >> why & 1]
+    return [why for why in LIMIT_ORDER if bits >> why & 1]
 
 
-def path(e: Explanation, queue: int) -> list[int]:
+def queue_path(e: Explanation, queue: int) -> list[int]:
     """The queue and those above it."""
     found = []
     while queue >= 0:
@@ -34,36 +35,36 @@ def situation(e: Explanation, ask: int) -> Situation:
     """What the ask has before it: its leaf's maximum, those above it, its user's, and the nodes it may use."""
     s = e.s
     user = int(s.jobs.user[s.asks.job[ask]])
-    above = path(e, int(s.users.queue[user]))
-    room = np.concatenate((e.room_queue[above], e.room_user[user : user + 1]))
+    above = queue_path(e, int(s.users.queue[user]))
+    room = np.concatenate((e.queue_room[above], e.user_room[user : user + 1]))
     over = [f"the maximum of {s.queues.paths[q]}" for q in above]
     over.append(f"what one user may hold in {s.queues.paths[above[0]]}")
     return Situation(
-        s.axis, s.asks.shapes[s.asks.shape[ask]], int(e.after.left[ask]) if s.asks.gang[ask] else 1, e.after.free,
+        s.axis, s.asks.shapes[s.asks.shape[ask]], int(e.outcome.left[ask]) if s.asks.gang[ask] else 1, e.outcome.free,
         *_on_nodes(e, ask), room, tuple(over),
     )  # fmt: skip
 
 
-def _on_nodes(e: Explanation, ask: int) -> tuple[np.ndarray, Pieces]:
+def _on_nodes(e: Explanation, ask: int) -> tuple[np.ndarray, FreePieces]:
     """(nodes it may be placed on, what they have for it), worked out once for asks of a kind."""
     a = e.s.asks
-    own = bool((e.holder == a.key[ask]).any())
+    own = bool((e.reserved_for == a.key[ask]).any())
     key = ("nodes", int(a.shape[ask]), int(a.mask[ask]), ask if own else -1)
-    found = e.kept.get(key)
+    found = e.cache.get(key)
     if found is None:
-        nodes = usable(e, ask, a.masks[a.mask[ask]])
-        found = e.kept[key] = nodes, look(e.after.free, nodes, a.shapes[a.shape[ask]])
-    on_nodes: tuple[np.ndarray, Pieces] = found
+        nodes = usable_nodes(e, ask, a.masks[a.mask[ask]])
+        found = e.cache[key] = nodes, free_pieces(e.outcome.free, nodes, a.shapes[a.shape[ask]])
+    on_nodes: tuple[np.ndarray, FreePieces] = found
     return on_nodes
 
 
-def usable(e: Explanation, ask: int, mask: np.ndarray) -> np.ndarray:
+def usable_nodes(e: Explanation, ask: int, mask: np.ndarray) -> np.ndarray:
     """Nodes of a mask that the ask may be placed on: (n,) bool."""
-    found: np.ndarray = e.s.nodes.open & ((e.holder < 0) | (e.holder == e.s.asks.key[ask])) & mask
+    found: np.ndarray = e.s.nodes.open & ((e.reserved_for < 0) | (e.reserved_for == e.s.asks.key[ask])) & mask
     return found
 
 
-def limits(e: Explanation, row: int, now: Situation, labels: str, besides: str) -> list[Limit]:
+def limit_entries(e: Explanation, row: int, now: Situation, labels: str, besides: str) -> list[Limit]:
     """One entry per limit. labels: the ask's expression. besides: what else its nodes must be, for the sentence."""
     ask = int(e.columns.ask[row])
     found: list[Limit] = []
@@ -77,7 +78,7 @@ def limits(e: Explanation, row: int, now: Situation, labels: str, besides: str) 
                 found.append(_gang(now))
             case Why.LOCALITY_WAIT:
                 found.append(_locality(e, ask))
-            case Why.RESERVED if e.behind(ask) >= 0:
+            case Why.RESERVED if e.kept_back_by(ask) >= 0:
                 found.append(_behind(e, ask))
             case Why.NO_ROOM | Why.RESERVED:
                 found.append(_no_room(now, why))
@@ -98,7 +99,7 @@ def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limi
     """One for each maximum that the ask would exceed, the leaf's first."""
     need, lacks = now.shape * now.units, now.beyond()
     user = e.s.jobs.user[e.s.asks.job[ask]]
-    above = path(e, int(e.s.users.queue[user]))
+    above = queue_path(e, int(e.s.users.queue[user]))
     for at in range(len(above)) if why == Why.QUEUE_MAXIMUM else [len(above)]:
         short = lacks[at] > 0
         if not short.any():
@@ -138,7 +139,7 @@ def _no_match(e: Explanation, ask: int, now: Situation, labels: str, besides: st
             "asked": named(s.axis, now.shape, over),
             "available": named(s.axis, largest, over),
         }
-    if now.units > 1 and (most_at_once := look(s.nodes.capacity, matching, now.shape).fits):
+    if now.units > 1 and (most_at_once := free_pieces(s.nodes.capacity, matching, now.shape).fits):
         return out | {
             "text": f"Needs {now.units:,} at once; even empty, the nodes it may use hold {most_at_once:,}.",
             "asked": {"containers": now.units},
@@ -157,10 +158,10 @@ def _gang(now: Situation) -> Limit:
     }
 
 
-def patience_left(e: Explanation, ask: int) -> tuple[int, float, float]:
+def locality_delay_left(e: Explanation, ask: int) -> tuple[int, float, float]:
     """(level that is open to it, seconds until the next one, seconds until any node is)."""
-    s, p = e.s, e.patience
-    usable_now = s.nodes.open & (e.holder < 0)
+    s, p = e.s, e.locality_delay
+    usable_now = s.nodes.open & (e.reserved_for < 0)
     near = s.asks.near[s.asks.near_from[ask] : s.asks.near_from[ask + 1]]
     racks = s.asks.near_rack[s.asks.near_rack_from[ask] : s.asks.near_rack_from[ask + 1]]
     shape = s.asks.shapes[s.asks.shape[ask]]
@@ -170,29 +171,32 @@ def patience_left(e: Explanation, ask: int) -> tuple[int, float, float]:
     racks_worth = bool((around & usable_now).any())
     to_racks = p.node_wait_s if near_worth else 0.0
     to_any = to_racks + (p.rack_wait_s if racks_worth else 0.0)
-    late = np.flatnonzero(e.memo.late == s.asks.key[ask])
-    waited = e.now - float(e.memo.late_at[late[0]]) if len(late) else 0.0
-    level = 2 if waited >= to_any else 1 if _by_misses(e, ask) or waited >= to_racks else 0
-    until = to_any if level or not racks_worth else to_racks
+    at = np.flatnonzero(e.memo.delayed == s.asks.key[ask])
+    waited = e.now - float(e.memo.delayed_since[at[0]]) if len(at) else 0.0
+    to_rack_now = _by_misses(e, ask) or waited >= to_racks
+    level = OFF_SWITCH if waited >= to_any else RACK_LOCAL if to_rack_now else NODE_LOCAL
+    until = to_any if level > NODE_LOCAL or not racks_worth else to_racks
     return level, max(0.0, until - waited), max(0.0, to_any - waited)
 
 
 def _by_misses(e: Explanation, ask: int) -> bool:
     """Whether it has let enough opportunities pass to go to racks."""
-    at = np.flatnonzero(e.memo.late == e.s.asks.key[ask])
-    return bool(0 < e.patience.node_misses <= (e.memo.misses[at[0]] if len(at) else 0))
+    at = np.flatnonzero(e.memo.delayed == e.s.asks.key[ask])
+    return bool(0 < e.locality_delay.node_misses <= (e.memo.missed[at[0]] if len(at) else 0))
 
 
 def _locality(e: Explanation, ask: int) -> Limit:
-    level, left, to_any = patience_left(e, ask)
+    level, left, to_any = locality_delay_left(e, ask)
     left = round(left, 1)
-    near, then = ("racks", "any node") if level else ("nodes", "any node" if left >= to_any else "their racks")
+    near, then = (
+        ("racks", "any node") if level > NODE_LOCAL else ("nodes", "any node" if left >= to_any else "their racks")
+    )
     return {
         "limit": "locality_wait",
         "text": f"There is room elsewhere; it waits {left:g} s more for its preferred {near}, then takes {then}.",
         "asked": {},
         "available": {},
-        "level": LEVELS[level],
+        "level": LOCALITY_NAMES[level],
         "wait_s": left,
     }
 
@@ -200,7 +204,7 @@ def _locality(e: Explanation, ask: int) -> Limit:
 def _behind(e: Explanation, ask: int) -> Limit:
     """There is room, until an ask before it is to start, and it would run longer."""
     out: Limit = {"limit": "reserved", "asked": {}, "available": {}}
-    left, takes = e.promised(e.behind(ask)), float(e.s.asks.duration[ask])
+    left, takes = e.promised(e.kept_back_by(ask)), float(e.s.asks.duration[ask])
     if left is None:
         return out | {"text": "There is room, but its queue starts jobs strictly in order, and one before it waits."}
     known = f"this one is expected to take {lasting(takes)}" if takes > 0 else "nobody said how long this one takes"

@@ -29,7 +29,7 @@ def resized(column: np.ndarray, count: int) -> np.ndarray:
 
 
 @dataclass(slots=True)
-class End:
+class AttemptEnd:
     """How one attempt ended, as its node (or the lack of one) tells."""
 
     index: int
@@ -49,7 +49,7 @@ class End:
 class GroupRun:
     """``failures`` and ``launches``: (count,) int16 per task; ``task_state``: (count,) int8.
 
-    away: (count,) bool, tasks handed to another sub-cluster that have not
+    remote: (count,) bool, tasks handed to another sub-cluster that have not
     begun there. They are ``RUNNING`` here, so that nobody starts them again.
     open_ended: an application master's ask. Each task is tried once, and it
     ends only with its job. target: so many tasks its master wants to have been
@@ -222,7 +222,7 @@ class GroupRun:
         self.failed += state == TaskState.FAILED
         self.killed += state == TaskState.KILLED
 
-    def restored(self, ends: Iterable[tuple[End, float]] = ()) -> None:
+    def restored(self, ends: Iterable[tuple[AttemptEnd, float]] = ()) -> None:
         """After ``restore`` and ``adopt``: work out what is still to be started.
 
         ends: how the last attempts of tasks ended that failed before, and when
@@ -242,7 +242,7 @@ class GroupRun:
         if self.open_ended:
             self.resize(self.target)
 
-    def end(self, e: End, now: float, stopping: bool) -> TaskState:
+    def end(self, e: AttemptEnd, now: float, stopping: bool) -> TaskState:
         """Account one ended attempt and say what became of its task.
 
         ``PENDING`` means that it will be started again, at once or after a
@@ -265,7 +265,7 @@ class GroupRun:
         self.running -= len(indices)
         self.succeeded += len(indices)
 
-    def _verdict(self, e: End, stopping: bool) -> TaskState:
+    def _verdict(self, e: AttemptEnd, stopping: bool) -> TaskState:
         if e.state == ContainerState.SUCCEEDED and not self.service:
             return TaskState.SUCCEEDED
         if stopping:
@@ -280,14 +280,14 @@ class GroupRun:
         hopeless = self.launches[e.index] > self.retries + 1 + FREE_ATTEMPTS and e.reason not in _CHOSEN
         return TaskState.FAILED if exhausted or hopeless else TaskState.PENDING
 
-    def _again(self, e: End, now: float) -> None:
+    def _again(self, e: AttemptEnd, now: float) -> None:
         delay = self._backoff_s(e)
         if delay:
             heapq.heappush(self.delayed, (now + delay, e.index))
         else:
             self.again.append(e.index)
 
-    def _backoff_s(self, e: End) -> float:
+    def _backoff_s(self, e: AttemptEnd) -> float:
         if e.blameless:
             return 0.0
         if self.service and e.ran_s >= SERVICE_STABLE_S:

@@ -54,7 +54,7 @@ class QueueTree:
         self.leaf = _column(rows, "leaf", np.bool_)
         self.stopped = np.array([row.state == "stopped" for row in rows], np.bool_)
         self.ordering = np.array([Ordering[row.ordering.upper()] for row in rows], np.int8)
-        self.preemptable = self.shape.lowered(_column(rows, "preemptable", np.bool_), np.logical_and)
+        self.preemptable = self.shape.path_combined(_column(rows, "preemptable", np.bool_), np.logical_and)
         self.user_maximum = _column(rows, "user_maximum", np.float64)
         self.max_am_share = _column(rows, "max_am_share", np.float64)
         self.max_running_jobs = _counts(rows, "max_running_jobs")
@@ -112,7 +112,7 @@ class QueueTree:
         if assigned is not None:
             guaranteed, owed, maximum = assigned
         return Queues(
-            self.paths, self.parent, guaranteed, maximum, self.shape.summed(used), weight, self.ordering,
+            self.paths, self.parent, guaranteed, maximum, self.shape.subtree_sums(used), weight, self.ordering,
             self.preemptable, owed=owed, settled=self.shares.settled(self), backfill=self.backfill,
         )  # fmt: skip
 

@@ -15,12 +15,12 @@ from controlplane.rm.ports import Store
 from controlplane.rm.steps.outcome import apply_instructions
 from scheduler.explain.amounts import counted
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.admission import AdmissionDecision, AdmissionWhy, Rules, decide
+from scheduler.lifecycle.admission import AdmissionDecision, AdmissionRules, AdmissionWhy, decide
 from wire.resources import AXES
 
 POLL_US = 1_000_000  # between two looks at what other sub-clusters run while somebody waits
 REPORTED_PER_ROUND = 200  # jobs that hear why they wait
-RULES = Rules()
+RULES = AdmissionRules()
 _MASTERS, _QUOTA = 1, 2  # which amounts a column is one of, as ``AdmissionQueue.arrays`` puts them
 
 

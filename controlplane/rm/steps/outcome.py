@@ -11,7 +11,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.steps.reports import report
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import End
+from scheduler.lifecycle.group import AttemptEnd
 from wire import ids
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, Want
 
@@ -280,7 +280,7 @@ def _notify_master(
     instructions: list[master.Instruction] = []
     columns = (tasks, *(endings[name] for name in ("state", "reason", "exit_code", "ran_ms")))
     for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
-        e = End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
+        e = AttemptEnd(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
         instructions += master.ended(job.run, group.run, e, now)[1]
     return instructions
 

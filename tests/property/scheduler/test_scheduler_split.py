@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scheduler.federation.split import (
     POLICIES,
     UNKNOWN,
-    Sites,
+    SplitTargets,
     blend,
     capped_split,
     integer_split,
@@ -25,10 +25,10 @@ WEIGHTS = st.one_of(
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> Sites:
+def worlds(draw: st.DrawFn) -> SplitTargets:
     n = draw(st.integers(1, 24))
     each = {"min_size": n, "max_size": n}
-    return Sites(
+    return SplitTargets(
         usable=np.array(draw(st.lists(st.booleans(), **each))),
         weights=np.array(draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 1 / 3, 2.5, 1e6]), **each))),
         headroom=np.array(draw(st.lists(st.one_of(st.just(UNKNOWN), st.just(0), st.integers(0, 10**6)), **each))),
@@ -61,7 +61,7 @@ def test_equal_remainders_go_by_index_or_to_the_first_named_or_by_chance() -> No
 
 @EXAMPLES
 @given(total=COUNTS, world=worlds())
-def test_capped_parts_stay_within_room_and_leave_none_of_it_idle(total: int, world: Sites) -> None:
+def test_capped_parts_stay_within_room_and_leave_none_of_it_idle(total: int, world: SplitTargets) -> None:
     got = capped_split(total, world.weights, world.headroom)
     room = np.where(world.weights > 0, np.maximum(world.headroom, 0), 0)
     assert (got >= 0).all() and (got <= room).all()
@@ -79,7 +79,7 @@ def test_capped_parts_stay_within_room_and_leave_none_of_it_idle(total: int, wor
     data=st.data(),
 )
 def test_splits_are_exact_and_never_ask_an_unusable_sub_cluster(
-    policy: str, count: int, world: Sites, alpha: float, prefer_home: bool, within: bool, data: st.DataObject
+    policy: str, count: int, world: SplitTargets, alpha: float, prefer_home: bool, within: bool, data: st.DataObject
 ) -> None:
     n = len(world.usable)
     owned = np.array(data.draw(st.none() | st.lists(st.integers(0, 40), min_size=n, max_size=n)) or [0] * n)
@@ -98,7 +98,7 @@ def test_splits_are_exact_and_never_ask_an_unusable_sub_cluster(
 
 @EXAMPLES
 @given(world=worlds(), alpha=st.floats(0, 1))
-def test_the_blend_sums_to_one(world: Sites, alpha: float) -> None:
+def test_the_blend_sums_to_one(world: SplitTargets, alpha: float) -> None:
     assert blend(world, alpha).sum() == pytest.approx(float((world.usable & (world.weights > 0)).any()))
 
 
@@ -112,8 +112,8 @@ def test_what_a_lost_sub_cluster_owed_goes_to_the_others_inversely_to_load(unmet
     assert (np.diff(got[order]) <= 1).all()  # rounding alone may favour the busier
 
 
-def site(usable: list[int], weights: list[float], headroom: list[int], home: int = 0) -> Sites:
-    return Sites(np.array(usable, bool), np.array(weights), np.array(headroom), home)
+def site(usable: list[int], weights: list[float], headroom: list[int], home: int = 0) -> SplitTargets:
+    return SplitTargets(np.array(usable, bool), np.array(weights), np.array(headroom), home)
 
 
 def test_home_first_then_where_there_is_room_then_everywhere() -> None:

@@ -31,16 +31,18 @@ def test_both_forms_are_the_definition(names: list[str], seed: int) -> None:
     total = related.astype(np.int64) @ own
     least = np.array([own[line].min(axis=0) for line in related.T])
     every = np.array([(own[line] > 200).all(axis=0) for line in related.T])
-    assert (shape.summed(own) == total).all() and (tree.summed(shape.parent, own) == total).all()
-    assert (tree.summed(shape.parent, own.astype(np.float64)) == total).all()
-    assert (shape.lowered(own, np.minimum) == least).all() and (tree.lowered(shape.parent, own) == least).all()
-    assert (shape.lowered(own > 200, np.logical_and) == every).all()
-    assert (tree.lowered(shape.parent, own > 200) == every).all()
-    assert (tree.without_children(shape.parent, total) == own).all()
-    assert (tree.lowest(shape.parent) == (related.sum(axis=1) == 1)).all()
+    assert (shape.subtree_sums(own) == total).all() and (tree.subtree_sums(shape.parent, own) == total).all()
+    assert (tree.subtree_sums(shape.parent, own.astype(np.float64)) == total).all()
+    assert (shape.path_combined(own, np.minimum) == least).all() and (
+        tree.path_minimum(shape.parent, own) == least
+    ).all()
+    assert (shape.path_combined(own > 200, np.logical_and) == every).all()
+    assert (tree.path_minimum(shape.parent, own > 200) == every).all()
+    assert (tree.own_amounts(shape.parent, total) == own).all()
+    assert (tree.is_leaf(shape.parent) == (related.sum(axis=1) == 1)).all()
 
 
 def test_several_roots() -> None:
     parent, own = np.array([-1, -1, 0, 1, 1], np.int32), np.array([[1], [2], [4], [8], [16]])
-    assert tree.summed(parent, own)[:, 0].tolist() == [5, 26, 4, 8, 16]
-    assert tree.lowered(parent, own)[:, 0].tolist() == [1, 2, 1, 2, 2]
+    assert tree.subtree_sums(parent, own)[:, 0].tolist() == [5, 26, 4, 8, 16]
+    assert tree.path_minimum(parent, own)[:, 0].tolist() == [1, 2, 1, 2, 2]

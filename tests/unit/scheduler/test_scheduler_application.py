@@ -1,7 +1,7 @@
 """Stories of jobs that bring their own application master: asks that grow, ends that it chooses, its own failures."""
 
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import End, GroupRun
+from scheduler.lifecycle.group import AttemptEnd, GroupRun
 from scheduler.lifecycle.job import Ended, JobRun, StopAll
 from wire.states import ContainerReason as R
 from wire.states import ContainerState as C
@@ -31,7 +31,7 @@ def start(job: JobRun, no: int, k: int = 1) -> list[int]:
 
 
 def end(job: JobRun, no: int, index: int, state: C = C.SUCCEEDED, reason: R = R.NONE) -> tuple[T, list]:
-    return master.ended(job, job.groups[no], End(index, state, reason, 0, 1.0), 0.0)
+    return master.ended(job, job.groups[no], AttemptEnd(index, state, reason, 0, 1.0), 0.0)
 
 
 def test_an_ask_grows_and_never_ends_by_itself() -> None:

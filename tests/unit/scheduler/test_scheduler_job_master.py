@@ -10,7 +10,7 @@ from scheduler.lifecycle.group import (
     FREE_ATTEMPTS,
     SERVICE_BACKOFF_S,
     SERVICE_STABLE_S,
-    End,
+    AttemptEnd,
     GroupRun,
 )
 from scheduler.lifecycle.job import EmitEvent, Ended, JobRun, StopAll
@@ -43,7 +43,7 @@ def start(job: JobRun, no: int = 0, k: int = 1) -> list[int]:
 
 def end(job: JobRun, index: int, state: C = C.SUCCEEDED, no: int = 0, now: float = 0.0, **more) -> tuple[T, list]:
     values = {"reason": R.NONE, "exit_code": 0, "ran_s": 1.0} | more
-    return master.ended(job, job.groups[no], End(index, state, **values), now)
+    return master.ended(job, job.groups[no], AttemptEnd(index, state, **values), now)
 
 
 def test_a_batch_job_runs_to_its_end() -> None:
@@ -234,7 +234,7 @@ def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
     g.restore(3, T.PENDING, failures=2, launches=7)
     g.adopt(3, 8)
     blamed, lost = (C.SUCCEEDED, R.NONE), (C.LOST, R.NODE_LOST)
-    g.restored([(End(i, *how, 0, 0.0), 50.0) for i, how in ((0, blamed), (1, lost), (3, blamed))])
+    g.restored([(AttemptEnd(i, *how, 0, 0.0), 50.0) for i, how in ((0, blamed), (1, lost), (3, blamed))])
     assert (list(g.again), g.delayed) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S[0], 0)]), "1 did nothing wrong"
     assert (g.failures.tolist(), g.retried) == ([3, 2, 0, 2], 4 + 1 + 1 + 1 + 7)
 
@@ -268,14 +268,14 @@ def test_attempt_numbers_never_wrap() -> None:
 @pytest.mark.parametrize(
     ("end_", "text"),
     [
-        (End(0, C.SUCCEEDED, R.NONE, 0, 1), "ended"),
-        (End(0, C.FAILED, R.EXIT_CODE, 2, 1), "ended with exit status 2"),
-        (End(0, C.FAILED, R.SIGNAL, 139, 1), "was ended by signal 11"),
-        (End(0, C.LOST, R.NODE_LOST, 0, 1), "was on a node that fell silent"),
-        (End(0, C.FAILED, R.TIMEOUT, 0, 1), "ran longer than its timeout"),
+        (AttemptEnd(0, C.SUCCEEDED, R.NONE, 0, 1), "ended"),
+        (AttemptEnd(0, C.FAILED, R.EXIT_CODE, 2, 1), "ended with exit status 2"),
+        (AttemptEnd(0, C.FAILED, R.SIGNAL, 139, 1), "was ended by signal 11"),
+        (AttemptEnd(0, C.LOST, R.NODE_LOST, 0, 1), "was on a node that fell silent"),
+        (AttemptEnd(0, C.FAILED, R.TIMEOUT, 0, 1), "ran longer than its timeout"),
     ],
 )
-def test_an_end_is_told_as_part_of_a_sentence(end_: End, text: str) -> None:
+def test_an_end_is_told_as_part_of_a_sentence(end_: AttemptEnd, text: str) -> None:
     assert master.describe(end_) == text
 
 

@@ -11,7 +11,7 @@ from controlplane.statestore.models import PolicyVersion, Queue
 from controlplane.statestore.nodesets import ordered
 from controlplane.statestore.queries.looks import shared
 from scheduler.federation.divide import SharesPolicy
-from scheduler.placement.choice import Partition, asked_of
+from scheduler.placement.nodeselection import Partition, partition_of_ask
 from scheduler.preemption.policy import Reclaiming
 from scheduler.registry import PREEMPTION, SHARES
 from scheduler.shares.tree import TreeShape, nearest
@@ -90,7 +90,7 @@ def asked_partitions() -> Callable[[str, str | None], str]:
     tree = in_force()
     if tree is None:
         return lambda queue, wished: DEFAULT
-    return lambda queue, wished: asked_of(tree.partitions, wished, tree.rows[tree.at(queue)].default_partition)
+    return lambda queue, wished: partition_of_ask(tree.partitions, wished, tree.rows[tree.at(queue)].default_partition)
 
 
 def guaranteed(amounts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ sub-cluster, which has ``capacity`` (s,). Where that does not fit, all that
 want the place rise together: at level x a leaf holds, in the whole federation,
 
 - x * sure, for x up to 1: everybody has the same part of what is guaranteed;
-- min(ideal, sure + (x - 1) * pace) from there to 2: all rise at their pace, and
+- min(ideal, sure + (x - 1) * fill_rate) from there to 2: all rise at their rate, and
   nobody beyond its ideal.
 
 A sub-cluster's level is the highest at which what its leaves lack elsewhere
@@ -34,7 +34,7 @@ def _filled_of(
     x: float,
     sure: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     held: np.ndarray,
     here: np.ndarray,
     most: np.ndarray,
@@ -46,24 +46,24 @@ def _filled_of(
     total, slope = 0.0, 0.0
     first, second = min(x, 1.0), max(x - 1.0, 0.0)
     for c in range(len(ideal)):
-        at = first * sure[c] + second * pace[c]
+        at = first * sure[c] + second * fill_rate[c]
         lacking = min(ideal[c], at) - held[c] + here[c]
         total += min(max(lacking, 0.0), most[c])
-        speed = sure[c] if x <= 1.0 else pace[c]
+        speed = sure[c] if x <= 1.0 else fill_rate[c]
         slope += speed if (at < ideal[c]) and (0.0 < lacking < most[c]) else 0.0
     return total, slope
 
 
-_filled = Kernel(_filled_of, within=True, fastmath=True)
+_filled = Kernel(_filled_of, kernels_only=True, fastmath=True)
 
 
 @kernel
-def level(
+def fill_level(
     capacity: float,
     x: float,
     sure: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     held: np.ndarray,
     here: np.ndarray,
     most: np.ndarray,
@@ -72,7 +72,7 @@ def level(
     """The highest level at which a sub-cluster suffices, within about ``close``, at most ``FULL``; x: a guess."""
     low, high, at_low, at_high = 0.0, FULL, 0.0, np.inf
     for step in range(_STEPS_MAX):
-        total, slope = _filled(x, sure, ideal, pace, held, here, most)
+        total, slope = _filled(x, sure, ideal, fill_rate, held, here, most)
         if abs(total - capacity) <= close:
             ahead = x + (capacity - total) / slope if slope > 0.0 else x
             return min(max(ahead, low), high)
@@ -104,7 +104,7 @@ def settle(
     capacity: np.ndarray,
     sure: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     most: np.ndarray,
     sweeps: int,
     still: float,
@@ -127,7 +127,9 @@ def settle(
         for c in range(len(who)):
             few[n, c], fewer[n, c] = place[where[n], who[c]], most[where[n], who[c]]
     at = levels[where]
-    made = _even(few, at, capacity[where], held[who], sure[who], ideal[who], pace[who], fewer, sweeps, still)
+    made = _settle_open(
+        few, at, capacity[where], held[who], sure[who], ideal[who], fill_rate[who], fewer, sweeps, still
+    )
     levels[where] = at
     for n in range(len(where)):
         for c in range(len(who)):
@@ -136,21 +138,21 @@ def settle(
 
 
 @kernel
-def _even(
+def _settle_open(
     place: np.ndarray,
     levels: np.ndarray,
     capacity: np.ndarray,
     held: np.ndarray,
     sure: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     most: np.ndarray,
     sweeps: int,
     still: float,
 ) -> int:
     """``settle`` of sub-clusters that are all open; held: (l,) in all, closed ones too, overwritten."""
     above = np.zeros(len(held))
-    ways = bool(np.any(pace <= CLOSE * ideal))  # whether anybody has its guarantee and no level
+    ways = bool(np.any(fill_rate <= CLOSE * ideal))  # whether anybody has its guarantee and no level
     for sweep in range(sweeps):
         moved, close, higher = 0.0, max(_EXACT, 1e-3 * 0.5**sweep), 0
         before, order = levels.copy(), np.argsort(-levels)
@@ -162,9 +164,9 @@ def _even(
                 higher += 1
             seen = held
             if seek and 1.0 - _TIE < before[k] < FULL:
-                seen = _seen(held, place[k], above, ideal, pace)
-            x = level(capacity[k], levels[k], sure, ideal, pace, seen, place[k], most[k], close * capacity[k])
-            total, change = _hold(x, sure, ideal, pace, seen, held, place[k], most[k])
+                seen = _apparent_holding(held, place[k], above, ideal, fill_rate)
+            x = fill_level(capacity[k], levels[k], sure, ideal, fill_rate, seen, place[k], most[k], close * capacity[k])
+            total, change = _hold(x, sure, ideal, fill_rate, seen, held, place[k], most[k])
             levels[k] = x
             moved += change
             if total > capacity[k]:  # by rounding
@@ -181,7 +183,7 @@ def _hold_of(
     x: float,
     sure: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     seen: np.ndarray,
     held: np.ndarray,
     here: np.ndarray,
@@ -191,7 +193,7 @@ def _hold_of(
     total, moved = 0.0, 0.0
     first, second = min(x, 1.0), max(x - 1.0, 0.0)
     for c in range(len(here)):
-        at = min(ideal[c], first * sure[c] + second * pace[c])
+        at = min(ideal[c], first * sure[c] + second * fill_rate[c])
         amount = min(max(at - seen[c] + here[c], 0.0), most[c])
         change = amount - here[c]
         moved += abs(change)
@@ -201,11 +203,13 @@ def _hold_of(
     return total, moved
 
 
-_hold = Kernel(_hold_of, within=True, fastmath=True)
+_hold = Kernel(_hold_of, kernels_only=True, fastmath=True)
 
 
 @kernel
-def _seen(held: np.ndarray, here: np.ndarray, above: np.ndarray, ideal: np.ndarray, pace: np.ndarray) -> np.ndarray:
+def _apparent_holding(
+    held: np.ndarray, here: np.ndarray, above: np.ndarray, ideal: np.ndarray, fill_rate: np.ndarray
+) -> np.ndarray:
     """What leaves hold as a crowded place counts it.
 
     Who has its guarantee and is due no more has no level of its own: it goes
@@ -213,13 +217,13 @@ def _seen(held: np.ndarray, here: np.ndarray, above: np.ndarray, ideal: np.ndarr
     """
     seen = held.copy()
     for c in range(len(seen)):
-        if pace[c] <= CLOSE * ideal[c]:
+        if fill_rate[c] <= CLOSE * ideal[c]:
             seen[c] += 0.5 * max(0.0, min(above[c], ideal[c]) - held[c] + here[c])
     return seen
 
 
 @kernel
-def wanted_there(demand: np.ndarray, leaves: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+def demand_by_place(demand: np.ndarray, leaves: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     """(r, s, l) float64: the demand (q, s, r) of leaves (l,), of what there is at all in capacity (r, s)."""
     r, s = capacity.shape
     want = np.empty((r, s, len(leaves)))
@@ -231,7 +235,7 @@ def wanted_there(demand: np.ndarray, leaves: np.ndarray, capacity: np.ndarray) -
 
 
 @kernel
-def unmet(want: np.ndarray, place: np.ndarray, may: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+def idle_and_wanted(want: np.ndarray, place: np.ndarray, may: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     """(s,): the part of a sub-cluster that is idle and wanted by leaves that ``may`` (r, l) hold more.
 
     Of the resource where it is most. want, place: (r, s, l). capacity: (r, s).
@@ -250,7 +254,7 @@ def unmet(want: np.ndarray, place: np.ndarray, may: np.ndarray, capacity: np.nda
 
 
 @kernel
-def begin(like: np.ndarray, want: np.ndarray, aim: np.ndarray, place: np.ndarray) -> None:
+def spread_like(like: np.ndarray, want: np.ndarray, aim: np.ndarray, place: np.ndarray) -> None:
     """Write to ``place`` what leaves hold if they divide their ``aim`` (l,) in the proportions of ``like``.
 
     place, like, want: (s, l); no more than is wanted.
@@ -268,7 +272,7 @@ def begin(like: np.ndarray, want: np.ndarray, aim: np.ndarray, place: np.ndarray
 
 
 @kernel
-def keep_step(step: np.ndarray, place: np.ndarray, ideal: np.ndarray) -> None:
+def lower_step(step: np.ndarray, place: np.ndarray, ideal: np.ndarray) -> None:
     """Lower ``step`` (l,) to the part of its ideal (l,) that each leaf holds in all places (s, l)."""
     for c in range(len(step)):
         held = 0.0

@@ -1,53 +1,56 @@
 """How far all queues can rise together before some are stuck: exactly, by flows from leaves to sub-clusters.
 
 One resource. Leaves (l) hold ``place`` (s, l), at most ``most`` (s, l) in each sub-cluster of ``capacity`` (s,).
-At level x a leaf holds in all what ``places`` says: x * sure up to 1, from there min(ideal, sure + (x - 1) * pace).
+At level x a leaf holds in all what ``maxminsweeps`` says: x * sure up to 1, from there
+min(ideal, sure + (x - 1) * fill_rate).
 
 A set of sub-clusters has to take what leaves cannot hold outside of it. The level is the highest at which none has to
 take more than it has. It is found from above, by Newton's method on the cuts (Radzik, "Fractional combinatorial
 optimization", 1998): where not all fit, a maximum flow (Edmonds and Karp, 1972) tells a set that would have to take
 too much, and that set a lower level. Ways of the flow lead over sub-clusters; all leaves that can go a way share it.
+
+Cost: a maximum flow for each cut, of which few are tried (2 s at most); each way of a flow is found in O(s^2 l).
 """
 
 import numpy as np
 
 from scheduler.core.compiled import Kernel, kernel
-from scheduler.federation.places import FULL
+from scheduler.federation.maxminsweeps import FULL
 
 _LEAST = 1e-9  # part of all capacity that is nothing
 _HALVINGS = 60  # of the interval in which a level lies
 
 
 @kernel
-def rise(
+def raise_level(
     place: np.ndarray,
     is_open: np.ndarray,
     capacity: np.ndarray,
     sure: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     most: np.ndarray,
 ) -> float:
     """Let all hold, in ``place``, what they do at the highest level at which they can; that level, at most ``FULL``.
 
     is_open: (s,). The others are left as they are, and those that are in the
     way of a higher level are struck from it; below ``FULL`` there is one. Who
-    can hold no more in open ones does not hinder others. sure, ideal, pace: (l,).
+    can hold no more in open ones does not hinder others. sure, ideal, fill_rate: (l,).
     """
     s = len(is_open)
     kept, reach = _kept(place, is_open, most)
     aim, x, stuck = np.minimum(ideal, reach), FULL, np.zeros(s, np.bool_)
     for alone in np.eye(s, dtype=np.bool_)[is_open]:  # that is soon seen, and often all
-        lower = _level_within(alone, x, capacity, sure, aim, pace, reach, most)
+        lower = _level_within(alone, x, capacity, sure, aim, fill_rate, reach, most)
         if lower < x:
             x, stuck = lower, alone
     for _ in range(2 * s):
-        need = np.maximum(np.minimum(aim, min(x, 1.0) * sure + max(x - 1.0, 0.0) * pace) - kept, 0.0)
+        need = np.maximum(np.minimum(aim, min(x, 1.0) * sure + max(x - 1.0, 0.0) * fill_rate) - kept, 0.0)
         tight = _fit(place, is_open, capacity, need, most, _LEAST * capacity.sum())
         if not tight.any():
             break
         before, stuck = x, tight
-        x = _level_within(tight, x, capacity, sure, aim, pace, reach, most)
+        x = _level_within(tight, x, capacity, sure, aim, fill_rate, reach, most)
         if x >= before:
             break
     for k in range(s):
@@ -67,15 +70,15 @@ def _kept(place: np.ndarray, is_open: np.ndarray, most: np.ndarray) -> tuple[np.
     return kept, reach
 
 
-def _over_of(x: float, sure: np.ndarray, ideal: np.ndarray, pace: np.ndarray, outside: np.ndarray) -> float:
+def _over_of(x: float, sure: np.ndarray, ideal: np.ndarray, fill_rate: np.ndarray, outside: np.ndarray) -> float:
     """What leaves cannot hold ``outside`` (l,) at level x."""
     total, first, second = 0.0, min(x, 1.0), max(x - 1.0, 0.0)
     for c in range(len(sure)):
-        total += max(min(ideal[c], first * sure[c] + second * pace[c]) - outside[c], 0.0)
+        total += max(min(ideal[c], first * sure[c] + second * fill_rate[c]) - outside[c], 0.0)
     return total
 
 
-_over = Kernel(_over_of, within=True, fastmath=True)
+_over = Kernel(_over_of, kernels_only=True, fastmath=True)
 
 
 @kernel
@@ -85,7 +88,7 @@ def _level_within(
     capacity: np.ndarray,
     sure: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     reach: np.ndarray,
     most: np.ndarray,
 ) -> float:
@@ -96,7 +99,7 @@ def _level_within(
         outside -= most[k]
     low, x = 0.0, high
     for _ in range(_HALVINGS):
-        if _over(x, sure, ideal, pace, outside) <= room:
+        if _over(x, sure, ideal, fill_rate, outside) <= room:
             low = x
         else:
             high = x
@@ -174,7 +177,7 @@ def _movable_of(source: np.ndarray, most: np.ndarray, here: np.ndarray) -> float
     return total
 
 
-_movable = Kernel(_movable_of, within=True, fastmath=True)
+_movable = Kernel(_movable_of, kernels_only=True, fastmath=True)
 
 
 @kernel
