@@ -45,8 +45,9 @@ def plan_round(s: Snapshot, memo: Memo, policy: RoundPolicy, now: float) -> tupl
     placed = place.finish(placement, order, rows.ask_entity)
     preempt, memo = _reclaim(s, placement, placed, policy.preemption, now)
     outcome = RoundOutcome(
-        placement.free, placed.left, placed.why, placed.detail, order, rows.ask_entity, share, placement.promised_starts
-    )
+        placement.free, placed.left, placed.why, placed.binding_row, order, rows.ask_entity, share,
+        placement.promised_starts,
+    )  # fmt: skip
     return Plan(placed.place, _refusal(outcome), preempt, placed.reserve, outcome), memo
 
 
@@ -81,9 +82,9 @@ def share_satisfaction(rows: Entities, share: np.ndarray, whole: np.ndarray) -> 
 
     Where nothing is free everybody holds all of his share.
     """
-    held, sure = held_part(rows.used, share, whole), held_part(rows.used, rows.guaranteed, whole)
-    beyond = 1.0 - 1.0 / (1.0 + sure)  # 1 for those without a guarantee
-    served: np.ndarray = np.round(held, 6) + 1e-7 * beyond
+    of_share, of_guarantee = held_part(rows.used, share, whole), held_part(rows.used, rows.guaranteed, whole)
+    beyond = 1.0 - 1.0 / (1.0 + of_guarantee)  # 1 for those without a guarantee
+    served: np.ndarray = np.round(of_share, 6) + 1e-7 * beyond
     return served
 
 
@@ -100,16 +101,16 @@ def _reclaim(
     memo, why = placed.memo, placed.why
     if s.running is None or not s.reclaim:
         return Preempt(), memo
-    held = np.full(len(s.nodes.open), -1, np.int32)
+    reserved_for = np.full(len(s.nodes.open), -1, np.int32)
     at = np.searchsorted(s.asks.key, memo.reserved)
-    held[memo.reserved_node] = at
-    marks = (memo.warned, memo.warned_due)
-    if (ahead := placement.promised_starts) is not None:  # there is room for them: others are to have it
-        why = np.where(ahead.kept_back_by >= 0, np.int8(Why.LOCALITY_WAIT), why)
-    preempt, warned, due = plan_preemption(s, placement.free, placed.left, why, marks, policy, now, held)
+    reserved_for[memo.reserved_node] = at
+    warnings = (memo.warned, memo.warned_due)
+    if (promised := placement.promised_starts) is not None:  # there is room for them: others are to have it
+        why = np.where(promised.kept_back_by >= 0, np.int8(Why.LOCALITY_WAIT), why)
+    preempt, warned, due = plan_preemption(s, placement.free, placed.left, why, warnings, policy, now, reserved_for)
     return preempt, replace(memo, warned=warned, warned_due=due)
 
 
 def _refusal(outcome: RoundOutcome) -> Refusal | None:
     ask = np.flatnonzero(outcome.left > 0).astype(np.int32)
-    return Refusal(ask, outcome.left[ask], outcome.why[ask], outcome.detail[ask]) if len(ask) else None
+    return Refusal(ask, outcome.left[ask], outcome.why[ask], outcome.binding_row[ask]) if len(ask) else None

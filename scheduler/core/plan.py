@@ -35,13 +35,13 @@ class Refusal:
     """Asks not placed in full.
 
     ask: (u,) int32. missing: (u,) int64 containers. why: (u,) int8 ``Why``.
-    detail: (u,) int32, the queue whose maximum binds, or -1.
+    binding_row: (u,) int32, the queue whose maximum binds, or -1.
     """
 
     ask: np.ndarray
     missing: np.ndarray
     why: np.ndarray
-    detail: np.ndarray
+    binding_row: np.ndarray
 
 
 def _rows() -> np.ndarray:
@@ -96,7 +96,7 @@ class RoundOutcome:
     """How a round left things, for explaining it.
 
     free: (n, r) int64. left: (a,) int64 containers each ask still wants. why:
-    (a,) int8 ``Why``. detail: (a,) int32, the row of the queue or user whose
+    (a,) int8 ``Why``. binding_row: (a,) int32, the row of the queue or user whose
     maximum binds, or -1. order: (a,) int32, asks as they were served. entity:
     (a,) int32 and share: (e, r) float64, what each row of the share tree may hold.
     promised: where queues backfill.
@@ -105,7 +105,7 @@ class RoundOutcome:
     free: np.ndarray
     left: np.ndarray
     why: np.ndarray
-    detail: np.ndarray
+    binding_row: np.ndarray
     order: np.ndarray
     entity: np.ndarray
     share: np.ndarray

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.explain.amounts import said
+from scheduler.explain.amounts import amounts_text
 from scheduler.explain.feasibility import FreePieces, free_pieces
 from scheduler.explain.forecast import units_that_fit
 
@@ -22,7 +22,7 @@ class Situation:
 
     shape: (r,). units: wanted at once. free: (n, r) on the nodes. usable: (n,)
     bool, those it may be placed on. pieces: what these have for it. room: (p, r)
-    below each maximum above it. over: what those maxima belong to.
+    below each maximum above it. maxima_names: what those belong to.
     """
 
     axis: tuple[str, ...]
@@ -32,13 +32,13 @@ class Situation:
     usable: np.ndarray
     pieces: FreePieces
     room: np.ndarray
-    over: tuple[str, ...]
+    maxima_names: tuple[str, ...]
 
     def starts(self) -> bool:
         """Whether ``units`` containers would start."""
-        return self.pieces.fits >= self.units and not self.beyond().any()
+        return self.pieces.fits >= self.units and not self.lacking().any()
 
-    def beyond(self) -> np.ndarray:
+    def lacking(self) -> np.ndarray:
         """What each maximum lacks: (p, r) int64."""
         need = self.shape * self.units
         return np.where(need > 0, np.maximum(need - self.room, 0), 0)
@@ -96,16 +96,16 @@ def _of_the_job(now: Situation, relaxed: Relaxed, least: float) -> Iterator[tupl
 
 def _raise(now: Situation) -> tuple[Situation, Change]:
     """The situation with every maximum just high enough, and how to get there; no change when none is in the way."""
-    lacks = now.beyond()
+    lacks = now.lacking()
     raised = replace(now, room=now.room + lacks)
     rows = np.flatnonzero(lacks.any(axis=1))
     if not len(rows):
         return raised, {}
     by = [
-        {"of": now.over[row], "by": {now.axis[k]: int(lacks[row, k]) for k in np.flatnonzero(lacks[row])}}
+        {"of": now.maxima_names[row], "by": {now.axis[k]: int(lacks[row, k]) for k in np.flatnonzero(lacks[row])}}
         for row in rows.tolist()
     ]
-    parts = [f"{now.over[row]} by {said(now.axis, lacks[row])}" for row in rows.tolist()]
+    parts = [f"{now.maxima_names[row]} by {amounts_text(now.axis, lacks[row])}" for row in rows.tolist()]
     return raised, {"what": "maximum", "raise": by, "text": f"Raise {' and '.join(parts)}."}
 
 
@@ -130,7 +130,7 @@ def _at_most(now: Situation, amounts: dict[int, int]) -> tuple[Change, Situation
     change = {
         "what": "container",
         "per_container_at_most": {now.axis[k]: amount for k, amount in amounts.items()},
-        "text": f"Ask for at most {said(now.axis, asked)} per container.",
+        "text": f"Ask for at most {amounts_text(now.axis, asked)} per container.",
     }
     return change, replace(now, shape=shape)
 
@@ -139,7 +139,7 @@ def _most(now: Situation, k: int, least: int) -> int | None:
     """The most of resource k, from ``least`` up to what is asked, with which it starts; None without any."""
     asked = int(now.shape[k])
     if now.units == 1:
-        lacks = now.beyond()
+        lacks = now.lacking()
         lacks[:, k] = 0
         on_nodes = asked if now.pieces.fits else int(now.pieces.alone[k])
         amount = min(on_nodes, int(now.room[:, k].min(initial=asked)))

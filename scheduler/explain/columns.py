@@ -121,7 +121,7 @@ class Explanation:
     now: float
     cache: dict[Any, Any] = field(default_factory=dict)
 
-    def promised(self, ask: int) -> float | None:
+    def promised_wait_s(self, ask: int) -> float | None:
         """Seconds until the start that the ask was promised, or None."""
         promised = self.outcome.promised
         if promised is None:

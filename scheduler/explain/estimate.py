@@ -6,7 +6,7 @@ import numpy as np
 
 from scheduler.core.compiled import arrayless, contiguous
 from scheduler.core.plan import Why
-from scheduler.explain.amounts import lasting
+from scheduler.explain.amounts import duration_text
 from scheduler.explain.change import Situation
 from scheduler.explain.columns import AskArrays, Explanation, ExplanationColumns
 from scheduler.explain.forecast import Forecast
@@ -59,39 +59,43 @@ def estimate(e: Explanation, row: int, now: Situation, forecast: Forecast | None
     reasons = binding(e, row)
     for why, text in _TIMELESS.items():
         if why in reasons:
-            return _told(None, None, text)
-    promised = e.promised(int(e.columns.ask[row]))
+            return _answer(None, None, text)
+    promised = e.promised_wait_s(int(e.columns.ask[row]))
     if forecast is None:
-        return _told(promised, promised, "Not estimated yet.")
+        return _answer(promised, promised, "Not estimated yet.")
     if "ahead" not in e.cache:
         e.cache["ahead"] = before_each(e)
     before = e.cache["ahead"][row]
     earliest: float | None = 0.0
     latest: float | None = 0.0
     for why in reasons:
-        first, last = _lets_go(e, row, why, now, kind, before, forecast)
+        first, last = _wait_for_limit(e, row, why, now, kind, before, forecast)
         earliest = None if earliest is None or first is None else max(earliest, first)
         latest = None if latest is None or last is None else max(latest, last)
     if promised is not None:
         earliest, latest = min(promised if earliest is None else earliest, promised), promised
     if earliest is not None:
-        return _told(earliest, latest, "")
+        return _answer(earliest, latest, "")
     if forecast.silent:
-        return _told(None, None, "Nobody said how long the running work takes (estimated_duration_s).")
-    return _told(None, None, "Running work whose end is known does not free enough.")
+        return _answer(None, None, "Nobody said how long the running work takes (estimated_duration_s).")
+    return _answer(None, None, "Running work whose end is known does not free enough.")
 
 
-def _told(earliest: float | None, latest: float | None, text: str) -> Estimate:
+def _answer(earliest: float | None, latest: float | None, text: str) -> Estimate:
     if earliest is not None and latest is not None:
-        text = f"In {lasting(earliest)} to {lasting(latest)}." if latest - earliest >= 1 else f"In {lasting(latest)}."
+        text = (
+            f"In {duration_text(earliest)} to {duration_text(latest)}."
+            if latest - earliest >= 1
+            else f"In {duration_text(latest)}."
+        )
         text = "Within a second." if latest < 1 else text
     elif earliest is not None:
-        text = f"In {lasting(earliest)} at the earliest."
+        text = f"In {duration_text(earliest)} at the earliest."
     first, last = (None if x is None else round(x, 1) for x in (earliest, latest))
     return {"earliest_s": first, "latest_s": last, "text": text}
 
 
-def _lets_go(
+def _wait_for_limit(
     e: Explanation, row: int, why: Why, now: Situation, kind: Any, before: np.ndarray, forecast: Forecast
 ) -> tuple[float | None, float | None]:
     """Seconds until this limit lets the ask go: behind its own queue's asks, and behind all."""
@@ -100,11 +104,11 @@ def _lets_go(
         case Why.QUEUE_MAXIMUM:
             return _below_queues(e, ask, now, before, forecast)
         case Why.USER_MAXIMUM:
-            first = forecast.of_user(int(e.s.asks.key[ask]), now.beyond()[-1])
+            first = forecast.of_user(int(e.s.asks.key[ask]), now.lacking()[-1])
             first = _from_now(e, first)
             return first, first
         case Why.LOCALITY_WAIT:
-            return 0.0, locality_delay_left(e, ask)[2]
+            return 0.0, locality_delay_left(e, ask).off_switch_s
         case Why.NO_ROOM | Why.GANG | Why.RESERVED:
             times = forecast.units(now.shape, now.usable, kind)
             return _on_nodes(e, now, before[OWN], times), _on_nodes(e, now, before[ALL], times)
@@ -114,7 +118,7 @@ def _lets_go(
 def _below_queues(
     e: Explanation, ask: int, now: Situation, before: np.ndarray, forecast: Forecast
 ) -> tuple[float | None, float | None]:
-    lacks = now.beyond()
+    lacks = now.lacking()
     need = now.shape * now.units
     found: list[list[float | None]] = [[0.0], [0.0]]
     for at, queue in enumerate(queue_path(e, int(e.s.ask_queue[ask]))):

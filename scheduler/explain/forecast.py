@@ -1,7 +1,7 @@
 """The forecast: when room will be free, from the expected ends of running work.
 
 It goes by what is known now: containers give back what they hold as they
-end, and nothing else changes.
+end, and nothing else changes. Cost: a sort of c containers once, and O(c log c) for each kind that is asked about.
 """
 
 from typing import Any

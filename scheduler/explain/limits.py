@@ -1,12 +1,12 @@
 """The limits that bind one ask, each with what was asked and what there is."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scheduler.core.plan import Why
-from scheduler.explain.amounts import counted, lasting, named, number
+from scheduler.explain.amounts import amount_number, amount_text, by_resource, duration_text
 from scheduler.explain.change import Situation
 from scheduler.explain.columns import LIMIT_ORDER, Explanation
 from scheduler.explain.feasibility import FreePieces, free_pieces
@@ -97,7 +97,7 @@ def _plain(e: Explanation, ask: int, why: Why) -> str:
 
 def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limit]:
     """One for each maximum that the ask would exceed, the leaf's first."""
-    need, lacks = now.shape * now.units, now.beyond()
+    need, lacks = now.shape * now.units, now.lacking()
     user = e.s.jobs.user[e.s.asks.job[ask]]
     above = queue_path(e, int(e.s.users.queue[user]))
     for at in range(len(above)) if why == Why.QUEUE_MAXIMUM else [len(above)]:
@@ -113,11 +113,12 @@ def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limi
         at_once = f" for {now.units:,} at once" if now.units > 1 else ""
         if why == Why.QUEUE_MAXIMUM and e.s.queues.maximum[above[at], k] <= 0:
             who = f"The queue {queue} may hold none (its maximum is nothing, or a share of what its partition lacks)"
+        asked = amount_number(resource, int(need[k]))
         yield {
             "limit": why.name.lower(),
-            "text": f"{who}: {counted(resource, left)} left, asked {number(resource, int(need[k]))}{at_once}.",
-            "asked": named(e.s.axis, need, short),
-            "available": named(e.s.axis, now.room[at], short),
+            "text": f"{who}: {amount_text(resource, left)} left, asked {asked}{at_once}.",
+            "asked": by_resource(e.s.axis, need, short),
+            "available": by_resource(e.s.axis, now.room[at], short),
             "queue": queue,
         }
 
@@ -133,11 +134,11 @@ def _no_match(e: Explanation, ask: int, now: Situation, labels: str, besides: st
     over = now.shape > largest
     if over.any():
         k = int(np.flatnonzero(over)[0])
-        asked, most = counted(s.axis[k], int(now.shape[k])), number(s.axis[k], int(largest[k]))
+        asked, most = amount_text(s.axis[k], int(now.shape[k])), amount_number(s.axis[k], int(largest[k]))
         return out | {
             "text": f"Asked {asked} per container; the largest node has {most}.",
-            "asked": named(s.axis, now.shape, over),
-            "available": named(s.axis, largest, over),
+            "asked": by_resource(s.axis, now.shape, over),
+            "available": by_resource(s.axis, largest, over),
         }
     if now.units > 1 and (most_at_once := free_pieces(s.nodes.capacity, matching, now.shape).fits):
         return out | {
@@ -158,8 +159,19 @@ def _gang(now: Situation) -> Limit:
     }
 
 
-def locality_delay_left(e: Explanation, ask: int) -> tuple[int, float, float]:
-    """(level that is open to it, seconds until the next one, seconds until any node is)."""
+class DelayLeft(NamedTuple):
+    """What an ask has before it of delay scheduling.
+
+    locality: that it may use now. next_s: until it may go further. off_switch_s: until it may go anywhere.
+    """
+
+    locality: int
+    next_s: float
+    off_switch_s: float
+
+
+def locality_delay_left(e: Explanation, ask: int) -> DelayLeft:
+    """How long the ask still holds out for nodes and racks that it prefers."""
     s, p = e.s, e.locality_delay
     usable_now = s.nodes.open & (e.reserved_for < 0)
     near = s.asks.near[s.asks.near_from[ask] : s.asks.near_from[ask + 1]]
@@ -174,9 +186,9 @@ def locality_delay_left(e: Explanation, ask: int) -> tuple[int, float, float]:
     at = np.flatnonzero(e.memo.delayed == s.asks.key[ask])
     waited = e.now - float(e.memo.delayed_since[at[0]]) if len(at) else 0.0
     to_rack_now = _by_misses(e, ask) or waited >= to_racks
-    level = OFF_SWITCH if waited >= to_any else RACK_LOCAL if to_rack_now else NODE_LOCAL
-    until = to_any if level > NODE_LOCAL or not racks_worth else to_racks
-    return level, max(0.0, until - waited), max(0.0, to_any - waited)
+    locality = OFF_SWITCH if waited >= to_any else RACK_LOCAL if to_rack_now else NODE_LOCAL
+    until = to_any if locality > NODE_LOCAL or not racks_worth else to_racks
+    return DelayLeft(locality, max(0.0, until - waited), max(0.0, to_any - waited))
 
 
 def _by_misses(e: Explanation, ask: int) -> bool:
@@ -204,11 +216,13 @@ def _locality(e: Explanation, ask: int) -> Limit:
 def _behind(e: Explanation, ask: int) -> Limit:
     """There is room, until an ask before it is to start, and it would run longer."""
     out: Limit = {"limit": "reserved", "asked": {}, "available": {}}
-    left, takes = e.promised(e.kept_back_by(ask)), float(e.s.asks.duration[ask])
+    left, takes = e.promised_wait_s(e.kept_back_by(ask)), float(e.s.asks.duration[ask])
     if left is None:
         return out | {"text": "There is room, but its queue starts jobs strictly in order, and one before it waits."}
-    known = f"this one is expected to take {lasting(takes)}" if takes > 0 else "nobody said how long this one takes"
-    lasts = f"for {lasting(left)} only, until" if left >= 1 else "only until, at any moment,"
+    known = (
+        f"this one is expected to take {duration_text(takes)}" if takes > 0 else "nobody said how long this one takes"
+    )
+    lasts = f"for {duration_text(left)} only, until" if left >= 1 else "only until, at any moment,"
     return out | {
         "text": f"There is room {lasts} a job that waits before it is to start there; {known}.",
         "asked": {"seconds": int(takes)} if takes > 0 else {},
@@ -234,7 +248,7 @@ def _no_room(now: Situation, why: Why) -> Limit:
     piece = now.pieces.largest if over.any() else now.pieces.nearest
     short = now.shape > piece
     k = int(np.flatnonzero(short)[0]) if short.any() else 0
-    there, asked = counted(now.axis[k], int(piece[k])), number(now.axis[k], int(now.shape[k]))
+    there, asked = amount_text(now.axis[k], int(piece[k])), amount_number(now.axis[k], int(now.shape[k]))
     text = f"Largest free piece {there}, asked {asked}; it starts when room is free."
     if not over.any():
         text = "No single node has room in every resource at once"
@@ -243,6 +257,6 @@ def _no_room(now: Situation, why: Why) -> Limit:
         text = f"The nodes with room are held free for jobs that waited longer. {text}"
     return out | {
         "text": text,
-        "asked": named(now.axis, now.shape, short),
-        "available": named(now.axis, piece, short),
+        "asked": by_resource(now.axis, now.shape, short),
+        "available": by_resource(now.axis, piece, short),
     }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scheduler.core.plan import Why
-from scheduler.explain.amounts import lasting
+from scheduler.explain.amounts import duration_text
 from scheduler.explain.change import Change, Relaxed, Situation, smallest_change
 from scheduler.explain.columns import Explanation
 from scheduler.explain.estimate import estimate
@@ -109,10 +109,10 @@ def _of_others(e: Explanation, ask: int, reasons: list[Why]) -> str:
         return "Nothing of the job's own: wait."
     if e.kept_back_by(ask) < 0:
         return ""
-    left = e.promised(e.kept_back_by(ask))
+    left = e.promised_wait_s(e.kept_back_by(ask))
     if left is None or left < 1:
         return "Nothing of the job's own: wait for the jobs before it."
-    return f"It could start now if it ended within {lasting(left)}, and said so (estimated_duration_s)."
+    return f"It could start now if it ended within {duration_text(left)}, and said so (estimated_duration_s)."
 
 
 def _on_empty_nodes(e: Explanation, ask: int, now: Situation, about: AskContext) -> Change | None:

@@ -11,14 +11,14 @@ from scheduler.shares.tree import capped_demand, subtree_sums
 
 
 @kernel
-def subtree_holdings(parent: np.ndarray, leaves: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """(q, s, r), summed up the tree, of what the leaves (l,) hold: ``place`` (r, s, l)."""
-    r, s, _ = place.shape
+def subtree_holdings(parent: np.ndarray, leaves: np.ndarray, allocation: np.ndarray) -> np.ndarray:
+    """(q, s, r), summed up the tree, of what the leaves (l,) hold: ``allocation`` (r, s, l)."""
+    r, s, _ = allocation.shape
     total = np.zeros((len(parent), s, r))
     for i in range(r):
         for k in range(s):
             for c in range(len(leaves)):
-                total[leaves[c], k, i] = place[i, k, c]
+                total[leaves[c], k, i] = allocation[i, k, c]
     return subtree_sums(parent, total.reshape((len(parent), s * r))).reshape(total.shape)
 
 

@@ -35,7 +35,7 @@ What is then left of a resource is given out without regard to the others.
 
 All this is exact up to a size. Larger federations are divided by sweeps over
 the sub-clusters (``maxminsweeps``), in less than half the time: some two percent are
-then at other queues than due, and more weight may be less.
+then at other queues than due, and more weight may be less. Amounts are resource units.
 
 What nobody wants now is told apart, as ``spare``: see ``DividedShares``.
 """
@@ -108,10 +108,10 @@ def shares(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, exact: boo
     want = demand_by_place(contiguous(demand, np.int64), leaves, room)
     if exact is None:
         exact = want.size * len(capacity) <= _SIZE_EXACT
-    place = (_exact_places if exact else _approximate_places)(tree, leaves, room, want)
-    _fill_idle(tree, leaves, room, want, place)
-    due = subtree_totals(tree.parent, leaves, place)
-    return DividedShares(due, _spare(tree, leaves, room, place, due))
+    allocation = (_exact_allocation if exact else _approximate_allocation)(tree, leaves, room, want)
+    _fill_idle(tree, leaves, room, want, allocation)
+    due = subtree_totals(tree.parent, leaves, allocation)
+    return DividedShares(due, _spare(tree, leaves, room, allocation, due))
 
 
 def leaves_of(parent: np.ndarray) -> np.ndarray:
@@ -119,14 +119,16 @@ def leaves_of(parent: np.ndarray) -> np.ndarray:
     return np.flatnonzero(is_leaf(parent))
 
 
-def subtree_totals(parent: np.ndarray, leaves: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """(q, s, r), summed up the tree, of what the leaves hold: ``place`` (r, s, l)."""
-    return subtree_holdings(contiguous(parent, np.int32), contiguous(leaves, np.int64), contiguous(place, np.float64))
+def subtree_totals(parent: np.ndarray, leaves: np.ndarray, allocation: np.ndarray) -> np.ndarray:
+    """(q, s, r), summed up the tree, of what the leaves hold: ``allocation`` (r, s, l)."""
+    return subtree_holdings(
+        contiguous(parent, np.int32), contiguous(leaves, np.int64), contiguous(allocation, np.float64)
+    )
 
 
-def _exact_places(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray) -> np.ndarray:
+def _exact_allocation(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray) -> np.ndarray:
     """What each leaf holds, exactly: (r, s, l). room: (r, s). want: (r, s, l)."""
-    place, wants = np.zeros_like(want), want.sum(axis=1)
+    allocation, wants = np.zeros_like(want), want.sum(axis=1)
     held = contiguous(tree.guaranteed[leaves].T, np.float64).copy()  # (r, l), or guaranteed: where the next pass begins
     is_open = room > 0  # nobody is stuck there
     first, _ = _aims(tree, leaves, room, wants)
@@ -140,13 +142,13 @@ def _exact_places(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: n
                 low = np.minimum(held[i], due[i])
                 aim = np.maximum(low, due[i] * part)
                 speed = np.where(part < 1.0, aim, fill_rate[i]) - low
-                while raise_level(place[i], is_open[i], room[i], low, aim, speed, want[i]) < FULL:
+                while raise_level(allocation[i], is_open[i], room[i], low, aim, speed, want[i]) < FULL:
                     pass
-                held[i] = place[i].sum(axis=0)
-                wants[i] = within_reach(place, want, is_open)[i]
+                held[i] = allocation[i].sum(axis=0)
+                wants[i] = within_reach(allocation, want, is_open)[i]
             if bundles:
-                lower_step(step, place[i], first[i])
-    return place
+                lower_step(step, allocation[i], first[i])
+    return allocation
 
 
 def _aims(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, wants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,60 +166,64 @@ def _scarcest(room: np.ndarray, wants: np.ndarray) -> np.ndarray:
     return np.argsort(-wants.sum(axis=1) / np.maximum(room.sum(axis=1), 1.0), kind="stable")
 
 
-def _approximate_places(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray) -> np.ndarray:
+def _approximate_allocation(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray) -> np.ndarray:
     """What each leaf holds, about: (r, s, l). room: (r, s). want: (r, s, l)."""
     total = room.sum(axis=1)
-    sure = contiguous(tree.guaranteed[leaves].T, np.float64)
-    place, levels = np.zeros_like(want), np.full(room.shape, 1.5)
+    guaranteed = contiguous(tree.guaranteed[leaves].T, np.float64)
+    allocation, levels = np.zeros_like(want), np.full(room.shape, 1.5)
     wants = want.sum(axis=1)  # (r, l)
     is_open = room > 0  # has not been full yet
     scarcest = _scarcest(room, wants)
     for again in range(_PASSES):
         due, fill_rate = _aims(tree, leaves, room, wants)
-        low = np.minimum(sure, due)
+        low = np.minimum(guaranteed, due)
         rate = fill_rate - low
         step, part = np.ones(len(leaves)), np.ones_like(want[0])
         for i in scarcest:
             if not again:
-                spread_like(part * want[i], want[i], np.maximum(low[i], due[i] * step), place[i])
+                spread_like(part * want[i], want[i], np.maximum(low[i], due[i] * step), allocation[i])
             sweeps = _SWEEPS_AGAIN if again else _SWEEPS
             aim = np.maximum(low[i], due[i] * step)
             speed = np.where(step < 1.0, aim - low[i], rate[i])
-            settle(place[i], levels[i], is_open[i], room[i], low[i], aim, speed, want[i], sweeps, _STILL * total[i])
+            settle(
+                allocation[i], levels[i], is_open[i], room[i], low[i], aim, speed, want[i], sweeps, _STILL * total[i]
+            )
             if not again:
-                lower_step(step, place[i], due[i])
-                part = np.divide(place[i], want[i], out=np.ones_like(part), where=want[i] > 0)
-        missing = due.sum(axis=1) - place.sum(axis=(1, 2)) > _LITTLE * total
-        if not missing.any() or not close_full(is_open, place, room) or not is_open.any():
+                lower_step(step, allocation[i], due[i])
+                part = np.divide(allocation[i], want[i], out=np.ones_like(part), where=want[i] > 0)
+        missing = due.sum(axis=1) - allocation.sum(axis=(1, 2)) > _LITTLE * total
+        if not missing.any() or not close_full(is_open, allocation, room) or not is_open.any():
             break
-        wants = within_reach(place, want, is_open)
-    return place
+        wants = within_reach(allocation, want, is_open)
+    return allocation
 
 
-def _spare(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, place: np.ndarray, due: np.ndarray) -> np.ndarray:
+def _spare(
+    tree: ShareTree, leaves: np.ndarray, room: np.ndarray, allocation: np.ndarray, due: np.ndarray
+) -> np.ndarray:
     """``DividedShares.spare``: what is idle, divided by entitlement, within the maxima."""
     part = entitlement(tree.parent, tree.guaranteed, tree.weight)
-    idle = np.maximum(room - place.sum(axis=2), 0.0)  # (r, s)
+    idle = np.maximum(room - allocation.sum(axis=2), 0.0)  # (r, s)
     allowed = part_below_maximum(tree.parent, tree.maximum, federation_totals(due), idle.sum(axis=1) * part)
     mine = np.zeros_like(part)
     mine[leaves] = part[leaves] * allowed[leaves]
     return parts_of_amounts(subtree_sums(tree.parent, mine), idle)
 
 
-def _fill_idle(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray, place: np.ndarray) -> None:
-    """Give out in each sub-cluster what is idle and still wanted there, by the tree alone, into ``place``."""
+def _fill_idle(tree: ShareTree, leaves: np.ndarray, room: np.ndarray, want: np.ndarray, allocation: np.ndarray) -> None:
+    """Give out in each sub-cluster what is idle and still wanted there, by the tree alone, into ``allocation``."""
     held = np.zeros((len(tree.parent), len(room)))
-    held[leaves] = place.sum(axis=1).T
+    held[leaves] = allocation.sum(axis=1).T
     held = subtree_sums(tree.parent, held)
     may = contiguous(path_minimum(tree.parent, held < tree.maximum * (1 - CLOSE))[leaves].T, np.bool_)
-    lack = idle_and_wanted(want, place, may, room)  # (s,)
+    lack = idle_and_wanted(want, allocation, may, room)  # (s,)
     nothing, more = np.zeros_like(held), np.zeros_like(held)
     for k in np.flatnonzero(lack > _CLOSE):
-        more[leaves] = (want[:, k] - place[:, k]).T
-        idle = np.maximum(room[:, k] - place[:, k].sum(axis=1), 0.0)
+        more[leaves] = (want[:, k] - allocation[:, k]).T
+        idle = np.maximum(room[:, k] - allocation[:, k].sum(axis=1), 0.0)
         most = np.maximum(tree.maximum - held, 0.0)
         got = shares_of_rows(tree.parent, nothing, most, tree.weight, idle, nothing, more, False)
-        place[:, k] += got[leaves].T
+        allocation[:, k] += got[leaves].T
         held += got
 
 

@@ -6,7 +6,7 @@ and so on to any that accepts jobs, which then wait there. In each tier the
 policy chooses; where it names none, its fallback does. A policy whose fallback
 is ``reject`` sees the first tier only.
 
-``Candidate.load`` is what the sub-cluster holds and owes as a share of its
+``HomeCandidate.load`` is what the sub-cluster holds and owes as a share of its
 capacity; a job that has been sent there is added to it, so that a burst spreads
 although what leaders tell lags. Hydra, section 4.1; the names are those of YARN's router policies.
 """
@@ -25,7 +25,7 @@ NO_CAPACITY = 2.0**20  # the load of demand for a resource that nobody there has
 
 
 @dataclass(slots=True)
-class Candidate:
+class HomeCandidate:
     """A sub-cluster as the Router sees it. Demand and capacity: (memory_mib, vcores_milli, gpus)."""
 
     id: int
@@ -62,8 +62,8 @@ class RoutedJob:
     owned: Mapping[int, int] = field(default_factory=dict)
 
 
-ChosenHome = tuple[Candidate, str]  # whom, and why in a few words
-RoutingPolicy = Callable[[Sequence[Candidate], RoutedJob, float], ChosenHome | None]
+ChosenHome = tuple[HomeCandidate, str]  # whom, and why in a few words
+RoutingPolicy = Callable[[Sequence[HomeCandidate], RoutedJob, float], ChosenHome | None]
 
 
 def _load(load: float) -> str:
@@ -73,7 +73,7 @@ def _load(load: float) -> str:
 def least_loaded() -> RoutingPolicy:
     """Where the job leaves the lowest load. Ties go to the lower number."""
 
-    def pick(candidates: Sequence[Candidate], job: RoutedJob, random: float) -> ChosenHome:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome:
         home = min(candidates, key=lambda c: (c.load_with(job.demand), c.id))
         return home, _load(home.load)
 
@@ -83,7 +83,7 @@ def least_loaded() -> RoutingPolicy:
 def uniform() -> RoutingPolicy:
     """Any of them with equal chance."""
 
-    def pick(candidates: Sequence[Candidate], job: RoutedJob, random: float) -> ChosenHome:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome:
         return candidates[int(random * len(candidates))], f"one of {len(candidates)} by chance"
 
     return pick
@@ -105,7 +105,7 @@ def weighted_random(
     """
     falling = WeightPolicy(max_edit, min_load, max_load, min_weight, scaling)
 
-    def pick(candidates: Sequence[Candidate], job: RoutedJob, random: float) -> ChosenHome | None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome | None:
         own = [(weights.get(c.name, 0.0) if weights else 1.0) for c in candidates]
         if load_based:
             less = load_weights(np.array([c.load for c in candidates]), falling).tolist()
@@ -126,7 +126,7 @@ def weighted_random(
 def priority(weights: Mapping[str, float]) -> RoutingPolicy:
     """The highest weight by name; who is not named or weighs 0 is not chosen. Ties go to the lower number."""
 
-    def pick(candidates: Sequence[Candidate], job: RoutedJob, random: float) -> ChosenHome | None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome | None:
         named = [c for c in candidates if weights.get(c.name, 0.0) > 0]
         if not named:
             return None
@@ -146,7 +146,7 @@ _HASHED: dict[str, Callable[[RoutedJob], str]] = {
 def by_hash(by: str = "queue") -> RoutingPolicy:
     """The same home for the same queue or owner; few move when a sub-cluster comes or goes (rendezvous hashing)."""
 
-    def pick(candidates: Sequence[Candidate], job: RoutedJob, random: float) -> ChosenHome:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome:
         who = _HASHED[by](job).encode()
         home = max(candidates, key=lambda c: hashlib.sha256(who + b"@" + c.name.encode()).digest())
         return home, f"hash of its {by.replace('_', ' ')}"
@@ -158,7 +158,7 @@ def locality() -> RoutingPolicy:
     """Where most of its containers find the nodes, racks or labels they name; else where load is least."""
     otherwise = least_loaded()
 
-    def pick(candidates: Sequence[Candidate], job: RoutedJob, random: float) -> ChosenHome | None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome | None:
         most = max(job.owned.get(c.id, 0) for c in candidates)
         best = [c for c in candidates if job.owned.get(c.id, 0) == most]
         found = otherwise(best, job, random)
@@ -172,7 +172,7 @@ def locality() -> RoutingPolicy:
 def local_first(order: Sequence[str], spill_load: float = 0.9) -> RoutingPolicy:
     """The first in ``order`` whose load with the job is at most ``spill_load``; the least loaded of them if none is."""
 
-    def pick(candidates: Sequence[Candidate], job: RoutedJob, random: float) -> ChosenHome | None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome | None:
         by_name = {c.name: c for c in candidates}
         listed = [by_name[name] for name in order if name in by_name]
         for c in listed:
@@ -189,7 +189,7 @@ def local_first(order: Sequence[str], spill_load: float = 0.9) -> RoutingPolicy:
 def reject(message: str = "") -> RoutingPolicy:
     """Nowhere; see ``Router``."""
 
-    def pick(candidates: Sequence[Candidate], job: RoutedJob, random: float) -> None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> None:
         return None
 
     return pick
@@ -266,11 +266,11 @@ class RoutingDecision:
 
     policy: str
     why: str
-    home: Candidate | None = None
+    home: HomeCandidate | None = None
     final: bool = False
 
 
-def route(candidates: Sequence[Candidate], job: RoutedJob, by: Router, random: float) -> RoutingDecision:
+def route(candidates: Sequence[HomeCandidate], job: RoutedJob, by: Router, random: float) -> RoutingDecision:
     """The job's home, with the job's demand added to it. ``random``: a number in [0, 1)."""
     if POLICIES[by.name].refuses:
         return RoutingDecision(by.name, by.message or "its routing policy rejects every job", final=True)
@@ -293,7 +293,7 @@ def route(candidates: Sequence[Candidate], job: RoutedJob, by: Router, random: f
     return RoutingDecision(by.name, f"no sub-cluster that {by.name} may use works and has room at the moment")
 
 
-def _tiers(candidates: Sequence[Candidate], full_load: float) -> list[list[Candidate]]:
+def _tiers(candidates: Sequence[HomeCandidate], full_load: float) -> list[list[HomeCandidate]]:
     """Those that accept jobs, the best off first; the last may be without a leader and nodes."""
     accepting = [c for c in candidates if c.accepts]
     led = [c for c in accepting if c.led]

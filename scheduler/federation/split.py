@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-UNKNOWN = -1  # headroom of a sub-cluster that has not told it
+UNKNOWN_HEADROOM = -1  # headroom of a sub-cluster that has not told it
 LEAST_LOAD = 0.01  # an idle sub-cluster counts as this loaded, or it alone would get everything
 
 
@@ -59,7 +59,8 @@ class SplitTargets:
 
     ``usable``: (s,) bool. ``weights``: (s,) float64, a share relative to the
     others'; not positive: excluded. ``headroom``: (s,) int64, containers of the
-    asked shape that would start there now, ``UNKNOWN`` where nobody knows.
+    asked shape that would start there now, ``UNKNOWN_HEADROOM`` where
+    nobody knows.
     ``home``: the index of the job's home.
     """
 
@@ -121,7 +122,7 @@ def blend(targets: SplitTargets, alpha: float) -> np.ndarray:
     n = int(enabled.sum())
     if not n:
         return np.zeros(len(enabled))
-    known = enabled & (targets.headroom != UNKNOWN)
+    known = enabled & (targets.headroom != UNKNOWN_HEADROOM)
     headroom = np.where(known, np.maximum(targets.headroom, 0), 0).astype(np.float64)
     by_headroom = np.where(enabled, 1.0 / n, 0.0)
     if headroom.sum() > 0:
@@ -134,9 +135,9 @@ def blend(targets: SplitTargets, alpha: float) -> np.ndarray:
 
 def _room(targets: SplitTargets) -> np.ndarray:
     """Headroom with unknown ones as the average of the known, or without bound where none is known; (s,) int64."""
-    known = targets.usable & (targets.headroom != UNKNOWN)
+    known = targets.usable & (targets.headroom != UNKNOWN_HEADROOM)
     usual = int(np.maximum(targets.headroom[known], 0).mean()) if known.any() else 1 << 60
-    room = np.where(targets.headroom == UNKNOWN, usual, np.maximum(targets.headroom, 0)).astype(np.int64)
+    room = np.where(targets.headroom == UNKNOWN_HEADROOM, usual, np.maximum(targets.headroom, 0)).astype(np.int64)
     return np.where(targets.usable, room, 0)
 
 

@@ -33,8 +33,8 @@ class AdmissionWhy(IntEnum):
     QUEUE_JOBS = 1  # the queue, or one above it, runs as many jobs as it may
     USER_JOBS = 2  # its user runs as many jobs in this leaf as one may
     AMOUNT = 3  # it asks for more of a column than the queue has left
-    HELD = 4  # what is left is earmarked for a job that has waited longer
-    LATER = 5  # enough for this time; its turn comes with the next decision
+    EARMARKED = 4  # what is left is earmarked for a job that has waited longer
+    DECISION_FULL = 5  # enough for this time; its turn comes with the next decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +105,17 @@ class AdmissionDecision:
     passed: np.ndarray
 
 
-def waiting_order(w: WaitingJobs, ordering: np.ndarray) -> np.ndarray:
+def waiting_order(waiting: WaitingJobs, ordering: np.ndarray) -> np.ndarray:
     """All positions, leaf by leaf, each in its leaf's ordering: (n,) int64."""
-    rank = np.where(ordering[w.leaf] == Ordering.PRIORITY, -w.priority.astype(np.int64), 0)
-    return np.lexsort((w.order, rank, w.leaf))
+    rank = np.where(ordering[waiting.leaf] == Ordering.PRIORITY, -waiting.priority.astype(np.int64), 0)
+    return np.lexsort((waiting.order, rank, waiting.leaf))
 
 
-def decide(w: WaitingJobs, limits: AdmissionLimits, rules: AdmissionRules, now: float) -> AdmissionDecision:
+def decide(waiting: WaitingJobs, limits: AdmissionLimits, rules: AdmissionRules, now: float) -> AdmissionDecision:
     """Admit what the limits allow. ``now``: s, on the clock of ``since``."""
-    ordered = waiting_order(w, limits.ordering)
-    state = _AdmissionState(w, limits, rules, now)
-    for of_leaf in np.split(ordered, np.flatnonzero(np.diff(w.leaf[ordered])) + 1) if len(ordered) else ():
+    ordered = waiting_order(waiting, limits.ordering)
+    state = _AdmissionState(waiting, limits, rules, now)
+    for of_leaf in np.split(ordered, np.flatnonzero(np.diff(waiting.leaf[ordered])) + 1) if len(ordered) else ():
         state.enter(of_leaf)
     state.admit_in_turn()
     return state.decision(ordered)
@@ -144,7 +144,7 @@ class _Earmark:
 
 @dataclass(slots=True)
 class _AdmissionState:
-    w: WaitingJobs
+    waiting: WaitingJobs
     limits: AdmissionLimits
     rules: AdmissionRules
     now: float
@@ -156,25 +156,25 @@ class _AdmissionState:
     jobs: np.ndarray = field(init=False)
     user_jobs: np.ndarray = field(init=False)
     held: np.ndarray = field(init=False)
-    asks: np.ndarray = field(init=False)
+    wants_amounts: np.ndarray = field(init=False)
     admitted: list[int] = field(default_factory=list)
     leaf_queues: list[_LeafQueue] = field(default_factory=list)
     chains: dict[int, list[int]] = field(default_factory=dict)
     earmarks: dict[int, dict[int, _Earmark]] = field(default_factory=dict)  # queue -> leaf -> its earmark
 
     def __post_init__(self) -> None:
-        w, n = self.w, len(self.w.leaf)
-        self.why, self.queue = np.full(n, AdmissionWhy.LATER, np.int8), w.leaf.astype(np.int32)
+        waiting, n = self.waiting, len(self.waiting.leaf)
+        self.why, self.queue = np.full(n, AdmissionWhy.DECISION_FULL, np.int8), waiting.leaf.astype(np.int32)
         self.column, self.rank = np.full(n, -1, np.int32), np.zeros(n, np.int64)
-        self.asks = np.asarray(w.demand.any(axis=1))
-        waited = (w.passed >= self.rules.max_passed) | (self.now - w.since >= self.rules.max_wait_s)
-        self.overdue = np.asarray(waited & self.asks)
+        self.wants_amounts = np.asarray(waiting.demand.any(axis=1))
+        waited = (waiting.passed >= self.rules.max_passed) | (self.now - waiting.since >= self.rules.max_wait_s)
+        self.overdue = np.asarray(waited & self.wants_amounts)
         self.jobs, self.user_jobs = self.limits.jobs.copy(), self.limits.user_jobs.copy()
         self.held = self.limits.held.copy()
 
     def enter(self, ordered: np.ndarray) -> None:
         """Sort out of a leaf's jobs what no admission of this decision can help: limits only get tighter."""
-        leaf = int(self.w.leaf[ordered[0]])
+        leaf = int(self.waiting.leaf[ordered[0]])
         chain = self.chains[leaf] = self._chain(leaf)
         self.rank[ordered] = np.arange(len(ordered))
         full = self._full(chain)
@@ -184,7 +184,7 @@ class _AdmissionState:
         over = self._user_full(ordered)
         self.why[ordered[over]] = AdmissionWhy.USER_JOBS
         ordered = ordered[~over]
-        ordered = ordered[~self._lacking(chain, ordered)]
+        ordered = ordered[~self._lacks_amounts(chain, ordered)]
         if len(ordered):
             overdue = np.flatnonzero(self.overdue[ordered])
             self.leaf_queues.append(_LeafQueue(chain, ordered, int(overdue[-1]) + 1 if len(overdue) else 0))
@@ -199,39 +199,39 @@ class _AdmissionState:
         """The first queue upwards that runs as many jobs as it may; -1 without one."""
         return next((q for q in chain if self.jobs[q] >= self.limits.most_jobs[q]), -1)
 
-    def _lacking(self, chain: list[int], ordered: np.ndarray) -> np.ndarray:
+    def _lacks_amounts(self, chain: list[int], ordered: np.ndarray) -> np.ndarray:
         """Which of these ask for more than is left; for those that waited too long what is left is earmarked."""
         lacking = np.zeros(len(ordered), np.bool_)
-        asking = np.flatnonzero(self.asks[ordered])
+        asking = np.flatnonzero(self.wants_amounts[ordered])
         for q in chain:
             if not len(asking):
                 break
-            over = self._over(ordered[asking], q)
+            over = self._over_amounts(ordered[asking], q)
             short = over.any(axis=1)
-            self._lacks(ordered[asking[short]], q, over[short].argmax(axis=1))
+            self._bar_by_amount(ordered[asking[short]], q, over[short].argmax(axis=1))
             lacking[asking[short]] = True
             asking = asking[~short]
         return lacking
 
-    def _over(self, jobs: np.ndarray, q: int) -> np.ndarray:
+    def _over_amounts(self, jobs: np.ndarray, q: int) -> np.ndarray:
         """Of what these jobs ask for more than the queue has left: (k, d) bool."""
-        demand = self.w.demand[jobs]
+        demand = self.waiting.demand[jobs]
         over: np.ndarray = (demand > 0) & (demand > self.limits.most[q] - self.held[q])
         return over
 
-    def _lacks(self, jobs: np.ndarray, q: int, column: np.ndarray) -> None:
+    def _bar_by_amount(self, jobs: np.ndarray, q: int, column: np.ndarray) -> None:
         """These jobs of one leaf (in its ordering) ask for more than the queue has left."""
         self.why[jobs], self.queue[jobs], self.column[jobs] = AdmissionWhy.AMOUNT, q, column
         jobs = jobs[self.overdue[jobs]]
         if not len(jobs):
             return
-        leaf = int(self.w.leaf[jobs[0]])
-        never = (self.w.demand[jobs, None] > self.limits.most[self.chains[leaf]]).any(axis=(1, 2))
+        leaf = int(self.waiting.leaf[jobs[0]])
+        never = (self.waiting.demand[jobs, None] > self.limits.most[self.chains[leaf]]).any(axis=(1, 2))
         jobs = jobs[~never]  # for what never fits nothing is earmarked
         if not len(jobs):
             return
-        asked = self.w.demand[jobs] > 0
-        rank, order = (np.where(asked, x[jobs, None], _NOBODY).min(axis=0) for x in (self.rank, self.w.order))
+        asked = self.waiting.demand[jobs] > 0
+        rank, order = (np.where(asked, x[jobs, None], _NOBODY).min(axis=0) for x in (self.rank, self.waiting.order))
         known = self.earmarks.setdefault(q, {}).setdefault(leaf, _Earmark(rank, order))
         known.rank, known.order = np.minimum(known.rank, rank), np.minimum(known.order, order)
 
@@ -248,7 +248,7 @@ class _AdmissionState:
         leaf_queue = self.leaf_queues[number]
         none_overdue = leaf_queue.position >= leaf_queue.overdue_end
         running, first = self.jobs[leaf_queue.chain[0]], leaf_queue.jobs[leaf_queue.position]
-        return none_overdue, int(running), int(self.w.order[first]), number
+        return none_overdue, int(running), int(self.waiting.order[first]), number
 
     def _admit_next(self, leaf_queue: _LeafQueue) -> bool:
         """Admit the next of a leaf that may be; whether there is more to look at."""
@@ -280,7 +280,10 @@ class _AdmissionState:
             size *= 2
 
     def _may(self, i: int, chain: list[int]) -> bool:
-        if not self.asks[i] and self.user_jobs[self.w.user[i]] < self.limits.most_user_jobs[self.w.user[i]]:
+        if (
+            not self.wants_amounts[i]
+            and self.user_jobs[self.waiting.user[i]] < self.limits.most_user_jobs[self.waiting.user[i]]
+        ):
             return True
         job = np.array([i])
         barred = bool(self._barred(job, chain)[0])
@@ -292,7 +295,7 @@ class _AdmissionState:
         """Which of these jobs of one leaf a limit bars, or what is earmarked for others already: (k,) bool."""
         found = self._user_full(jobs)
         for q in chain:
-            found |= self._over(jobs, q).any(axis=1)
+            found |= self._over_amounts(jobs, q).any(axis=1)
             for leaf, earmark in self.earmarks.get(q, {}).items():
                 found |= self._earmarked_before(jobs, leaf, earmark).any(axis=1)
         return found
@@ -302,42 +305,42 @@ class _AdmissionState:
         over = self._user_full(jobs)
         self.why[jobs[over]] = AdmissionWhy.USER_JOBS
         jobs = jobs[~over]
-        jobs = jobs[~self._lacking(chain, jobs)]
+        jobs = jobs[~self._lacks_amounts(chain, jobs)]
         for q in chain:
             for leaf, earmark in self.earmarks.get(q, {}).items():
                 shared = self._earmarked_before(jobs, leaf, earmark)
                 held = shared.any(axis=1)
-                self.why[jobs[held]], self.queue[jobs[held]] = AdmissionWhy.HELD, q
+                self.why[jobs[held]], self.queue[jobs[held]] = AdmissionWhy.EARMARKED, q
                 self.column[jobs[held]] = shared[held].argmax(axis=1)
                 jobs = jobs[~held]
 
     def _user_full(self, jobs: np.ndarray) -> np.ndarray:
         """Which of these jobs have a user who runs as many in their leaf as one may: (k,) bool."""
-        user = self.w.user[jobs]
+        user = self.waiting.user[jobs]
         full: np.ndarray = self.user_jobs[user] >= self.limits.most_user_jobs[user]
         return full
 
     def _earmarked_before(self, jobs: np.ndarray, leaf: int, earmark: _Earmark) -> np.ndarray:
         """What these jobs of one leaf ask for and is earmarked for jobs of ``leaf`` before them: (k, d) bool."""
-        same = len(jobs) > 0 and leaf == self.w.leaf[jobs[0]]
-        before = self.rank[jobs, None] > earmark.rank if same else self.w.order[jobs, None] > earmark.order
-        found: np.ndarray = before & (self.w.demand[jobs] > 0)
+        same = len(jobs) > 0 and leaf == self.waiting.leaf[jobs[0]]
+        before = self.rank[jobs, None] > earmark.rank if same else self.waiting.order[jobs, None] > earmark.order
+        found: np.ndarray = before & (self.waiting.demand[jobs] > 0)
         return found
 
     def _admit(self, i: int, chain: list[int]) -> None:
         self.why[i] = AdmissionWhy.ADMITTED
         self.admitted.append(i)
-        self.user_jobs[self.w.user[i]] += 1
+        self.user_jobs[self.waiting.user[i]] += 1
         for q in chain:
             self.jobs[q] += 1
-        if self.asks[i]:
+        if self.wants_amounts[i]:
             for q in chain:
-                self.held[q] += self.w.demand[i]
+                self.held[q] += self.waiting.demand[i]
 
     def decision(self, ordered: np.ndarray) -> AdmissionDecision:
-        w, limits = self.w, self.limits
+        waiting, limits = self.waiting, self.limits
         now, most = self.jobs[self.queue], limits.most_jobs[self.queue]
-        user = w.user[self.why == AdmissionWhy.USER_JOBS]
+        user = waiting.user[self.why == AdmissionWhy.USER_JOBS]
         now[self.why == AdmissionWhy.USER_JOBS] = self.user_jobs[user]
         most[self.why == AdmissionWhy.USER_JOBS] = limits.most_user_jobs[user]
         amount = np.flatnonzero(self.column >= 0)
@@ -346,21 +349,21 @@ class _AdmissionState:
         ahead = np.zeros(len(ordered), np.int64)
         waits = (self.why[ordered] != AdmissionWhy.ADMITTED).astype(np.int64)
         before = np.cumsum(waits) - waits
-        first = np.r_[True, np.diff(w.leaf[ordered]) != 0] if len(ordered) else np.empty(0, np.bool_)
+        first = np.r_[True, np.diff(waiting.leaf[ordered]) != 0] if len(ordered) else np.empty(0, np.bool_)
         ahead[ordered] = before - np.maximum.accumulate(np.where(first, before, 0))
         admitted = np.array(self.admitted, np.int64)
-        passed = w.passed + self._passed(admitted)
+        passed = waiting.passed + self._passed(admitted)
         return AdmissionDecision(admitted, self.why, self.queue, self.column, now, most, ahead, passed)
 
     def _passed(self, admitted: np.ndarray) -> np.ndarray:
         """By how many later ones, which took of what it lacks, each was passed: (n,) int64."""
-        w = self.w
-        passed = np.zeros(len(w.leaf), np.int64)
+        waiting = self.waiting
+        passed = np.zeros(len(waiting.leaf), np.int64)
         lacking = np.flatnonzero(self.why == AdmissionWhy.AMOUNT)
-        takers = [i for i in admitted.tolist() if self.asks[i]]
+        takers = [i for i in admitted.tolist() if self.wants_amounts[i]]
         for q in np.unique(self.queue[lacking]).tolist() if takers else ():
-            below = [i for i in takers if q in self.chains[int(w.leaf[i])]]
-            orders = np.sort(w.order[below])
+            below = [i for i in takers if q in self.chains[int(waiting.leaf[i])]]
+            orders = np.sort(waiting.order[below])
             mine = lacking[self.queue[lacking] == q]
-            passed[mine] = len(orders) - np.searchsorted(orders, w.order[mine])
+            passed[mine] = len(orders) - np.searchsorted(orders, waiting.order[mine])
         return passed

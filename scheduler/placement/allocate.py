@@ -283,8 +283,8 @@ def allocate(
         charge(limits, asks, nodes.shapes, a, placed)
         asks.left[a] = left - placed
         asks.placed[a] += placed
-    asks.why[a], asks.detail[a] = 0, -1
+    asks.why[a], asks.binding_row[a] = 0, -1
     if placed < may:
         asks.why[a] = why_no_node(nodes, asks, classes, pools, log, a, least)
     elif placed < left:
-        asks.why[a], asks.detail[a] = binding(limits, asks, nodes.shapes, a, least, overshoot, budget - placed)
+        asks.why[a], asks.binding_row[a] = binding(limits, asks, nodes.shapes, a, least, overshoot, budget - placed)

@@ -59,7 +59,7 @@ def units_of_block(
 
 
 @subroutine
-def units_at_start(nodes: NodeTable, classes: EquivalenceClasses, promises: PromiseTable, i: int, z: int) -> int:
+def room_at_start(nodes: NodeTable, classes: EquivalenceClasses, promises: PromiseTable, i: int, z: int) -> int:
     """Containers of the class in slot z that nodes have room for when promise i is due; counted once."""
     if promises.units_at_start[i, z] < 0:
         promises.units_at_start[i, z] = units_of_block(nodes, classes, promises, i, promises.slot_class[z])
@@ -139,7 +139,7 @@ def resume_sweep(nodes: NodeTable, classes: EquivalenceClasses, promises: Promis
     sweep[ENDED_GROUPS] = _count_until(promises.group_end, promises.group_order, promises.state[N_END_GROUPS], t)
     sweep[STARTED_PROMISES] = _count_until(promises.start, promises.by_start, promises.state[N_PROMISES], t)
     sweep[ENDED_PROMISES] = _count_until(promises.end, promises.by_end, promises.state[N_PROMISES], t)
-    sweep[UNITS_FREE] = units_at_start(nodes, classes, promises, i, z)
+    sweep[UNITS_FREE] = room_at_start(nodes, classes, promises, i, z)
     sweep[UNITS_PROMISED] = promises.units_promised[i, z]
 
 
@@ -265,7 +265,7 @@ def _next_short_promise(
     if x == promises.state[N_PROMISES]:
         return -1
     i = promises.by_start[x]
-    room = units_at_start(nodes, classes, promises, i, z) - promises.units_promised[i, z]
+    room = room_at_start(nodes, classes, promises, i, z) - promises.units_promised[i, z]
     while x < promises.state[N_PROMISES] and promises.start[promises.by_start[x]] == promises.start[i]:
         j = promises.by_start[x]
         room += equivalent_units(promises, promises.slot[j], z, promises.units[j])
@@ -289,11 +289,11 @@ def _last_conflict(
     found, due = -1, -np.inf
     for i in range(promises.state[N_PROMISES]):
         if t <= promises.start[i] < t + promises.duration[a] and promises.start[i] > due:
-            short = units_at_start(nodes, classes, promises, i, z) - promises.units_promised[i, z] < units
+            short = room_at_start(nodes, classes, promises, i, z) - promises.units_promised[i, z] < units
             short = short or units_below_maxima(limits, asks, nodes, promises, i, a, units) < units
             for y in range(promises.state[N_SLOTS]):
                 if not short and y != z and promises.active[i, y] > 0:
-                    left = units_at_start(nodes, classes, promises, i, y) - promises.units_promised[i, y]
+                    left = room_at_start(nodes, classes, promises, i, y) - promises.units_promised[i, y]
                     short = left < equivalent_units(promises, z, y, units)
             if short:
                 found, due = i, promises.start[i]

@@ -31,6 +31,9 @@ What they mean here:
 * A promise names no nodes: it can be kept as long as the nodes have room for it
   when it is due, next to the other promises. Promises of other shapes are
   counted there by the resource of which they take most.
+
+Cost: a search for a start for each promise (``availability``), and for each container of an ask that may outlast one a
+look at all p promises (``backfillnodes``): O(p (c + n)) and O(p) a container.
 """
 
 import numpy as np
@@ -103,11 +106,11 @@ def _blocked(limits: PlacementLimits, asks: AskTable, promises: PromiseTable, bl
     """Whether ask ``a`` would pass one that nobody may pass; then it waits as that one does, or for it."""
     first = blocked_by[limits.entity[a]]
     if first >= 0:
-        asks.why[a], asks.detail[a], promises.kept_back_by[a] = asks.why[first], -1, -1
+        asks.why[a], asks.binding_row[a], promises.kept_back_by[a] = asks.why[first], -1, -1
         return True
     first = blocked_by[len(limits.may_overshoot) + asks.queue[a]]
     if first >= 0:
-        asks.why[a], asks.detail[a], promises.kept_back_by[a] = RESERVED, -1, first
+        asks.why[a], asks.binding_row[a], promises.kept_back_by[a] = RESERVED, -1, first
         return True
     return False
 
@@ -139,10 +142,10 @@ def _allocate(
         asks.left[a] = left - placed
         asks.placed[a] += placed
         _record_ends(nodes, limits, asks, classes, log, promises, a, at, may_delay)
-    asks.why[a], asks.detail[a], promises.kept_back_by[a] = 0, -1, -1
+    asks.why[a], asks.binding_row[a], promises.kept_back_by[a] = 0, -1, -1
     by_nodes = placed < may
     if not by_nodes and placed < left:
-        asks.why[a], asks.detail[a] = binding(limits, asks, nodes.shapes, a, least, overshoot, budget - placed)
+        asks.why[a], asks.binding_row[a] = binding(limits, asks, nodes.shapes, a, least, overshoot, budget - placed)
         by_nodes = (
             promises.rule[a] != NONE
             and asks.why[a] == QUEUE_SHARE

@@ -15,7 +15,7 @@ from scheduler.placement.availability import (
     MANY,
     charge_maxima,
     placed_node,
-    units_at_start,
+    room_at_start,
     units_below_maxima,
     units_of_row,
 )
@@ -86,7 +86,7 @@ def _breaks_promise(
         for y in range(promises.state[N_SLOTS]):
             if promises.active[i, y] > 0:
                 lost = _units_lost(nodes, asks, classes, promises, i, y, a, node)
-                if lost > 0 and lost > units_at_start(nodes, classes, promises, i, y) - promises.units_promised[i, y]:
+                if lost > 0 and lost > room_at_start(nodes, classes, promises, i, y) - promises.units_promised[i, y]:
                     promises.state[LAST_CONFLICT] = i
                     return True
     return False
@@ -134,7 +134,7 @@ def _tightest_promise(nodes: NodeTable, classes: EquivalenceClasses, promises: P
     for i in range(promises.state[N_PROMISES]):
         if promises.start[i] < promises.expected_end[a]:
             z = promises.slot[i]
-            spare = units_at_start(nodes, classes, promises, i, z) - promises.units_promised[i, z]
+            spare = room_at_start(nodes, classes, promises, i, z) - promises.units_promised[i, z]
             if spare < least:
                 found, least = i, spare
     return int(found)
@@ -254,7 +254,7 @@ def _units_within_promises(
         if promises.start[i] < promises.expected_end[a] and want > 0:
             most = units_below_maxima(limits, asks, nodes, promises, i, a, want)
             if z >= 0 and promises.active[i, z] > 0:
-                most = min(most, units_at_start(nodes, classes, promises, i, z) - promises.units_promised[i, z])
+                most = min(most, room_at_start(nodes, classes, promises, i, z) - promises.units_promised[i, z])
             if most < want:
                 want = most
                 promises.state[LAST_CONFLICT] = i

@@ -5,7 +5,7 @@ preferred nodes, the racks of those, and then any node that matches, in the
 order of the policy's fill; always within every limit. Delay scheduling (Zaharia et al., EuroSys '10): an ask
 with preferences may use a rack, and then any node, only after it has held out
 for a time or has let opportunities pass; what it waits because nothing is free
-does not count.
+does not count. What a pass costs is said in ``pools``.
 """
 
 from dataclasses import dataclass, replace
@@ -106,9 +106,9 @@ class PlacementRound:
         return self.asks.why
 
     @property
-    def detail(self) -> np.ndarray:
+    def binding_row(self) -> np.ndarray:
         """(a,) int32: the queue or user row whose maximum binds, or -1."""
-        return self.asks.detail
+        return self.asks.binding_row
 
     @property
     def promised_starts(self) -> PromisedStarts | None:
@@ -127,12 +127,12 @@ class PlacementRound:
 
 @dataclass(frozen=True, slots=True)
 class PlacementOutcome:
-    """left, why, detail as in ``PlacementRound``. memo: all but what was warned is new."""
+    """left, why, binding_row as in ``PlacementRound``. memo: all but what was warned is new."""
 
     place: Place
     left: np.ndarray
     why: np.ndarray
-    detail: np.ndarray
+    binding_row: np.ndarray
     reserve: Reserve
     memo: Memo
 
@@ -222,7 +222,7 @@ def finish(state: PlacementRound, order: np.ndarray, entity: np.ndarray) -> Plac
         reserved_node=np.concatenate((state.memo.reserved_node[kept], new.node)).astype(np.int64),
         reserved_at=np.concatenate((state.memo.reserved_at[kept], np.full(len(new.ask), state.now))),
     )
-    return PlacementOutcome(place, asks.left, asks.why, asks.detail, new, memo)
+    return PlacementOutcome(place, asks.left, asks.why, asks.binding_row, new, memo)
 
 
 def _node_table(s: Snapshot, free: np.ndarray, holders: np.ndarray, reserved: np.ndarray) -> NodeTable:
@@ -277,7 +277,7 @@ def _ask_table(s: Snapshot, default: Fill) -> tuple[AskTable, EquivalenceClasses
         placed=np.zeros(a, np.int64),
         missed=np.zeros(a, np.bool_),
         why=np.zeros(a, np.int8),
-        detail=np.full(a, -1, np.int32),
+        binding_row=np.full(a, -1, np.int32),
     )
     first = first[:count]
     filled = fill[first].astype(np.int64)

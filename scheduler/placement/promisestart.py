@@ -11,8 +11,8 @@ from scheduler.placement.availability import (
     copy_block,
     earliest_start,
     equivalent_units,
+    room_at_start,
     sort_end_groups,
-    units_at_start,
     units_in_the_end,
     units_of_row,
 )
@@ -125,7 +125,7 @@ def _record(
             charge_maxima(limits, asks, nodes, promises, j, a, units)
             for y in range(promises.state[N_SLOTS]):
                 promises.units_promised[j, y] += equivalent_units(promises, z, y, units)
-            units_at_start(nodes, classes, promises, j, z)
+            room_at_start(nodes, classes, promises, j, z)
     _insert_sorted(promises.by_start, promises.start, i)
     _insert_sorted(promises.by_end, promises.end, i)
 

@@ -60,7 +60,7 @@ class AskTable(NamedTuple):
     ``RACK_LOCAL`` or ``OFF_SWITCH``, as YARN calls them. own_node: int64, the node
     reserved for it, or -1; a gang's are those that are ``reserved_for`` it. near and
     near_rack as in a snapshot: preferred nodes and racks. placed*: int64. missed*:
-    bool, it let an opportunity pass. why*: int8 ``Why``. detail*: int32.
+    bool, it let an opportunity pass. why*: int8 ``Why``. binding_row*: int32.
     """
 
     left: np.ndarray
@@ -79,7 +79,7 @@ class AskTable(NamedTuple):
     placed: np.ndarray
     missed: np.ndarray
     why: np.ndarray
-    detail: np.ndarray
+    binding_row: np.ndarray
 
 
 class PlacementLimits(NamedTuple):

@@ -15,13 +15,13 @@ from scheduler.preemption.tables import (
     NOTHING,
     ROUNDING,
     Balances,
-    Candidates,
-    Claims,
+    PreemptionCandidates,
+    PreemptionClaims,
 )
 
 
 @inlined
-def entitlement(claims: Claims, balances: Balances, i: int) -> int:
+def entitlement(claims: PreemptionClaims, balances: Balances, i: int) -> int:
     """Whether claim i may have one more container (ENTITLED), if only because its row is starving (EXCEPTION)."""
     if claims.units[i] <= 0:
         return NOTHING
@@ -45,7 +45,7 @@ def _owes_any_of(debt: np.ndarray, p: int, asked: np.ndarray, i: int, shape: np.
 
 
 @inlined
-def over_bound(candidates: Candidates, x: int) -> bool:
+def over_bound(candidates: PreemptionCandidates, x: int) -> bool:
     """Whether candidate x has to stay: it is more than the round may still take, or a master after such a one."""
     if candidates.flags[BOUND_APPLIES] == 0:
         return False
@@ -108,7 +108,9 @@ def settle_container(taken: np.ndarray, balances: Balances, p: int, shape: np.nd
 
 
 @inlined
-def settle_claim(candidates: Candidates, claims: Claims, balances: Balances, i: int, n: int, sign: int) -> None:
+def settle_claim(
+    candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int, n: int, sign: int
+) -> None:
     """Claim i gets one container on node n (TAKE), or gives it back (GIVE)."""
     add_amounts(candidates.room, n, claims.shape, i, -sign)
     claims.units[i] -= sign
@@ -120,7 +122,7 @@ def settle_claim(candidates: Candidates, claims: Claims, balances: Balances, i: 
 
 
 @inlined
-def gang_is_owed(claims: Claims, balances: Balances, i: int) -> bool:
+def gang_is_owed(claims: PreemptionClaims, balances: Balances, i: int) -> bool:
     """Whether a gang is owed in full."""
     row, whole = claims.balance[i], True
     if row >= 0:
@@ -130,7 +132,7 @@ def gang_is_owed(claims: Claims, balances: Balances, i: int) -> bool:
 
 
 @inlined
-def bound_reached(candidates: Candidates) -> bool:
+def bound_reached(candidates: PreemptionCandidates) -> bool:
     """Whether no candidate is small enough for what the round may still take."""
     full = False
     for k in range(candidates.taken.shape[1]):

@@ -7,7 +7,7 @@ import numpy as np
 
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Ordering, Snapshot
-from scheduler.preemption.tables import ROUNDING, Balances, Claims
+from scheduler.preemption.tables import ROUNDING, Balances, PreemptionClaims
 
 # Others hold what these need. A queue's or user's own maximum, labels and locality are nobody else's doing.
 _OTHERS_FAULT = (Why.NO_ROOM, Why.RESERVED, Why.GANG, Why.QUEUE_SHARE)
@@ -81,10 +81,10 @@ def group_claims(
     row: np.ndarray,
     below: np.ndarray | None = None,
     swap: np.ndarray | None = None,
-) -> tuple[np.ndarray, Claims]:
+) -> tuple[np.ndarray, PreemptionClaims]:
     """(asks, their claims), alike ones together where the first of them stood.
 
-    asks: (k,) positions in order. row, below, swap: (k,), see ``Claims``; without ``below``
+    asks: (k,) positions in order. row, below, swap: (k,), see ``PreemptionClaims``; without ``below``
     every priority may be taken from.
     """
     a, k = s.asks, len(asks)
@@ -98,7 +98,7 @@ def group_claims(
     asks, leader = asks[place], first[kind.reshape(-1)][place]
     starts = np.flatnonzero(np.diff(leader, prepend=-1))
     none = np.zeros(len(starts), np.int64)
-    return asks, Claims(
+    return asks, PreemptionClaims(
         groups=np.append(starts, k).astype(np.int64),
         balance=row[place].astype(np.int32),
         units=left[asks].astype(np.int64),

@@ -112,16 +112,16 @@ def _steps(tree: AllocationTree, used: np.ndarray) -> np.ndarray:
     below = np.zeros((r, _STEPS, q), np.float64)
     for i in range(q - 1, -1, -1):
         for k in range(r):
-            u, sure = used[i, k], tree.guaranteed[i, k]
+            u, guaranteed = used[i, k], tree.guaranteed[i, k]
             wanted = min(below[k, WANTED, i] + tree.own[i, k] + tree.wanted[i, k], max(u, tree.maximum[i, k]))
             if tree.start[i] == tree.start[i + 1]:  # a leaf
-                kept = u if tree.exempt[i] else max(tree.protected[i, k], min(u, sure))
-                held = kept if i == tree.lent else min(wanted, max(u, sure))
+                kept = u if tree.exempt[i] else max(tree.protected[i, k], min(u, guaranteed))
+                held = kept if i == tree.lent else min(wanted, max(u, guaranteed))
             else:
-                kept = max(min(u, sure), below[k, PROTECTED, i] + tree.own[i, k])
-                held = min(wanted, max(sure, below[k, HELD, i] + tree.own[i, k]))
+                kept = max(min(u, guaranteed), below[k, PROTECTED, i] + tree.own[i, k])
+                held = min(wanted, max(guaranteed, below[k, HELD, i] + tree.own[i, k]))
             out[k, PROTECTED, i] = kept
-            out[k, GUARANTEED, i] = max(kept, min(sure, wanted))
+            out[k, GUARANTEED, i] = max(kept, min(guaranteed, wanted))
             out[k, HELD, i] = max(held, out[k, GUARANTEED, i])
             out[k, WANTED, i] = max(wanted, out[k, HELD, i])
             if i > 0:
@@ -144,10 +144,10 @@ def _divide_resource(
             low[j] = high[j]
             high[j] = steps[k, step, i]
             total += high[j]
-            sure = tree.guaranteed[i, k]
-            base[j] = sure if step > GUARANTEED else 0.0  # first the same part of each guarantee, then beyond it
+            guaranteed = tree.guaranteed[i, k]
+            base[j] = guaranteed if step > GUARANTEED else 0.0  # first the same part of each guarantee, then beyond it
             pull[j] = max(
-                high[j] if step == PROTECTED else sure if step == GUARANTEED else tree.weight[i], _LEAST_WEIGHT
+                high[j] if step == PROTECTED else guaranteed if step == GUARANTEED else tree.weight[i], _LEAST_WEIGHT
             )
             if i == tree.lent and step > PROTECTED:
                 pull[j] = _LENT_WEIGHT

@@ -31,8 +31,8 @@ from scheduler.preemption.tables import (
     PREEMPTABLE,
     VICTIM,
     Balances,
-    Candidates,
-    Claims,
+    PreemptionCandidates,
+    PreemptionClaims,
 )
 from scheduler.preemption.users import fair_user_shares
 from scheduler.preemption.victims import choose_victims
@@ -74,9 +74,9 @@ def preempt_between_queues(r: PreemptionRound) -> None:
     if not asking.any():
         return
     exempt = ~path_minimum(queues.parent, queues.preemptable[:, None])[:, 0]
-    used, sure, ideal = _ideal_allocation(r, asking, exempt)
+    used, guaranteed, ideal = _ideal_allocation(r, asking, exempt)
     leaf = is_leaf(queues.parent)
-    pays = (leaf & ~exempt)[:, None] & (used > sure * (1 + r.policy.dead_zone))
+    pays = (leaf & ~exempt)[:, None] & (used > guaranteed * (1 + r.policy.dead_zone))
     balances = Balances(
         debt=np.where(pays, np.maximum(used - ideal, 0), 0) * r.policy.natural_termination,
         owed=np.where(leaf[:, None], np.maximum(ideal - used, 0), 0),
@@ -139,7 +139,12 @@ def preempt_between_users(r: PreemptionRound) -> None:
 
 
 def _within_leaves(
-    r: PreemptionRound, claims: Claims, asks: np.ndarray, balances: Balances, payer: np.ndarray, found: np.ndarray
+    r: PreemptionRound,
+    claims: PreemptionClaims,
+    asks: np.ndarray,
+    balances: Balances,
+    payer: np.ndarray,
+    found: np.ndarray,
 ) -> None:
     """Let each group look through the candidates of its own leaf."""
     live = r.running
@@ -179,11 +184,11 @@ def _ideal_allocation(
     used = np.maximum(queues.used + subtree_sums(queues.parent, own), 0.0)
     wanted = _sums(s.ask_queue[asking], r.left[asking, None] * shapes[asking], q)
     protected = _sums(live.queue[live.protected], live.shape[live.protected], q)
-    sure = _owed_guarantees(r, used)
+    guaranteed = _owed_guarantees(r, used)
     first, row = children(queues.parent, np.ones((q, 1)))
     tree = AllocationTree(
         queues.parent,
-        sure,
+        guaranteed,
         queues.maximum.astype(np.float64),
         np.maximum(own_amounts(queues.parent, used), 0.0),
         wanted,
@@ -195,17 +200,17 @@ def _ideal_allocation(
         queues.lent,
     )
     lost = r.ending & ~s.nodes.open[live.node]  # what ends there frees nothing
-    return used, sure, ideal_allocation(tree, used, shareable_capacity(s) - live.shape[lost].sum(axis=0))
+    return used, guaranteed, ideal_allocation(tree, used, shareable_capacity(s) - live.shape[lost].sum(axis=0))
 
 
 def _owed_guarantees(r: PreemptionRound, used: np.ndarray) -> np.ndarray:
     """What of each queue's amount others give back to it: (q, r) float64. used: (q, r)."""
     queues = r.s.queues
     if queues.settled:
-        sure = used.copy()
+        guaranteed = used.copy()
         if queues.lent >= 0:
-            sure[queues.lent] = 0.0
-        return sure
+            guaranteed[queues.lent] = 0.0
+        return guaranteed
     owed = queues.guaranteed if queues.owed is None else queues.owed
     return owed.astype(np.float64)
 
@@ -229,7 +234,7 @@ def _sums(row: np.ndarray, amounts: np.ndarray, rows: int) -> np.ndarray:
 
 def _select_victims(
     r: PreemptionRound,
-    claims: Claims,
+    claims: PreemptionClaims,
     asks: np.ndarray,
     balances: Balances,
     payer: np.ndarray,
@@ -255,14 +260,16 @@ def _select_victims(
     np.subtract.at(r.left, asks, before - claims.units)
 
 
-def _candidates(r: PreemptionRound, claims: Claims, payer: np.ndarray, order: np.ndarray) -> Candidates:
+def _candidates(
+    r: PreemptionRound, claims: PreemptionClaims, payer: np.ndarray, order: np.ndarray
+) -> PreemptionCandidates:
     """The candidates in this order, with nothing gathered."""
     live, size = r.running, len(order)
     n, k = r.room.shape
     warned, shape = r.warned[order], live.shape[order]
     flags = np.zeros(FLAGS, np.int64)
     flags[BOUND_APPLIES], flags[NONE_WARNED] = r.taken.max() > 0, not warned.any()
-    return Candidates(
+    return PreemptionCandidates(
         node=live.node[order].astype(np.int64),
         payer=payer[order].astype(np.int64),
         priority=live.priority[order].astype(np.int64),

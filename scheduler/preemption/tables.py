@@ -11,7 +11,7 @@ import numpy as np
 ROUNDING = 1e-6  # of a resource unit: what rounding may cost
 TAKE, GIVE = cast(int, np.int64(1)), cast(int, np.int64(-1))  # Numba would compile a literal by itself
 
-# Candidates.state
+# States in ``PreemptionCandidates.state``
 PREEMPTABLE = 0
 VICTIM = 1
 EXEMPT = 2  # ends soon, or is protected
@@ -26,7 +26,7 @@ AT_ONCE = 0
 AT_END_OF_GANG = 1  # once the gang is served, of which nothing was taken yet
 DUE = 2  # as before, and something was taken
 
-# Positions in Candidates.flags
+# Positions in ``PreemptionCandidates.flags``
 LOG_SIZE = 0
 BOUND_APPLIES = 1  # anything has been taken, so that the bound counts
 BOUND_FROM = 2  # AT_ONCE, AT_END_OF_GANG or DUE
@@ -38,7 +38,7 @@ EXCEPTION_FAILED = 7  # an exception of the present group has found nothing, as 
 FLAGS = 8
 
 
-class Claims(NamedTuple):
+class PreemptionClaims(NamedTuple):
     """k asks that may have room made for them, alike ones (but for their balance) in groups.
 
     groups: (g + 1,) int64 offsets. balance: (k,) int32 row of ``Balances``, -1 when nobody counts what is taken and
@@ -76,7 +76,7 @@ class Balances(NamedTuple):
     starving: np.ndarray
 
 
-class Candidates(NamedTuple):
+class PreemptionCandidates(NamedTuple):
     """c running containers in the order in which they are to go, and their nodes.
 
     node, payer, claim: (c,) int64; payer: row of ``Balances``, or -1; claim: what it is chosen for, or -1. priority:

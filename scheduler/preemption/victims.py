@@ -40,8 +40,8 @@ from scheduler.preemption.tables import (
     TAKE,
     VICTIM,
     Balances,
-    Candidates,
-    Claims,
+    PreemptionCandidates,
+    PreemptionClaims,
 )
 from wire.resources import MEMORY
 
@@ -50,7 +50,9 @@ TURNS = 2 * WAYS  # both, and both again for the claim after an exception that f
 
 
 @inlined
-def _next_claim(candidates: Candidates, claims: Claims, balances: Balances, i: int, end: int) -> int:
+def _next_claim(
+    candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int, end: int
+) -> int:
     """The first claim from i on that wants something and may find it."""
     while i < end:
         candidates.flags[ENTITLEMENT] = entitlement(claims, balances, i)
@@ -63,14 +65,14 @@ def _next_claim(candidates: Candidates, claims: Claims, balances: Balances, i: i
 
 
 @inlined
-def _clear_gathered(candidates: Candidates, n: int) -> None:
+def _clear_gathered(candidates: PreemptionCandidates, n: int) -> None:
     candidates.head[n] = -1
     for k in range(candidates.gathered.shape[1]):
         candidates.gathered[n, k] = 0
 
 
 @inlined
-def _add_gathered(candidates: Candidates, n: int, x: int) -> None:
+def _add_gathered(candidates: PreemptionCandidates, n: int, x: int) -> None:
     candidates.next[x] = -1
     if candidates.head[n] < 0:
         candidates.head[n] = x
@@ -81,8 +83,10 @@ def _add_gathered(candidates: Candidates, n: int, x: int) -> None:
 
 
 @inlined
-def _take_gathered(candidates: Candidates, claims: Claims, balances: Balances, i: int, n: int) -> int:
-    """Pay with the node's gathered candidates as long as their owners are in debt; how many, in ``some``."""
+def _take_gathered(
+    candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int, n: int
+) -> int:
+    """Pay with the node's gathered candidates as long as their owners are in debt; how many, in ``taken_now``."""
     m, x = 0, candidates.head[n]
     candidates.total[0] = 0
     least = 1 if candidates.flags[ENTITLEMENT] == EXCEPTION else 0
@@ -99,8 +103,10 @@ def _take_gathered(candidates: Candidates, claims: Claims, balances: Balances, i
 
 
 @inlined
-def _keep_needed(candidates: Candidates, claims: Claims, balances: Balances, i: int, n: int, m: int) -> None:
-    """Choose what is needed of the first m of ``some``; the most valuable are let go first."""
+def _keep_needed(
+    candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int, n: int, m: int
+) -> None:
+    """Choose what is needed of the first m of ``taken_now``; the most valuable are let go first."""
     for j in range(m - 1, -1, -1):
         x = candidates.taken_now[j]
         add_amounts(candidates.total, 0, candidates.shape, x, GIVE)
@@ -112,7 +118,7 @@ def _keep_needed(candidates: Candidates, claims: Claims, balances: Balances, i: 
 
 
 @inlined
-def _assign_victims(candidates: Candidates, claims: Claims, i: int, n: int) -> None:
+def _assign_victims(candidates: PreemptionCandidates, claims: PreemptionClaims, i: int, n: int) -> None:
     """Enter what was chosen on node n; the rest stays gathered."""
     x = candidates.head[n]
     _clear_gathered(candidates, n)
@@ -128,8 +134,8 @@ def _assign_victims(candidates: Candidates, claims: Claims, i: int, n: int) -> N
 
 
 @inlined
-def _give_back_gathered(candidates: Candidates, balances: Balances, n: int, m: int) -> None:
-    """Give back the first m of ``some``; they stay gathered, those whose owners are not in debt do not."""
+def _give_back_gathered(candidates: PreemptionCandidates, balances: Balances, n: int, m: int) -> None:
+    """Give back the first m of ``taken_now``; they stay gathered, those whose owners are not in debt do not."""
     _clear_gathered(candidates, n)
     for j in range(m):
         x = candidates.taken_now[j]
@@ -138,14 +144,14 @@ def _give_back_gathered(candidates: Candidates, balances: Balances, n: int, m: i
 
 
 @inlined
-def _append_log(candidates: Candidates, entry: int) -> None:
+def _append_log(candidates: PreemptionCandidates, entry: int) -> None:
     """Remember what was done for a gang: container ``entry`` taken, or one placed on node -1 - ``entry``."""
     candidates.log[candidates.flags[LOG_SIZE]] = entry
     candidates.flags[LOG_SIZE] += 1
 
 
 @inlined
-def _make_room(candidates: Candidates, claims: Claims, balances: Balances, i: int, n: int) -> bool:
+def _make_room(candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int, n: int) -> bool:
     """Make room on node n for one container of claim i; False when that cannot be done after all."""
     m = _take_gathered(candidates, claims, balances, i, n)
     if not claim_fits(candidates.room, n, candidates.total, 0, claims.shape, i, claims.swap[i]):
@@ -165,13 +171,15 @@ def _make_room(candidates: Candidates, claims: Claims, balances: Balances, i: in
 
 
 @inlined
-def _reserved_for_another(claims: Claims, i: int, n: int) -> bool:
+def _reserved_for_another(claims: PreemptionClaims, i: int, n: int) -> bool:
     """Whether node n is reserved, and not for the ask of claim i."""
     return bool(claims.reserved_for[n] >= 0 and claims.reserved_for[n] != claims.ask[i])
 
 
 @inlined
-def _serve_from_free(candidates: Candidates, claims: Claims, balances: Balances, i: int, end: int) -> int:
+def _serve_from_free(
+    candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int, end: int
+) -> int:
     """Serve claims from what is free or comes free by itself; the first that is still in want."""
     if claims.swap[i]:
         return i
@@ -194,7 +202,7 @@ def _serve_from_free(candidates: Candidates, claims: Claims, balances: Balances,
 
 @inlined
 def _serve_from_candidates(
-    candidates: Candidates, claims: Claims, balances: Balances, i: int, end: int, g: int, whom: int
+    candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int, end: int, g: int, whom: int
 ) -> int:
     """Serve claims of group g from its candidates (whom: all, or those already warned); the first still in want."""
     if claims.balance[i] >= 0 and not anybody_owes(balances.debt, claims.shape, i):
@@ -231,7 +239,7 @@ def _serve_from_candidates(
 
 
 @inlined
-def _undo_gang(candidates: Candidates, claims: Claims, balances: Balances, i: int) -> None:
+def _undo_gang(candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int) -> None:
     """Take back all that was done for gang i."""
     while candidates.flags[LOG_SIZE] > 0:
         candidates.flags[LOG_SIZE] -= 1
@@ -246,7 +254,9 @@ def _undo_gang(candidates: Candidates, claims: Claims, balances: Balances, i: in
 
 
 @inlined
-def _next_exception(candidates: Candidates, claims: Claims, balances: Balances, i: int, end: int) -> int:
+def _next_exception(
+    candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances, i: int, end: int
+) -> int:
     """The next claim that may have better luck than claim i.
 
     All claims of a group meet the same candidates: those of a row that wants
@@ -259,7 +269,7 @@ def _next_exception(candidates: Candidates, claims: Claims, balances: Balances, 
 
 
 @arrayless
-def choose_victims(candidates: Candidates, claims: Claims, balances: Balances) -> None:
+def choose_victims(candidates: PreemptionCandidates, claims: PreemptionClaims, balances: Balances) -> None:
     """Serve the groups of claims in turn; the outcome is in ``state``, ``claim``, ``units`` and ``room``."""
     for g in range(len(claims.groups) - 1):
         begin = claims.groups[g]

@@ -1,6 +1,6 @@
 """The rows among which capacity is shared, what they want, and what is counted up and handed down such a tree.
 
-Both ways there are two forms of one name: over a ``TreeShape``, level by level, for NumPy, and a kernel for kernels.
+Both ways there are two forms: of a ``QueueHierarchy``, level by level, for NumPy, and a kernel for kernels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,14 +27,14 @@ class ShareTree(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TreeShape:
+class QueueHierarchy:
     """A tree of q queues. parent: (q,) int32, -1 at the root, parents first. levels: positions by depth."""
 
     parent: np.ndarray
     levels: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "TreeShape":
+    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "QueueHierarchy":
         at = {path: i for i, path in enumerate(paths)}
         parent = np.array([at.get(up, -1) for up in parent_paths], np.int32)
         depth = np.array([path.count(".") for path in paths], np.int32)

@@ -109,7 +109,7 @@ def _behind(jobs: dict[int, JobEntry], rows: Iterable[GroupRow]) -> dict[tuple[i
     found = {}
     for row in rows:
         job, group = jobs[row.job_id], jobs[row.job_id].groups[row.no]
-        waits = group.run.wanted or group.run.delayed or job.waiting_row >= 0
+        waits = group.run.wanted or group.run.backing_off or job.waiting_row >= 0
         if row.counters != group.counters()[:-1] or (row.told and not waits):
             found[row.job_id, row.no] = group
     return found
@@ -141,4 +141,4 @@ def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[t
         m.resumed.append(job)
         for group in job.groups:
             m.containers.want[list(group.slots)] = Want.STOP
-    m.delayed |= {(job.id, group.run.no): group for group in job.groups if group.run.delayed}
+    m.delayed |= {(job.id, group.run.no): group for group in job.groups if group.run.backing_off}

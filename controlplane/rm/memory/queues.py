@@ -21,7 +21,7 @@ from controlplane.statestore.capacities import (
 from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
 from scheduler.registry import BACKFILL
-from scheduler.shares.tree import TreeShape, nearest
+from scheduler.shares.tree import QueueHierarchy, nearest
 
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -49,7 +49,7 @@ class QueueTree:
         policy = policy or PolicyRow(version)
         self.paths = [row.path for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = TreeShape.of(self.paths, [row.parent_path for row in rows])
+        self.shape = QueueHierarchy.of(self.paths, [row.parent_path for row in rows])
         self.parent = self.shape.parent
         self.leaf = _column(rows, "leaf", np.bool_)
         self.stopped = np.array([row.state == "stopped" for row in rows], np.bool_)

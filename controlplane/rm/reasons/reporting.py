@@ -161,7 +161,7 @@ class ReasonReporter:
             same = owner is not None and m.asks.key[row] == self.reported_key[row]
             if same and owner is not None:
                 job, group = owner
-                if group.run.delayed and self.reported_limits[row] == _BACKOFF:
+                if group.run.backing_off and self.reported_limits[row] == _BACKOFF:
                     continue
                 if group.reason is not None:
                     group.reason = None
@@ -178,7 +178,7 @@ class ReasonReporter:
                 continue
             same = self.reported_key[row] == m.asks.key[row] and self.reported_limits[row] == _BACKOFF
             if not (same and self.reported_at[row] == due):
-                group.reason = back_off(group, due - now, len(group.run.delayed)) | {"at": moment(now)}
+                group.reason = back_off(group, due - now, len(group.run.backing_off)) | {"at": moment(now)}
                 self.reported_key[row], self.reported_limits[row], self.reported_at[row] = (
                     m.asks.key[row],
                     _BACKOFF,

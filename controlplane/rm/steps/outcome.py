@@ -263,7 +263,7 @@ def conclude(
         instructions += _notify_master(job, group, endings[well:], tasks[well:], c.at_us / 1e6)
     key = (job.id, run.no)
     c.groups[key] = group
-    if run.delayed:
+    if run.backing_off:
         m.delayed[key] = group
     if run.state >= GroupState.SUCCEEDED and not group.finished_us:
         group.finished_us = c.at_us

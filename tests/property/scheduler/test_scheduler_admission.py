@@ -154,9 +154,9 @@ def test_no_limit_is_exceeded_and_nobody_waits_without_need(world: World) -> Non
     assert len(set(decision.admitted.tolist())) == len(decision.admitted) <= world.rules.batch
     for i in reference.waiting():
         why = AdmissionWhy(decision.why[i])
-        if why == AdmissionWhy.LATER:
+        if why == AdmissionWhy.DECISION_FULL:
             assert len(decision.admitted) == world.rules.batch
-        elif why == AdmissionWhy.HELD:
+        elif why == AdmissionWhy.EARMARKED:
             assert any(reference.overdue)
         else:
             assert reference.by_numbers(i) or reference.lacks(i) >= 0, (i, why)
@@ -180,7 +180,7 @@ def test_numbers_told_are_those_that_bind(world: World) -> None:
                 assert told.now[i] >= told.most[i]
             case AdmissionWhy.USER_JOBS:
                 assert told.now[i] == reference.user[w.user[i]] >= told.most[i] and q == w.leaf[i]
-            case AdmissionWhy.AMOUNT | AdmissionWhy.HELD:
+            case AdmissionWhy.AMOUNT | AdmissionWhy.EARMARKED:
                 assert w.demand[i, c] > 0
                 assert (told.now[i], told.most[i]) == (reference.held[q][c], world.limits.most[q, c])
 

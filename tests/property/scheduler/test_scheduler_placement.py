@@ -165,7 +165,7 @@ def test_every_choice_and_every_reason_is_that_of_the_rules(drawn) -> None:
     s, _memo, _policy, _passes = drawn
     reference, placed = follow(*drawn)
     np.testing.assert_array_equal(placed.left, reference.left)
-    assert [(Why(w), d) for w, d in zip(placed.why.tolist(), placed.detail.tolist(), strict=True)] == list(
+    assert [(Why(w), d) for w, d in zip(placed.why.tolist(), placed.binding_row.tolist(), strict=True)] == list(
         zip(map(Why, reference.why.tolist()), reference.detail.tolist(), strict=True)
     )
     given_some = s.asks.count - reference.left

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scheduler.federation.split import (
     POLICIES,
-    UNKNOWN,
+    UNKNOWN_HEADROOM,
     SplitTargets,
     blend,
     capped_split,
@@ -31,7 +31,9 @@ def worlds(draw: st.DrawFn) -> SplitTargets:
     return SplitTargets(
         usable=np.array(draw(st.lists(st.booleans(), **each))),
         weights=np.array(draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 1 / 3, 2.5, 1e6]), **each))),
-        headroom=np.array(draw(st.lists(st.one_of(st.just(UNKNOWN), st.just(0), st.integers(0, 10**6)), **each))),
+        headroom=np.array(
+            draw(st.lists(st.one_of(st.just(UNKNOWN_HEADROOM), st.just(0), st.integers(0, 10**6)), **each))
+        ),
         home=draw(st.integers(0, n - 1)),
     )
 
@@ -91,7 +93,7 @@ def test_splits_are_exact_and_never_ask_an_unusable_sub_cluster(
     assert (got >= 0).all() and (got[~open_to] == 0).all()
     if within:
         assert got.sum() <= count
-        assert (got <= np.where(world.headroom == UNKNOWN, got, world.headroom)).all()
+        assert (got <= np.where(world.headroom == UNKNOWN_HEADROOM, got, world.headroom)).all()
     else:
         assert got.sum() == (count if open_to.any() else 0)
 
@@ -137,8 +139,8 @@ def test_names_go_to_their_owners_and_wait_there() -> None:
 
 
 def test_unknown_headroom_counts_as_average() -> None:
-    assert blend(site([1, 1, 1], [1, 1, 1], [30, 10, UNKNOWN]), 1.0) == pytest.approx([0.5, 1 / 6, 1 / 3])
-    nobody = site([1, 1], [1, 1], [UNKNOWN, UNKNOWN])
+    assert blend(site([1, 1, 1], [1, 1, 1], [30, 10, UNKNOWN_HEADROOM]), 1.0) == pytest.approx([0.5, 1 / 6, 1 / 3])
+    nobody = site([1, 1], [1, 1], [UNKNOWN_HEADROOM, UNKNOWN_HEADROOM])
     assert split("locality", 7, nobody).tolist() == [7, 0]
     assert split("locality", 7, nobody, prefer_home=False).tolist() == [4, 3]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.shares import tree
-from scheduler.shares.tree import TreeShape
+from scheduler.shares.tree import QueueHierarchy
 from tests.examples import examples
 
 
@@ -25,7 +25,7 @@ def above(path: str, other: str) -> bool:
 @examples(200)
 @given(paths(), st.integers(0, 2**31 - 1))
 def test_both_forms_are_the_definition(names: list[str], seed: int) -> None:
-    shape = TreeShape.of(names, [name.rpartition(".")[0] for name in names])
+    shape = QueueHierarchy.of(names, [name.rpartition(".")[0] for name in names])
     own = np.random.default_rng(seed).integers(0, 1000, (len(names), 2))
     related = np.array([[above(path, other) for other in names] for path in names])
     total = related.astype(np.int64) @ own

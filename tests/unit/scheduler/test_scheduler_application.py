@@ -119,7 +119,7 @@ def test_what_comes_back_unstarted_waits_for_the_target_to_rise() -> None:
     assert (group.claimed, group.wanted, group.count) == (2, 1, 5)
     assert start(job, 1, 1) == [1]
     group.resize(2)
-    assert group.wanted == 0 and list(group.again) == [2, 3]
+    assert group.wanted == 0 and list(group.to_retry) == [2, 3]
     group.resize(6)
     assert start(job, 1, 3) == [2, 3, 5]
 

@@ -132,7 +132,7 @@ def test_a_lost_attempt_is_not_counted_and_starts_again_at_once(state: C, reason
         task, _ = end(job, 0, state, reason=reason)
         if task == T.FAILED:
             break
-        assert (task, g.wanted, g.delayed) == (T.PENDING, 1, [])
+        assert (task, g.wanted, g.backing_off) == (T.PENDING, 1, [])
         assert g.failures[0] == 0
     assert g.launches[0] == FREE_ATTEMPTS + 1
     start(job)  # bounded all the same: a task that takes its node down does not wander for ever
@@ -235,7 +235,7 @@ def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
     g.adopt(3, 8)
     blamed, lost = (C.SUCCEEDED, R.NONE), (C.LOST, R.NODE_LOST)
     g.restored([(AttemptEnd(i, *how, 0, 0.0), 50.0) for i, how in ((0, blamed), (1, lost), (3, blamed))])
-    assert (list(g.again), g.delayed) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S[0], 0)]), "1 did nothing wrong"
+    assert (list(g.to_retry), g.backing_off) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S[0], 0)]), "1 did nothing wrong"
     assert (g.failures.tolist(), g.retried) == ([3, 2, 0, 2], 4 + 1 + 1 + 1 + 7)
 
 
@@ -319,7 +319,7 @@ def test_a_restored_group_equals_the_uninterrupted_one(seed: int) -> None:
     for name in ("running", "succeeded", "failed", "killed", "unfinished"):
         assert getattr(new, name) == getattr(g, name), name
     if not job.stopping:
-        assert (new.next_fresh, sorted(new.again), new.retried) == (g.next_fresh, sorted(g.again), g.retried)
+        assert (new.next_fresh, sorted(new.to_retry), new.retried) == (g.next_fresh, sorted(g.to_retry), g.retried)
     for name in ("task_state", "failures", "launches"):
         np.testing.assert_array_equal(getattr(new, name), getattr(g, name), err_msg=name)
 

@@ -163,7 +163,7 @@ def test_reasons_name_the_row_that_binds() -> None:
     s = build(FOUR, queues, asks, [(1, 1, 1)], user_maximum={(2, 5): (2, 9, 9)})
     found = one_pass(s, PlacementPolicy())
     assert reasons(found) == [Why.QUEUE_MAXIMUM, Why.USER_MAXIMUM, Why.QUEUE_MAXIMUM]
-    assert found.detail.tolist() == [1, 1, 0]
+    assert found.binding_row.tolist() == [1, 1, 0]
 
 
 def test_a_full_round_says_so() -> None:
