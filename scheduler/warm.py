@@ -87,8 +87,8 @@ def warm() -> None:
     s = snapshot()
     plan, memo = plan_round(s, Memo(), RoundPolicy(), 0.0)
     if plan.outcome is not None:
-        told = explain_all(s, plan.outcome, memo, RoundPolicy().placement, 0.0)
-        describe(told, 0, AskContext(), Forecast(s, plan.outcome.free, 0.0))
+        explanation = explain_all(s, plan.outcome, memo, RoundPolicy().placement, 0.0)
+        describe(explanation, 0, AskContext(), Forecast(s, plan.outcome.free, 0.0))
     plan_round(replace(s, running=None), memo, RoundPolicy(), 0.0)
     plan_round(_backfilling(s), memo, RoundPolicy(), 0.0)
     _reclaim(s)

@@ -58,112 +58,121 @@ class Situation:
         return replace(self, shape=shape, pieces=free_pieces(self.free, self.usable, shape))
 
 
-def smallest_change(now: Situation, relaxed: Relaxed, waits_for_locality: bool, least: float = LEAST) -> Change | None:
+def smallest_change(
+    situation: Situation, relaxed: Relaxed, waits_for_locality: bool, least: float = LEAST
+) -> Change | None:
     """The first of these that starts it, or None: go anywhere, fewer at once, fewer labels, a little smaller,
     higher maxima, much smaller, higher maxima and one of the others.
 
     least: the share of what was asked that a smaller container must keep.
     """
-    if waits_for_locality and now.starts():
+    if waits_for_locality and situation.starts():
         return {"what": "locality", "text": "Let it run on any node now, not only near the data it prefers."}
-    for change, _ in _of_the_job(now, relaxed, _PLENTY):
+    for change, _ in _of_the_job(situation, relaxed, _PLENTY):
         return change
-    raised, by = _raise(now)
+    raised, by = _raise(situation)
     if by and raised.starts():
         return by
-    for change, _ in _smaller(now, least):
+    for change, _ in _smaller(situation, least):
         return change
     if by:
         for change, then in _of_the_job(raised, relaxed, least):
-            _, by = _raise(replace(then, room=now.room))
+            _, by = _raise(replace(then, room=situation.room))
             text = f"{by['text'].rstrip('.')}, and {change['text'][0].lower()}{change['text'][1:]}"
             return {"what": "several", "changes": [by, change], "text": text}
     return None
 
 
-def _of_the_job(now: Situation, relaxed: Relaxed, least: float) -> Iterator[tuple[Change, Situation]]:
+def _of_the_job(situation: Situation, relaxed: Relaxed, least: float) -> Iterator[tuple[Change, Situation]]:
     """Changes to what is asked that start it, each with the situation it leads to."""
-    fewer = now.at_most()
-    if 1 <= fewer < now.units:
-        change = {"what": "gang", "at_once": fewer, "text": f"Ask for {fewer:,} instead of {now.units:,} at once."}
-        yield change, replace(now, units=fewer)
+    fewer = situation.at_most()
+    if 1 <= fewer < situation.units:
+        change = {
+            "what": "gang",
+            "at_once": fewer,
+            "text": f"Ask for {fewer:,} instead of {situation.units:,} at once.",
+        }
+        yield change, replace(situation, units=fewer)
     for text, usable in relaxed():
-        there = now.elsewhere(now.free, usable)
+        there = situation.elsewhere(situation.free, usable)
         if there.starts():
             yield {"what": "nodes", "text": text}, there
-    yield from _smaller(now, least)
+    yield from _smaller(situation, least)
 
 
-def _raise(now: Situation) -> tuple[Situation, Change]:
+def _raise(situation: Situation) -> tuple[Situation, Change]:
     """The situation with every maximum just high enough, and how to get there; no change when none is in the way."""
-    lacks = now.lacking()
-    raised = replace(now, room=now.room + lacks)
+    lacks = situation.lacking()
+    raised = replace(situation, room=situation.room + lacks)
     rows = np.flatnonzero(lacks.any(axis=1))
     if not len(rows):
         return raised, {}
     by = [
-        {"of": now.maxima_names[row], "by": {now.axis[k]: int(lacks[row, k]) for k in np.flatnonzero(lacks[row])}}
+        {
+            "of": situation.maxima_names[row],
+            "by": {situation.axis[k]: int(lacks[row, k]) for k in np.flatnonzero(lacks[row])},
+        }
         for row in rows.tolist()
     ]
-    parts = [f"{now.maxima_names[row]} by {amounts_text(now.axis, lacks[row])}" for row in rows.tolist()]
+    parts = [f"{situation.maxima_names[row]} by {amounts_text(situation.axis, lacks[row])}" for row in rows.tolist()]
     return raised, {"what": "maximum", "raise": by, "text": f"Raise {' and '.join(parts)}."}
 
 
-def _smaller(now: Situation, least: float) -> Iterator[tuple[Change, Situation]]:
+def _smaller(situation: Situation, least: float) -> Iterator[tuple[Change, Situation]]:
     """Containers with less of one resource, or else of several, that keep at least the share ``least`` of each."""
     options = []
-    for k in np.flatnonzero(now.shape).tolist():
-        amount = _most(now, k, max(1, int(np.ceil(now.shape[k] * least))))
+    for k in np.flatnonzero(situation.shape).tolist():
+        amount = _most(situation, k, max(1, int(np.ceil(situation.shape[k] * least))))
         if amount is not None:
-            options.append((-amount / now.shape[k], k, amount))
+            options.append((-amount / situation.shape[k], k, amount))
     if options:
         _, k, amount = min(options)
-        yield _at_most(now, {k: amount})
-    elif (fitted := _fitted(now, least)) is not None:
-        yield _at_most(now, {k: int(fitted[k]) for k in np.flatnonzero(fitted < now.shape).tolist()})
+        yield _at_most(situation, {k: amount})
+    elif (fitted := _fitted(situation, least)) is not None:
+        yield _at_most(situation, {k: int(fitted[k]) for k in np.flatnonzero(fitted < situation.shape).tolist()})
 
 
-def _at_most(now: Situation, amounts: dict[int, int]) -> tuple[Change, Situation]:
-    shape = now.shape.copy()
+def _at_most(situation: Situation, amounts: dict[int, int]) -> tuple[Change, Situation]:
+    shape = situation.shape.copy()
     shape[list(amounts)] = list(amounts.values())
-    asked = np.where(shape < now.shape, shape, 0)
+    asked = np.where(shape < situation.shape, shape, 0)
     change = {
         "what": "container",
-        "per_container_at_most": {now.axis[k]: amount for k, amount in amounts.items()},
-        "text": f"Ask for at most {amounts_text(now.axis, asked)} per container.",
+        "per_container_at_most": {situation.axis[k]: amount for k, amount in amounts.items()},
+        "text": f"Ask for at most {amounts_text(situation.axis, asked)} per container.",
     }
-    return change, replace(now, shape=shape)
+    return change, replace(situation, shape=shape)
 
 
-def _most(now: Situation, k: int, least: int) -> int | None:
+def _most(situation: Situation, k: int, least: int) -> int | None:
     """The most of resource k, from ``least`` up to what is asked, with which it starts; None without any."""
-    asked = int(now.shape[k])
-    if now.units == 1:
-        lacks = now.lacking()
+    asked = int(situation.shape[k])
+    if situation.units == 1:
+        lacks = situation.lacking()
         lacks[:, k] = 0
-        on_nodes = asked if now.pieces.fits else int(now.pieces.alone[k])
-        amount = min(on_nodes, int(now.room[:, k].min(initial=asked)))
+        on_nodes = asked if situation.pieces.fits else int(situation.pieces.alone[k])
+        amount = min(on_nodes, int(situation.room[:, k].min(initial=asked)))
         return amount if least <= amount < asked and not lacks.any() else None
     low, high = least, asked - 1
-    if low > high or not now.asking(k, low).starts():
+    if low > high or not situation.asking(k, low).starts():
         return None
     while low < high:
         middle = (low + high + 1) // 2
-        if now.asking(k, middle).starts():
+        if situation.asking(k, middle).starts():
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _fitted(now: Situation, least: float) -> np.ndarray | None:
+def _fitted(situation: Situation, least: float) -> np.ndarray | None:
     """The container that comes closest to what is asked on one node, resource by resource: (r,), or None."""
-    asked = now.shape > 0
-    if now.units > 1 or not now.usable.any() or not asked.any():
+    asked = situation.shape > 0
+    if situation.units > 1 or not situation.usable.any() or not asked.any():
         return None
-    piece = np.minimum(now.pieces.nearest, now.shape)
-    if len(now.room):
-        piece = np.minimum(piece, now.room.min(axis=0))
+    piece = np.minimum(situation.pieces.nearest, situation.shape)
+    if len(situation.room):
+        piece = np.minimum(piece, situation.room.min(axis=0))
     found: np.ndarray = np.where(asked, piece, 0)
-    enough = found[asked] >= np.maximum(1, now.shape[asked] * least)
+    enough = found[asked] >= np.maximum(1, situation.shape[asked] * least)
     return found if enough.all() else None

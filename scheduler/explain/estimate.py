@@ -50,7 +50,7 @@ def sum_up(columns: ExplanationColumns, asks: AskArrays, shapes: np.ndarray, sum
                 sums[every, k] += amount
 
 
-def estimate(e: Explanation, row: int, now: Situation, forecast: Forecast | None, kind: Any) -> Estimate:
+def estimate(e: Explanation, row: int, situation: Situation, forecast: Forecast | None, kind: Any) -> Estimate:
     """An interval in seconds from ``e.now``. kind: tells asks of other shapes or nodes apart, in ``forecast``.
 
     ``earliest_s`` counts only its own queue's asks before it, ``latest_s`` all before it; None where unknown.
@@ -69,7 +69,7 @@ def estimate(e: Explanation, row: int, now: Situation, forecast: Forecast | None
     earliest: float | None = 0.0
     latest: float | None = 0.0
     for why in reasons:
-        first, last = _wait_for_limit(e, row, why, now, kind, before, forecast)
+        first, last = _wait_for_limit(e, row, why, situation, kind, before, forecast)
         earliest = None if earliest is None or first is None else max(earliest, first)
         latest = None if latest is None or last is None else max(latest, last)
     if promised is not None:
@@ -96,37 +96,37 @@ def _answer(earliest: float | None, latest: float | None, text: str) -> Estimate
 
 
 def _wait_for_limit(
-    e: Explanation, row: int, why: Why, now: Situation, kind: Any, before: np.ndarray, forecast: Forecast
+    e: Explanation, row: int, why: Why, situation: Situation, kind: Any, before: np.ndarray, forecast: Forecast
 ) -> tuple[float | None, float | None]:
     """Seconds until this limit lets the ask go: behind its own queue's asks, and behind all."""
     ask = int(e.columns.ask[row])
     match why:
         case Why.QUEUE_MAXIMUM:
-            return _below_queues(e, ask, now, before, forecast)
+            return _below_queues(e, ask, situation, before, forecast)
         case Why.USER_MAXIMUM:
-            first = forecast.of_user(int(e.s.asks.key[ask]), now.lacking()[-1])
+            first = forecast.of_user(int(e.s.asks.key[ask]), situation.lacking()[-1])
             first = _from_now(e, first)
             return first, first
         case Why.LOCALITY_WAIT:
             return 0.0, locality_delay_left(e, ask).off_switch_s
         case Why.NO_ROOM | Why.GANG | Why.RESERVED:
-            times = forecast.units(now.shape, now.usable, kind)
-            return _on_nodes(e, now, before[OWN], times), _on_nodes(e, now, before[ALL], times)
+            times = forecast.units(situation.shape, situation.usable, kind)
+            return _on_nodes(e, situation, before[OWN], times), _on_nodes(e, situation, before[ALL], times)
     return 0.0, 0.0
 
 
 def _below_queues(
-    e: Explanation, ask: int, now: Situation, before: np.ndarray, forecast: Forecast
+    e: Explanation, ask: int, situation: Situation, before: np.ndarray, forecast: Forecast
 ) -> tuple[float | None, float | None]:
-    lacks = now.lacking()
-    need = now.shape * now.units
+    lacks = situation.lacking()
+    need = situation.shape * situation.units
     found: list[list[float | None]] = [[0.0], [0.0]]
     for at, queue in enumerate(queue_path(e, int(e.s.ask_queue[ask]))):
         if not lacks[at].any():
             continue
         for way in (OWN, ALL):
             others = before[way if at else OWN]  # only its own queue's asks use what its leaf may hold
-            short = np.where(need > 0, np.maximum(need + others - now.room[at], 0), 0)
+            short = np.where(need > 0, np.maximum(need + others - situation.room[at], 0), 0)
             found[way].append(_from_now(e, forecast.below_maximum(queue, short)))
     first, last = ([x for x in way if x is not None] if None not in way else None for way in found)
     return max(first) if first else None, max(last) if last else None
@@ -136,10 +136,10 @@ def _from_now(e: Explanation, at: float | None) -> float | None:
     return None if at is None else max(0.0, at - e.now)
 
 
-def _on_nodes(e: Explanation, now: Situation, before: np.ndarray, times: np.ndarray) -> float | None:
+def _on_nodes(e: Explanation, situation: Situation, before: np.ndarray, times: np.ndarray) -> float | None:
     """When nodes have room for it behind ``before`` (r,). times: of each container of its kind."""
-    wanted = now.units
-    amounts = [(b, asked) for b, asked in zip(before.tolist(), now.shape.tolist(), strict=True) if asked > 0]
+    wanted = situation.units
+    amounts = [(b, asked) for b, asked in zip(before.tolist(), situation.shape.tolist(), strict=True) if asked > 0]
     if not amounts:
         return None
     wanted += max(-(-b // asked) for b, asked in amounts)

@@ -31,7 +31,7 @@ def queue_path(e: Explanation, queue: int) -> list[int]:
     return found
 
 
-def situation(e: Explanation, ask: int) -> Situation:
+def situation_of(e: Explanation, ask: int) -> Situation:
     """What the ask has before it: its leaf's maximum, those above it, its user's, and the nodes it may use."""
     s = e.s
     user = int(s.jobs.user[s.asks.job[ask]])
@@ -64,24 +64,24 @@ def usable_nodes(e: Explanation, ask: int, mask: np.ndarray) -> np.ndarray:
     return found
 
 
-def limit_entries(e: Explanation, row: int, now: Situation, labels: str, besides: str) -> list[Limit]:
+def limit_entries(e: Explanation, row: int, situation: Situation, labels: str, besides: str) -> list[Limit]:
     """One entry per limit. labels: the ask's expression. besides: what else its nodes must be, for the sentence."""
     ask = int(e.columns.ask[row])
     found: list[Limit] = []
     for why in binding(e, row):
         match why:
             case Why.QUEUE_MAXIMUM | Why.USER_MAXIMUM:
-                found += _maxima(e, ask, now, why)
+                found += _maxima(e, ask, situation, why)
             case Why.NO_NODE_MATCHES:
-                found.append(_no_match(e, ask, now, labels, besides))
+                found.append(_no_match(e, ask, situation, labels, besides))
             case Why.GANG:
-                found.append(_gang(now))
+                found.append(_gang(situation))
             case Why.LOCALITY_WAIT:
                 found.append(_locality(e, ask))
             case Why.RESERVED if e.kept_back_by(ask) >= 0:
                 found.append(_behind(e, ask))
             case Why.NO_ROOM | Why.RESERVED:
-                found.append(_no_room(now, why))
+                found.append(_no_room(situation, why))
             case _:
                 found.append({"limit": why.name.lower(), "text": _plain(e, ask, why), "asked": {}, "available": {}})
     return found
@@ -95,9 +95,9 @@ def _plain(e: Explanation, ask: int, why: Why) -> str:
     return "The round was full; its turn comes with the next one."
 
 
-def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limit]:
+def _maxima(e: Explanation, ask: int, situation: Situation, why: Why) -> Iterator[Limit]:
     """One for each maximum that the ask would exceed, the leaf's first."""
-    need, lacks = now.shape * now.units, now.lacking()
+    need, lacks = situation.shape * situation.units, situation.lacking()
     user = e.s.jobs.user[e.s.asks.job[ask]]
     above = queue_path(e, int(e.s.users.queue[user]))
     for at in range(len(above)) if why == Why.QUEUE_MAXIMUM else [len(above)]:
@@ -109,8 +109,8 @@ def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limi
         if why == Why.USER_MAXIMUM:
             who = f"The job's owner holds the most that one user may hold in {queue}"
         k = int(np.flatnonzero(short)[0])
-        resource, left = e.s.axis[k], max(0, int(now.room[at, k]))
-        at_once = f" for {now.units:,} at once" if now.units > 1 else ""
+        resource, left = e.s.axis[k], max(0, int(situation.room[at, k]))
+        at_once = f" for {situation.units:,} at once" if situation.units > 1 else ""
         if why == Why.QUEUE_MAXIMUM and e.s.queues.maximum[above[at], k] <= 0:
             who = f"The queue {queue} may hold none (its maximum is nothing, or a share of what its partition lacks)"
         asked = amount_number(resource, int(need[k]))
@@ -118,12 +118,12 @@ def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limi
             "limit": why.name.lower(),
             "text": f"{who}: {amount_text(resource, left)} left, asked {asked}{at_once}.",
             "asked": by_resource(e.s.axis, need, short),
-            "available": by_resource(e.s.axis, now.room[at], short),
+            "available": by_resource(e.s.axis, situation.room[at], short),
             "queue": queue,
         }
 
 
-def _no_match(e: Explanation, ask: int, now: Situation, labels: str, besides: str) -> Limit:
+def _no_match(e: Explanation, ask: int, situation: Situation, labels: str, besides: str) -> Limit:
     s = e.s
     matching = s.asks.masks[s.asks.mask[ask]]
     out: Limit = {"limit": "no_node_matches", "asked": {}, "available": {}}
@@ -131,30 +131,30 @@ def _no_match(e: Explanation, ask: int, now: Situation, labels: str, besides: st
         wanted = f"matches the labels {labels!r}" if labels else "of its partition is among those it may run on"
         return out | {"text": f"No node {wanted}{besides}."}
     largest = s.nodes.capacity[matching].max(axis=0)
-    over = now.shape > largest
+    over = situation.shape > largest
     if over.any():
         k = int(np.flatnonzero(over)[0])
-        asked, most = amount_text(s.axis[k], int(now.shape[k])), amount_number(s.axis[k], int(largest[k]))
+        asked, most = amount_text(s.axis[k], int(situation.shape[k])), amount_number(s.axis[k], int(largest[k]))
         return out | {
             "text": f"Asked {asked} per container; the largest node has {most}.",
-            "asked": by_resource(s.axis, now.shape, over),
+            "asked": by_resource(s.axis, situation.shape, over),
             "available": by_resource(s.axis, largest, over),
         }
-    if now.units > 1 and (most_at_once := free_pieces(s.nodes.capacity, matching, now.shape).fits):
+    if situation.units > 1 and (most_at_once := free_pieces(s.nodes.capacity, matching, situation.shape).fits):
         return out | {
-            "text": f"Needs {now.units:,} at once; even empty, the nodes it may use hold {most_at_once:,}.",
-            "asked": {"containers": now.units},
+            "text": f"Needs {situation.units:,} at once; even empty, the nodes it may use hold {most_at_once:,}.",
+            "asked": {"containers": situation.units},
             "available": {"containers": most_at_once},
         }
     return out | {"text": "No single node is large enough in every resource."}
 
 
-def _gang(now: Situation) -> Limit:
-    fit = min(now.units, now.pieces.fits)
+def _gang(situation: Situation) -> Limit:
+    fit = min(situation.units, situation.pieces.fits)
     return {
         "limit": "gang",
-        "text": f"Needs {now.units:,} at once; {fit:,} fit now.",
-        "asked": {"containers": now.units},
+        "text": f"Needs {situation.units:,} at once; {fit:,} fit now.",
+        "asked": {"containers": situation.units},
         "available": {"containers": fit},
     }
 
@@ -200,9 +200,9 @@ def _by_misses(e: Explanation, ask: int) -> bool:
 def _locality(e: Explanation, ask: int) -> Limit:
     level, left, to_any = locality_delay_left(e, ask)
     left = round(left, 1)
-    near, then = (
-        ("racks", "any node") if level > NODE_LOCAL else ("nodes", "any node" if left >= to_any else "their racks")
-    )
+    near, then = "nodes", "any node" if left >= to_any else "their racks"
+    if level > NODE_LOCAL:
+        near, then = "racks", "any node"
     return {
         "limit": "locality_wait",
         "text": f"There is room elsewhere; it waits {left:g} s more for its preferred {near}, then takes {then}.",
@@ -235,20 +235,21 @@ def _coarse(left: float) -> int:
     return 1 if left < 90 else 60 if left < 5400 else 600
 
 
-def _no_room(now: Situation, why: Why) -> Limit:
+def _no_room(situation: Situation, why: Why) -> Limit:
     """How the free pieces compare: the largest of each resource or, if each is large enough, the nearest node."""
     out: Limit = {"limit": why.name.lower(), "asked": {}, "available": {}}
     held = why == Why.RESERVED
-    if not now.usable.any():
+    if not situation.usable.any():
         text = (
             "Every node with room is held free for another job." if held else "No matching node takes containers now."
         )
         return out | {"text": text}
-    over = now.shape > now.pieces.largest
-    piece = now.pieces.largest if over.any() else now.pieces.nearest
-    short = now.shape > piece
+    over = situation.shape > situation.pieces.largest
+    piece = situation.pieces.largest if over.any() else situation.pieces.nearest
+    short = situation.shape > piece
     k = int(np.flatnonzero(short)[0]) if short.any() else 0
-    there, asked = amount_text(now.axis[k], int(piece[k])), amount_number(now.axis[k], int(now.shape[k]))
+    resource = situation.axis[k]
+    there, asked = amount_text(resource, int(piece[k])), amount_number(resource, int(situation.shape[k]))
     text = f"Largest free piece {there}, asked {asked}; it starts when room is free."
     if not over.any():
         text = "No single node has room in every resource at once"
@@ -257,6 +258,6 @@ def _no_room(now: Situation, why: Why) -> Limit:
         text = f"The nodes with room are held free for jobs that waited longer. {text}"
     return out | {
         "text": text,
-        "asked": by_resource(now.axis, now.shape, short),
-        "available": by_resource(now.axis, piece, short),
+        "asked": by_resource(situation.axis, situation.shape, short),
+        "available": by_resource(situation.axis, piece, short),
     }

@@ -12,7 +12,7 @@ from scheduler.explain.change import Change, Relaxed, Situation, smallest_change
 from scheduler.explain.columns import Explanation
 from scheduler.explain.estimate import estimate
 from scheduler.explain.forecast import Forecast
-from scheduler.explain.limits import Limit, binding, limit_entries, situation, usable_nodes
+from scheduler.explain.limits import Limit, binding, limit_entries, situation_of, usable_nodes
 
 _UNBOUNDED = np.int64(1) << 40
 
@@ -45,7 +45,7 @@ def describe(e: Explanation, row: int, about: AskContext, forecast: Forecast | N
     start. change: the smallest that would start it.
     """
     s, ask = e.s, int(e.columns.ask[row])
-    now, found, change = _alike(e, row, ask, about)
+    situation, found, change = _alike(e, row, ask, about)
     kind = about.kind or (id(e), int(s.asks.shape[ask]), int(s.asks.mask[ask]))
     return {
         "code": found[0]["limit"],
@@ -57,7 +57,7 @@ def describe(e: Explanation, row: int, about: AskContext, forecast: Forecast | N
             "jobs_ahead": int(e.columns.jobs_ahead[row]),
             "containers_ahead": int(e.columns.containers_ahead[row]),
         },
-        "estimate": estimate(e, row, now, forecast, kind),
+        "estimate": estimate(e, row, situation, forecast, kind),
         "change": change,
     }
 
@@ -74,14 +74,14 @@ def _alike(e: Explanation, row: int, ask: int, about: AskContext) -> tuple[Situa
     )  # fmt: skip
     found = e.cache.get(key)
     if found is None:
-        now = situation(e, ask)
-        told = limit_entries(e, row, now, about.labels, about.besides)
-        found = e.cache[key] = (now, told, advice(e, row, now, about))
+        situation = situation_of(e, ask)
+        entries = limit_entries(e, row, situation, about.labels, about.besides)
+        found = e.cache[key] = (situation, entries, advice(e, row, situation, about))
     alike: tuple[Situation, list[Limit], Change] = found
     return alike
 
 
-def advice(e: Explanation, row: int, now: Situation, about: AskContext) -> Change:
+def advice(e: Explanation, row: int, situation: Situation, about: AskContext) -> Change:
     """The smallest change. ``starts``: whether it would start at once, not only be able to start later."""
     ask = int(e.columns.ask[row])
     reasons = binding(e, row)
@@ -91,11 +91,11 @@ def advice(e: Explanation, row: int, now: Situation, about: AskContext) -> Chang
     def relaxed() -> list[tuple[str, np.ndarray]]:
         return [(text, usable_nodes(e, ask, mask)) for text, mask in about.relaxed()]
 
-    found = smallest_change(now, relaxed, Why.LOCALITY_WAIT in reasons)
+    found = smallest_change(situation, relaxed, Why.LOCALITY_WAIT in reasons)
     if found is not None:
         return found | {"starts": True}
     if Why.NO_NODE_MATCHES in reasons:
-        if (found := _on_empty_nodes(e, ask, now, about)) is None:
+        if (found := _on_empty_nodes(e, ask, situation, about)) is None:
             return _wait("No single change would let it start: no node could hold it.")
         return found | {"starts": False, "text": f"{found['text'].rstrip('.')}; it then waits for room."}
     return _wait("Nothing of the job's own: wait until running work ends.")
@@ -115,11 +115,11 @@ def _of_others(e: Explanation, ask: int, reasons: list[Why]) -> str:
     return f"It could start now if it ended within {duration_text(left)}, and said so (estimated_duration_s)."
 
 
-def _on_empty_nodes(e: Explanation, ask: int, now: Situation, about: AskContext) -> Change | None:
+def _on_empty_nodes(e: Explanation, ask: int, situation: Situation, about: AskContext) -> Change | None:
     """What would let it start at some time, if nothing can make it start now."""
     s = e.s
     matching = s.asks.masks[s.asks.mask[ask]] & s.nodes.open
-    empty = replace(now.elsewhere(s.nodes.capacity, matching), room=np.full_like(now.room, _UNBOUNDED))
+    empty = replace(situation.elsewhere(s.nodes.capacity, matching), room=np.full_like(situation.room, _UNBOUNDED))
     return smallest_change(
         empty, lambda: [(text, mask & s.nodes.open) for text, mask in about.relaxed()], False, least=0.0
     )

@@ -8,16 +8,25 @@ import heapq
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from scheduler.lifecycle.transitions import GROUP, check
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, terminal
 
-SERVICE_BACKOFF_S = (1.0, 300.0)  # first and longest wait before a service task starts again
+
+class Backoff(NamedTuple):
+    """The first and the longest wait before a task starts again, s."""
+
+    first: float
+    longest: float
+
+
+SERVICE_BACKOFF_S = Backoff(1.0, 300.0)
 SERVICE_STABLE_S = 300.0  # a service task that ran this long starts again without a wait
-BATCH_BACKOFF_S = (0.5, 60.0)
-BACKOFF_MAX_S = max(SERVICE_BACKOFF_S[1], BATCH_BACKOFF_S[1])
+BATCH_BACKOFF_S = Backoff(0.5, 60.0)
+BACKOFF_MAX_S = max(SERVICE_BACKOFF_S.longest, BATCH_BACKOFF_S.longest)
 FREE_ATTEMPTS = 20  # attempts lost through no fault of the task that are not counted
 _CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster, which may do so again and again
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold

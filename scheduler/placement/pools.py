@@ -33,6 +33,9 @@ LEVEL = 4  # of the sweep: no candidate is better
 NEXT_LEVEL = 5  # the best of those kept: the level of the next sweep
 POOL_COLUMNS = 6
 
+# The pool of all nodes is the first row of ``table``, that of rack x row 1 + x. Lanes of ``CandidatePools.node``:
+_ALL_NODES, _OF_RACKS = 0, 1
+
 _HEAD = 4  # nodes at the head of the bucket queue that are tried
 
 
@@ -43,9 +46,9 @@ def build(
     """List the nodes that have room, all of them or (rack >= 0) those of a rack."""
     table, out = pools.table, pools.node
     shape, mask = classes.shape[eq_class], classes.mask[eq_class]
-    first, last, lane = 0, nodes.free.shape[0], 0
+    first, last, lane = 0, nodes.free.shape[0], _ALL_NODES
     if rack >= 0:
-        first, last, lane = nodes.rack_from[rack], nodes.rack_from[rack + 1], 1
+        first, last, lane = nodes.rack_from[rack], nodes.rack_from[rack + 1], _OF_RACKS
     start, size = state[CURSOR] if rack < 0 and not ranked(classes, eq_class) else 0, last - first
     count = 0
     for x in range(size):
@@ -92,7 +95,7 @@ def _sort(
 @inlined
 def exhausted(pools: CandidatePools, eq_class: int) -> bool:
     """Whether it is known that no node has room."""
-    return bool(pools.table[eq_class, 0, BUILT] == 1 and pools.table[eq_class, 0, END] == 0)
+    return bool(pools.table[eq_class, _ALL_NODES, BUILT] == 1 and pools.table[eq_class, _ALL_NODES, END] == 0)
 
 
 @inlined
@@ -116,11 +119,11 @@ def next_candidate(
 def _next_in_pool(
     nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, state: np.ndarray, eq_class: int, rack: int
 ) -> int:
-    table, lane, first = pools.table, 0, 0
+    table, lane, first = pools.table, _ALL_NODES, 0
     if table[eq_class, 1 + rack, BUILT] == 0:
         build(nodes, classes, pools, state, eq_class, rack)
     if rack >= 0:
-        lane, first = 1, nodes.rack_from[rack]
+        lane, first = _OF_RACKS, nodes.rack_from[rack]
     shape, sweeps = classes.shape[eq_class], not stays_on_node(classes, eq_class)
     at, end, kept = table[eq_class, 1 + rack, POSITION], table[eq_class, 1 + rack, END], table[eq_class, 1 + rack, KEPT]
     level, best = table[eq_class, 1 + rack, LEVEL], table[eq_class, 1 + rack, NEXT_LEVEL]
@@ -152,9 +155,9 @@ def advance(
     nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, eq_class: int, rack: int, node: int
 ) -> None:
     """A class that sweeps has taken ``node``: if it came next in the pool, go on to the one after it."""
-    table, lane, first = pools.table, 0, 0
+    table, lane, first = pools.table, _ALL_NODES, 0
     if rack >= 0:
-        lane, first = 1, nodes.rack_from[rack]
+        lane, first = _OF_RACKS, nodes.rack_from[rack]
     at = table[eq_class, 1 + rack, POSITION]
     if at == table[eq_class, 1 + rack, END] or pools.node[eq_class, lane, first + at] != node:
         return
@@ -179,12 +182,14 @@ def units_in_pool(
     nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, state: np.ndarray, eq_class: int, want: int
 ) -> int:
     """How many containers of a class its nodes have room for, counted up to ``want``."""
-    if pools.table[eq_class, 0, BUILT] == 0:
+    if pools.table[eq_class, _ALL_NODES, BUILT] == 0:
         build(nodes, classes, pools, state, eq_class, ALL_RACKS)
     units = 0
-    for x in range(pools.table[eq_class, 0, END]):
-        if units < want and (x < pools.table[eq_class, 0, KEPT] or x >= pools.table[eq_class, 0, POSITION]):
+    for x in range(pools.table[eq_class, _ALL_NODES, END]):
+        if units < want and (
+            x < pools.table[eq_class, _ALL_NODES, KEPT] or x >= pools.table[eq_class, _ALL_NODES, POSITION]
+        ):
             units += units_within(
-                nodes.free, pools.node[eq_class, 0, x], nodes.shapes, classes.shape[eq_class], want - units
+                nodes.free, pools.node[eq_class, _ALL_NODES, x], nodes.shapes, classes.shape[eq_class], want - units
             )
     return units

@@ -43,12 +43,12 @@ def plan_preemption(
     in ``kill`` as long as it is among the running; once it is being stopped it
     should come with ``ends`` at ``now``, and counts as free soon.
     """
-    live = s.running
+    live, (ids, due_before) = s.running, memo
     if live is None or not len(live.id):
-        return Preempt(spared=memo[0][:0]), memo[0][:0], memo[1][:0]
-    warned, due = _warned_until(live.id, *memo)
+        return Preempt(spared=ids[:0]), ids[:0], due_before[:0]
+    warned, due = _warned_until(live.id, ids, due_before)
     if not policy.reclaiming.plans:
-        return Preempt(spared=live.id[warned]), memo[0][:0], memo[1][:0]
+        return Preempt(spared=live.id[warned]), ids[:0], due_before[:0]
     r = _preemption_round(
         s, live, policy, free, left, why, _nobody(s) if reserved_for is None else reserved_for, warned, now
     )

@@ -12,7 +12,7 @@ from scheduler.core.snapshot import Memo, Running, Snapshot
 from scheduler.explain.columns import Explanation, explain_all
 from scheduler.explain.estimate import estimate
 from scheduler.explain.forecast import Forecast
-from scheduler.explain.limits import binding, situation
+from scheduler.explain.limits import binding, situation_of
 from scheduler.explain.sentence import AskContext, describe
 from tests.examples import examples
 from tests.worlds import R, snapshots
@@ -189,9 +189,9 @@ def test_each_change_would_start_it_and_a_smaller_one_would_not(x: Left, data: s
         change = told["change"]
         if change["starts"]:
             assert change["what"] != "wait"
-            tried(x, ask, change, other, situation(e, ask).units)
+            tried(x, ask, change, other, situation_of(e, ask).units)
         elif change["what"] == "wait":
-            units, shape = situation(e, ask).units, x.s.asks.shapes[x.s.asks.shape[ask]]
+            units, shape = situation_of(e, ask).units, x.s.asks.shapes[x.s.asks.shape[ask]]
             first = binding(e, row)[0]
             assert first == Why.ROUND_FULL or not x.starts(ask, units, shape, x.nodes(ask, other), x.rooms(ask))
         assert told["code"] == told["limits"][0]["limit"]
@@ -270,7 +270,7 @@ def test_the_estimate_is_when_released_room_reaches_it(x: Left, data: st.DataObj
     for row, ask in enumerate(e.columns.ask.tolist()):
         if binding(e, row) not in ([Why.NO_ROOM], [Why.RESERVED], [Why.GANG]):
             continue
-        told = estimate(e, row, situation(e, ask), forecast, row)
+        told = estimate(e, row, situation_of(e, ask), forecast, row)
         expected = tuple(released(x, e, row, running, of_queue) for of_queue in (True, False))
         assert (told["earliest_s"], told["latest_s"]) == expected
 
@@ -285,7 +285,7 @@ def released(x: Left, e: Explanation, row: int, running: Running, of_queue: bool
         if not never and (not of_queue or x.s.ask_queue[other] == x.s.ask_queue[ask]):
             before += x.left[other] * x.s.asks.shapes[x.s.asks.shape[other]]
     asked = shape > 0
-    wanted = situation(e, ask).units + max(
+    wanted = situation_of(e, ask).units + max(
         int(np.ceil(b / s)) for b, s in zip(before[asked], shape[asked], strict=True)
     )
     moments = [NOW, *np.unique(running.ends[np.isfinite(running.ends)]).tolist()]

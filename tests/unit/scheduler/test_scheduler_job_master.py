@@ -90,7 +90,7 @@ def test_a_failed_attempt_is_tried_again_after_a_growing_wait() -> None:
         now = g.next_due
         assert g.wake(now) == 1
         assert g.next_due is None
-    assert waits == [BATCH_BACKOFF_S[0] * 2**i for i in range(3)]
+    assert waits == [BATCH_BACKOFF_S.first * 2**i for i in range(3)]
     start(job)
     task, out = end(job, 0, C.FAILED, now=now, reason=R.MEMORY)
     assert task == T.FAILED
@@ -107,7 +107,7 @@ def test_the_wait_of_a_batch_task_is_bounded() -> None:
         end(job, 0, C.FAILED)
         wait = g.next_due
         g.wake(1e9)
-    assert wait == BATCH_BACKOFF_S[1]
+    assert wait == BATCH_BACKOFF_S.longest
 
 
 @pytest.mark.parametrize("reason", [R.PREEMPTED, R.DRAINED])
@@ -224,7 +224,7 @@ def test_a_service_that_ran_long_starts_at_once_and_its_wait_is_short_again() ->
     assert (g.wanted, g.next_due) == (1, None)
     start(job)
     end(job, 0, C.FAILED, now=50.0)
-    assert g.next_due == 50.0 + SERVICE_BACKOFF_S[0]
+    assert g.next_due == 50.0 + SERVICE_BACKOFF_S.first
 
 
 def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
@@ -235,7 +235,9 @@ def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
     g.adopt(3, 8)
     blamed, lost = (C.SUCCEEDED, R.NONE), (C.LOST, R.NODE_LOST)
     g.restored([(AttemptEnd(i, *how, 0, 0.0), 50.0) for i, how in ((0, blamed), (1, lost), (3, blamed))])
-    assert (list(g.to_retry), g.backing_off) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S[0], 0)]), "1 did nothing wrong"
+    assert (list(g.to_retry), g.backing_off) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S.first, 0)]), (
+        "1 did nothing wrong"
+    )
     assert (g.failures.tolist(), g.retried) == ([3, 2, 0, 2], 4 + 1 + 1 + 1 + 7)
 
 
