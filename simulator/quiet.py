@@ -7,7 +7,7 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView
 from controlplane.rm.reasons.reporting import ReasonReporter
 from scheduler.core.snapshot import Memo
-from scheduler.explain.columns import After, Patience
+from scheduler.explain.columns import LocalityDelay, Outcome
 
 
 class Quiet(ReasonReporter):
@@ -17,9 +17,16 @@ class Quiet(ReasonReporter):
         return False
 
     def record_plan(
-        self, m: Memory, name: str, view: PlanView, after: After, memo: Memo, patience: Patience, now: float
+        self,
+        m: Memory,
+        name: str,
+        view: PlanView,
+        outcome: Outcome,
+        memo: Memo,
+        locality_delay: LocalityDelay,
+        now: float,
     ) -> None:
-        self.waiting[view.asks[np.flatnonzero(after.left > 0)]] = True
+        self.waiting[view.asks[np.flatnonzero(outcome.left > 0)]] = True
 
     def report(self, m: Memory, now: float) -> dict[tuple[int, int], GroupEntry]:
         return {}

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 from controlplane.policy.federation import routers
-from scheduler.federation.routing import Candidate, RoutedJob, Router, route
+from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, route
 from simulator.rows import Federation, SubCluster
 from simulator.specs import demand
 from simulator.workload import Submission
@@ -22,7 +22,7 @@ class Homes:
         self._names = {sub.name: sub.id for sub in rows.subs.values()}
         self._by_path: Callable[[str], Router] | None = None
         self._version, self._read_s = 0, -1e9
-        self._candidates: dict[int, Candidate] = {}
+        self._candidates: dict[int, HomeCandidate] = {}
         self._where: dict[str, int] | None = None
 
     def home(self, s: Submission, owner: int) -> int | None:
@@ -34,8 +34,8 @@ class Homes:
         by = self._router(s.queue)
         owned = self._owned(s) if "locality" in (by.name, by.fallback) else {}
         count = sum(g.count for g in s.groups)
-        ask = RoutedJob(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
-        decision = route(self._fresh(), ask, by, self._random.random())
+        job = RoutedJob(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
+        decision = route(self._fresh(), job, by, self._random.random())
         if decision.home is None:
             self.refused += 1
             return None
@@ -48,7 +48,7 @@ class Homes:
             self._by_path, self._version = routers(policy.document), policy.version
         return self._by_path(queue)
 
-    def _fresh(self) -> list[Candidate]:
+    def _fresh(self) -> list[HomeCandidate]:
         now = self.rows.clock.now
         if now - self._read_s >= _FRESH_S:
             self._read_s = now
@@ -67,7 +67,7 @@ class Homes:
         if load is None:
             memory, vcores, gpus = (sum(row[a] for row in sub.nodes.values()) for a in AXES)
             size = (memory, vcores, gpus)
-            found = Candidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, [0, 0, 0], -1.0)
+            found = HomeCandidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, [0, 0, 0], -1.0)
         else:
             held = [
                 max(0, c - f) + p
@@ -75,7 +75,7 @@ class Homes:
             ]
             memory, vcores, gpus = load.capacity.tolist()
             size = (memory, vcores, gpus)
-            found = Candidate(sub.id, sub.name, accepts, led, load.nodes_up, size, held, sub.loaded_at)
+            found = HomeCandidate(sub.id, sub.name, accepts, led, load.nodes_up, size, held, sub.loaded_at)
         self._candidates[sub.id] = found
 
     def _owned(self, s: Submission) -> dict[int, int]:

@@ -203,7 +203,7 @@ def memory_state(m: Memory) -> dict[str, Any]:
 def _group(stopping: bool, g: Any) -> tuple[Any, ...]:
     r = g.run
     # Of a job that is being stopped only the end counts; that a back-off is over shows in the next round.
-    state = None if stopping else (int(r.state), r.retried, sorted([*r.again, *(i for _, i in r.delayed)]))
+    state = None if stopping else (int(r.state), r.retried, sorted([*r.to_retry, *(i for _, i in r.backing_off)]))
     counters = (r.running, r.succeeded, r.failed, r.next_fresh, r.unfinished)
     slots = len(g.slots)
     return (state, counters, slots, r.task_state.tolist(), r.failures.tolist(), r.launches.tolist())

@@ -38,7 +38,7 @@ def starves(queues: FederationQueues, session: psycopg.Connection) -> dict[tuple
     found: dict[tuple[str, str], list[int]] = {}
     for partition in queues.partitions:
         p = problem(queues, partition, known)
-        used = queues.shape.summed(p.used.sum(axis=0))
+        used = queues.shape.subtree_sums(p.used.sum(axis=0))
         lacks = starving.lacking(queues.shape, p.guaranteed, p.maximum, used, p.wanted.sum(axis=0))
         for at in np.flatnonzero(lacks.any(axis=1)).tolist():
             found[queues.paths[at], partition] = lacks[at].tolist()

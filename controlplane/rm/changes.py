@@ -8,7 +8,7 @@ import numpy as np
 if TYPE_CHECKING:
     from controlplane.rm.claims import Counts
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-    from scheduler.lifecycle.guest import Handed
+    from scheduler.lifecycle.guest import HandedTasks
 
 # (id, sub_cluster, node, job, group, task, attempt, state, epoch, memory_mib, vcores_milli, gpus, allocated_us)
 NEW = np.dtype(
@@ -54,7 +54,7 @@ class Changes:
     jobs: dict[int, "JobEntry"] = field(default_factory=dict)
     groups: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
     # (job, group, sub-cluster) -> what was handed there, or asked back; and whether all of it is to stop
-    asks: dict[tuple[int, int, int], tuple["Handed", bool]] = field(default_factory=dict)
+    asks: dict[tuple[int, int, int], tuple["HandedTasks", bool]] = field(default_factory=dict)
     guests: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)  # handed to us: taken or answered
     taken: set[tuple[int, int]] = field(default_factory=set)  # of ``guests``, those of which tasks were started
     lowered: list[tuple[int, int, int]] = field(default_factory=list)  # job, group, target: what we gave back

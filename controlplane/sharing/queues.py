@@ -10,7 +10,7 @@ from contract.policy.subclusters import held, own_components
 from controlplane.statestore.capacities import DEFAULT, Limits, QueueLimits, by_size, resolve, weights
 from controlplane.statestore.nodesets import ordered
 from scheduler.registry import PREEMPTION
-from scheduler.shares.tree import TreeShape
+from scheduler.shares.tree import QueueHierarchy
 
 _ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
 _PARTS = ("partitions", "components", "sub_clusters")
@@ -38,7 +38,7 @@ class FederationQueues:
         self.version = version
         self.paths = [row.path for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = TreeShape.of(self.paths, [row.parent for row in rows])
+        self.shape = QueueHierarchy.of(self.paths, [row.parent for row in rows])
         self.partitions = [p.name for p in ordered(settings.get("partitions"))] + [DEFAULT]
         self.components: Components = stored(settings.get("components"))
         self._settings = settings

@@ -23,7 +23,7 @@ def _(real: Real) -> Real:
     """A task that is tried again keeps the number of its attempt."""
 
     def chosen(self: Any, k: int) -> Any:
-        repeats = list(self.again)[:k]
+        repeats = list(self.to_retry)[:k]
         indices, _ = real(self, k)
         self.launches[repeats] = np.maximum(self.launches[repeats] - 1, 1)
         return indices, self.launches[indices]
@@ -60,7 +60,7 @@ def _(real: Real) -> Real:
 
     def halt(self: Any) -> None:
         self.next_fresh = self.count
-        self.again.clear()
+        self.to_retry.clear()
 
     return halt
 

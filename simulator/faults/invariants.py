@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from scheduler.lifecycle.guest import Handed
+from scheduler.lifecycle.guest import HandedTasks
 from scheduler.lifecycle.transitions import GROUP, JOB
 from simulator.faults.book import Book, Task, require
 from simulator.faults.setting import LIMITED, MOST_JOBS
@@ -126,7 +126,7 @@ class RowsCheck:
             require(self.rows.jobs[job]["state"] < 10, "an ask does not outlive its job", job, sub)
             right = 0 <= ask.base <= ask.taken <= ask.target
             require(right, "no more is taken than was handed over", job, no, sub, ask)
-            handed = Handed.of_row(ask.base, ask.target, ask.taken, ask.wish, ask.work)
+            handed = HandedTasks.of_row(ask.base, ask.target, ask.taken, ask.wish, ask.work)
             for index in handed.tasks(ask.taken, ask.target)[0].tolist():
                 task = job, no, index
                 require(task not in waiting, "a task waits in one place", task, sub, waiting.get(task))

@@ -84,7 +84,7 @@ def _group(g: GroupEntry) -> tuple[Any, ...]:
     That a back-off is over shows in the next round.
     """
     r = g.run
-    ready = {*r.again, *(i for _, i in r.delayed), *range(r.next_fresh, r.count)}
+    ready = {*r.to_retry, *(i for _, i in r.backing_off), *range(r.next_fresh, r.count)}
     return (
         int(r.state), r.running, r.succeeded, r.failed, r.unfinished, r.launches.tolist(), r.failures.tolist(),
         r.task_state.tolist(), r.remote.tolist(), ready, len(g.slots),

@@ -14,7 +14,7 @@ from controlplane.rm.ports import Store
 from controlplane.rm.rows import ContainerRow, GroupRow, TaskRow, Wanted
 from controlplane.rm.steps import guests, masters, remote
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import End
+from scheduler.lifecycle.group import AttemptEnd
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, Want
 
 
@@ -109,22 +109,22 @@ def _behind(jobs: dict[int, JobEntry], rows: Iterable[GroupRow]) -> dict[tuple[i
     found = {}
     for row in rows:
         job, group = jobs[row.job_id], jobs[row.job_id].groups[row.no]
-        waits = group.run.wanted or group.run.delayed or job.waiting_row >= 0
+        waits = group.run.wanted or group.run.backing_off or job.waiting_row >= 0
         if row.counters != group.counters()[:-1] or (row.told and not waits):
             found[row.job_id, row.no] = group
     return found
 
 
-def _last_ends(store: Store, jobs: dict[int, JobEntry]) -> dict[tuple[int, int], list[tuple[End, float]]]:
+def _last_ends(store: Store, jobs: dict[int, JobEntry]) -> dict[tuple[int, int], list[tuple[AttemptEnd, float]]]:
     """By group, the ends after which a back-off may not be over yet. What ran long enough to need none did not fail."""
-    found: dict[tuple[int, int], list[tuple[End, float]]] = defaultdict(list)
+    found: dict[tuple[int, int], list[tuple[AttemptEnd, float]]] = defaultdict(list)
     for row in store.last_ends(jobs):
-        end = End(row.task, ContainerState(row.state), ContainerReason(row.reason), 0, 0.0)
+        end = AttemptEnd(row.task, ContainerState(row.state), ContainerReason(row.reason), 0, 0.0)
         found[row.job_id, row.group_no].append((end, row.at_us / 1e6))
     return found
 
 
-def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[tuple[End, float]]]) -> None:
+def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[tuple[AttemptEnd, float]]]) -> None:
     run = job.run
     for group in job.groups:
         g = group.run
@@ -141,4 +141,4 @@ def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[t
         m.resumed.append(job)
         for group in job.groups:
             m.containers.want[list(group.slots)] = Want.STOP
-    m.delayed |= {(job.id, group.run.no): group for group in job.groups if group.run.delayed}
+    m.delayed |= {(job.id, group.run.no): group for group in job.groups if group.run.backing_off}

@@ -131,7 +131,7 @@ class Round:
             if group.run.wake(now):
                 self.m.placeable = True
                 self.m.stale.add(key)
-            if not group.run.delayed:
+            if not group.run.backing_off:
                 del self.m.delayed[key]
 
     def _span(self, c: Changes) -> None:

@@ -11,7 +11,7 @@ from controlplane.rm.claims import Claimed, Counts, Key
 from controlplane.rm.memory import quota
 from controlplane.rm.memory.queues import UNLIMITED, QueueTree
 from controlplane.rm.memory.table import Table, column
-from scheduler.lifecycle.admission import AdmissionLimits, Waiting
+from scheduler.lifecycle.admission import AdmissionLimits, WaitingJobs
 from wire.resources import AXES
 from wire.states import JobState
 
@@ -231,14 +231,14 @@ class AdmissionQueue(Table):
             found |= dict.fromkeys(quota.amount_keys(self.queues, leaf, needed))
         return list(found)
 
-    def arrays(self, m: Memory, rows: np.ndarray) -> tuple[Waiting, AdmissionLimits]:
+    def arrays(self, m: Memory, rows: np.ndarray) -> tuple[WaitingJobs, AdmissionLimits]:
         """What a decision sees. Amounts: what gangs need at once, what application masters hold.
 
         With gang admission control also what is claimed from quotas.
         """
         q, (leaves, owners, user) = self.queues, self.people(rows)
         demand = self.demand[rows, : (3 if self.gac else 2) * self.amounts]
-        w = Waiting(
+        w = WaitingJobs(
             self.leaf[rows].astype(np.int32), user, self.priority[rows].astype(np.int32), self.order[rows],
             self.since[rows], self.passed[rows], demand,
         )  # fmt: skip
@@ -249,7 +249,7 @@ class AdmissionQueue(Table):
         maximum = _maxima(m) if demand.any() else np.zeros_like(self.gangs)
         share = q.max_am_share[:, None]
         masters = np.where(share < 1, np.floor(maximum * share + 1e-6).astype(np.int64), UNLIMITED)
-        held, most = [q.shape.summed(self.gangs), q.shape.summed(self.masters)], [maximum, masters]
+        held, most = [q.shape.subtree_sums(self.gangs), q.shape.subtree_sums(self.masters)], [maximum, masters]
         if self.gac:
             self.quotas = quota.quotas(m)
             held.append(self._claimed())
@@ -283,7 +283,7 @@ def _limited(queues: QueueTree) -> dict[int, tuple[int, ...]]:
 
 def _sparing(queues: QueueTree) -> np.ndarray:
     """Queues in which application masters may hold only a share, theirs or an ancestor's: (q,) bool."""
-    return queues.shape.lowered(queues.max_am_share < 1, np.logical_or)
+    return queues.shape.path_combined(queues.max_am_share < 1, np.logical_or)
 
 
 def _maxima(m: Memory) -> np.ndarray:

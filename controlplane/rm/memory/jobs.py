@@ -11,7 +11,7 @@ from contract.stored import StoredContainer, StoredGroup
 from controlplane.rm.memory.application import MASTER, Application, Declared, Said
 from controlplane.rm.rows import JobRow
 from scheduler.lifecycle.group import GroupRun, resized
-from scheduler.lifecycle.guest import GuestRun, Handed
+from scheduler.lifecycle.guest import GuestRun, HandedTasks
 from scheduler.lifecycle.job import JobRun
 from scheduler.placement.fills import Fill
 from wire import desired, labels, template
@@ -65,7 +65,7 @@ class GroupEntry:
     row: int = -1
     partition: int = 0
     ask_version: int = 0  # of a guest: the version of its ask that this RM works from
-    remote: dict[int, Handed] = field(default_factory=dict)  # sub-cluster -> tasks handed there
+    remote: dict[int, HandedTasks] = field(default_factory=dict)  # sub-cluster -> tasks handed there
     slots: set[int] = field(default_factory=set)
     reason: dict[str, Any] | None = None
     granted: int = 0  # of a master's ask: containers that its master was told of

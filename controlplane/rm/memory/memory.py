@@ -18,7 +18,7 @@ from controlplane.rm.memory.shares import KnownShares
 from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
-from scheduler.placement.choice import asked_of, of_ask, partition_of, usable
+from scheduler.placement.nodeselection import ask_nodes, partition_of_ask, partition_of_node, usable_partitions
 from wire.states import NodeState
 
 
@@ -97,7 +97,7 @@ class Memory:
 
     def _partition_of(self, job: JobEntry, name: str | None) -> int:
         usual = self.queues.default_partition[job.queue_row]
-        return self.partitions.index(asked_of(self.queues.partitions, name, usual))
+        return self.partitions.index(partition_of_ask(self.queues.partitions, name, usual))
 
     def places(self) -> _Places:
         """Worked out again when a node or the partitions changed."""
@@ -105,7 +105,7 @@ class Memory:
         if p.version != version:
             rows, before = self.nodes.rows, p.partition
             p = self._places = _Places(version, node={row.name: at for at, row in enumerate(rows)})
-            of = partition_of(self.queues.partitions)
+            of = partition_of_node(self.queues.partitions)
             p.partition = np.array([of(row.name, row.rack, row.labels) for row in rows], np.int16)
             if not np.array_equal(p.partition[: len(before)], before):
                 self._unhold(self.memos)
@@ -131,7 +131,7 @@ class Memory:
             if len(known) > 2 * len(self.asks.masks) + 64:
                 known.clear()
             expression, nodes, racks, avoided = mask
-            found = chosen(of_ask(expression, True, nodes, racks), self.nodes.rows)
+            found = chosen(ask_nodes(expression, True, nodes, racks), self.nodes.rows)
             found[[at for at in avoided if at < len(found)]] = False
             known[mask] = found
         return found
@@ -181,7 +181,7 @@ class Memory:
 
     def _nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
         of = self.places().partition
-        positions = np.flatnonzero(np.isin(of, usable(self.queues.partitions, partition)))
+        positions = np.flatnonzero(np.isin(of, usable_partitions(self.queues.partitions, partition)))
         return positions, of[positions] == partition
 
     def holders(self, partition: int) -> tuple[np.ndarray, np.ndarray]:

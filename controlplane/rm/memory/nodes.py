@@ -8,7 +8,7 @@ import numpy as np
 from controlplane.rm.memory.table import Table, column
 from controlplane.rm.rows import NodeRow
 from scheduler.core.snapshot import Nodes
-from scheduler.placement.choice import Chooses
+from scheduler.placement.nodeselection import NodePredicate
 from wire.resources import AXES
 from wire.states import NodeState
 
@@ -21,7 +21,7 @@ NEVER_US = 2**62  # later than any moment
 _UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
 
 
-def chosen(chooses: Chooses, rows: Sequence[NodeRow]) -> np.ndarray:
+def chosen(chooses: NodePredicate, rows: Sequence[NodeRow]) -> np.ndarray:
     """Which of these nodes are meant: (n,) bool."""
     return np.fromiter((chooses(row.name, row.rack, row.labels) for row in rows), np.bool_, len(rows))
 

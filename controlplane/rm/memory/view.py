@@ -46,12 +46,12 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     """
     nodes, own = m.nodes_of(partition)
     table = m.nodes.view()
-    open_nodes, holdable = table.open[nodes], None
+    open_nodes, reservable = table.open[nodes], None
     if not own.all():
         open_nodes &= own | ~m.reclaimed_nodes()[nodes]
-        holdable = own | ~m.contended_nodes()[nodes]
+        reservable = own | ~m.contended_nodes()[nodes]
     capacity, free = table.capacity.take(nodes, axis=0), table.free.take(nodes, axis=0)
-    seen = Nodes(capacity, free, open_nodes, table.rack[nodes], holdable)
+    seen = Nodes(capacity, free, open_nodes, table.rack[nodes], reservable)
     queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
     held, lent = m.holders(partition) if with_running or len(m.partitions) > 1 else (rows[:0], rows[:0])
     users, jobs, job, job_rows = _people(m, partition, rows, queues.maximum, held if with_running else None)

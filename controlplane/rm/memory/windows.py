@@ -7,8 +7,8 @@ import numpy as np
 
 from controlplane.rm.memory.nodes import NEVER_US, NodeTable, chosen
 from controlplane.rm.rows import IN_SERVICE, NodeRow, WindowRow
-from scheduler.lifecycle.emptying import window_phase
-from scheduler.placement.choice import of_window
+from scheduler.lifecycle.draining import window_phase
+from scheduler.placement.nodeselection import window_nodes
 
 CORDONED = "cordoned"
 
@@ -38,7 +38,7 @@ class Window:
 
     def matches(self, rows: Sequence[NodeRow]) -> np.ndarray:
         """Which of these nodes it is about: (n,) bool."""
-        return chosen(of_window(self.node, self.rack, self.labels), rows)
+        return chosen(window_nodes(self.node, self.rack, self.labels), rows)
 
     def phase(self, now_us: int) -> str:
         """As of ``window_phase``."""

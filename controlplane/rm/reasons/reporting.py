@@ -15,8 +15,8 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView
 from controlplane.rm.reasons.waiting import about, alike, back_off, moment, with_preemption
 from scheduler.core.snapshot import Memo, Snapshot
-from scheduler.explain.columns import After, Explanation, Patience, explain_all
-from scheduler.explain.outlook import Outlook
+from scheduler.explain.columns import Explanation, LocalityDelay, Outcome, explain_all
+from scheduler.explain.forecast import Forecast
 from scheduler.explain.sentence import describe
 
 REFRESH_S = 5.0  # the numbers of a reason may be this old
@@ -43,7 +43,7 @@ class _Seen:
     snapshot: Snapshot
     free: np.ndarray
     at: float
-    outlook: Outlook | None = None
+    forecast: Forecast | None = None
 
 
 @dataclass(slots=True)
@@ -81,16 +81,23 @@ class ReasonReporter:
         self.reported_at[rows] = 0.0
 
     def record_plan(
-        self, m: Memory, name: str, view: PlanView, after: After, memo: Memo, patience: Patience, now: float
+        self,
+        m: Memory,
+        name: str,
+        view: PlanView,
+        outcome: Outcome,
+        memo: Memo,
+        locality_delay: LocalityDelay,
+        now: float,
     ) -> None:
         """A partition was planned."""
         s = view.snapshot
         if s.running is not None and self.refresh_due(name, now):
             place = (m.nodes.labels_version, m.queues.version, len(view.nodes))
-            self._seen[name] = _Seen(place, s, after.free, now)
-        if not (after.left > 0).any():
+            self._seen[name] = _Seen(place, s, outcome.free, now)
+        if not (outcome.left > 0).any():
             return
-        e = explain_all(s, after, memo, patience, now)
+        e = explain_all(s, outcome, memo, locality_delay, now)
         rows = view.asks[e.columns.ask]
         self.waiting[rows] = True
         self._plans[name] = _Plan(view, e, rows)
@@ -113,30 +120,30 @@ class ReasonReporter:
         old = ~fresh & (e.now - self.reported_at[rows] >= REFRESH_S)
         first = np.flatnonzero(fresh & theirs)
         due = np.concatenate((first, np.flatnonzero(old & theirs)))[:most]
-        outlook = self._outlook(m, name, plan) if len(due) else None
+        forecast = self._forecast(m, name, plan) if len(due) else None
         for i in due.tolist():
-            self._sentence(m, plan, i, outlook, changed)
+            self._sentence(m, plan, i, forecast, changed)
         self.more |= most < len(first)
         return len(due)
 
-    def _outlook(self, m: Memory, name: str, plan: _Plan) -> Outlook | None:
+    def _forecast(self, m: Memory, name: str, plan: _Plan) -> Forecast | None:
         """What runs, as last seen; None when nodes or queues are others since."""
         seen = self._seen.get(name)
         if seen is None or seen.place != (m.nodes.labels_version, m.queues.version, len(plan.view.nodes)):
             self._seen.pop(name, None)
             return None
-        if seen.outlook is None:
-            seen.outlook = Outlook(seen.snapshot, seen.free, seen.at)
-        return seen.outlook
+        if seen.forecast is None:
+            seen.forecast = Forecast(seen.snapshot, seen.free, seen.at)
+        return seen.forecast
 
     def _sentence(
-        self, m: Memory, plan: _Plan, i: int, outlook: Outlook | None, changed: dict[Key, GroupEntry]
+        self, m: Memory, plan: _Plan, i: int, forecast: Forecast | None, changed: dict[Key, GroupEntry]
     ) -> None:
         row = int(plan.rows[i])
         owner = m.asks.owner[row]
         assert owner is not None
         job, group = owner
-        reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), outlook)
+        reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), forecast)
         reason = with_preemption(m, m.queues.paths[job.queue_row], reason, plan.explanation.now)
         reason["at"] = moment(plan.explanation.now)
         self.reported_key[row], self.reported_at[row] = m.asks.key[row], plan.explanation.now
@@ -154,7 +161,7 @@ class ReasonReporter:
             same = owner is not None and m.asks.key[row] == self.reported_key[row]
             if same and owner is not None:
                 job, group = owner
-                if group.run.delayed and self.reported_limits[row] == _BACKOFF:
+                if group.run.backing_off and self.reported_limits[row] == _BACKOFF:
                     continue
                 if group.reason is not None:
                     group.reason = None
@@ -171,7 +178,7 @@ class ReasonReporter:
                 continue
             same = self.reported_key[row] == m.asks.key[row] and self.reported_limits[row] == _BACKOFF
             if not (same and self.reported_at[row] == due):
-                group.reason = back_off(group, due - now, len(group.run.delayed)) | {"at": moment(now)}
+                group.reason = back_off(group, due - now, len(group.run.backing_off)) | {"at": moment(now)}
                 self.reported_key[row], self.reported_limits[row], self.reported_at[row] = (
                     m.asks.key[row],
                     _BACKOFF,

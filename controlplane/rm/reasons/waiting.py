@@ -9,7 +9,7 @@ import numpy as np
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView
-from scheduler.explain.sentence import About
+from scheduler.explain.sentence import AskContext
 from wire import labels
 from wire.resources import AXES
 
@@ -74,7 +74,7 @@ def moment(now: float) -> str:
     return dt.datetime.fromtimestamp(now, dt.UTC).isoformat(timespec="seconds")
 
 
-def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> About:
+def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> AskContext:
     """What the snapshot does not say of a group's ask. now: s, when the plan was made."""
     clear = " and is free of maintenance until it would end" if group.constraints.duration_s else ""
     number = int(m.asks.mask[group.row])
@@ -95,7 +95,7 @@ def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> About:
         in_time = m.nodes.quiet_us[view.nodes] >= until_us
         return [(text, mask & in_time) for text, mask in found]
 
-    return About(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))
+    return AskContext(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))
 
 
 def with_preemption(m: Memory, queue: str, reason: dict[str, Any], now: float) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry, named_tasks
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps.outcome import emit_event
-from scheduler.lifecycle.emptying import down_at_once
+from scheduler.lifecycle.draining import max_unavailable
 from wire.states import ContainerReason, ContainerState, Want
 
 LOOK_EVERY_US = 200_000
@@ -63,7 +63,7 @@ def _movable(m: Memory, group: GroupEntry, slots: list[int], elsewhere: int) -> 
     unstarted = [s for s in slots if t.state[s] < ContainerState.RUNNING]
     serving = sum(t.state[s] == ContainerState.RUNNING and t.want[s] == Want.RUN for s in group.slots)
     serving += elsewhere
-    spare = serving - (group.run.count - down_at_once(group.run.count))
+    spare = serving - (group.run.count - max_unavailable(group.run.count))
     running = sorted((s for s in slots if t.state[s] >= ContainerState.RUNNING), key=lambda s: int(t.id[s]))
     return unstarted + running[: max(0, spare)]
 

@@ -12,7 +12,7 @@ from controlplane.rm.ports import Store
 from controlplane.rm.rows import AskRow, JobRow
 from controlplane.rm.steps import masters
 from controlplane.rm.steps.reports import touched
-from scheduler.lifecycle.guest import GuestRun, Handed
+from scheduler.lifecycle.guest import GuestRun, HandedTasks
 from wire.states import Want
 
 BATCH = 500
@@ -78,9 +78,9 @@ def adopted(m: Memory, job: JobEntry) -> None:
     forget_idle(m, job)
 
 
-def _handed(row: AskRow) -> Handed:
+def _handed(row: AskRow) -> HandedTasks:
     wish = 0 if row.halt else row.wish
-    return Handed.of_row(row.base, row.target, row.taken, wish, row.work)
+    return HandedTasks.of_row(row.base, row.target, row.taken, wish, row.work)
 
 
 def set_apart(m: Memory, c: Changes, explained: dict[tuple[int, int], GroupEntry]) -> dict[tuple[int, int], GroupEntry]:

@@ -11,7 +11,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.steps.reports import report
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import End
+from scheduler.lifecycle.group import AttemptEnd
 from wire import ids
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, Want
 
@@ -263,7 +263,7 @@ def conclude(
         instructions += _notify_master(job, group, endings[well:], tasks[well:], c.at_us / 1e6)
     key = (job.id, run.no)
     c.groups[key] = group
-    if run.delayed:
+    if run.backing_off:
         m.delayed[key] = group
     if run.state >= GroupState.SUCCEEDED and not group.finished_us:
         group.finished_us = c.at_us
@@ -280,7 +280,7 @@ def _notify_master(
     instructions: list[master.Instruction] = []
     columns = (tasks, *(endings[name] for name in ("state", "reason", "exit_code", "ran_ms")))
     for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
-        e = End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
+        e = AttemptEnd(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
         instructions += master.ended(job.run, group.run, e, now)[1]
     return instructions
 

@@ -17,7 +17,7 @@ from controlplane.rm.steps.policies import round_policy
 from scheduler.core.invariants import check_plan, check_preempt, check_reserved
 from scheduler.core.plan import Plan, Why
 from scheduler.core.snapshot import Memo
-from scheduler.preemption.claims import contested
+from scheduler.preemption.eligibleasks import contested
 from scheduler.round import RoundPolicy, plan_round
 from wire.states import JobState
 
@@ -112,10 +112,10 @@ class Planner:
         (reclaim.observe if observes else reclaim.apply_plan)(m, c, plan.preempt, view, policy.preemption.grace_s)
         if len(plan.preempt.warn) and not observes:
             self.reporter.invalidate(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
-        if plan.after is not None:
-            self.reporter.record_plan(m, name, view, plan.after, m.memos[name], policy.placement, now)
+        if plan.outcome is not None:
+            self.reporter.record_plan(m, name, view, plan.outcome, m.memos[name], policy.placement, now)
             others = m.ledger.others(m.partitions.index(name), m.asks.job[view.asks])
-            self._contested |= contested(plan.after.left, plan.after.why, others)
+            self._contested |= contested(plan.outcome.left, plan.outcome.why, others)
         short = plan.refused is not None and bool(np.isin(plan.refused.why, FOR_ROOM).any())
         (m.short_of_room.add if short else m.short_of_room.discard)(name)
         if plan.refused is not None:

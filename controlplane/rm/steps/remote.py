@@ -12,7 +12,7 @@ from controlplane.rm.steps import masterevents, verdicts
 from controlplane.rm.steps.outcome import TaskRows, apply_instructions, conclude
 from controlplane.rm.steps.reports import EVENT
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.guest import Handed
+from scheduler.lifecycle.guest import HandedTasks
 from wire.states import ContainerState, TaskState
 
 BATCH = 2000
@@ -20,7 +20,7 @@ BATCH = 2000
 
 def hand_over(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, sub: int, k: int) -> None:
     """Let another sub-cluster start the group's next ``k`` tasks."""
-    handed = group.remote.setdefault(sub, Handed())
+    handed = group.remote.setdefault(sub, HandedTasks())
     handed.append(*group.run.hand_over(k))
     master.handed_over(job.run, k)
     c.hand(job, group, sub)
@@ -164,7 +164,7 @@ def restore(jobs: dict[int, JobEntry], store: Store) -> None:
 
 
 def _restore_ask(group: GroupEntry, job: JobEntry, row: HandedRow) -> None:
-    handed = Handed.of_row(row.base, row.target, row.taken, row.wish, row.work)
+    handed = HandedTasks.of_row(row.base, row.target, row.taken, row.wish, row.work)
     handed.prune()
     group.reach(int(handed.index.max(initial=-1)) + 1)
     group.remote[row.sub_cluster_id] = handed

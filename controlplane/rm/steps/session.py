@@ -19,8 +19,8 @@ from controlplane.rm.ports import Store
 from controlplane.rm.reasons.waiting import elsewhere
 from controlplane.rm.steps import remote
 from controlplane.rm.steps.subclusters import RemoteSubClusters, fitting
-from scheduler.federation.split import Sites, redistribute, split
-from scheduler.lifecycle.guest import Handed
+from scheduler.federation.split import SplitTargets, redistribute, split
+from scheduler.lifecycle.guest import HandedTasks
 
 GROUPS_PER_LOOK = 200
 _ALONE_S = 2.0  # between two looks for other sub-clusters where there were none
@@ -148,9 +148,9 @@ class ProxySession:
                 continue
             home, others = self.remotes.room(m, group.partition)
             e = _Excess(job, group, fitting(home, group.shape), False)
-            subs, sites = self._sites(m, e, others, now)
+            subs, targets = self._split_targets(m, e, others, now)
             loads = np.array([self.remotes.load(sub) for sub in subs])
-            parts = redistribute(min(count, group.run.wanted), loads, sites.usable, sites.headroom)
+            parts = redistribute(min(count, group.run.wanted), loads, targets.usable, targets.headroom)
             self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now)
 
     # What waits here
@@ -180,25 +180,28 @@ class ProxySession:
     def _divide(self, m: Memory, c: Changes, e: "_Excess", free: dict[int, np.ndarray]) -> None:
         """Hand over what of the group's tasks another sub-cluster should start."""
         group, now, policy = e.group, c.at_us / 1e6, m.queues.proxy(e.job.queue)
-        subs, sites = self._sites(m, e, free, now)
-        if not sites.usable[1:].any():
+        subs, targets = self._split_targets(m, e, free, now)
+        if not targets.usable[1:].any():
             return
         if group.constraints.gang:
-            parts = _whole(group.run.wanted, sites.usable, sites.headroom)
+            parts = _whole(group.run.wanted, targets.usable, targets.headroom)
         else:
             parts = split(
-                policy.policy, self._fresh(m, e), sites, owned=self.remotes.owned(m, group, subs),
-                alpha=policy.alpha, prefer_home=policy.prefer_home, within=policy.prefer_home and bool(sites.usable[0]),
+                policy.policy, self._fresh(m, e), targets, owned=self.remotes.owned(m, group, subs),
+                alpha=policy.alpha, prefer_home=policy.prefer_home,
+                within=policy.prefer_home and bool(targets.usable[0]),
             )  # fmt: skip
         for sub, k in self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now):
             free[sub] = free[sub] - group.shape * k
 
-    def _sites(self, m: Memory, e: "_Excess", free: dict[int, np.ndarray], now: float) -> tuple[list[int], Sites]:
+    def _split_targets(
+        self, m: Memory, e: "_Excess", free: dict[int, np.ndarray], now: float
+    ) -> tuple[list[int], SplitTargets]:
         """Where the group's tasks may go now, home first."""
-        subs, sites = self.remotes.sites(m, e.group, m.queues.proxy(e.job.queue), e.fits, free)
+        subs, targets = self.remotes.split_targets(m, e.group, m.queues.proxy(e.job.queue), e.fits, free)
         for at, sub in enumerate(subs):
-            sites.usable[at] &= (*e.key, sub) not in self.avoided and not _lowering(e.group.remote.get(sub))
-        return subs, sites
+            targets.usable[at] &= (*e.key, sub) not in self.avoided and not _lowering(e.group.remote.get(sub))
+        return subs, targets
 
     def _hand_over(
         self, m: Memory, c: Changes, e: "_Excess", parts: dict[int, int], now: float
@@ -277,7 +280,7 @@ def _demand(m: Memory, rows: np.ndarray, home: np.ndarray, now: float) -> _Deman
     return _Demand(shapes, shape, upto - amounts, late, (upto > home).any(axis=1) | late, may_leave)
 
 
-def _lowering(handed: Handed | None) -> bool:
+def _lowering(handed: HandedTasks | None) -> bool:
     return handed is not None and handed.lowering
 
 

@@ -14,7 +14,7 @@ from controlplane.rm.rows import AskRow, CapacityRow, IntentRow, SessionRow, Tas
 from controlplane.rm.steps import guests
 from controlplane.rm.steps.reports import EVENT
 from controlplane.statestore.acknowledgements import NodesRun
-from scheduler.lifecycle.guest import UNLOWERED, Handed
+from scheduler.lifecycle.guest import UNLOWERED, HandedTasks
 from tests.integration.rm.ports import Behind, InMemory, Real
 from tests.stepped import LOG_BYTES, SteppedLeader
 from wire.ids import container_id
@@ -241,7 +241,7 @@ def handed(behind: Behind, count: int = 3) -> tuple[Store, Store, int, int, int]
 
 def hand(store: Store, job: int, sub: int, target: int, wish: int = UNLOWERED) -> None:
     tasks = np.arange(target, dtype=np.int32), np.ones(target, np.int16)
-    store.commit(Changes(asks={(job, 0, sub): (Handed(0, target, 0, wish, *tasks), False)}))
+    store.commit(Changes(asks={(job, 0, sub): (HandedTasks(0, target, 0, wish, *tasks), False)}))
 
 
 def answer(store: Store, row: AskRow, taken: int, lowered: int | None = None) -> None:

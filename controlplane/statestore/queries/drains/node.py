@@ -10,7 +10,7 @@ from controlplane.statestore.models import Container, Job, Node, SubCluster
 from controlplane.statestore.queries.jobs.masters import container_spec
 from controlplane.statestore.queries.nodes.maintenance import windows
 from controlplane.statestore.queries.queues.tree import asked_partitions
-from scheduler.lifecycle.emptying import down_at_once
+from scheduler.lifecycle.draining import max_unavailable
 from wire.ids import format_container
 from wire.resources import AXES
 from wire.states import NodeState
@@ -130,7 +130,7 @@ def _service(job: Job, no: int, tasks: list[Container], fit: int) -> Json:
         "group": group["name"],
         "tasks": [c.task_index for c in tasks],
         "count": group["count"],
-        "at_once": down_at_once(group["count"]),
+        "at_once": max_unavailable(group["count"]),
         "resources": dict(zip(AXES, _shape(tasks), strict=True)),
         "fit": fit,
     }

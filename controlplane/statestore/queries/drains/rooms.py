@@ -9,7 +9,7 @@ from django.db import connection
 from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
-from scheduler.placement.choice import Partition, of_ask, partition_of, usable
+from scheduler.placement.nodeselection import Partition, ask_nodes, partition_of_node, usable_partitions
 from wire import labels
 from wire.resources import AXES
 
@@ -51,8 +51,8 @@ def partitions() -> tuple[Partition, ...]:
 
 def divided(known: Sequence[Partition], nodes: Iterable[Json], used: Mapping[int, Sequence[int]]) -> list[Room]:
     """As ``of``, with these partitions."""
-    number_of, names = partition_of(known), [*(p.name for p in known), DEFAULT]
-    of_default = usable(known, len(known))
+    number_of, names = partition_of_node(known), [*(p.name for p in known), DEFAULT]
+    of_default = usable_partitions(known, len(known))
     found = []
     for n in nodes:
         own = number_of(n["name"], n["rack"], n["labels"])
@@ -70,7 +70,7 @@ def allowed(group: Json, rooms: list[Room]) -> list[Room]:
     """Those that the group's labels and strict places allow."""
     locality = group.get("locality") or {}
     strict, nodes, racks = not locality.get("relax", True), locality.get("nodes", ()), locality.get("racks", ())
-    may = of_ask(group.get("node_labels") or "", strict, nodes, racks)
+    may = ask_nodes(group.get("node_labels") or "", strict, nodes, racks)
     return [room for room in rooms if may(room.name, room.rack, room.labels)]
 
 

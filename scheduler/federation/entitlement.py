@@ -1,25 +1,29 @@
-"""What a queue's place in the tree gives it, wanted or not: (q, r) float64, q rows with parents before children."""
+"""Entitlement: what a queue's place in the tree gives it, wanted or not. (q, r) float64, parents before children.
+
+Two of them: the part of everything when all want everything (``entitlement``), and how fast a queue rises beside its
+siblings when it wants more than its ideal (``fill_rates``). Cost: one pass down the tree each, O(q r).
+"""
 
 import numpy as np
 
 from scheduler.core.compiled import kernel
-from scheduler.shares.tree import summed, wanted
+from scheduler.shares.tree import capped_demand, subtree_sums
 
 
 @kernel
-def totals(parent: np.ndarray, leaves: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """(q, s, r), summed up the tree, of what the leaves (l,) hold: ``place`` (r, s, l)."""
-    r, s, _ = place.shape
+def subtree_holdings(parent: np.ndarray, leaves: np.ndarray, allocation: np.ndarray) -> np.ndarray:
+    """(q, s, r), summed up the tree, of what the leaves (l,) hold: ``allocation`` (r, s, l)."""
+    r, s, _ = allocation.shape
     total = np.zeros((len(parent), s, r))
     for i in range(r):
         for k in range(s):
             for c in range(len(leaves)):
-                total[leaves[c], k, i] = place[i, k, c]
-    return summed(parent, total.reshape((len(parent), s * r))).reshape(total.shape)
+                total[leaves[c], k, i] = allocation[i, k, c]
+    return subtree_sums(parent, total.reshape((len(parent), s * r))).reshape(total.shape)
 
 
 @kernel
-def over_places(amounts: np.ndarray) -> np.ndarray:
+def federation_totals(amounts: np.ndarray) -> np.ndarray:
     """(q, r): the sum over all sub-clusters of amounts (q, s, r)."""
     q, s, r = amounts.shape
     total = np.zeros((q, r))
@@ -31,7 +35,7 @@ def over_places(amounts: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def outer(part: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+def parts_of_amounts(part: np.ndarray, amounts: np.ndarray) -> np.ndarray:
     """(q, s, r): the part (q, r) that each row has of the amounts (r, s)."""
     r, s = amounts.shape
     total = np.empty((len(part), s, r))
@@ -43,7 +47,7 @@ def outer(part: np.ndarray, amounts: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def paces(
+def fill_rates(
     parent: np.ndarray,
     maximum: np.ndarray,
     weight: np.ndarray,
@@ -55,11 +59,11 @@ def paces(
 
     Arguments as of ``fair_shares``, ideal: its result. For a row that gets
     less than it wants that is its ideal. Where all siblings get what they want, they
-    divide their parent's pace by weight and dominant share, or more, such that
+    divide their parent's rate by weight and dominant share, or more, such that
     the last of them has its ideal in time. Never less than the ideal.
     """
     e, r = ideal.shape
-    want, _, dominant = wanted(parent, maximum, capacity, np.zeros_like(demand), demand, False)
+    want, _, dominant = capped_demand(parent, maximum, capacity, np.zeros_like(demand), demand, False)
     reached = np.full((e + 1, r), np.inf)  # of the children of p in row p + 1
     speeds, last = np.zeros((e + 1, r)), np.zeros((e + 1, r))
     for c in range(e):
@@ -70,17 +74,17 @@ def paces(
                 last[parent[c] + 1, i] = max(last[parent[c] + 1, i], ideal[c, i] / speed)
                 if ideal[c, i] < want[c, i] * (1 - 1e-9):
                     reached[parent[c] + 1, i] = min(reached[parent[c] + 1, i], ideal[c, i] / speed)
-    pace = np.zeros((e, r))
+    fill_rate = np.zeros((e, r))
     for c in range(e):
         for i in range(r):
             if want[c, i] > 0:
                 speed = weight[c] * want[c, i] / dominant[c]
                 at = reached[parent[c] + 1, i]
                 if at == np.inf:
-                    above = pace[parent[c], i] if parent[c] >= 0 else capacity[i]
+                    above = fill_rate[parent[c], i] if parent[c] >= 0 else capacity[i]
                     at = max(above / speeds[parent[c] + 1, i], last[parent[c] + 1, i])
-                pace[c, i] = max(ideal[c, i], speed * at)
-    return pace
+                fill_rate[c, i] = max(ideal[c, i], speed * at)
+    return fill_rate
 
 
 @kernel
@@ -110,7 +114,7 @@ def entitlement(parent: np.ndarray, guaranteed: np.ndarray, weight: np.ndarray) 
 
 
 @kernel
-def below_maximum(parent: np.ndarray, maximum: np.ndarray, due: np.ndarray, more: np.ndarray) -> np.ndarray:
+def part_below_maximum(parent: np.ndarray, maximum: np.ndarray, due: np.ndarray, more: np.ndarray) -> np.ndarray:
     """The part of ``more`` that each row may get beyond ``due`` (q, r) so that no row above passes its maximum."""
     e, r = due.shape
     part = np.ones((e, r))

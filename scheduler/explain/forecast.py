@@ -1,7 +1,7 @@
-"""When room will be free, from the expected ends of running work.
+"""The forecast: when room will be free, from the expected ends of running work.
 
-A forecast from what is known now: containers give back what they hold as they
-end, and nothing else changes.
+It goes by what is known now: containers give back what they hold as they
+end, and nothing else changes. Cost: a sort of c containers once, and O(c log c) for each kind that is asked about.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from scheduler.core.snapshot import Running, Snapshot
 _MANY = 1 << 20  # more units than this are not told apart
 
 
-class Outlook:
+class Forecast:
     """What running containers give back, and when. Profiles are worked out on demand and kept.
 
     ``s.running`` must be there. free: (n, r) int64 on the nodes at ``now``.
@@ -40,10 +40,10 @@ class Outlook:
         return found
 
     def _profile(self, shape: np.ndarray, usable: np.ndarray) -> np.ndarray:
-        fits = np.where(usable, units_in(self.free, shape), 0)
+        fits = np.where(usable, units_that_fit(self.free, shape), 0)
         rows = np.flatnonzero(usable[self._node])
         node = self._node[rows]
-        then = units_in(self._free_then[rows], shape)
+        then = units_that_fit(self._free_then[rows], shape)
         before = np.empty_like(then)
         before[1:] = then[:-1]
         first = np.ones(len(rows), np.bool_)
@@ -86,7 +86,7 @@ class Outlook:
         return float(ends[int(enough.argmax())]) if enough.any() else None
 
 
-def units_in(amount: np.ndarray, shape: np.ndarray) -> np.ndarray:
+def units_that_fit(amount: np.ndarray, shape: np.ndarray) -> np.ndarray:
     """Containers of ``shape`` (r,) that fit each row of ``amount`` (k, r): (k,) int64."""
     asked = np.flatnonzero(shape)
     if not len(asked):

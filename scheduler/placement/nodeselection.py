@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wire import labels
 
-Chooses = Callable[[str, str, labels.Labels], bool]  # whether a node of this name, rack and labels is meant
+NodePredicate = Callable[[str, str, labels.Labels], bool]  # whether a node of this name, rack and labels is meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Partition:
     exclusive: bool
 
 
-def matching(expression: str) -> Chooses:
+def matching_nodes(expression: str) -> NodePredicate:
     """Nodes that satisfy a label expression; the empty one: all."""
     if not expression:
         return lambda name, rack, own: True
@@ -29,24 +29,24 @@ def matching(expression: str) -> Chooses:
     return lambda name, rack, own: test(labels.of_node(own, name, rack))
 
 
-def of_window(node: str, rack: str, expression: str) -> Chooses:
+def window_nodes(node: str, rack: str, expression: str) -> NodePredicate:
     """Nodes of a maintenance window: the one it names, else a rack's, else those that match; all where it says none."""
     if node:
         return lambda name, _, own: name == node
     if rack:
         return lambda name, of, own: of == rack
-    return matching(expression)
+    return matching_nodes(expression)
 
 
-def of_ask(expression: str, strict: bool, nodes: Collection[str], racks: Collection[str]) -> Chooses:
+def ask_nodes(expression: str, strict: bool, nodes: Collection[str], racks: Collection[str]) -> NodePredicate:
     """Nodes that an ask may use at all. strict: those it names, by themselves or by rack, where it names any."""
-    test = matching(expression)
+    test = matching_nodes(expression)
     if not strict or not (nodes or racks):
         return test
     return lambda name, rack, own: (name in nodes or rack in racks) and test(name, rack, own)
 
 
-def partition_of(partitions: Sequence[Partition]) -> Callable[[str, str, labels.Labels], int]:
+def partition_of_node(partitions: Sequence[Partition]) -> Callable[[str, str, labels.Labels], int]:
     """In which of these a node is: the first whose expression it satisfies; their number for the default partition."""
     tests = [labels.parse(p.nodes) for p in partitions]
 
@@ -57,14 +57,14 @@ def partition_of(partitions: Sequence[Partition]) -> Callable[[str, str, labels.
     return of
 
 
-def usable(partitions: Sequence[Partition], number: int) -> list[int]:
+def usable_partitions(partitions: Sequence[Partition], number: int) -> list[int]:
     """The partitions whose nodes asks of partition ``number`` may use; of the default one also those that share."""
     if number < len(partitions):
         return [number]
     return [n for n, p in enumerate(partitions) if not p.exclusive] + [number]
 
 
-def asked_of(partitions: Iterable[Partition], wished: str | None, usual: str) -> str:
+def partition_of_ask(partitions: Iterable[Partition], wished: str | None, usual: str) -> str:
     """The partition an ask goes to: the one it names, or its queue's ``usual``; the default one where that is gone."""
     name = usual if wished is None else wished
     return name if any(p.name == name for p in partitions) else ""

@@ -1,4 +1,9 @@
-"""The idealised centralised scheduler: unit after unit to whom it is due, at a place where he wants it."""
+"""The idealised centralised scheduler: unit after unit to whom it is due, at a place where he wants it.
+
+Progressive filling with small units, down the tree of queues: as DRF's algorithm (Ghodsi et al., NSDI '11, Algorithm 1)
+takes one task after the other for the user with the least dominant share. Cost: for each unit the children of the
+queues above it, and s sub-clusters.
+"""
 
 import numpy as np
 
@@ -9,7 +14,7 @@ _NOTHING = 1e-9  # part of all there is
 
 
 @kernel
-def serve(
+def fill_progressively(
     parent: np.ndarray,
     guaranteed: np.ndarray,
     maximum: np.ndarray,

@@ -1,4 +1,4 @@
-"""Emptying nodes: when a maintenance window keeps work away, and how much of a service may be down at a time."""
+"""Draining nodes: when a maintenance window keeps work away, and how much of a service may be down at a time."""
 
 from typing import Any, Protocol
 
@@ -12,6 +12,6 @@ def window_phase(now: Moment, lead: Moment, ends: Moment) -> str:
     return "over" if ends <= now else "active" if lead <= now else "planned"
 
 
-def down_at_once(count: int) -> int:
+def max_unavailable(count: int) -> int:
     """How many tasks of a service of ``count`` may be down at once for the sake of a move."""
     return max(1, count // 2)

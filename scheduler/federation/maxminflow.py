@@ -1,53 +1,56 @@
 """How far all queues can rise together before some are stuck: exactly, by flows from leaves to sub-clusters.
 
-One resource. Leaves (l) hold ``place`` (s, l), at most ``most`` (s, l) in each sub-cluster of ``capacity`` (s,).
-At level x a leaf holds in all what ``places`` says: x * sure up to 1, from there min(ideal, sure + (x - 1) * pace).
+One resource. Leaves (l) hold ``allocation`` (s, l), at most ``most`` (s, l) in each sub-cluster of ``capacity`` (s,).
+At level x a leaf holds in all what ``maxminsweeps`` says: x * guaranteed up to 1, from there
+min(ideal, guaranteed + (x - 1) * fill_rate).
 
 A set of sub-clusters has to take what leaves cannot hold outside of it. The level is the highest at which none has to
 take more than it has. It is found from above, by Newton's method on the cuts (Radzik, "Fractional combinatorial
 optimization", 1998): where not all fit, a maximum flow (Edmonds and Karp, 1972) tells a set that would have to take
 too much, and that set a lower level. Ways of the flow lead over sub-clusters; all leaves that can go a way share it.
+
+Cost: a maximum flow for each cut, of which few are tried (2 s at most); each way of a flow is found in O(s^2 l).
 """
 
 import numpy as np
 
 from scheduler.core.compiled import Kernel, kernel
-from scheduler.federation.places import FULL
+from scheduler.federation.maxminsweeps import FULL
 
 _LEAST = 1e-9  # part of all capacity that is nothing
 _HALVINGS = 60  # of the interval in which a level lies
 
 
 @kernel
-def rise(
-    place: np.ndarray,
+def raise_level(
+    allocation: np.ndarray,
     is_open: np.ndarray,
     capacity: np.ndarray,
-    sure: np.ndarray,
+    guaranteed: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     most: np.ndarray,
 ) -> float:
-    """Let all hold, in ``place``, what they do at the highest level at which they can; that level, at most ``FULL``.
+    """Let all hold, in ``allocation``, what they do at the highest level possible: that level, at most ``FULL``.
 
     is_open: (s,). The others are left as they are, and those that are in the
     way of a higher level are struck from it; below ``FULL`` there is one. Who
-    can hold no more in open ones does not hinder others. sure, ideal, pace: (l,).
+    can hold no more in open ones does not hinder others. guaranteed, ideal, fill_rate: (l,).
     """
     s = len(is_open)
-    kept, reach = _kept(place, is_open, most)
+    kept, reach = _kept(allocation, is_open, most)
     aim, x, stuck = np.minimum(ideal, reach), FULL, np.zeros(s, np.bool_)
     for alone in np.eye(s, dtype=np.bool_)[is_open]:  # that is soon seen, and often all
-        lower = _level_within(alone, x, capacity, sure, aim, pace, reach, most)
+        lower = _level_within(alone, x, capacity, guaranteed, aim, fill_rate, reach, most)
         if lower < x:
             x, stuck = lower, alone
     for _ in range(2 * s):
-        need = np.maximum(np.minimum(aim, min(x, 1.0) * sure + max(x - 1.0, 0.0) * pace) - kept, 0.0)
-        tight = _fit(place, is_open, capacity, need, most, _LEAST * capacity.sum())
+        need = np.maximum(np.minimum(aim, min(x, 1.0) * guaranteed + max(x - 1.0, 0.0) * fill_rate) - kept, 0.0)
+        tight = _fit(allocation, is_open, capacity, need, most, _LEAST * capacity.sum())
         if not tight.any():
             break
         before, stuck = x, tight
-        x = _level_within(tight, x, capacity, sure, aim, pace, reach, most)
+        x = _level_within(tight, x, capacity, guaranteed, aim, fill_rate, reach, most)
         if x >= before:
             break
     for k in range(s):
@@ -56,26 +59,26 @@ def rise(
 
 
 @kernel
-def _kept(place: np.ndarray, is_open: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _kept(allocation: np.ndarray, is_open: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(what leaves hold in sub-clusters that are not open, and with what they could hold in open ones): (l,) each."""
-    kept = np.zeros(place.shape[1])
+    kept = np.zeros(allocation.shape[1])
     for k in np.flatnonzero(~is_open):
-        kept += place[k]
+        kept += allocation[k]
     reach = kept.copy()
     for k in np.flatnonzero(is_open):
         reach += most[k]
     return kept, reach
 
 
-def _over_of(x: float, sure: np.ndarray, ideal: np.ndarray, pace: np.ndarray, outside: np.ndarray) -> float:
+def _over_of(x: float, guaranteed: np.ndarray, ideal: np.ndarray, fill_rate: np.ndarray, outside: np.ndarray) -> float:
     """What leaves cannot hold ``outside`` (l,) at level x."""
     total, first, second = 0.0, min(x, 1.0), max(x - 1.0, 0.0)
-    for c in range(len(sure)):
-        total += max(min(ideal[c], first * sure[c] + second * pace[c]) - outside[c], 0.0)
+    for c in range(len(guaranteed)):
+        total += max(min(ideal[c], first * guaranteed[c] + second * fill_rate[c]) - outside[c], 0.0)
     return total
 
 
-_over = Kernel(_over_of, within=True, fastmath=True)
+_over = Kernel(_over_of, kernels_only=True, fastmath=True)
 
 
 @kernel
@@ -83,9 +86,9 @@ def _level_within(
     inside: np.ndarray,
     high: float,
     capacity: np.ndarray,
-    sure: np.ndarray,
+    guaranteed: np.ndarray,
     ideal: np.ndarray,
-    pace: np.ndarray,
+    fill_rate: np.ndarray,
     reach: np.ndarray,
     most: np.ndarray,
 ) -> float:
@@ -96,7 +99,7 @@ def _level_within(
         outside -= most[k]
     low, x = 0.0, high
     for _ in range(_HALVINGS):
-        if _over(x, sure, ideal, pace, outside) <= room:
+        if _over(x, guaranteed, ideal, fill_rate, outside) <= room:
             low = x
         else:
             high = x
@@ -108,32 +111,32 @@ def _level_within(
 
 @kernel
 def _fit(
-    place: np.ndarray, is_open: np.ndarray, capacity: np.ndarray, need: np.ndarray, most: np.ndarray, least: float
+    allocation: np.ndarray, is_open: np.ndarray, capacity: np.ndarray, need: np.ndarray, most: np.ndarray, least: float
 ) -> np.ndarray:
     """Let leaves hold what they ``need`` (l,) in open places as far as it fits: (s,), the places in the way of more."""
-    s, leaves = place.shape
+    s, leaves = allocation.shape
     lack, slack = need.copy(), capacity.copy()
     for c in range(leaves):
         held = 0.0
         for k in range(s):
-            held += place[k, c] if is_open[k] else 0.0
+            held += allocation[k, c] if is_open[k] else 0.0
         keep = min(1.0, need[c] / held) if held > 0.0 else 0.0
         for k in range(s):
             if is_open[k]:
-                place[k, c] *= keep
-                slack[k] -= place[k, c]
+                allocation[k, c] *= keep
+                slack[k] -= allocation[k, c]
         lack[c] -= held * keep
     ways = np.full((s + 1, s), -1.0)
-    come, end = _path(place, is_open, most, lack, slack, ways, least)
+    come, end = _path(allocation, is_open, most, lack, slack, ways, least)
     while end >= 0:
-        _push(place, most, lack, slack, come, end, ways)
-        come, end = _path(place, is_open, most, lack, slack, ways, least)
+        _push(allocation, most, lack, slack, come, end, ways)
+        come, end = _path(allocation, is_open, most, lack, slack, ways, least)
     return come >= 0
 
 
 @kernel
 def _path(
-    place: np.ndarray,
+    allocation: np.ndarray,
     is_open: np.ndarray,
     most: np.ndarray,
     lack: np.ndarray,
@@ -150,11 +153,11 @@ def _path(
     s = len(slack)
     come, queue, head, tail, k = np.full(s, -1), np.empty(s, np.int64), 0, 0, s
     while True:
-        source = lack if k == s else place[k]
+        source = lack if k == s else allocation[k]
         for n in range(s):
             if is_open[n] and come[n] < 0:
                 if ways[k, n] < 0.0:
-                    ways[k, n] = _movable(source, most[n], place[n])
+                    ways[k, n] = _movable(source, most[n], allocation[n])
                 if ways[k, n] > least:
                     come[n], queue[tail] = k, n
                     tail += 1
@@ -174,12 +177,12 @@ def _movable_of(source: np.ndarray, most: np.ndarray, here: np.ndarray) -> float
     return total
 
 
-_movable = Kernel(_movable_of, within=True, fastmath=True)
+_movable = Kernel(_movable_of, kernels_only=True, fastmath=True)
 
 
 @kernel
 def _push(
-    place: np.ndarray,
+    allocation: np.ndarray,
     most: np.ndarray,
     lack: np.ndarray,
     slack: np.ndarray,
@@ -195,12 +198,12 @@ def _push(
     slack[end] -= amount
     n = end
     while n < s:
-        source = lack if come[n] == s else place[come[n]]
-        part = amount / _movable(source, most[n], place[n])
+        source = lack if come[n] == s else allocation[come[n]]
+        part = amount / _movable(source, most[n], allocation[n])
         for c in range(len(source)):
-            change = part * max(min(source[c], most[n, c] - place[n, c]), 0.0)
+            change = part * max(min(source[c], most[n, c] - allocation[n, c]), 0.0)
             source[c] -= change
-            place[n, c] += change
+            allocation[n, c] += change
         ways[n] = -1.0
         ways[:, n] = -1.0
         n = come[n]
