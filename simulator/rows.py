@@ -24,7 +24,7 @@ from controlplane.statestore.shares import Assignment
 from simulator.clock import VirtualClock
 from simulator.masterrows import MasterRows
 from wire.resources import AXES
-from wire.states import NodeState
+from wire.states import TERMINAL, JobState, NodeState
 
 Json = dict[str, Any]
 
@@ -217,7 +217,7 @@ class Federation:
             return 0
         queue, owner = key
         return sum(
-            job["home_id"] == sub and 1 <= job["state"] <= 9 and owner in (0, job["owner_id"])
+            job["home_id"] == sub and JobState.ADMITTED <= job["state"] < TERMINAL and owner in (0, job["owner_id"])
             and f"{job['queue']}.".startswith(f"{queue}.")
             for job in self.jobs.values()
         )  # fmt: skip

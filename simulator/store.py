@@ -37,16 +37,16 @@ from simulator import commit
 from simulator.clock import moment
 from simulator.rows import Federation, Json, Live
 from wire.resources import AXES
-from wire.states import ContainerState, NodeState, TaskState
+from wire.states import TERMINAL, ContainerState, JobState, NodeState, TaskState
 
 _NEVER_US = 1 << 62
 
 
 class SimulatedStore:
-    """One leader's session. heard: called with what a commit changed, once it has happened."""
+    """One leader's session. on_commit: called with what a commit changed, once it has happened."""
 
-    def __init__(self, federation: Federation, sub: int, epoch: int, heard: Callable[[int, Changes], None]):
-        self.rows, self.sub, self.epoch, self.heard = federation, sub, epoch, heard
+    def __init__(self, federation: Federation, sub: int, epoch: int, on_commit: Callable[[int, Changes], None]):
+        self.rows, self.sub, self.epoch, self.on_commit = federation, sub, epoch, on_commit
         self.own = federation.subs[sub]
 
     def _reach(self) -> None:
@@ -121,7 +121,9 @@ class SimulatedStore:
         return [
             self._job(row)
             for row in self.rows.jobs.values()
-            if row["home_id"] == self.sub and row["state"] < 10 and (row["state"] > 0 or row["epoch"] > 0)
+            if row["home_id"] == self.sub
+            and row["state"] < TERMINAL
+            and (row["state"] > JobState.SUBMITTED or row["epoch"] > 0)
         ]
 
     def jobs(self, ids: Sequence[int]) -> list[JobRow]:
@@ -221,7 +223,7 @@ class SimulatedStore:
         going = set(ids)
         for row in [row for row in self.own.reports if row.id in going]:
             job = self.rows.jobs.get(row.job_id)
-            if job is None or job["state"] >= 10:
+            if job is None or job["state"] >= TERMINAL:
                 self.own.reports.remove(row)
             elif job["home_id"] != self.sub:
                 self.own.reports.remove(row)
@@ -295,7 +297,7 @@ class SimulatedStore:
         if wrong:
             raise StoreDown(wrong)
         commit.write(self.rows, self.sub, self.epoch, changes)
-        self.heard(self.sub, changes)
+        self.on_commit(self.sub, changes)
 
 
 def _passed(at_us: int) -> dt.datetime | None:

@@ -47,20 +47,20 @@ def of(row: Simulation) -> Case:
     document = versions.readable(row.document)
     policies = {"as it is": document, f"{name} drained": document}
     coming = list(repeated(now.come.jobs, horizon_s)) if now.come else []
-    every = [*(each.job for each in now.live.standing), *now.live.waiting, *coming]
+    every = [*(each.job for each in now.live.running_jobs), *now.live.waiting, *coming]
     found, left_out = kept(every, [document], list(now.machines.sub_clusters))
     queues = {job.queue for job in found}
-    standing = [each for each in now.live.standing if each.job.queue in queues]
+    running_jobs = [each for each in now.live.running_jobs if each.job.queue in queues]
     waiting, coming = ([job for job in jobs if job.queue in queues] for jobs in (now.live.waiting, coming))
-    if not (standing or waiting or coming):
+    if not (running_jobs or waiting or coming):
         raise Unanswerable("nothing is live and nothing came in the last hour, so nothing would wait")
     workload = f"from {now.at:%Y-%m-%d %H:%M:%S} UTC on, {horizon_s:,.0f} s ahead"
     case = Case(workload, [*waiting, *coming], now.machines.sub_clusters, policies, horizon_s, now.sample)
-    case.standing = standing
+    case.running_jobs = running_jobs
     case.drained = {"as it is": emptied, f"{name} drained": [*emptied, name]}
     ties = _Ties(now.machines, name, document)
     case.drain = Drain(
-        name, now.at, len(standing) + len(waiting), ties.live(standing, waiting), sum(map(ties.tied, coming))
+        name, now.at, len(running_jobs) + len(waiting), ties.live(running_jobs, waiting), sum(map(ties.tied, coming))
     )
     case.notes = [*now.notes, *left_out, *pace.note(case.pace)]
     return case
@@ -150,11 +150,11 @@ class _Ties:
         self._elsewhere = {number: found for number, found in self._rooms.items() if number != self._own}
         self._known: dict[str, str] = {}
 
-    def live(self, standing: Sequence[RunningJob], waiting: Sequence[Submission]) -> list[Stuck]:
+    def live(self, running_jobs: Sequence[RunningJob], waiting: Sequence[Submission]) -> list[Stuck]:
         """Groups of live jobs that have something to start, or that leave."""
         own = next(sub for sub, number in self._numbers.items() if number == self._own)
         found = []
-        for each in [*standing, *(RunningJob(job, ()) for job in waiting)]:
+        for each in [*running_jobs, *(RunningJob(job, ()) for job in waiting)]:
             for no, group in enumerate(each.job.groups):
                 mine = [part for part in each.running if part.group == no]
                 stays = sum(len(part.task) for part in mine if part.sub != own or not each.job.service)

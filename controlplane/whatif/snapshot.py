@@ -56,9 +56,9 @@ class Live:
 
 @dataclass(slots=True)
 class LiveJobs:
-    """standing: jobs of which something runs. waiting: the others. Both in order of submission."""
+    """running_jobs: those of which something runs. waiting: the others. Both in order of submission."""
 
-    standing: list[RunningJob] = field(default_factory=list)
+    running_jobs: list[RunningJob] = field(default_factory=list)
     waiting: list[Submission] = field(default_factory=list)
 
 
@@ -171,7 +171,7 @@ def seated(reader: LiveReader, machines: Fleet, sample: float) -> LiveJobs:
         mine = running.get(job.number)
         home = job.home if job.home in machines.sub_clusters else ""
         if mine:
-            found.standing.append(RunningJob(replace(job, home=home or mine[0].sub), tuple(mine)))
+            found.running_jobs.append(RunningJob(replace(job, home=home or mine[0].sub), tuple(mine)))
         else:
             found.waiting.append(replace(job, home=home))
     return found

@@ -34,10 +34,10 @@ class Acknowledger:
         if known and now - self.looked < (EVERY_S if m.nodes.policy_moved else ANYWAY_S):
             return
         self.looked, m.nodes.policy_moved = now, False
-        told = version, nodes_run(m)
-        if told != self._reported:
-            store.acknowledge(version, m.queues.pushed_us, told[1])
-            self._reported = told
+        acknowledgement = version, nodes_run(m)
+        if acknowledgement != self._reported:
+            store.acknowledge(version, m.queues.pushed_us, acknowledgement[1])
+            self._reported = acknowledgement
             self.announce()
 
     def due_s(self, m: Memory, clock: Clock) -> float:

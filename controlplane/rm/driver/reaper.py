@@ -64,7 +64,7 @@ def end_all(sub: int, m: Memory, store: Store, bus: Bus, clock: Clock, signer: S
     held = len(m.containers)
     m.masters.lost = "its sub-cluster is lost: nobody leads it and its nodes are silent"
     last = Round(sub, m, store, bus, clock, signer, settings)
-    last.session.next_s = np.inf  # whom to ask next is the new homes' to say
+    last.proxy.next_s = np.inf  # whom to ask next is the new homes' to say
     everywhere = np.flatnonzero(m.nodes.state[: len(m.nodes)] <= NodeState.UNHEALTHY)
     last.run(Duties(lost=everywhere), answered=np.inf)
     _call_off(sub, m, bus, signer, everywhere, clock.now_us() / 1e6 + settings.container_lease_s)

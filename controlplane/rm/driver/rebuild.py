@@ -41,7 +41,7 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     remote.restore(jobs, store)
     visitors, theirs = _guests(store, jobs, log_max_bytes)
     for job in (*jobs.values(), *visitors.values()):
-        m.watch(job, known=True)
+        m.add_job(job, known=True)
     _adopt(m, jobs | visitors, store.containers())
     store.renew()
     for job in visitors.values():
@@ -95,7 +95,7 @@ def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[ContainerRow]) -> No
             t.node[slot], t.task[slot], t.attempt[slot], t.state[slot] = at, task, attempt, state
             t.gpus[slot], t.want[slot] = gpus, Want.RUN
             t.allocated_us[slot], t.started_us[slot] = _us(allocated), _us(started)
-            t.echoed[slot] = state > 0
+            t.echoed[slot] = state > ContainerState.ALLOCATED
             group.run.adopt(task, attempt)
             m.nodes.used[at] += group.shape
             m.nodes.containers[at] += 1
@@ -110,7 +110,7 @@ def _behind(jobs: dict[int, JobEntry], rows: Iterable[GroupRow]) -> dict[tuple[i
     for row in rows:
         job, group = jobs[row.job_id], jobs[row.job_id].groups[row.no]
         waits = group.run.wanted or group.run.delayed or job.waiting_row >= 0
-        if row.counters != group.counters()[:-1] or (row.told and not waits):
+        if row.counters != group.counters()[:-1] or (row.has_reason and not waits):
             found[row.job_id, row.no] = group
     return found
 

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from contract.stored import StoredGroup
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-    from controlplane.rm.rows import SessionRow
+    from controlplane.rm.rows import MasterSessionRow
 
 MASTER = 0  # number of the master's own group
 GRANT_S = 30.0  # a grant nobody uses is taken back after this
@@ -44,7 +44,7 @@ class Said(NamedTuple):
 class Application:
     """Of one job. said: what its templates say of it.
 
-    specs: its groups as submitted or asked for, by number. told: number of the
+    specs: its groups as submitted or asked for, by number. last_event: number of the
     last event its master was told. leave_us: when a master that has finished
     is stopped, 0 before.
     """
@@ -53,7 +53,7 @@ class Application:
     specs: list[StoredGroup]
     log_max_bytes: int
     declared: Declared | None = None
-    told: int = 0
+    last_event: int = 0
     leave_us: int = 0
 
 
@@ -82,7 +82,7 @@ class Masters:
     launches: dict[int, Launch] = field(default_factory=dict)
     warned: set[int] = field(default_factory=set)
     upserts: dict[tuple[int, int], GroupEntry] = field(default_factory=dict)
-    resuming: list[SessionRow] = field(default_factory=list)
+    resuming: list[MasterSessionRow] = field(default_factory=list)
     lost: str = ""
 
     def enter(self, job: JobEntry) -> None:

@@ -145,7 +145,7 @@ class Memory:
 
     def unmark(self, ids: np.ndarray) -> None:
         """These containers have ended: nobody need be told any more that they make way, or would."""
-        if self.observed.told:
+        if self.observed.notified:
             self.observed.forget(ids.tolist())
         if self.warned or self.preempted:
             for cid in ids.tolist():
@@ -267,7 +267,7 @@ class Memory:
         for group in job.groups:
             self.ledger.charge(job, group.partition, sign * group.shape * len(group.slots))
 
-    def watch(self, job: JobEntry, known: bool = False) -> None:
+    def add_job(self, job: JobEntry, known: bool = False) -> None:
         """Keep the job, and its groups as possible askers. known: a former leader had it already."""
         self.jobs[job.id] = job
         self.ledger.enter(job, self.queues.at(job.queue))

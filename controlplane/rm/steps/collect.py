@@ -93,8 +93,8 @@ def _not_young(m: Memory, e: np.ndarray, slots: np.ndarray, moved: np.ndarray) -
     young = (e["state"][moved] == _RUNNING) & (e["ran_ms"][moved] < YOUNG_MS) & ~shared["service"]
     if m.masters.jobs:  # application masters wait for theirs
         young &= ~np.isin(shared["job"], list(m.masters.jobs))
-    told: np.ndarray = moved[~young]
-    return told
+    written: np.ndarray = moved[~young]
+    return written
 
 
 def _vanished(m: Memory, store: Store, c: Changes, box: Inbox) -> None:

@@ -91,7 +91,7 @@ def _submit(m: Memory, c: Changes, row: JobRow, log_max_bytes: int) -> None:
         log.exception("a job cannot be read", job=row.id)
         _refuse(c, row, f"the stored specification cannot be read: {error!r}; submit it again")
         return
-    m.watch(job)
+    m.add_job(job)
     c.jobs[job.id] = job
     for group in job.groups:
         c.groups[job.id, group.run.no] = group

@@ -74,7 +74,7 @@ def _restore_sessions(m: Memory, wanted: Wanted) -> None:
     for row in wanted.sessions:
         job = mm.jobs.get(row.job_id)
         if job is not None and job.application is not None:
-            job.application.told = row.told
+            job.application.last_event = row.last_event
             if row.verdict is not None:
                 mm.resuming.append(row)
             elif terminal(job.groups[MASTER].run.state):

@@ -67,7 +67,7 @@ class Planner:
         m.shares.settle(m.queues, c.at_us)
         policy = self.policy()
         if m.warned and not policy.preemption.takes:
-            reclaim.forgive_all(m)
+            reclaim.clear_warnings(m)
             reclaim.spare(m, c)
         if not policy.preemption.observes:
             m.observed.clear()
@@ -101,9 +101,9 @@ class Planner:
         if not reclaims:
             seen = replace(seen, running=seen.running if seen.queues.backfill is not None else None, reclaim=False)
         observes = policy.preemption.observes
-        memo = reclaim.standing(m, m.observed.lend(name, m.memos.get(name, Memo())))
+        memo = reclaim.still_warned(m, m.observed.with_marks(name, m.memos.get(name, Memo())))
         plan, after = plan_round(seen, memo, policy, now)
-        m.memos[name] = m.observed.keep(name, after) if observes else after
+        m.memos[name] = m.observed.store_marks(name, after) if observes else after
         if self.check:
             check_plan(seen, plan)
             check_reserved(seen, plan, memo, after)

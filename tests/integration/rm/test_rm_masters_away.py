@@ -325,7 +325,7 @@ def test_whatever_happens_each_thing_is_told_once(federation: Federation, app: i
         assert begun >= min(target[group.run.name], group.run.claimed) and group.run.claimed == begun
     live_now = {e["container"] for e in events(app, "granted")} - {e["container"] for e in events(app, "ended")}
     assert live_now == set(live(app))
-    assert MasterEvent.objects.filter(job_id=app).count() == home.memory.jobs[app].application.told  # type: ignore[union-attr]
+    assert MasterEvent.objects.filter(job_id=app).count() == home.memory.jobs[app].application.last_event  # type: ignore[union-attr]
 
 
 def _act(f: Federation, app: int, rng: np.random.Generator, target: dict[str, Any]) -> None:

@@ -55,7 +55,7 @@ class World:
         self.jobs = [job_entry(number, shape) for number, shape in enumerate(jobs, 1)]
         self.c = Changes(at_us=1_000_000_000)
         for job in self.jobs:
-            self.m.watch(job)
+            self.m.add_job(job)
             outcome.apply_instructions(self.m, self.c, job, master.admit(job.run))
 
     def wanting(self) -> list[tuple[int, int]]:
