@@ -257,7 +257,7 @@ class Agent:
     def _connected(self) -> None:
         note("info", "connected", redis=self.redis.url)
         self.documents.restart()
-        self.updater.hasten()
+        self.updater.publish_soon()
 
     def _woken(self) -> None:
         self.documents.read()

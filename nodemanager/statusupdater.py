@@ -31,7 +31,7 @@ class StatusUpdater:
         """The status has changed; patient news wait for the next heartbeat."""
         self.changed |= not news.patient
 
-    def hasten(self) -> None:
+    def publish_soon(self) -> None:
         """A connection is there: whoever reads statuses has waited for one."""
         self.heartbeat_at = 0.0
 

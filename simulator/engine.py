@@ -24,7 +24,7 @@ from simulator.gpg import SimulatedGpg
 from simulator.initialstate import InitialState
 from simulator.measures import Run
 from simulator.recorder import Meter, Recorder
-from simulator.router import Homes
+from simulator.router import SimulatedRouter
 from simulator.rows import Federation
 from simulator.site import NEVER, Pace, Site
 from simulator.specs import JobRunTimes, job_row, node_row
@@ -74,7 +74,7 @@ class Simulation:
         self.runs = JobRunTimes()
         place = {}
         for number, (sub, machines) in enumerate(setup.sub_clusters.items(), 1):
-            own = self.rows.enter(number, sub)
+            own = self.rows.add_sub_cluster(number, sub)
             for machine in machines:
                 row = node_row(self.rows.number(), machine)
                 own.nodes[row["id"]] = row
@@ -84,7 +84,7 @@ class Simulation:
         leaves = sorted((row.path for row in policy.queues if row.leaf), key=lambda path: path.split("."))
         self.recorder = Recorder(leaves, place)
         self.meter = Meter(len(leaves), setup.period_s)
-        self.homes = Homes(self.rows, setup.seed)
+        self.router = SimulatedRouter(self.rows, setup.seed)
         self.gpg = SimulatedGpg(self.rows, setup.pace.load_s)
         self.waits = Waits() if setup.waits else None
         self.emptied: dict[str, float] = {}  # sub-clusters that are drained, and since when nothing is left there
@@ -190,7 +190,7 @@ class Simulation:
             self._coming = next(self._workload, None)
         if len(self.sites) > 1 and self.gpg.next_s <= now and self.gpg.step():
             for site in self.sites.values():
-                site.memory.shares.look(site.store, self.clock, hinted=True)
+                site.memory.shares.refresh(site.store, self.clock, hinted=True)
                 site.memory.placeable = True
         for site in self.sites.values():
             if site.next_s <= now:
@@ -204,7 +204,7 @@ class Simulation:
 
     def _submit(self, s: Submission) -> None:
         owner = self.recorder.user(s.user) + 1
-        home = self.homes.home(s, owner)
+        home = self.router.home(s, owner)
         job = None if home is None else self.rows.submit(home, job_row(s, owner, self.clock))
         self._enter(job, s)
         if home is not None:
@@ -216,7 +216,7 @@ class Simulation:
             self.waits.submit(job, s, running)
         if job is not None:
             self.recorder.submit(job, s)
-            self.runs.enter(job, s.groups)
+            self.runs.add(job, s.groups)
             self._groups[job] = len(s.groups)
 
     def _touch(self, sub: int, change: Callable[[Site], None]) -> None:
@@ -239,7 +239,7 @@ class Simulation:
 
     def _drain(self, sub: int) -> None:
         self.rows.subs[sub].state = "draining"
-        self.rows.intend(sub, "maintenance")
+        self.rows.add_intent(sub, "maintenance")
         self._hint((sub,))
         self._empty(sub)
 
@@ -279,7 +279,7 @@ class Simulation:
 
     def _reap(self) -> None:
         for job in self.recorder.ended:
-            self.runs.leave(job, self._groups.pop(job, 0))
+            self.runs.remove(job, self._groups.pop(job, 0))
         self.recorder.ended.clear()
 
     # What is measured
@@ -307,7 +307,7 @@ class Simulation:
     def _result(self, took_s: float) -> Run:
         r = self.recorder
         capacity, used, wanted = self.meter.averages()
-        policy, refused = self.rows.policy, self.homes.refused
+        policy, refused = self.rows.policy, self.router.refused
         assert policy is not None
         return Run(
             policy=self.setup.name, workload=self.name, seed=self.setup.seed, queues=r.queues, users=list(r.users),

@@ -7,7 +7,7 @@ import numpy as np
 
 from scheduler.lifecycle.guest import UNLOWERED, pack
 from simulator.clock import VirtualClock
-from simulator.rows import Ask, Federation, Live
+from simulator.rows import Ask, Federation, LiveContainer
 from simulator.site import Site
 from simulator.workload import RunningContainers, RunningJob
 from wire.ids import container_id
@@ -45,7 +45,7 @@ class InitialState:
         for cid, node, task, gpus, ran_s in zip(*columns, strict=True):
             began = self.clock.to_us(-ran_s)
             state = int(ContainerState.RUNNING)
-            own.containers[cid] = Live(cid, nodes[node], job, r.group, task, 1, state, gpus, began, began)
+            own.containers[cid] = LiveContainer(cid, nodes[node], job, r.group, task, 1, state, gpus, began, began)
 
     def start_containers(self, sites: Mapping[int, Site]) -> None:
         """The nodes run them for what is left of their time."""

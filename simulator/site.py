@@ -182,7 +182,7 @@ class Site:
             for row in gone:
                 del self.lost_at[row]
         self.hinted = False
-        m.shares.look(self.store, self.clock)
+        m.shares.refresh(self.store, self.clock)
         report = self.round.run(duties, now)
         self.quiet = 0 if report.committed else self.quiet + 1
         self.load_changed |= report.committed

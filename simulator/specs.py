@@ -66,11 +66,11 @@ class JobRunTimes:
     def __init__(self) -> None:
         self._groups: dict[tuple[int, int], SubmittedGroup] = {}
 
-    def enter(self, job: int, groups: tuple[SubmittedGroup, ...]) -> None:
+    def add(self, job: int, groups: tuple[SubmittedGroup, ...]) -> None:
         for no, group in enumerate(groups):
             self._groups[job, no] = group
 
-    def leave(self, job: int, groups: int) -> None:
+    def remove(self, job: int, groups: int) -> None:
         for no in range(groups):
             self._groups.pop((job, no), None)
 

@@ -35,7 +35,7 @@ from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED
 from simulator import commit
 from simulator.clock import moment
-from simulator.rows import Federation, Json, Live
+from simulator.rows import Federation, Json, LiveContainer
 from wire.resources import AXES
 from wire.states import TERMINAL, ContainerState, JobState, NodeState, TaskState
 
@@ -193,7 +193,7 @@ class SimulatedStore:
             if key[0] in wanted
         ]
 
-    def _live_elsewhere(self, jobs: Sequence[int]) -> Iterable[tuple[int, Live]]:
+    def _live_elsewhere(self, jobs: Sequence[int]) -> Iterable[tuple[int, LiveContainer]]:
         wanted = set(jobs)
         others = [sub for sub in self.rows.subs.values() if sub.id != self.sub]
         return [(sub.id, live) for sub in others for live in sub.containers.values() if live.job in wanted]

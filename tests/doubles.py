@@ -95,7 +95,7 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
             self.rows, self.redis = Federation(self.clock, keep_ended=True), dict[int, SimulatedRedis]()
         else:
             self.clock, self.rows, self.redis = beside.clock, beside.rows, beside.redis
-        self.sub = self.rows.enter(len(self.rows.subs) + 1, name)
+        self.sub = self.rows.add_sub_cluster(len(self.rows.subs) + 1, name)
         self.redis[self.sub.id] = SimulatedRedis(self.sub.id)
         self.users, self.owner, self.changes = {"tenant": 1}, 1, list[Changes]()
         if beside is None:
@@ -116,7 +116,7 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
         known = next((row["id"] for row in self.sub.nodes.values() if row["name"] == name), None)
         row = node_row(known or self.rows.number(), Machine(name, rack=rack, **values))
         self.sub.nodes[row["id"]], self.sub.sums = row, None
-        self.rows.intend(self.sub.id, "node", node=row["id"])
+        self.rows.add_intent(self.sub.id, "node", node=row["id"])
         self.nodes.add(row["id"])
         return int(row["id"])
 
@@ -170,10 +170,10 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
     def decommission(self, node_id: int) -> None:
         row = self.sub.nodes[node_id]
         row["revoked"], row["duty"], self.sub.sums = True, "decommissioned", None
-        self.rows.intend(self.sub.id, "node", node=node_id, decommission=True)
+        self.rows.add_intent(self.sub.id, "node", node=node_id, decommission=True)
 
     def job(self, job_id: int) -> Any:
         return SimpleNamespace(**self.rows.jobs[job_id])
 
     def kill(self, job_id: int, message: str = "stop") -> None:
-        self.rows.intend(self.rows.jobs[job_id]["home_id"], "kill", job_id, message=message)
+        self.rows.add_intent(self.rows.jobs[job_id]["home_id"], "kill", job_id, message=message)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.whatif import drained, drainedpage
-from controlplane.whatif.asked import Case
+from controlplane.whatif.cases import Case
 from simulator.compare import Comparison, compare
 from simulator.measures import Run
 from simulator.report import document as reports

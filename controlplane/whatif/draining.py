@@ -13,7 +13,7 @@ from controlplane.statestore.models import Node, Simulation, SubCluster
 from controlplane.statestore.queries.drains import rooms
 from controlplane.statestore.queries.queues.tree import asked_partitions
 from controlplane.whatif import fleet, history, pace, snapshot
-from controlplane.whatif.asked import Case, Unanswerable, kept
+from controlplane.whatif.cases import Case, Unanswerable, kept
 from controlplane.whatif.drained import Drain, Stuck
 from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import Recorded
@@ -58,7 +58,7 @@ def of(row: Simulation) -> Case:
     case = Case(workload, [*waiting, *coming], now.machines.sub_clusters, policies, horizon_s, now.sample)
     case.running_jobs = running_jobs
     case.drained = {"as it is": emptied, f"{name} drained": [*emptied, name]}
-    ties = _Ties(now.machines, name, document)
+    ties = _TiedGroups(now.machines, name, document)
     case.drain = Drain(
         name, now.at, len(running_jobs) + len(waiting), ties.live(running_jobs, waiting), sum(map(ties.tied, coming))
     )
@@ -94,13 +94,13 @@ def _read(row: Simulation, horizon_s: float) -> _Now:
         _checked(machines, row)
         history.table(history.LIVE, at, at, sample)
         reader = LiveReader(at, since)
-        live = snapshot.seated(reader, machines, sample)
+        live = snapshot.assign_machines(reader, machines, sample)
         come = history.read_arrivals(since, at, sample) if row.forecast else None
     for name in ("before", "application"):
         del reader.counted[name]
     if come:
         reader.counted.update(come.counted)
-    notes = [*history.sample_note(sample), *history.said(reader.counted), _forecast(come), *machines.notes]
+    notes = [*history.sample_note(sample), *history.assumption_notes(reader.counted), _forecast(come), *machines.notes]
     return _Now(at, machines, live, come, sample, notes)
 
 
@@ -129,7 +129,7 @@ def _checked(machines: Fleet, row: Simulation) -> None:
         )
 
 
-class _Ties:
+class _TiedGroups:
     """Which groups only the drained sub-cluster has a node for, however empty the others are. Two queries."""
 
     def __init__(self, machines: Fleet, name: str, document: Json) -> None:

@@ -15,7 +15,7 @@ from django.db import connections
 from controlplane import kernels
 from controlplane.embedded.spawn import die_with_parent
 from controlplane.whatif import pace
-from controlplane.whatif.asked import Case
+from controlplane.whatif.cases import Case
 from simulator.measures import Run
 
 log = structlog.get_logger(__name__)

@@ -125,19 +125,19 @@ class Steps:
 
     def _kill(self, job: int) -> None:
         self.killed.add(job)
-        self.w.rows.intend(self.w.rows.jobs[job]["home_id"], "kill", job, message="stop")
+        self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "kill", job, message="stop")
         self.w.log(f"  kill job {job}")
 
     def priority(self) -> None:
         if jobs := self.w.live_jobs():
             job = self.rng.choice(jobs)
-            self.w.rows.intend(self.w.rows.jobs[job]["home_id"], "priority", job, priority=self.rng.randrange(5))
+            self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "priority", job, priority=self.rng.randrange(5))
 
     def move(self) -> None:
         """Somebody puts a job into another queue."""
         if jobs := self.w.live_jobs():
             job, queue = self.rng.choice(jobs), f"root.{self.rng.choice((*setting.QUEUES, setting.LIMITED))}"
-            self.w.rows.intend(self.w.rows.jobs[job]["home_id"], "move", job, queue=queue)
+            self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "move", job, queue=queue)
             self.w.log(f"  move job {job} to {queue}")
 
     def policy(self) -> None:
@@ -151,7 +151,7 @@ class Steps:
         row["duty"] = "draining" if row["duty"] == "in_service" else "in_service"
         soon = self.w.clock.now_us() + self.rng.choice((0, 3_000_000))
         row["duty_deadline_us"] = soon if row["duty"] == "draining" else None
-        self.w.rows.intend(sub, "node", node=node, duty=row["duty"])
+        self.w.rows.add_intent(sub, "node", node=node, duty=row["duty"])
 
     def retire(self) -> None:
         """Operators take a node out for good."""
@@ -351,7 +351,7 @@ class Steps:
             row = w.rows.subs[machine.sub].nodes[node]
             if row["duty"] != "in_service":
                 row["duty"], row["duty_deadline_us"] = "in_service", None
-                w.rows.intend(machine.sub, "node", node=node, duty="in_service")
+                w.rows.add_intent(machine.sub, "node", node=node, duty="in_service")
         for zombie in list(w.zombies):
             zombie.loop.memory.placeable = True
             w.turn(zombie)

@@ -51,12 +51,12 @@ class World:
         self.number = 0  # leaders so far
         self.localize_failure_rate = 0.0  # how likely a container's files cannot be fetched
         for sub, machines in enumerate(s.machines, 1):
-            self._enter(sub, machines)
+            self._add_sub_cluster(sub, machines)
         self.rows.publish(s.policy)
         self.gpg = SimulatedGpg(self.rows)
 
-    def _enter(self, sub: int, machines: list[Hardware]) -> None:
-        own = self.rows.enter(sub, f"s{sub}")
+    def _add_sub_cluster(self, sub: int, machines: list[Hardware]) -> None:
+        own = self.rows.add_sub_cluster(sub, f"s{sub}")
         self.redis[sub], self.leases[sub] = FaultyRedis(sub), LeaderLease(self.rows, sub)
         for row in setting.nodes(machines, 100 * sub):
             own.nodes[row["id"]] = row
@@ -122,7 +122,7 @@ class World:
         machine = self.machines[node]
         key = desired.node_key(_MASTER, 1, node)
         if machine.disk is None and machine.incarnation + self.clock.now > 1:
-            self.rows.intend(machine.sub, "node", node=node)
+            self.rows.add_intent(machine.sub, "node", node=node)
         self.agents[node] = Agent(
             machine, self.redis[machine.sub], self.clock, key, MAX_DISCONNECT_S, self.oracle, self._localize_error
         )
@@ -148,7 +148,7 @@ class World:
             "duty": "in_service", "duty_deadline_us": None,
         }  # fmt: skip
         row["revoked"], row["duty"] = True, "decommissioned"
-        self.rows.intend(machine.sub, "node", node=node, decommission=True)
+        self.rows.add_intent(machine.sub, "node", node=node, decommission=True)
         self.machines[number] = Machine(number, machine.sub)
         self.boot(number)
 

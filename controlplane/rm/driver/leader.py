@@ -249,7 +249,7 @@ class Leader:
     def _take_shares(self, hinted: bool) -> None:
         """What the GPG assigned; with other shares somebody who waits may be owed room."""
         m = self.memory
-        if m.shares.look(self.store, self.clock, hinted):
+        if m.shares.refresh(self.store, self.clock, hinted):
             m.placeable = self.news = True
 
     def _renew(self) -> None:

@@ -39,13 +39,13 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     _restore_tasks(jobs, store.tasks(jobs))
     store.renew()
     remote.restore(jobs, store)
-    visitors, theirs = _guests(store, jobs, log_max_bytes)
-    for job in (*jobs.values(), *visitors.values()):
+    guest_jobs, theirs = _guests(store, jobs, log_max_bytes)
+    for job in (*jobs.values(), *guest_jobs.values()):
         m.add_job(job, known=True)
-    _adopt(m, jobs | visitors, store.containers())
+    _adopt(m, jobs | guest_jobs, store.containers())
     store.renew()
-    for job in visitors.values():
-        guests.adopted(m, job)
+    for job in guest_jobs.values():
+        guests.take_over(m, job)
     ends = _last_ends(store, jobs)
     for job in jobs.values():
         _restore_states(m, job, ends)

@@ -79,7 +79,7 @@ class NodeTable(Table):
         for row in rows:
             self.put(row)
 
-    def heard_policy(self, at: np.ndarray, versions: np.ndarray, now_us: int) -> None:
+    def record_policy_version(self, at: np.ndarray, versions: np.ndarray, now_us: int) -> None:
         """These nodes run these policy versions now."""
         moved = self.policy_version[at] != versions
         if moved.any():

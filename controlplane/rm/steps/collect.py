@@ -38,7 +38,7 @@ def _heads(m: Memory, c: Changes, box: Inbox, answered: float) -> None:
     old_news = (n.seq[at] == 0) & (n.state[at] == _LOST)
     n.seq[at], n.seen[at] = h[:, 0], answered
     n.echo_epoch[at], n.echo_generation[at] = h[:, 1], h[:, 2]
-    n.heard_policy(at, h[:, 3], c.at_us)
+    n.record_policy_version(at, h[:, 3], c.at_us)
     n.load[at] = h[:, 5:8]
     health = h[:, 4].astype(np.int16)
     state = np.where(health == 0, _UP, _UNHEALTHY).astype(np.int8)

@@ -70,7 +70,7 @@ def stop(m: Memory, group: GroupEntry) -> None:
     m.dirty_nodes.update(m.containers.node[slots].tolist())
 
 
-def adopted(m: Memory, job: JobEntry) -> None:
+def take_over(m: Memory, job: JobEntry) -> None:
     """A new leader has taken over the guest's containers."""
     for group in job.groups:
         if isinstance(group.run, GuestRun) and not group.run.handed.wish:

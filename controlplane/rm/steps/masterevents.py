@@ -53,7 +53,7 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
             place = m.nodes.rows[m.nodes.index[node]]
             body |= {"node": place.name, "rack": place.rack, "launch": group.held}
             if group.held:
-                mm.held.setdefault(cid, c.at_us / 1e6 + mm.grant_s)
+                mm.open_grants.setdefault(cid, c.at_us / 1e6 + mm.grant_s)
                 body["expires_in_s"] = mm.grant_s
             _event(c, job, group, "granted", body, c.at_us)
         elif new == ContainerState.RUNNING:

@@ -140,7 +140,7 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     rows, task_rows = _task_rows(m, c, endings), TaskRows()
     for at, devices in zip(nodes[t.gpus[slots] != 0].tolist(), t.gpus[slots][t.gpus[slots] != 0].tolist(), strict=True):
         m.nodes.free_gpus(at, devices)
-    m.unmark(t.id[slots])
+    m.clear_marks(t.id[slots])
     _vacate(m, nodes, owners)
     t.drop(slots)
     held_sum, states, tasks = summed(held_us), endings["state"].tolist(), rows["index"]

@@ -206,7 +206,11 @@ def test_a_new_leader_on_either_side_knows_all_of_it(federation: Federation, app
         f.one_round(at)
         assert memory_state(leader.rebuilt()) == memory_state(leader.memory)
         again = leader.rebuilt().masters
-        assert again.held.keys() == leader.memory.masters.held.keys() == {parse_container(c) for c in east[1:]}
+        assert (
+            again.open_grants.keys()
+            == leader.memory.masters.open_grants.keys()
+            == {parse_container(c) for c in east[1:]}
+        )
         assert again.launches == leader.memory.masters.launches
     f.stop(at)
     f.lead(at)
