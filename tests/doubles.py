@@ -63,11 +63,11 @@ class MemoryNodes(SimulatedNodes, Stepped):
         ids = [node for node in self.rows if node not in cut]
         told = [(self.rows[node], body) for node in ids if (body := self.redis.documents.get(node)) is not None]
         if told:
-            self._obey([body for _, body in told], np.array([row for row, _ in told], np.int64))
+            self._apply_documents([body for _, body in told], np.array([row for row, _ in told], np.int64))
         rows = np.array([self.rows[node] for node in ids], np.int64)
         self.redis.report(dict(zip(ids, self.statuses(rows, self.clock.now), strict=True)))
 
-    def _obey(self, bodies: list[bytes], rows: np.ndarray) -> None:
+    def _apply_documents(self, bodies: list[bytes], rows: np.ndarray) -> None:
         found = read(bodies, rows)
         newer = np.flatnonzero(self.newer(rows, found.numbers[:, 0], found.numbers[:, 1]))
         if len(newer):
