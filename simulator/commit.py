@@ -141,11 +141,11 @@ def _answers(rows: Federation, sub: int, c: Changes) -> None:
 
 def _reports(rows: Federation, own: SubCluster, c: Changes) -> None:
     packed = {job: np.concatenate(events).tobytes() for job, events in c.reports.items()}
-    said: list[tuple[int, int | None, int | None, bytes, Any]] = [
+    reports: list[tuple[int, int | None, int | None, bytes, Any]] = [
         (job, None, None, packed.get(job, b""), c.home_events.get(job)) for job in packed | c.home_events
     ]
-    said += [(*lowered, b"", None) for lowered in c.lowered]
-    for job_id, group, target, events, for_master in said:
+    reports += [(*lowered, b"", None) for lowered in c.lowered]
+    for job_id, group, target, events, for_master in reports:
         job = rows.jobs.get(job_id)
         if job is not None:
             report = ReportRow(rows.number(), job_id, own.id, group, target, events, for_master)

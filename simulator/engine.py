@@ -261,7 +261,7 @@ class Simulation:
         """Those for whom something waits see it, as leaders do that look every second or so."""
         for other, site in self.sites.items():
             if other != sub:
-                site.schedule_by(site.look_s())
+                site.schedule_by(site.proxy_check_s())
 
     def _on_commit(self, sub: int, c: Changes) -> None:
         self.recorder.on_commit(c)

@@ -142,7 +142,7 @@ class Site:
         lost = min(self.lost_at.values(), default=NEVER)
         return max(now, min(max(min(news, timed, load), self.last_s + pace.interval_s), lost))
 
-    def look_s(self) -> float:
+    def proxy_check_s(self) -> float:
         """When its leader may look next whether others have room for what waits here; endless if nothing does."""
         if not self.has_leader or not self._waits():
             return NEVER

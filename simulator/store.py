@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from contract.policy.subclusters import held, own_components
+from contract.policy.subclusters import effective_components, own_components
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Claimed, ClaimRequest, Key
 from controlplane.rm.ports import Fenced, StoreDown
@@ -81,7 +81,7 @@ class SimulatedStore:
             return None
         document = policy.document
         whole, own = document.get("components"), own_components(document.get("sub_clusters"), self.own.name)
-        components = held(whole, whole, own)
+        components = effective_components(whole, whole, own)
         return PolicyRow(version, policy.pushed_us, document.get("partitions"), components, document.get("queues"))
 
     def acknowledge(self, version: int, pushed_us: int, nodes: NodesRun) -> None:

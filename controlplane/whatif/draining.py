@@ -172,13 +172,13 @@ class _TiedGroups:
         spec = {"node_labels": group.node_labels,
                 "locality": {"nodes": group.nodes, "racks": group.racks, "relax": not group.strict}}  # fmt: skip
         partition = self._partition(job.queue, group.partition)
-        wish = repr((job.queue, job.home, partition, spec, shape))
-        if wish not in self._known:
+        key = repr((job.queue, job.home, partition, spec, shape))
+        if key not in self._known:
             here = {self._own: self._rooms.get(self._own, [])}
             never = bool(rooms.nowhere(spec, shape, partition, here, {self._own}))
             may = self._may(job)
-            self._known[wish] = "" if never else rooms.nowhere(spec, shape, partition, self._elsewhere, may)
-        return self._known[wish]
+            self._known[key] = "" if never else rooms.nowhere(spec, shape, partition, self._elsewhere, may)
+        return self._known[key]
 
     def _may(self, job: Submission) -> set[int]:
         """Where its tasks may go from its home; of one that comes, from any that it may have."""

@@ -35,7 +35,7 @@ class RowsCheck:
     def __call__(self) -> None:
         self._nodes()
         self._containers()
-        self._told()
+        self._states()
         self._places()
         self._limits()
 
@@ -77,7 +77,7 @@ class RowsCheck:
         live = sum(not entry.terminal for entry in self.oracle.containers.values())
         require(count == live, "a container's row is in exactly one place", count, live)
 
-    def _told(self) -> None:
+    def _states(self) -> None:
         """Acknowledged jobs are there; what has ended stays as it was; states follow one another."""
         rows = self.rows
         require(len(rows.jobs) == rows.submitted, "an acknowledged job is never lost", rows.submitted)

@@ -59,10 +59,10 @@ class LeaderProcess:
             if row.id in done and row.kind == "node" and "duty" not in row.payload:
                 self.bus.registered(row.node_id)
 
-    def _silence(self, heard_at: dict[int, float]) -> dict[int, float]:
+    def _silence(self, status_at: dict[int, float]) -> dict[int, float]:
         """For how much answered time each node has been silent, s."""
         now = self.loop.answered.now
-        return {node: now - heard_at.get(node, 0.0) for node in self.store.own.nodes}
+        return {node: now - status_at.get(node, 0.0) for node in self.store.own.nodes}
 
     def turn(self) -> None:
         """What is due now. Raises as the product's does, or ``Crash``."""

@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 from psycopg.types.json import Jsonb
 
-from contract.policy.subclusters import held
+from contract.policy.subclusters import effective_components
 from controlplane.rm.adapters import claims, masterrows, queries
 from controlplane.rm.adapters import copy as copybin
 from controlplane.rm.adapters.named import Row, read
@@ -104,7 +104,7 @@ class PostgresStore:
         if row is None:
             return None
         partitions, in_force, of_version, own, target, pushed_us, queues = row
-        return PolicyRow(target, pushed_us or 0, partitions, held(in_force, of_version, own), queues)
+        return PolicyRow(target, pushed_us or 0, partitions, effective_components(in_force, of_version, own), queues)
 
     def acknowledge(self, version: int, pushed_us: int, nodes: acknowledgements.NodesRun) -> None:
         """Say which policy version this leader and its nodes run; a statement of its own."""

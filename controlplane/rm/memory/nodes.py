@@ -39,8 +39,8 @@ class NodeTable(Table):
 
     What operators want of it, as ``windows.settle`` works it out from ``duty``
     and the maintenance windows, until ``settle_us``: closed: takes nothing new.
-    leaving: is being emptied, of everything at ``leave_us``. quiet_us: when its
-    next window begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
+    leaving: is being emptied, of everything at ``leave_us``. next_window_us: when
+    its next maintenance begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
     """
 
     id: np.ndarray = column(np.int64)
@@ -64,7 +64,7 @@ class NodeTable(Table):
     closed: np.ndarray = column(np.bool_)
     leaving: np.ndarray = column(np.bool_)
     leave_us: np.ndarray = column(np.int64)
-    quiet_us: np.ndarray = column(np.int64)
+    next_window_us: np.ndarray = column(np.int64)
 
     def __init__(self, rows: Sequence[NodeRow]):
         super().__init__()

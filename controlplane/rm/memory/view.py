@@ -214,7 +214,7 @@ def _running(
 
 def without_maintenance(nodes: NodeTable, view: PlanView, now_us: int) -> PlanView:
     """The view without places in which an ask, by its estimate, would run into a maintenance window."""
-    quiet, s = nodes.quiet_us[view.nodes], view.snapshot
+    quiet, s = nodes.next_window_us[view.nodes], view.snapshot
     if not len(quiet) or quiet.min() >= NEVER_US:
         return view
     starts = np.unique(quiet[quiet < NEVER_US])

@@ -65,7 +65,7 @@ class AMRMProxy:
         if not self.remotes.loads and not m.spanning:
             self.next_s = now + _ALONE_S
             return
-        self.next_s = now + m.queues.look_s
+        self.next_s = now + m.queues.proxy_interval_s
         self._recall_late(m, store, c, now)
         self._redistribute(m, c, now)
         self._spread(m, c, now)

@@ -100,10 +100,10 @@ def _not_young(m: Memory, e: np.ndarray, slots: np.ndarray, moved: np.ndarray) -
 def _vanished(m: Memory, store: Store, c: Changes, box: Inbox) -> None:
     """End containers their node should hold by the document it obeys, yet does not list."""
     t, n = m.containers, m.nodes
-    obeys = np.zeros(len(n), np.bool_)
-    obeys[box.at] = n.echo_epoch[box.at] == m.epoch
+    applied = np.zeros(len(n), np.bool_)
+    applied[box.at] = n.echo_epoch[box.at] == m.epoch
     # Whole columns first: of what is left there are few, and picking rows out costs most.
-    unseen = np.flatnonzero(t.live & obeys[t.node] & (t.seen_round != m.round_number))
+    unseen = np.flatnonzero(t.live & applied[t.node] & (t.seen_round != m.round_number))
     added = t.added[unseen]
     missing = (added > 0) & (added <= n.echo_generation[t.node[unseen]])
     _lost(m, store, c, unseen[missing], ContainerReason.VANISHED)

@@ -88,8 +88,8 @@ def _warnings(m: Memory, c: Changes) -> None:
         body = {"container": format_container(cid), "ask": group.run.name, "index": int(m.containers.task[slot])}
         if cid in m.warned:
             mm.warned.add(cid)
-            said = body | {"message": m.warned[cid], "stops_in_s": grace_s}
-            _event(c, job, group, "warned", said, c.at_us)
+            warning = body | {"message": m.warned[cid], "stops_in_s": grace_s}
+            _event(c, job, group, "warned", warning, c.at_us)
         else:
             mm.warned.discard(cid)
             if m.containers.want[slot] != Want.STOP:
