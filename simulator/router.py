@@ -13,7 +13,7 @@ from wire.resources import AXES
 _FRESH_S = 0.5  # as web processes read it
 
 
-class Homes:
+class SimulatedRouter:
     """Routes jobs. refused: how many no sub-cluster takes."""
 
     def __init__(self, rows: Federation, seed: int):

@@ -26,13 +26,13 @@ class StarvingDuty:
         self._queues = queues = in_force(post.connection, self._queues)
         if queues is None:
             return
-        found = starves(queues, post.connection)
+        found = starving_queues(queues, post.connection)
         with post.connection.transaction():
             starving.put(post.connection, found, GAP_S)
             post.fence(self._lease_s)
 
 
-def starves(queues: FederationQueues, session: psycopg.Connection) -> dict[tuple[str, str], list[int]]:
+def starving_queues(queues: FederationQueues, session: psycopg.Connection) -> dict[tuple[str, str], list[int]]:
     """(queue, partition) -> what it lacks of each resource."""
     known = [load for load in loads.read(session) if load.state not in loads.GONE]
     found: dict[tuple[str, str], list[int]] = {}

@@ -59,8 +59,8 @@ class Changes:
     taken: set[tuple[int, int]] = field(default_factory=set)  # of ``guests``, those of which tasks were started
     lowered: list[tuple[int, int, int]] = field(default_factory=list)  # job, group, target: what we gave back
     reports: dict[int, list[np.ndarray]] = field(default_factory=dict)  # job -> ``reports.EVENT`` for its home
-    # job -> what its application master is to be told, as ``masterevents.Told``, for its home
-    told: dict[int, list[tuple[int, int, str, dict[str, Any]]]] = field(default_factory=dict)
+    # job -> ``masterevents.MasterEvent`` of its application master, for its home to number
+    home_events: dict[int, list[tuple[int, int, str, dict[str, Any]]]] = field(default_factory=dict)
     reports_read: list[int] = field(default_factory=list)
     homes: set[int] = field(default_factory=set)  # sub-clusters that should look at their rows after the commit
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
@@ -81,7 +81,7 @@ class Changes:
     def __bool__(self) -> bool:
         return bool(
             self.new or self.moved or self.ended or self.jobs or self.groups or self.asks or self.guests
-            or self.reports or self.told or self.reports_read or self.events or self.nodes or self.intents
+            or self.reports or self.home_events or self.reports_read or self.events or self.nodes or self.intents
             or self.tasks_again or self.admissions is not None or self.master_groups or self.master_events
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ import numpy as np
 import psycopg
 
 from contract.policy.components import Components, stored
-from contract.policy.subclusters import held, own_components
+from contract.policy.subclusters import effective_components, own_components
 from controlplane.statestore.capacities import DEFAULT, Limits, QueueLimits, by_size, resolve, weights
 from controlplane.statestore.nodesets import ordered
 from scheduler.registry import PREEMPTION
@@ -49,7 +49,7 @@ class FederationQueues:
     def takes_back(self, sub_cluster: str) -> bool:
         """Whether what was lent is taken back in this sub-cluster; by what its part of the document says."""
         whole, own = self._settings.get("components"), own_components(self._settings.get("sub_clusters"), sub_cluster)
-        return PREEMPTION[stored(held(whole, whole, own)).preemption.policy].stops
+        return PREEMPTION[stored(effective_components(whole, whole, own)).preemption.policy].stops
 
     def limits(self, partition: str) -> QueueLimits:
         """What the queues may claim of the partition."""

@@ -39,8 +39,8 @@ class NodeTable(Table):
 
     What operators want of it, as ``windows.settle`` works it out from ``duty``
     and the maintenance windows, until ``settle_us``: closed: takes nothing new.
-    leaving: is being emptied, of everything at ``leave_us``. quiet_us: when its
-    next window begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
+    leaving: is being emptied, of everything at ``leave_us``. next_window_us: when
+    its next maintenance begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
     """
 
     id: np.ndarray = column(np.int64)
@@ -64,7 +64,7 @@ class NodeTable(Table):
     closed: np.ndarray = column(np.bool_)
     leaving: np.ndarray = column(np.bool_)
     leave_us: np.ndarray = column(np.int64)
-    quiet_us: np.ndarray = column(np.int64)
+    next_window_us: np.ndarray = column(np.int64)
 
     def __init__(self, rows: Sequence[NodeRow]):
         super().__init__()
@@ -79,7 +79,7 @@ class NodeTable(Table):
         for row in rows:
             self.put(row)
 
-    def heard_policy(self, at: np.ndarray, versions: np.ndarray, now_us: int) -> None:
+    def record_policy_version(self, at: np.ndarray, versions: np.ndarray, now_us: int) -> None:
         """These nodes run these policy versions now."""
         moved = self.policy_version[at] != versions
         if moved.any():

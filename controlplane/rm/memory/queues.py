@@ -40,7 +40,7 @@ class QueueTree:
     another version that is being rolled out here. target: the version they are of; pushed_us: since when they are.
     proxy: the AM-RM proxy's policy by path. wander: (q,) bool, whose asks go
     elsewhere although there is room at home. relax_s: (q,) float64, how long asks wait
-    at home before they may. look_s: between two looks at what waits where.
+    at home before they may. proxy_interval_s: between two looks at what waits where.
     """
 
     def __init__(self, version: int, rows: Sequence[QueueRow], policy: PolicyRow | None = None):
@@ -87,7 +87,7 @@ class QueueTree:
             policies = [self.proxy(path) for path in self.paths]
             self.no_home_preference = np.array([not policy.prefer_home for policy in policies], np.bool_)
             self.relax_s = np.array([policy.relax_after_s for policy in policies])
-            self.look_s = min(policy.interval_s for policy in policies)
+            self.proxy_interval_s = min(policy.interval_s for policy in policies)
 
     def at(self, path: str) -> int:
         """Position of ``path``, or of its nearest ancestor when the queue is gone."""

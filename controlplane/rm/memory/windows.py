@@ -62,17 +62,17 @@ def settle(nodes: NodeTable, now_us: int) -> bool:
     if now_us < nodes.settle_us:
         return False
     n = len(nodes)
-    before = nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes()
+    before = nodes.closed[:n].tobytes() + nodes.next_window_us[:n].tobytes()
     for at, row in enumerate(nodes.rows):
         _duty(nodes, at, row)
-    nodes.quiet_us[:n] = NEVER_US
+    nodes.next_window_us[:n] = NEVER_US
     due = NEVER_US
     for window in nodes.windows:
         due = min([due, *(t for t in (window.lead_us, window.starts_us, window.ends_us) if t > now_us)])
         if window.phase(now_us) != "over":
             _window(nodes, window, now_us)
     nodes.settle_us = due
-    return nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes() != before
+    return nodes.closed[:n].tobytes() + nodes.next_window_us[:n].tobytes() != before
 
 
 def _duty(nodes: NodeTable, at: int, row: NodeRow) -> None:
@@ -85,7 +85,7 @@ def _duty(nodes: NodeTable, at: int, row: NodeRow) -> None:
 def _window(nodes: NodeTable, window: Window, now_us: int) -> None:
     at = np.flatnonzero(window.matches(nodes.rows))
     if window.phase(now_us) == "planned":
-        nodes.quiet_us[at] = np.minimum(nodes.quiet_us[at], window.starts_us)
+        nodes.next_window_us[at] = np.minimum(nodes.next_window_us[at], window.starts_us)
         return
     nodes.closed[at] = nodes.leaving[at] = True
     nodes.leave_us[at] = np.minimum(nodes.leave_us[at], window.starts_us)

@@ -12,6 +12,7 @@ import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
+from controlplane.rm.memory.table import Table, column
 from controlplane.rm.memory.view import PlanView
 from controlplane.rm.reasons.waiting import about, alike, back_off, moment, with_preemption
 from scheduler.core.snapshot import Memo, Snapshot
@@ -46,14 +47,20 @@ class _Seen:
     forecast: Forecast | None = None
 
 
+class _Reported(Table):
+    """By row of the ask table: of which ask a reason was reported (-1: of none), its limits, and when (s)."""
+
+    key: np.ndarray = column(np.int64, fill=-1)
+    limits: np.ndarray = column(np.int16)
+    at: np.ndarray = column(np.float64)
+
+
 @dataclass(slots=True)
 class ReasonReporter:
-    """more: sentences are still owed. told_*: by row of the ask table, what its group was told and when."""
+    """more: sentences are still owed. waiting: by row of the ask table, whether its group waits by the last plan."""
 
     more: bool = False
-    reported_key: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    reported_limits: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
-    reported_at: np.ndarray = field(default_factory=lambda: np.empty(0))
+    reported: _Reported = field(default_factory=_Reported)
     waiting: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
     _somebody: bool = False  # waited when all was last planned
     _plans: dict[str, _Plan] = field(default_factory=dict)
@@ -62,11 +69,7 @@ class ReasonReporter:
     def begin(self, m: Memory) -> None:
         """All partitions are about to be planned."""
         rows = len(m.asks.key)
-        if len(self.reported_key) < rows:
-            more = rows - len(self.reported_key)
-            self.reported_key = np.append(self.reported_key, np.full(more, -1, np.int64))
-            self.reported_limits = np.append(self.reported_limits, np.zeros(more, np.int16))
-            self.reported_at = np.append(self.reported_at, np.zeros(more))
+        self.reported.reserve(rows)
         self._somebody = bool(self.waiting.any())
         self.waiting = np.zeros(rows, np.bool_)
         self._plans.clear()
@@ -78,7 +81,7 @@ class ReasonReporter:
 
     def invalidate(self, rows: np.ndarray) -> None:
         """Something has come up for these rows of the ask table that their groups should be told soon."""
-        self.reported_at[rows] = 0.0
+        self.reported.at[rows] = 0.0
 
     def record_plan(
         self,
@@ -116,8 +119,8 @@ class ReasonReporter:
         e, rows = plan.explanation, plan.rows
         keys = plan.view.snapshot.asks.key[e.columns.ask]
         theirs = m.asks.key[rows] == keys
-        fresh = (self.reported_key[rows] != keys) | (self.reported_limits[rows] != e.columns.limits)
-        old = ~fresh & (e.now - self.reported_at[rows] >= REFRESH_S)
+        fresh = (self.reported.key[rows] != keys) | (self.reported.limits[rows] != e.columns.limits)
+        old = ~fresh & (e.now - self.reported.at[rows] >= REFRESH_S)
         first = np.flatnonzero(fresh & theirs)
         due = np.concatenate((first, np.flatnonzero(old & theirs)))[:most]
         forecast = self._forecast(m, name, plan) if len(due) else None
@@ -146,8 +149,8 @@ class ReasonReporter:
         reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), forecast)
         reason = with_preemption(m, m.queues.paths[job.queue_row], reason, plan.explanation.now)
         reason["at"] = moment(plan.explanation.now)
-        self.reported_key[row], self.reported_at[row] = m.asks.key[row], plan.explanation.now
-        self.reported_limits[row] = plan.explanation.columns.limits[i]
+        self.reported.key[row], self.reported.at[row] = m.asks.key[row], plan.explanation.now
+        self.reported.limits[row] = plan.explanation.columns.limits[i]
         if group.reason is None or not alike(group.reason, reason):
             group.reason = reason
             changed[job.id, group.run.no] = group
@@ -155,31 +158,31 @@ class ReasonReporter:
     def _forget(self, m: Memory) -> dict[Key, GroupEntry]:
         """Groups that were told and do not wait any more."""
         changed: dict[Key, GroupEntry] = {}
-        known = self.reported_key >= 0
+        known = self.reported.key >= 0
         for row in np.flatnonzero(known[: len(self.waiting)] & ~self.waiting).tolist():
             owner = m.asks.owner[row]
-            same = owner is not None and m.asks.key[row] == self.reported_key[row]
+            same = owner is not None and m.asks.key[row] == self.reported.key[row]
             if same and owner is not None:
                 job, group = owner
-                if group.run.backing_off and self.reported_limits[row] == _BACKOFF:
+                if group.run.backing_off and self.reported.limits[row] == _BACKOFF:
                     continue
                 if group.reason is not None:
                     group.reason = None
                     changed[job.id, group.run.no] = group
-            self.reported_key[row] = -1
+            self.reported.key[row] = -1
         return changed
 
     def _back_off(self, m: Memory, now: float, changed: dict[Key, GroupEntry]) -> None:
         """Groups of which nothing waits but starts that fall due later."""
-        for key, group in m.delayed.items():
+        for key, group in m.backing_off.items():
             row = group.row
             due = group.run.next_due
             if due is None or row >= len(self.waiting) or self.waiting[row]:
                 continue
-            same = self.reported_key[row] == m.asks.key[row] and self.reported_limits[row] == _BACKOFF
-            if not (same and self.reported_at[row] == due):
+            same = self.reported.key[row] == m.asks.key[row] and self.reported.limits[row] == _BACKOFF
+            if not (same and self.reported.at[row] == due):
                 group.reason = back_off(group, due - now, len(group.run.backing_off)) | {"at": moment(now)}
-                self.reported_key[row], self.reported_limits[row], self.reported_at[row] = (
+                self.reported.key[row], self.reported.limits[row], self.reported.at[row] = (
                     m.asks.key[row],
                     _BACKOFF,
                     due,

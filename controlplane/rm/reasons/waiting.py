@@ -92,7 +92,7 @@ def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> AskContex
             rest = " && ".join(terms[:at] + terms[at + 1 :])
             word = "label term" if len(terms) > 1 else "label condition"
             found.append((f"Drop the {word} {term!r}.", m.mask((rest, nodes, racks, avoided))[view.nodes]))
-        in_time = m.nodes.quiet_us[view.nodes] >= until_us
+        in_time = m.nodes.next_window_us[view.nodes] >= until_us
         return [(text, mask & in_time) for text, mask in found]
 
     return AskContext(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))

@@ -70,13 +70,13 @@ def _movable(m: Memory, group: GroupEntry, slots: list[int], elsewhere: int) -> 
 
 def _stop(m: Memory, c: Changes, slots: list[int]) -> None:
     t = m.containers
-    told: dict[tuple[int, str, int], tuple[JobEntry, list[int]]] = {}
+    by_group: dict[tuple[int, str, int], tuple[JobEntry, list[int]]] = {}
     for slot in slots:
         (job, group), at = t.owner_of(slot), int(t.node[slot])
         t.want[slot] = Want.STOP
         m.dirty_nodes.add(at)
-        told.setdefault((job.id, group.run.name, at), (job, []))[1].append(int(t.task[slot]))
-    for (_, name, at), (job, tasks) in told.items():
+        by_group.setdefault((job.id, group.run.name, at), (job, []))[1].append(int(t.task[slot]))
+    for (_, name, at), (job, tasks) in by_group.items():
         why = windows.why(m.nodes, at, c.at_us)
         emit_event(c, job, "drain", f"{named_tasks(name, tasks)} stopped, to start again where there is room: {why}")
 

@@ -67,7 +67,7 @@ def take_reports(m: Memory, store: Store, c: Changes) -> bool:
         else:
             events = np.frombuffer(row.events, EVENT)
             _events(m, store, c, job, row.sub_cluster_id, events)
-            masterevents.receive(c, job, row.told or ())
+            masterevents.receive(c, job, row.master_events or ())
         c.reports_read.append(row.id)
     if misdirected:  # of jobs that live elsewhere by now
         store.forward_reports(misdirected)
@@ -135,9 +135,9 @@ def _ended(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, events: np.n
     tasks["submitted_on"], tasks["job"], tasks["group"] = job.day, job.id, group.run.no
     tasks["index"], tasks["container"] = events["task"], events["container"]
     tasks["exit_code"], tasks["finished_us"] = events["exit_code"], c.at_us
-    told = TaskRows()
-    instructions = conclude(m, c, job, group, events, tasks["index"], told)
-    told.write(c, tasks)
+    task_rows = TaskRows()
+    instructions = conclude(m, c, job, group, events, tasks["index"], task_rows)
+    task_rows.write(c, tasks)
     apply_instructions(m, c, job, instructions)
     m.placeable = True
 

@@ -59,8 +59,8 @@ class RemoteSubClusters:
 
     def load(self, sub: int) -> float:
         """Demand over capacity, as last told; endless where nobody has told it."""
-        told = self.own if sub == self.sub else self.loads.get(sub)
-        return told.load if told is not None else np.inf
+        row = self.own if sub == self.sub else self.loads.get(sub)
+        return row.load if row is not None else np.inf
 
     def name(self, sub: int) -> str:
         return self.loads[sub].name if sub in self.loads else f"sub-cluster {sub}"

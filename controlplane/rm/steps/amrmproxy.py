@@ -38,10 +38,10 @@ class _Wait:
 
 
 @dataclass(slots=True)
-class ProxySession:
-    """next_s: when to look again. looked: tasks of a group that were divided already and stayed.
+class AMRMProxy:
+    """next_s: when to look again. divided: tasks of a group that were divided already and stayed.
 
-    orphans: tasks of a group that came back in this look because nobody leads where they waited.
+    recovered: tasks of a group that came back in this look because nobody leads where they waited.
     """
 
     sub: int
@@ -49,9 +49,9 @@ class ProxySession:
     remotes: RemoteSubClusters = field(init=False)
     waits: dict[tuple[int, int, int], _Wait] = field(default_factory=dict)
     avoided: dict[tuple[int, int, int], float] = field(default_factory=dict)
-    looked: dict[Key, int] = field(default_factory=dict)
-    orphans: dict[Key, int] = field(default_factory=dict)
-    turn: int = 0  # where to go on where there are more than ``GROUPS_PER_LOOK``
+    divided: dict[Key, int] = field(default_factory=dict)
+    recovered: dict[Key, int] = field(default_factory=dict)
+    next_group: int = 0  # where to go on where there are more than ``GROUPS_PER_LOOK``
 
     def __post_init__(self) -> None:
         self.remotes = RemoteSubClusters(self.sub)
@@ -65,9 +65,9 @@ class ProxySession:
         if not self.remotes.loads and not m.spanning:
             self.next_s = now + _ALONE_S
             return
-        self.next_s = now + m.queues.look_s
-        self._relax(m, store, c, now)
-        self._scatter(m, c, now)
+        self.next_s = now + m.queues.proxy_interval_s
+        self._recall_late(m, store, c, now)
+        self._redistribute(m, c, now)
         self._spread(m, c, now)
 
     def _wants_others(self, m: Memory, now: float) -> bool:
@@ -86,7 +86,7 @@ class ProxySession:
 
     # What waits elsewhere
 
-    def _relax(self, m: Memory, store: Store, c: Changes, now: float) -> None:
+    def _recall_late(self, m: Memory, store: Store, c: Changes, now: float) -> None:
         stuck = []
         for key in sorted(m.spanning):
             found = m.asking.get(key)
@@ -106,7 +106,7 @@ class ProxySession:
             group = job.groups[row.group_no]
             before = group.run.wanted
             remote.returned(m, c, job, group, row.sub_cluster_id, row.target)
-            self.orphans[key] = self.orphans.get(key, 0) + group.run.wanted - before
+            self.recovered[key] = self.recovered.get(key, 0) + group.run.wanted - before
 
     def _report(self, c: Changes, key: Key, group: GroupEntry, subs: list[int], now: float) -> None:
         """Where a group waits of which nothing waits here; why, those who keep it waiting say in their asks."""
@@ -139,10 +139,10 @@ class ProxySession:
         free = [home, *(free for other, free in others.items() if other != sub)]
         return any(fitting(amount, group.shape) for amount in free)
 
-    def _scatter(self, m: Memory, c: Changes, now: float) -> None:
+    def _redistribute(self, m: Memory, c: Changes, now: float) -> None:
         """What waited in a sub-cluster that has died goes to the others and home, inversely to their load."""
-        orphans, self.orphans = self.orphans, {}
-        for key, count in orphans.items():
+        recovered, self.recovered = self.recovered, {}
+        for key, count in recovered.items():
             job, group = m.asking.get(key, (None, None))
             if job is None or group is None or group.constraints.gang:
                 continue
@@ -157,15 +157,15 @@ class ProxySession:
 
     def _spread(self, m: Memory, c: Changes, now: float) -> None:
         self.avoided = {k: until for k, until in self.avoided.items() if until > now}
-        self.looked = {k: min(n, m.asking[k][1].run.wanted) for k, n in self.looked.items() if k in m.asking}
+        self.divided = {k: min(n, m.asking[k][1].run.wanted) for k, n in self.divided.items() if k in m.asking}
         for partition in range(len(m.partitions)):
             home, others = self.remotes.room(m, partition)
             free = dict(others)
             found = [x for x in _excess(m, partition, home, list(free.values()), now) if self._fresh(m, x)]
-            first = self.turn % len(found) if len(found) > GROUPS_PER_LOOK else 0
+            first = self.next_group % len(found) if len(found) > GROUPS_PER_LOOK else 0
             for excess in (found[first:] + found[:first])[:GROUPS_PER_LOOK]:
                 self._divide(m, c, excess, free)
-            self.turn = first + GROUPS_PER_LOOK
+            self.next_group = first + GROUPS_PER_LOOK
 
     def _fresh(self, m: Memory, e: "_Excess") -> int:
         """How many of its waiting tasks are to be divided.
@@ -175,7 +175,7 @@ class ProxySession:
         wanted = e.group.run.wanted
         if e.late or e.group.constraints.gang or m.queues.proxy(e.job.queue).prefer_home:
             return wanted
-        return wanted - min(self.looked.get(e.key, 0), wanted)
+        return wanted - min(self.divided.get(e.key, 0), wanted)
 
     def _divide(self, m: Memory, c: Changes, e: "_Excess", free: dict[int, np.ndarray]) -> None:
         """Hand over what of the group's tasks another sub-cluster should start."""
@@ -212,7 +212,7 @@ class ProxySession:
             remote.hand_over(m, c, e.job, e.group, sub, k)
             self.remotes.sent(sub, e.group.shape * k, now)
             self.waits[*e.key, sub] = _Wait(e.group.remote[sub].taken, now)
-        self.looked[e.key] = e.group.run.wanted
+        self.divided[e.key] = e.group.run.wanted
         return asked
 
 
@@ -236,7 +236,7 @@ class _Demand:
 
     shapes: (s, R) distinct ones; shape: whose is which. before: (a, R) what
     those before each want. late: waits too long here. short: is that, or home
-    cannot start all of it now. roams: may go elsewhere although home could.
+    cannot start all of it now. may_leave: may go elsewhere although home could.
     """
 
     shapes: np.ndarray

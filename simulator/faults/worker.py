@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from simulator.faults.life import LifeOutcome
 
 
-def ready() -> None:
+def setup_django() -> None:
     """What a process needs before it can import the control plane's models."""
     import django
 
@@ -15,7 +15,7 @@ def ready() -> None:
     django.setup()
 
 
-def brief(seed: int) -> "LifeOutcome":
+def run_life(seed: int) -> "LifeOutcome":
     """What came of this seed; of a life in which all is well no trace."""
     from simulator.faults import life
 

@@ -1,6 +1,6 @@
 """What has happened in a life, written down beside the rows, and what must never be said of it.
 
-The rows say what is; the book says what was: every container ever committed,
+The rows say what is; the oracle says what was: every container ever committed,
 how its process really ended, who wrote when. What contradicts it is a
 ``Violation``, raised by whoever is about to make it true.
 """
@@ -39,9 +39,9 @@ def require(holds: object, rule: str, *what: object) -> None:
 
 
 @dataclass(slots=True)
-class Entry:
+class ContainerRecord:
     """A container that was committed. process: of its last start, if any; starts: how many there were on machines of
-    each life."""
+    each incarnation."""
 
     sub: int
     node: int
@@ -56,19 +56,19 @@ class Entry:
     starts: dict[int, int] = field(default_factory=dict)
 
     @property
-    def over(self) -> bool:
+    def terminal(self) -> bool:
         return self.state >= State.SUCCEEDED
 
 
-class Book:
+class Oracle:
     """attempts: containers of each task in order of their commit. begun: groups of which something was allocated.
     ended: terminal things, and how they ended. killed: jobs that were seen being stopped. writer: (sub-cluster, epoch)
     -> number of the leader that wrote with it. documents: by number, what they name. named: containers that documents
-    name which their nodes have obeyed. calm: the faults are over."""
+    name which their nodes have applied. calm: the faults are over."""
 
     def __init__(self, rows: Federation):
         self.rows = rows
-        self.entries: dict[int, Entry] = {}
+        self.containers: dict[int, ContainerRecord] = {}
         self.attempts: defaultdict[Task, list[int]] = defaultdict(list)
         self.begun: set[tuple[int, int]] = set()
         self.ended: dict[tuple[str, Any], Any] = {}
@@ -82,7 +82,7 @@ class Book:
 
     # Leaders
 
-    def wrote(self, session: FaultySession, leader: int, silence: dict[int, float]) -> None:
+    def committing(self, session: FaultySession, leader: int, silence: dict[int, float]) -> None:
         """A leader is about to commit. silence: of each node, s."""
         sub, epoch = session.sub, session.epoch
         newest = self.rows.subs[sub].lease.epoch
@@ -92,13 +92,13 @@ class Book:
         self.last_epoch[sub] = epoch
         self._silence = silence
 
-    def heard(self, sub: int, c: Changes) -> None:
+    def committed(self, sub: int, c: Changes) -> None:
         """What was just committed."""
         self.commits += 1
-        self._steps(c)
+        self._check_transitions(c)
         for block in c.ended:
             for row in block:
-                self._over(row)
+                self._ended(row)
         for blocks in (c.tasks_first, c.tasks_again):
             for block in blocks:
                 for row in block:
@@ -106,11 +106,11 @@ class Book:
         for block in c.new:
             for row in block:
                 self._allocated(sub, row)
-        self._gangs(c)
+        self._check_gangs(c)
 
     def _allocated(self, sub: int, row: Any) -> None:
         cid, task = int(row["id"]), (int(row["job"]), int(row["group"]), int(row["task"]))
-        require(cid not in self.entries, "a container id is used once", cid)
+        require(cid not in self.containers, "a container id is used once", cid)
         own, node = self.rows.subs[sub], int(row["node"])
         left = own.nodes[node]["revoked"] and all(intent.node_id != node for intent in own.intents)
         require(not left, "nothing starts on a node that has left", task, node)
@@ -120,16 +120,16 @@ class Book:
         before = self.attempts[task]
         attempt = int(row["attempt"])
         if before:
-            last = self.entries[before[-1]]
-            require(last.over, "a task has one live attempt", task, cid, before[-1])
+            last = self.containers[before[-1]]
+            require(last.terminal, "a task has one live attempt", task, cid, before[-1])
             require(attempt == last.attempt + 1, "every attempt has the next number", task, attempt, last.attempt)
         else:
             require(attempt == 1, "every attempt has the next number", task, attempt, 0)
         before.append(cid)
-        self.entries[cid] = Entry(sub, int(row["node"]), task, attempt, int(row["gpus"]), calm=self.calm)
-        self._after(task)
+        self.containers[cid] = ContainerRecord(sub, int(row["node"]), task, attempt, int(row["gpus"]), calm=self.calm)
+        self._check_dependencies(task)
 
-    def _after(self, task: Task) -> None:
+    def _check_dependencies(self, task: Task) -> None:
         """Its group's dependencies have all succeeded."""
         groups = self.rows.jobs[task[0]]["spec"]["groups"]
         for name in groups[task[1]]["after"]:
@@ -140,7 +140,7 @@ class Book:
                 "a group waits for those it names", task, name, done,
             )  # fmt: skip
 
-    def _gangs(self, c: Changes) -> None:
+    def _check_gangs(self, c: Changes) -> None:
         new: defaultdict[tuple[int, int], int] = defaultdict(int)
         for block in c.new:
             for job, group in zip(block["job"].tolist(), block["group"].tolist(), strict=True):
@@ -151,29 +151,31 @@ class Book:
                 require(count == group["count"], "a gang starts all at once", (job, no), count, group["count"])
             self.begun.add((job, no))
 
-    def _steps(self, c: Changes) -> None:
+    def _check_transitions(self, c: Changes) -> None:
         """The log of transitions tells a legal story."""
         for block in c.transitions:
             for cid, old, new in zip(*(block[name].tolist() for name in ("container", "old", "new")), strict=True):
                 if old < 0:
-                    require(new == State.ALLOCATED and cid not in self.entries, "transitions are legal", cid, old, new)
+                    require(
+                        new == State.ALLOCATED and cid not in self.containers, "transitions are legal", cid, old, new
+                    )
                     continue
-                entry = self.entries[cid]
+                entry = self.containers[cid]
                 legal = entry.state == old and State(new) in CONTAINER[State(old)]
                 require(legal, "transitions are legal", cid, f"{old} -> {new}", f"known {entry.state}")
                 entry.state = new
 
-    def _over(self, row: Any) -> None:
+    def _ended(self, row: Any) -> None:
         cid = int(row["id"])
-        entry = self.entries[cid]
+        entry = self.containers[cid]
         require(("container", cid) not in self.ended, "a container ends once", cid)
         entry.reason, entry.exit_code = int(row["reason"]), int(row["exit_code"])
         self.ended["container", cid] = (int(row["state"]), entry.reason, entry.exit_code)
-        self._true(cid, entry)
+        self._check_end(cid, entry)
         excused = not entry.calm or entry.state != State.FAILED or entry.reason == Reason.EXIT_CODE
         require(excused, "in the calm only commands fail", cid, entry)
 
-    def _true(self, cid: int, entry: Entry) -> None:
+    def _check_end(self, cid: int, entry: ContainerRecord) -> None:
         """The rows say of a container's end what its process says."""
         process = entry.process
         if entry.reason == Reason.NODE_LOST:
@@ -190,29 +192,30 @@ class Book:
             good = good and not process.exit.code and not process.exit.signal  # type: ignore[union-attr]
             require(good, "only what ended well has succeeded", cid, process)
         if entry.reason == Reason.EXIT_CODE:
-            told = process.exit.code if process is not None and process.exit is not None else None
-            require(told == entry.exit_code, "the exit code is the process's", cid, told, entry.exit_code)
+            recorded = process.exit.code if process is not None and process.exit is not None else None
+            require(recorded == entry.exit_code, "the exit code is the process's", cid, recorded, entry.exit_code)
 
     def _task(self, row: Any) -> None:
         task = int(row["job"]), int(row["group"]), int(row["index"])
-        state, last = int(row["state"]), self.entries.get(int(row["container"]))
+        state, last = int(row["state"]), self.containers.get(int(row["container"]))
         known = self.ended.get(("task", task))
-        told = (state, int(row["container"]), int(row["attempts"]))
+        recorded = (state, int(row["container"]), int(row["attempts"]))
         if known is not None:
-            require(known == told, "terminal states never change", "task", task, known, told)
+            require(known == recorded, "terminal states never change", "task", task, known, recorded)
         if state < State.SUCCEEDED:
             return
-        require(last is not None and last.over, "a task ends with its last attempt", task, last)
-        require(self.attempts[task][-1] == int(row["container"]), "a task ends with its last attempt", task, told)
+        require(last is not None and last.terminal, "a task ends with its last attempt", task, last)
+        require(self.attempts[task][-1] == int(row["container"]), "a task ends with its last attempt", task, recorded)
         if state == State.SUCCEEDED:
-            require(last.state == State.SUCCEEDED, "a task succeeds by a container that did", task, last)  # type: ignore[union-attr]
+            succeeded = last.state == State.SUCCEEDED  # type: ignore[union-attr]
+            require(succeeded, "a task succeeds by a container that did", task, last)
         elif state == State.FAILED:
-            self._exhausted(task)
-        self.ended["task", task] = told
+            self._check_retries(task)
+        self.ended["task", task] = recorded
 
-    def _exhausted(self, task: Task) -> None:
+    def _check_retries(self, task: Task) -> None:
         """It was tried as often as it may be."""
-        ends = [self.entries[cid] for cid in self.attempts[task]]
+        ends = [self.containers[cid] for cid in self.attempts[task]]
         failed = sum(e.state == State.FAILED and e.reason != Reason.EXIT_UNKNOWN for e in ends)
         retries = self.rows.jobs[task[0]]["spec"]["groups"][task[1]]["retries"]
         hopeless = len(ends) > retries + 1 + FREE_ATTEMPTS
@@ -227,15 +230,15 @@ class Book:
 
     # Machines
 
-    def obeyed(self, machine: Machine, doc: desired.Desired) -> None:
+    def applied(self, machine: Machine, doc: desired.Desired) -> None:
         self.named.update(doc.entries)
 
     def started(self, machine: Machine, process: Process) -> None:
-        entry = self.entries.get(process.container)
+        entry = self.containers.get(process.container)
         require(entry is not None, "nothing starts that is not committed", process.container)
         assert entry is not None
         require(entry.node == machine.node, "a container starts on its node", process.container, machine.node)
-        count = entry.starts[machine.life] = entry.starts.get(machine.life, 0) + 1
+        count = entry.starts[machine.incarnation] = entry.starts.get(machine.incarnation, 0) + 1
         require(count == 1, "a node starts a container once", process.container, machine.node)
         entry.process = process
         held = sum(bin(p.lease.gpus & process.lease.gpus).count("1") for p in self._wanted(machine) if p is not process)
@@ -243,12 +246,12 @@ class Book:
 
     def _wanted(self, machine: Machine) -> list[Process]:
         """Processes whose containers have not ended by the rows."""
-        return [p for p in machine.alive() if not self.entries[p.container].over]
+        return [p for p in machine.alive() if not self.containers[p.container].terminal]
 
     def forgotten(self, machine: Machine, container: int) -> None:
         """A node drops what it knows of a container."""
-        entry = self.entries.get(container)
-        live = entry is not None and not entry.over
+        entry = self.containers.get(container)
+        live = entry is not None and not entry.terminal
         require(not live, "a node forgets only what the rows know to have ended", machine.node, container)
 
     def stopping(self, job: int, state: int) -> None:

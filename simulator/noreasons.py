@@ -10,7 +10,7 @@ from scheduler.core.snapshot import Memo
 from scheduler.explain.columns import LocalityDelay, Outcome
 
 
-class Quiet(ReasonReporter):
+class NoReasonReporter(ReasonReporter):
     """Knows who waits, which rounds go by, and nothing else. What it does takes no time that a clock would show."""
 
     def refresh_due(self, name: str, now: float) -> bool:

@@ -18,11 +18,11 @@ import hiredis
 
 from nodemanager.mailbox import Background
 
-CONNECT_S = 5.0
-ANSWER_S = 5.0  # a silent Redis is a lost one
+CONNECT_TIMEOUT_S = 5.0
+REPLY_TIMEOUT_S = 5.0  # a silent Redis is a lost one
 BACKOFF_S = (0.05, 0.2, 0.5, 1.0, 2.0)
-Answer = Callable[[Any], None]
-Words = tuple[str | int | float | bytes | memoryview]  # as hiredis declares it; any length is meant
+OnReply = Callable[[Any], None]
+Command = tuple[str | int | float | bytes | memoryview]  # as hiredis declares it; any length is meant
 
 
 def open_socket(url: str, ca_file: str) -> socket.socket:
@@ -30,10 +30,10 @@ def open_socket(url: str, ca_file: str) -> socket.socket:
     parts = urlsplit(url)
     if parts.scheme == "unix":
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(CONNECT_S)
+        connection.settimeout(CONNECT_TIMEOUT_S)
         connection.connect(parts.path)
     else:
-        connection = socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 6379), CONNECT_S)
+        connection = socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 6379), CONNECT_TIMEOUT_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if parts.scheme == "rediss":
         context = ssl.create_default_context(cafile=ca_file or None)
@@ -42,7 +42,7 @@ def open_socket(url: str, ca_file: str) -> socket.socket:
     return connection
 
 
-class Link:
+class RedisConnection:
     """``on_ready``: connected and authenticated. ``on_wake``: a hint. ``on_denied``: the user must be restored."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Link:
         self.connection: socket.socket | None = None
         self.connecting: Future[socket.socket] | None = None
         self.reader = hiredis.Reader()
-        self.waiting: deque[tuple[Answer, float]] = deque()
+        self.pending: deque[tuple[OnReply, float]] = deque()
         self.outbox = bytearray()
         self.ready = False
         self.failures = 0
@@ -78,30 +78,30 @@ class Link:
 
     # --- connecting
 
-    def tend(self, now: float) -> None:
+    def tick(self, now: float) -> None:
         """Connect when it is time; give up on a connection that does not answer."""
         if self.connection is not None:
-            if self.waiting and now - self.waiting[0][1] > ANSWER_S:
+            if self.pending and now - self.pending[0][1] > REPLY_TIMEOUT_S:
                 self.drop()
         elif self.connecting is None and self.url and now >= self.retry_at:
             self.connecting = self.background.pool.submit(open_socket, self.url, self.ca_file)
-            self.connecting.add_done_callback(lambda future: self.background.post(lambda: self._opened(future)))
+            self.connecting.add_done_callback(lambda future: self.background.post(lambda: self._on_connected(future)))
 
-    def _opened(self, future: "Future[socket.socket]") -> None:
+    def _on_connected(self, future: "Future[socket.socket]") -> None:
         self.connecting = None
         try:
             connection = future.result()
         except OSError:
-            self._failed()
+            self._schedule_retry()
             return
         self.connection = connection
         self.reader = hiredis.Reader()
         self.selector.register(connection, selectors.EVENT_READ, self._readable)
-        self.send(self._greeted, "HELLO", "3", "AUTH", self.user, self.password, "SETNAME", self.user)
+        self.send(self._on_hello, "HELLO", "3", "AUTH", self.user, self.password, "SETNAME", self.user)
 
-    def _greeted(self, answer: Any) -> None:
-        if isinstance(answer, hiredis.ReplyError):
-            text = str(answer)
+    def _on_hello(self, reply: Any) -> None:
+        if isinstance(reply, hiredis.ReplyError):
+            text = str(reply)
             self.drop()
             if text.startswith(("WRONGPASS", "NOPERM", "NOAUTH")):
                 self.on_denied(text)
@@ -111,7 +111,7 @@ class Link:
         self._send("SUBSCRIBE", *self.channels)
         self.on_ready()
 
-    def _failed(self) -> None:
+    def _schedule_retry(self) -> None:
         self.retry_at = time.monotonic() + BACKOFF_S[min(self.failures, len(BACKOFF_S) - 1)]
         self.failures += 1
 
@@ -121,22 +121,22 @@ class Link:
             self.selector.unregister(self.connection)
             self.connection.close()
             self.connection = None
-            self._failed()
+            self._schedule_retry()
         self.ready = False
-        self.waiting.clear()
+        self.pending.clear()
         self.outbox.clear()
 
     # --- talking
 
-    def send(self, answer: Answer, *words: str | bytes) -> None:
-        """One command; ``answer`` gets the reply (a ``hiredis.ReplyError`` when refused) or is never called."""
+    def send(self, on_reply: OnReply, *arguments: str | bytes) -> None:
+        """One command; ``on_reply`` gets the reply (a ``hiredis.ReplyError`` when refused) or is never called."""
         if self.connection is None:
             return
-        self.waiting.append((answer, time.monotonic()))
-        self._send(*words)
+        self.pending.append((on_reply, time.monotonic()))
+        self._send(*arguments)
 
-    def _send(self, *words: str | bytes) -> None:
-        self.outbox += hiredis.pack_command(cast(Words, words))
+    def _send(self, *arguments: str | bytes) -> None:
+        self.outbox += hiredis.pack_command(cast(Command, arguments))
         self._flush()
 
     def _flush(self) -> None:
@@ -185,5 +185,5 @@ class Link:
                 self.drop()
                 self.on_denied(str(reply))
                 return
-            if self.waiting:
-                self.waiting.popleft()[0](reply)
+            if self.pending:
+                self.pending.popleft()[0](reply)

@@ -8,10 +8,9 @@ from concurrent.futures import Executor
 
 from nodemanager import events as ev
 from nodemanager.announcer import Announcer
-from nodemanager.config import Config
+from nodemanager.config import Config, advertised_host
 from nodemanager.core import Core
 from nodemanager.http import Http
-from nodemanager.limits import advertised
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
 from wire.ids import format_container
@@ -20,8 +19,8 @@ from wire.nodeapi import Serving
 LOOPBACK = "127.0.0.1"
 
 
-class Servers:
-    """Does what the core's instructions about ports and health say. ``hear`` takes the core's events."""
+class Endpoints:
+    """Does what the core's instructions about ports and health say. ``dispatch`` takes events for the core."""
 
     def __init__(
         self,
@@ -29,14 +28,14 @@ class Servers:
         core: Core,
         selector: selectors.BaseSelector,
         http: Http,
-        hear: Callable[[ev.Event], None],
+        dispatch: Callable[[ev.Event], None],
         clock: Callable[[], float],
     ) -> None:
-        self.core, self.hear, self.clock = core, hear, clock
+        self.core, self.dispatch, self.clock = core, dispatch, clock
         self.ports = Ports(*config.ports)
-        self.prober = Prober(selector, self._answered)
+        self.prober = Prober(selector, self._on_probe_result)
         self.announcer = Announcer(http)
-        self.host = advertised(config)
+        self.host = advertised_host(config)
         self.address = LOOPBACK
 
     def start(self, pool: Executor) -> None:
@@ -46,13 +45,13 @@ class Servers:
     def _resolve(self) -> None:
         self.address = own_address(self.host)
 
-    def find(self, instruction: ev.FindPorts) -> None:
+    def find_ports(self, instruction: ev.FindPorts) -> None:
         """Claim ports for a container; the core hears them, or why there are none."""
         try:
             found, error = self.ports.find(instruction.count, instruction.taken), ""
         except NoPort as none:
             found, error = [], str(none)
-        self.hear(ev.PortsFound(instruction.container_id, found, error))
+        self.dispatch(ev.PortsFound(instruction.container_id, found, error))
 
     def announce(self, instruction: ev.Announce) -> None:
         """Tell the control plane the container's ports and health, and keep other node managers off the ports."""
@@ -60,7 +59,7 @@ class Servers:
         for port in container.ports.values():
             self.ports.claim(port)  # after a restart of the agent
         serving = Serving(dict(container.ports), container.check.healthy if container.check else None)
-        self.announcer.say(format_container(container.container_id), serving)
+        self.announcer.announce(format_container(container.container_id), serving)
 
     def withdraw(self, instruction: ev.Withdraw) -> None:
         """Its ports may be given to others, and it is not asked any more."""
@@ -71,10 +70,10 @@ class Servers:
 
     def probe(self, i: ev.Probe) -> None:
         """Ask a container how it is; the core hears the answer, a silent one by its time limit."""
-        self.prober.ask(i.container_id, self.address, i.port, i.path, i.timeout_s)
+        self.prober.probe(i.container_id, self.address, i.port, i.path, i.timeout_s)
 
-    def _answered(self, container_id: int, wrong: str) -> None:
-        self.hear(ev.Probed(container_id, wrong, self.clock()))
+    def _on_probe_result(self, container_id: int, wrong: str) -> None:
+        self.dispatch(ev.Probed(container_id, wrong, self.clock()))
 
     def close(self) -> None:
         """The containers serve on; the claims of their ports go with this process."""

@@ -9,10 +9,10 @@ from typing import Any
 MAX_LINE = 4 << 20
 
 
-class Lines:
+class JsonLines:
     """One connection of an event loop.
 
-    ``hear`` gets each line; ``lost`` is called once, when the other end is gone
+    ``on_line`` gets each line; ``on_lost`` is called once, when the other end is gone
     or sends a line longer than ``MAX_LINE``. What is said then is dropped: both
     ends begin a new connection with a complete list.
     """
@@ -21,17 +21,17 @@ class Lines:
         self,
         selector: selectors.BaseSelector,
         connection: socket.socket,
-        hear: Callable[[bytes], None],
-        lost: Callable[[], None],
+        on_line: Callable[[bytes], None],
+        on_lost: Callable[[], None],
     ) -> None:
         connection.setblocking(False)
         self.selector, self.connection = selector, connection
-        self.hear, self.lost = hear, lost
+        self.on_line, self.on_lost = on_line, on_lost
         self.inbox, self.outbox = bytearray(), bytearray()
         self.open = True
         selector.register(connection, selectors.EVENT_READ, self._ready)
 
-    def say(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         """Send, or keep until the other end reads; dropped once the connection is gone."""
         if not self.open:
             return
@@ -42,23 +42,23 @@ class Lines:
             self._gone()
 
     def close(self) -> None:
-        """End the connection without calling ``lost``."""
+        """End the connection without calling ``on_lost``."""
         if self.open:
             self.open = False
             self.selector.unregister(self.connection)
             self.connection.close()
 
-    def say_and_close(self, message: dict[str, Any]) -> None:
+    def send_and_close(self, message: dict[str, Any]) -> None:
         """A last word, waited for."""
         if self.open:
             self.connection.setblocking(True)
-            self.say(message)
+            self.send(message)
         self.close()
 
     def _gone(self) -> None:
         if self.open:
             self.close()
-            self.lost()
+            self.on_lost()
 
     def _ready(self, mask: int) -> None:
         try:
@@ -78,7 +78,7 @@ class Lines:
         self.inbox = bytearray(rest)
         for line in lines:
             if self.open:
-                self.hear(bytes(line))
+                self.on_line(bytes(line))
         if len(self.inbox) > MAX_LINE:
             self._gone()
 

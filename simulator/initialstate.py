@@ -7,23 +7,23 @@ import numpy as np
 
 from scheduler.lifecycle.guest import UNLOWERED, pack
 from simulator.clock import VirtualClock
-from simulator.rows import Ask, Federation, Live
+from simulator.rows import Ask, Federation, LiveContainer
 from simulator.site import Site
 from simulator.workload import RunningContainers, RunningJob
 from wire.ids import container_id
 from wire.states import ContainerState, JobState
 
 
-class Opening:
-    """Put jobs in with ``enter`` before leaders begin, and their containers on nodes with ``hold`` afterwards."""
+class InitialState:
+    """``add_job`` before leaders begin; then ``start_containers`` puts their containers on nodes."""
 
     def __init__(self, rows: Federation, clock: VirtualClock):
         self.rows, self.clock = rows, clock
         self._subs = {sub.name: sub for sub in rows.subs.values()}
         self._nodes = {sub.id: list(sub.nodes) for sub in rows.subs.values()}
-        self._held: defaultdict[int, list[tuple[np.ndarray, ...]]] = defaultdict(list)
+        self._containers: defaultdict[int, list[tuple[np.ndarray, ...]]] = defaultdict(list)
 
-    def enter(self, job: int, s: RunningJob) -> None:
+    def add_job(self, job: int, s: RunningJob) -> None:
         """The job's row is there; it runs, and so do these containers of it."""
         row, now_us = self.rows.jobs[job], self.clock.now_us()
         row |= {"state": int(JobState.RUNNING), "admitted_us": now_us, "started_us": now_us}
@@ -36,7 +36,7 @@ class Opening:
                 work = pack(each.task.astype(np.int32), np.ones(k, np.int16))
                 self.rows.asks[job, each.group, sub.id] = Ask(0, k, k, UNLOWERED, work, halt=False, acknowledged=1)
             run_s = np.broadcast_to(s.job.groups[each.group].run_s, s.job.groups[each.group].count)[each.task]
-            self._held[sub.id].append((each.node, ids, -each.ran_s, run_s - each.ran_s))
+            self._containers[sub.id].append((each.node, ids, -each.ran_s, run_s - each.ran_s))
 
     def _rows(self, job: int, r: RunningContainers, ids: np.ndarray) -> None:
         own = self._subs[r.sub]
@@ -45,9 +45,9 @@ class Opening:
         for cid, node, task, gpus, ran_s in zip(*columns, strict=True):
             began = self.clock.to_us(-ran_s)
             state = int(ContainerState.RUNNING)
-            own.containers[cid] = Live(cid, nodes[node], job, r.group, task, 1, state, gpus, began, began)
+            own.containers[cid] = LiveContainer(cid, nodes[node], job, r.group, task, 1, state, gpus, began, began)
 
-    def hold(self, sites: Mapping[int, Site]) -> None:
+    def start_containers(self, sites: Mapping[int, Site]) -> None:
         """The nodes run them for what is left of their time."""
-        for sub, parts in self._held.items():
-            sites[sub].nodes.held.resume(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        for sub, parts in self._containers.items():
+            sites[sub].nodes.containers.resume(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -7,7 +7,7 @@ import numpy as np
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
-from simulator.faults.book import require
+from simulator.faults.oracle import require
 from simulator.store import SimulatedStore
 
 LOG_BYTES = 1 << 20
@@ -15,26 +15,26 @@ LOG_BYTES = 1 << 20
 
 def check(m: Memory, store: SimulatedStore, reports_due: bool) -> None:
     """After a commit. reports_due: the rows say more of its jobs than it has read."""
-    counted(m)
+    check_sums(m)
     known = SimulatedStore(store.rows, store.sub, store.epoch, lambda sub, c: None)
-    anew = rebuild(known, LOG_BYTES, 0.0)
+    rebuilt = rebuild(known, LOG_BYTES, 0.0)
     # That a node came or left stands in its row before its leader has heard of it.
-    unheard = {intent.node_id for intent in store.own.intents if intent.kind == "node"}
-    nodes = _nodes(m, unheard), _nodes(anew, unheard)
-    for name, kept, found in (("nodes", *nodes), ("containers", _containers(m), _containers(anew))):
+    unread = {intent.node_id for intent in store.own.intents if intent.kind == "node"}
+    nodes = _nodes(m, unread), _nodes(rebuilt, unread)
+    for name, kept, found in (("nodes", *nodes), ("containers", _containers(m), _containers(rebuilt))):
         require(kept == found, "the memory is what the rows say", name, _first(kept, found))
     if reports_due:
         return
     for job in m.jobs.values():
         if not job.home:
-            there = anew.jobs.get(job.id)
+            there = rebuilt.jobs.get(job.id)
             require(there is not None, "the memory is what the rows say", "job", job.id)
             assert there is not None
             kept_job, found_job = _job(job), _job(there)
             require(kept_job == found_job, "the memory is what the rows say", job.id, kept_job, found_job)
 
 
-def counted(m: Memory) -> None:
+def check_sums(m: Memory) -> None:
     """Sums that are kept are those of the containers."""
     t, n = m.containers, m.nodes
     live = np.flatnonzero(t.live)
@@ -57,11 +57,11 @@ def counted(m: Memory) -> None:
         require(np.array_equal(sums, kept), "sums are those of the containers", name, kept.tolist(), sums.tolist())
 
 
-def _nodes(m: Memory, unheard: set[int]) -> dict[int, Any]:
+def _nodes(m: Memory, unread: set[int]) -> dict[int, Any]:
     n, size = m.nodes, len(m.nodes)
     columns = (n.used[:size].tolist(), n.gpu_held.tolist(), n.containers.tolist(), n.state.tolist(), n.health.tolist())
     found = zip(n.id[:size].tolist(), zip(*(c[:size] for c in columns), strict=True), strict=True)
-    return {node: told for node, told in found if node not in unheard}
+    return {node: values for node, values in found if node not in unread}
 
 
 def _containers(m: Memory) -> dict[int, Any]:
@@ -74,8 +74,8 @@ def _containers(m: Memory) -> dict[int, Any]:
 
 def _job(job: JobEntry) -> tuple[Any, ...]:
     run = job.run
-    told = run.state, run.live, run.verdict, job.priority, job.queue, job.owner
-    return told if run.stopping else (*told, [_group(g) for g in job.groups])
+    values = run.state, run.live, run.verdict, job.priority, job.queue, job.owner
+    return values if run.stopping else (*values, [_group(g) for g in job.groups])
 
 
 def _group(g: GroupEntry) -> tuple[Any, ...]:

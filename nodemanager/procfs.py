@@ -38,7 +38,7 @@ def read(pid: int) -> Process | None:
     return Process(pid, rest[0].decode(), int(rest[1]), int(rest[3]), cpu, int(rest[19]), int(rest[21]) * PAGE)
 
 
-def everything() -> dict[int, Process]:
+def all_processes() -> dict[int, Process]:
     """Every process that can be seen."""
     found = {}
     for name in os.listdir("/proc"):
@@ -50,14 +50,14 @@ def everything() -> dict[int, Process]:
 
 
 def children_of(processes: dict[int, Process]) -> dict[int, list[int]]:
-    """Pids by parent, for ``descend``."""
+    """Pids by parent, for ``descendants``."""
     by_parent: dict[int, list[int]] = {}
     for process in processes.values():
         by_parent.setdefault(process.parent, []).append(process.pid)
     return by_parent
 
 
-class Recent:
+class ProcessSnapshot:
     """All processes and their children as of at most a quarter second ago: one look serves many measures."""
 
     def __init__(self) -> None:
@@ -65,15 +65,15 @@ class Recent:
         self.processes: dict[int, Process] = {}
         self.by_parent: dict[int, list[int]] = {}
 
-    def look(self, now: float) -> "Recent":
+    def refreshed(self, now: float) -> "ProcessSnapshot":
         """The last look, or a new one when that is too old. ``now``: s, monotonic."""
         if not 0 <= now - self.at < 0.25:
-            self.at, self.processes = now, everything()
+            self.at, self.processes = now, all_processes()
             self.by_parent = children_of(self.processes)
         return self
 
 
-recent = Recent()
+recent = ProcessSnapshot()
 
 
 def own_children() -> set[int] | None:
@@ -85,7 +85,7 @@ def own_children() -> set[int] | None:
         return None
 
 
-def descend(roots: set[int], by_parent: dict[int, list[int]]) -> set[int]:
+def descendants(roots: set[int], by_parent: dict[int, list[int]]) -> set[int]:
     """The roots and everything below them."""
     found: set[int] = set()
     todo = list(roots)

@@ -26,7 +26,7 @@ def standing(home: str, groups: tuple[SubmittedGroup, ...], *parts: RunningConta
 
 
 def simulated(there: list[RunningJob], coming: list[Submission] | None = None, drain: str = "", **more: Any) -> Run:
-    setup = Setup(TWO, HALVES, EXACT, check=True, standing=there, waits=True, **more)
+    setup = Setup(TWO, HALVES, EXACT, check=True, running_jobs=there, waits=True, **more)
     simulation = Simulation(setup, coming or [])
     if drain:
         simulation.drain(list(TWO).index(drain) + 1, 0.0)
@@ -101,6 +101,6 @@ def test_devices_stay_taken() -> None:
     one = {"east": [Machine("e0", 16_384, 4000, gpus=2)], "west": []}
     kind = SubmittedGroup(1, 1024, 1000, np.array([10.0]), gpus=1)
     there = RunningJob(job(0.0, kind, home="east"), (running("east", 1, ran_s=2.0, gpus=0b10),))
-    setup = Setup(one, HALVES, EXACT, check=True, standing=[there], waits=True)
+    setup = Setup(one, HALVES, EXACT, check=True, running_jobs=[there], waits=True)
     run = Simulation(setup, [job(0.0, SubmittedGroup(2, 1024, 1000, np.array([3.0]), gpus=1), home="east")]).run()
     assert run.waited is not None and run.waited.wait_s.tolist() == [0.0, 0.0, 3.0]

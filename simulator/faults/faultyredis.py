@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from controlplane.rm.ports import Clock
-from simulator.bus import SimulatedBus, Wires
+from simulator.bus import SimulatedBus, SimulatedRedis
 from wire import status
 
 _OLD_KEPT = 6
@@ -20,7 +20,7 @@ class Crash(Exception):
 
 
 @dataclass(slots=True)
-class Flight:
+class InFlightStatus:
     """A node's status on its way to Redis. hint: whether it tells the leader of it."""
 
     node: int
@@ -29,20 +29,21 @@ class Flight:
 
 
 @dataclass(slots=True)
-class FaultyWires(Wires):
-    """old: documents that were replaced, by node, oldest first. flying: what is on its way to it."""
+class FaultyRedis(SimulatedRedis):
+    """old: documents that were replaced, by node, oldest first. in_flight: what is on its way to it."""
 
     old: dict[int, list[bytes]] = field(default_factory=dict)
-    flying: list[Flight] = field(default_factory=list)
+    in_flight: list[InFlightStatus] = field(default_factory=list)
 
     def put(self, documents: Mapping[int, bytes]) -> None:
         for node in documents:
             before = self.documents.get(node)
             if before is not None:
                 self.old[node] = [*self.old.get(node, ()), before][-_OLD_KEPT:]
-        Wires.put(self, documents)  # a dataclass with slots is another class than the one ``super`` would look for
+        # A dataclass with slots is another class than the one ``super`` would look for.
+        SimulatedRedis.put(self, documents)
 
-    def land(self, flight: Flight) -> None:
+    def deliver(self, flight: InFlightStatus) -> None:
         """A status arrives."""
         if not self.down:
             self.report({flight.node: flight.data}, flight.hint)
@@ -51,25 +52,25 @@ class FaultyWires(Wires):
 class FaultyBus(SimulatedBus):
     """The Bus port of one leader.
 
-    now: answered time, s. fresh: when each node's last status was read that counts
-    further than all before, by ``now``; heard: that was another one than before.
+    now: answered time, s. newest_status_at: when each node's last status was read that counts
+    further than all before, by ``now``; changed_status_at: that was another one than before.
     sent: told of every document before it can be read. breaks_after: the leader
     ends once it has put so many documents.
     """
 
     def __init__(
         self,
-        wires: Mapping[int, FaultyWires],
+        redis: Mapping[int, FaultyRedis],
         sub: int,
         epoch: int,
         clock: Clock,
         now: Callable[[], float],
         sent: Callable[[int, bytes], None],
     ):
-        super().__init__(wires, sub, epoch, clock)
+        super().__init__(redis, sub, epoch, clock)
         self.now, self.sent = now, sent
-        self.fresh: dict[int, float] = {}
-        self.heard: dict[int, float] = {}
+        self.newest_status_at: dict[int, float] = {}
+        self.changed_status_at: dict[int, float] = {}
         self._seen: dict[int, tuple[bytes, int]] = {}
         self.breaks_after: int | None = None
 
@@ -77,10 +78,10 @@ class FaultyBus(SimulatedBus):
         found = super().statuses(node_ids)
         for node, data in zip(node_ids, found, strict=True):
             if data is not None:
-                self._hear(node, data)
+                self._note_status(node, data)
         return found
 
-    def _hear(self, node: int, data: bytes) -> None:
+    def _note_status(self, node: int, data: bytes) -> None:
         known, last = self._seen.get(node, (b"", -1))
         if known is data:
             return
@@ -88,15 +89,15 @@ class FaultyBus(SimulatedBus):
             seq = status.decode(data).seq
         except status.StatusError:
             return
-        self.heard[node] = self.now()
+        self.changed_status_at[node] = self.now()
         if seq > last:
-            self.fresh[node] = self.now()
+            self.newest_status_at[node] = self.now()
         self._seen[node] = data, max(seq, last)
 
-    def met(self, node: int) -> None:
+    def registered(self, node: int) -> None:
         """The node has registered, and so it is there; its last status counts as another one."""
         self._seen.pop(node, None)
-        self.heard[node] = self.now()
+        self.changed_status_at[node] = self.now()
 
     def _put(self, documents: Mapping[int, bytes]) -> None:
         for number, (node, body) in enumerate(documents.items()):

@@ -46,7 +46,7 @@ class DocumentEntries:
         return padded(self.ids, self.sizes)
 
 
-class Held:
+class ContainerTable:
     """Places per node, of which the first ``count`` are taken; in the others stands nothing but zeros.
 
     report: (nodes, places) ``REPORT``, what it would say of each container; while it runs the exit code is the one it
@@ -62,7 +62,7 @@ class Held:
         self.began = np.zeros((nodes, _WIDTH))
         self.due = np.full((nodes, _WIDTH), _NEVER)
 
-    def more(self, nodes: int) -> None:
+    def grow(self, nodes: int) -> None:
         """Room for as many nodes."""
         self.count = np.concatenate((self.count, np.zeros(nodes - len(self.count), np.int64)))
         self._resize(nodes, self.report.shape[1])
@@ -75,7 +75,7 @@ class Held:
         self.report, self.began = report, np.pad(self.began, more)
         self.due = np.pad(self.due, more, constant_values=_NEVER)
 
-    def obey(self, t: DocumentEntries, now: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def apply(self, t: DocumentEntries, now: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Do what these documents say: which of what they name was started, which ended by this, and which is not
         there, so that the RM will miss it: (e,) bool each.
         """
@@ -137,13 +137,13 @@ class Held:
         report["id"], report["state"], report["memory_mib"], report["cpu_ms"] = ids[order], _RUNNING, 16, 10
         self._put(nodes, owner, report, began[order], due[order])
 
-    def finish(self, now: float, state: int = ContainerState.SUCCEEDED) -> np.ndarray:
+    def end_due(self, now: float, state: int = ContainerState.SUCCEEDED) -> np.ndarray:
         """End what has run its time: the rows, one per container."""
         rows, places = np.divmod(np.flatnonzero(self.due <= now), self.due.shape[1])
         self._end(rows, places, state)
         return rows
 
-    def soonest(self) -> float:
+    def next_due(self) -> float:
         """When the next container will have run its time; endless without one."""
         return float(self.due.min(initial=_NEVER))
 
@@ -161,7 +161,7 @@ class Held:
         self.report["ran_ms"][rows, places] = 0
         return len(rows)
 
-    def lose(self, row: int, container: int) -> None:
+    def drop(self, row: int, container: int) -> None:
         """The node no longer knows this container."""
         kept = np.flatnonzero(self.report["id"][row, : self.count[row]] != container)
         columns = self.report[row, kept], self.began[row, kept], self.due[row, kept]
@@ -191,7 +191,7 @@ class Held:
         found: np.ndarray = flat.take(rows * self.report.shape[1] + places)
         return found
 
-    def each(self, row: int) -> Iterator[tuple[int, int]]:
+    def states(self, row: int) -> Iterator[tuple[int, int]]:
         """(container id, state) of what one node holds."""
         mine = self.report[row, : self.count[row]]
         return zip(mine["id"].tolist(), mine["state"].tolist(), strict=True)

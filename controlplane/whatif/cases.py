@@ -25,7 +25,7 @@ class Unanswerable(Exception):
 class Case:
     """Everything that runs of one question share. policies: name -> document, the one in force first.
 
-    standing: jobs that run already. drained: by policy's name, the
+    running_jobs: those that run already. drained: by policy's name, the
     sub-clusters that are emptied from the beginning on. drain: what is asked
     about one of these.
     """
@@ -37,7 +37,7 @@ class Case:
     window_s: float
     sample: float = 1.0
     notes: list[str] = field(default_factory=list)
-    standing: Sequence[RunningJob] = ()
+    running_jobs: Sequence[RunningJob] = ()
     drained: dict[str, list[str]] = field(default_factory=dict)
     drain: Drain | None = None
 
@@ -53,7 +53,7 @@ class Case:
 
     def submitted(self) -> Iterator[Submission]:
         """In the order in which tasks are counted."""
-        yield from (each.job for each in self.standing)
+        yield from (each.job for each in self.running_jobs)
         yield from self.jobs
 
     def seeds(self, wanted: int) -> range:
@@ -74,7 +74,7 @@ class Case:
         until_s = self.window_s * (1 + pace.TAIL)
         return Setup(
             self.sub_clusters, self.policies[policy], self.pace, seed, pace.period_of(until_s), until_s, name=policy,
-            standing=self.standing, waits=self.drain is not None,
+            running_jobs=self.running_jobs, waits=self.drain is not None,
         )  # fmt: skip
 
     def simulation(self, policy: str, seed: int) -> Simulation:

@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 PATIENCE = 10  # leases
 
 
-class Keeper:
+class LeaseKeeper:
     """lease_s: how long a lease lasts from each renewal. clock: the one by which leaders note their renewals."""
 
     def __init__(self, lease_s: float, clock: Clock) -> None:
