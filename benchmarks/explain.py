@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scheduler.core.compiled import compile_all, compiled
-from scheduler.core.plan import After, Plan
+from scheduler.core.plan import Plan, RoundOutcome
 from scheduler.core.snapshot import Asks, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
 from scheduler.explain.columns import explain_all
-from scheduler.explain.outlook import Outlook, units_in
-from scheduler.explain.sentence import About, describe
+from scheduler.explain.forecast import Forecast, units_that_fit
+from scheduler.explain.sentence import AskContext, describe
 from scheduler.round import RoundPolicy, plan_round
-from scheduler.shares.tree import summed
+from scheduler.shares.tree import subtree_sums
 from scheduler.warm import warm
 from wire.resources import AXES
 
@@ -42,24 +42,24 @@ def main(argv: list[str]) -> dict[str, Any]:
     for _ in range(options.rounds):
         (plan, memo), took = planned(s, memo)
         rounds.append(took)
-        assert plan.after is not None and not len(plan.place.ask), "the cluster is to be full"
-        _, took = spent(partial(explain_all, s, plan.after, memo, POLICY.placement, 1.0))
+        assert plan.outcome is not None and not len(plan.place.ask), "the cluster is to be full"
+        _, took = spent(partial(explain_all, s, plan.outcome, memo, POLICY.placement, 1.0))
         columns.append(took)
-    assert plan.after is not None
+    assert plan.outcome is not None
     assert forms == compiled(), "a round waited for a compiler"
-    e = explain_all(s, plan.after, memo, POLICY.placement, 1.0)
+    e = explain_all(s, plan.outcome, memo, POLICY.placement, 1.0)
     round_s, columns_s = statistics.median(rounds), statistics.median(columns)
-    outlook, outlook_s = spent(partial(Outlook, s, plan.after.free, 1.0))
-    told(s, plan.after, memo, outlook)  # profiles of kinds are kept for some seconds
+    forecast, forecast_s = spent(partial(Forecast, s, plan.outcome.free, 1.0))
+    told(s, plan.outcome, memo, forecast)  # profiles of kinds are kept for some seconds
     return {
         "overhead_percent": round(100 * columns_s / round_s, 1),
         "round_ms": round(1000 * round_s, 2),
         "columns_ms": round(1000 * columns_s, 2),
         "asks_explained": len(e.columns.ask),
         "containers": len(s.running.id) if s.running else 0,
-        "sentence_us": round(1e6 * told(s, plan.after, memo, outlook) / SENTENCES),
-        "outlook_ms": round(1000 * outlook_s, 1),
-        "times_plain": round(plain(s, plan.after) * options.asks / PLAIN / columns_s),
+        "sentence_us": round(1e6 * told(s, plan.outcome, memo, forecast) / SENTENCES),
+        "forecast_ms": round(1000 * forecast_s, 1),
+        "times_plain": round(plain(s, plan.outcome) * options.asks / PLAIN / columns_s),
     }
 
 
@@ -75,20 +75,20 @@ def planned(s: Snapshot, memo: Memo) -> tuple[tuple[Plan, Memo], float]:
     return spent(lambda: plan_round(seen, memo, POLICY, 1.0))
 
 
-def told(s: Snapshot, after: After, memo: Memo, outlook: Outlook) -> float:
+def told(s: Snapshot, outcome: RoundOutcome, memo: Memo, forecast: Forecast) -> float:
     """Seconds for sentences about asks all over the queues, as a leader tells them: after a fresh explanation."""
-    e = explain_all(s, after, memo, POLICY.placement, 1.0)
+    e = explain_all(s, outcome, memo, POLICY.placement, 1.0)
     rows = np.linspace(0, len(e.columns.ask) - 1, SENTENCES).astype(int).tolist()
     kind = [(int(s.asks.shape[a]), int(s.asks.mask[a])) for a in e.columns.ask[rows].tolist()]
 
     def tell() -> None:
         for row, key in zip(rows, kind, strict=True):
-            describe(e, row, About(kind=key), outlook)
+            describe(e, row, AskContext(kind=key), forecast)
 
     return spent(tell)[1]
 
 
-def plain(s: Snapshot, after: After) -> float:
+def plain(s: Snapshot, outcome: RoundOutcome) -> float:
     """Seconds in which each of some asks looks at every node and every queue above it, with NumPy."""
     a = s.asks
     asks = np.linspace(0, len(a.key) - 1, PLAIN).astype(int).tolist()
@@ -97,13 +97,13 @@ def plain(s: Snapshot, after: After) -> float:
         for ask in asks:
             shape = a.shapes[a.shape[ask]]
             usable = s.nodes.open & a.masks[a.mask[ask]]
-            units_in(after.free[usable], shape).sum()
+            units_that_fit(outcome.free[usable], shape).sum()
             (s.nodes.capacity[usable] >= shape).all(axis=1).any()
             queue = int(s.ask_queue[ask])
             while queue >= 0:
                 (s.queues.maximum[queue] - s.queues.used[queue] >= shape).all()
                 queue = int(s.queues.parent[queue])
-            int(after.left[: ask + 1][s.ask_queue[: ask + 1] == s.ask_queue[ask]].sum())
+            int(outcome.left[: ask + 1][s.ask_queue[: ask + 1] == s.ask_queue[ask]].sum())
 
     return spent(look)[1]
 
@@ -137,7 +137,7 @@ def full(n: int, a: int, leaves: int = 200) -> Snapshot:
     tight = rng.random(len(queues.paths)) < 0.2
     tight[: len(queues.paths) - leaves] = False
     queues.maximum[tight] = queues.used[tight]
-    queues.used[:] = summed(queues.parent, queues.used)
+    queues.used[:] = subtree_sums(queues.parent, queues.used)
     users = Users(
         np.repeat(np.arange(len(queues.paths) - leaves, len(queues.paths), dtype=np.int32), 4),
         np.zeros((4 * leaves, R), np.int64),
@@ -200,5 +200,5 @@ def fill(
         shape=np.concatenate(shape),
         started=np.zeros(c),
         ends=rng.random(c) * 600,
-        spared=np.zeros(c, np.bool_),
+        protected=np.zeros(c, np.bool_),
     ), free

@@ -115,7 +115,7 @@ class SubCluster:
             live=int(containers.sum()), allocated=amounts(allocated.sum(axis=0).tolist()),
             used_memory_mib=int(used_mib.sum()), used_cpu_milli=int(used_milli.sum()),
             pending_containers=int(waiting.sum()), pending=(mib, mib // 4, 0),
-            queues=queue_use(self.of.paths, self.of.shape.summed(own), wait), rounds=self.rounds,
+            queues=queue_use(self.of.paths, self.of.shape.subtree_sums(own), wait), rounds=self.rounds,
             placed=900 * self.rounds, ended=900 * self.rounds, round_ms=12.0, placed_per_s=900.0, ended_per_s=900.0,
         )  # fmt: skip
         return shown, nodes

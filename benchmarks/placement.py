@@ -71,9 +71,9 @@ def measured(s: Snapshot, runs: int) -> tuple[float, int, np.ndarray]:
     """(s of a round, containers placed, the order in which asks were served)."""
     policy = RoundPolicy(PlacementPolicy(batch=len(s.asks.key)))
     plan, _ = plan_round(s, Memo(), policy, NOW)
-    assert plan.after is not None
+    assert plan.outcome is not None
     took = median_s(lambda: plan_round(s, Memo(), policy, NOW), runs)
-    return took, len(plan.place.ask), plan.after.order
+    return took, len(plan.place.ask), plan.outcome.order
 
 
 def reference(s: Snapshot, order: np.ndarray) -> int:

@@ -15,7 +15,7 @@ from scheduler.core.plan import Why
 from scheduler.core.snapshot import Asks, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
-from scheduler.shares.tree import summed
+from scheduler.shares.tree import subtree_sums
 from wire.resources import AXES
 
 R = len(AXES)
@@ -86,7 +86,7 @@ def tree(q: int, capacity: np.ndarray) -> tuple[Queues, np.ndarray]:
     leaves = np.arange(above, q)
     sure = np.zeros((q, R), np.int64)
     sure[leaves] = capacity // len(leaves)
-    sure = summed(parent, sure)
+    sure = subtree_sums(parent, sure)
     queues = Queues(
         [str(i) for i in range(q)],
         parent,
@@ -109,7 +109,7 @@ def snapshot(n: int, q: int) -> Snapshot:
     owed = rng.permutation(leaves)[: len(leaves) // 5]
     running, free = fill(rng, capacity, np.setdiff1d(leaves, owed))
     np.add.at(queues.used, running.queue, running.shape)
-    queues.used[:] = summed(queues.parent, queues.used)
+    queues.used[:] = subtree_sums(queues.parent, queues.used)
     a = len(owed)
     masks = np.ones((8, n), np.bool_)
     masks[1:] = rng.random((7, n)) < 0.5
@@ -157,5 +157,5 @@ def fill(rng: np.random.Generator, capacity: np.ndarray, leaves: np.ndarray) -> 
         shape=np.concatenate(shape).astype(np.int64),
         started=rng.random(c) * 1e5,
         ends=np.full(c, np.inf),
-        spared=rng.random(c) < 0.02,
+        protected=rng.random(c) < 0.02,
     ), free

@@ -110,7 +110,7 @@ class Plain:
         self._books()
         self.taken = [0] * len(s.axis)
         n = len(self.live.id)
-        self.master = [False] * n if self.live.last is None else self.live.last.tolist()
+        self.master = [False] * n if self.live.master is None else self.live.master.tolist()
         self.refused = False  # whether the bound of the round let one stay that is no master
         order, groups = cheapest_first(self.live), self._groups(self._asking())
         for group in groups:
@@ -132,7 +132,7 @@ class Plain:
             wanted, spared = [0.0] * q, [0.0] * q
             for a, n in enumerate(self.left):
                 wanted[self.queue[a]] += n * self.shape[a][k]
-            for x in np.flatnonzero(self.live.spared).tolist():
+            for x in np.flatnonzero(self.live.protected).tolist():
                 spared[self.live.queue[x]] += self.size[x][k]
             ideals = Ideals(s, k, wanted, spared, self.capacity[k])
             for i in range(q):
@@ -177,7 +177,7 @@ class Plain:
     def eligible(self, a: int, x: int, paid: list[int]) -> bool:
         """Whether container x may be taken for ask a after those in ``paid``."""
         p, q = int(self.live.queue[x]), self.queue[a]
-        if x in self.chosen or self.live.spared[x] or p == q:
+        if x in self.chosen or self.live.protected[x] or p == q:
             return False
         if self.wants(a) == "exception" and self.alive[p] - sum(self.live.queue[y] == p for y in paid) <= 1:
             return False

@@ -3,7 +3,7 @@
 import numpy as np
 
 from scheduler.core.snapshot import Asks, Jobs, Nodes, Ordering, Queues, Snapshot, Users
-from scheduler.shares.tree import summed
+from scheduler.shares.tree import subtree_sums
 from wire.resources import AXES
 
 R = len(AXES)
@@ -86,7 +86,7 @@ def queue_tree(
     held = np.zeros((start[-1], R), np.int64)
     part = rng.dirichlet(np.full(leaves, 0.5))
     held[start[-2] :] = (used * part[:, None]).astype(np.int64)
-    held = summed(parent, held)
+    held = subtree_sums(parent, held)
     maximum = np.maximum(np.minimum(capacity, 20 * guaranteed), held)
     maximum[0] = _NO_LIMIT
     queues = Queues(

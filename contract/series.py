@@ -32,7 +32,7 @@ class SeriesAnswer(Answer):
     events: list[SeriesEvent]
 
 
-class Standing(Answer):
+class ScopeUsage(Answer):
     """One scope in a window. ``capacity`` is what a queue is guaranteed, and what a sub-cluster has."""
 
     name: str
@@ -51,7 +51,7 @@ class Standing(Answer):
 class SeriesInstant(Answer):
     at: dt.datetime
     step_s: int
-    cluster: Standing | None = Field(description="null for tenants, and where nothing is known of the moment")
-    sub_clusters: list[Standing]
-    queues: list[Standing]
+    cluster: ScopeUsage | None = Field(description="null for tenants, and where nothing is known of the moment")
+    sub_clusters: list[ScopeUsage]
+    queues: list[ScopeUsage]
     queues_left_out: int = Field(description="How many more queues had something in them")

@@ -9,10 +9,11 @@ import sys
 import time
 from typing import NoReturn
 
-from nodemanager import cgroups, config, folders, launch, limits, membership
+from nodemanager import cgroups, config, folders, launch, membership
 from nodemanager.agent import Agent
 from nodemanager.clock import Clock
 from nodemanager.http import Http
+from nodemanager.isolation import detect
 from nodemanager.log import note
 from nodemanager.state import StateFile
 
@@ -48,22 +49,22 @@ def main() -> None:
         fail(str(error))
     object.__setattr__(settings, "dir", settings.dir.absolute())
     group = f"{settings.name}-{hashlib.sha256(str(settings.dir).encode()).hexdigest()[:8]}" if settings.cgroups else ""
-    found = limits.find(settings, sorted(cgroups.find(group).controllers) if group else [])
+    isolation = detect(settings, sorted(cgroups.find(group).controllers) if group else [])
     try:
-        containers = folders.prepare(settings.dir, found.separates_users)
+        containers = folders.prepare(settings.dir, isolation.separates_users)
     except OSError as error:
         fail(f"dir {settings.dir}: {error}")
-    held = lock(settings)
+    lock_fd = lock(settings)
     clock = Clock()
     http = Http(settings.control_plane, settings.ca_file, clock)
     saved = StateFile(settings.dir).load(time.monotonic())
     if saved.damaged:
         note("error", "local state is damaged and set aside; nothing is stopped on its account", why=saved.damaged)
-    note("info", "starting", name=settings.name, enforces=found.enforces, dir=str(settings.dir))
-    saved = membership.join(settings, found, http, saved)
+    note("info", "starting", name=settings.name, enforces=isolation.enforces, dir=str(settings.dir))
+    saved = membership.join(settings, isolation, http, saved)
     agent = Agent(
         config=settings,
-        found=found,
+        isolation=isolation,
         containers=containers,
         cgroup=group,
         http=http,
@@ -72,8 +73,8 @@ def main() -> None:
         stop_containers=args.stop_containers,
     )
     agent.run()
-    folders.leave(settings.dir, containers)
-    os.close(held)
+    folders.clean_up(settings.dir, containers)
+    os.close(lock_fd)
 
 
 if __name__ == "__main__":

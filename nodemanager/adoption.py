@@ -7,25 +7,25 @@ import struct
 import time
 from typing import Any
 
-from nodemanager import proctree, records
+from nodemanager import jsonfiles, procfs
 from nodemanager.capture import STREAMS
 from nodemanager.cgroups import Cgroups
-from nodemanager.launch import Order, libc
+from nodemanager.launch import LaunchContext, libc
 from nodemanager.task import Task
 
 PIDFD_GET_INFO = 0xC040FF0B  # Linux 6.15: how a process that is not our child has ended
 PIDFD_INFO_EXIT = 1 << 3
 
 
-def load(folder: str, selector: selectors.BaseSelector, groups: Cgroups) -> list[Task]:
+def load(folder: str, selector: selectors.BaseSelector, cgroups: Cgroups) -> list[Task]:
     """Every container that an earlier supervisor recorded below ``folder``."""
     tasks = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        spec = records.read_json(os.path.join(folder, name, "spec.json"))
+        spec = jsonfiles.read_json(os.path.join(folder, name, "spec.json"))
         if spec is None:
             continue
         try:
-            task = Task(Order(**spec["order"]), selector, groups)
+            task = Task(LaunchContext(**spec["order"]), selector, cgroups)
             _adopt(task, spec, os.path.join(folder, name))
         except (KeyError, TypeError, ValueError, OSError):
             continue
@@ -36,13 +36,13 @@ def load(folder: str, selector: selectors.BaseSelector, groups: Cgroups) -> list
 def _adopt(task: Task, spec: dict[str, Any], folder: str) -> None:
     """Its process is not our child: its end is seen through a pidfd, and its status may be unknowable."""
     pid, start_ticks = int(spec["pid"]), int(spec["ticks"])
-    task.exit = records.read_json(os.path.join(folder, "exit.json"))
+    task.exit = jsonfiles.read_json(os.path.join(folder, "exit.json"))
     if task.exit is not None:
         return
     task.started_at = time.monotonic() - max(0.0, time.time() - float(spec["unix"]))
     task.tree.adopted = True
-    process = proctree.read(pid)
-    if spec["boot"] != proctree.boot_id() or (process is not None and process.start_ticks != start_ticks):
+    process = procfs.read(pid)
+    if spec["boot"] != procfs.boot_id() or (process is not None and process.start_ticks != start_ticks):
         pid = 0  # the number is another's by now, and so is the session of that number
     task.tree.pid = pid
     if process is None or not pid or process.state in "ZX":

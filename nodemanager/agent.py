@@ -1,6 +1,6 @@
 """The agent: one loop that carries the core's instructions to the world and the world's news to the core.
 
-Events come from the document reader, the container manager, the servers and the health checker; the core answers with
+Events come from the document reader, the container manager, the endpoints and the health checker; the core answers with
 instructions, which the same parts carry out; the status updater tells the RM what has become of them.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nodemanager import events as ev
-from nodemanager import health, limits, session
+from nodemanager import health, session
 from nodemanager.checkpoint import Checkpoint
 from nodemanager.clock import Clock
 from nodemanager.config import Config
@@ -20,20 +20,20 @@ from nodemanager.containermanager import ContainerManager
 from nodemanager.containers import Node
 from nodemanager.core import Core
 from nodemanager.documents import DocumentReader
-from nodemanager.healthscript import HealthScript
+from nodemanager.endpoints import Endpoints
+from nodemanager.healthscript import HealthScript, configured_script
 from nodemanager.http import Http
-from nodemanager.limits import Limits
-from nodemanager.link import Link
+from nodemanager.isolation import Isolation
 from nodemanager.localize import Cache, Localizer
 from nodemanager.log import note
 from nodemanager.mailbox import Background, Mailbox
 from nodemanager.membership import Membership
-from nodemanager.serving import Servers
+from nodemanager.redisconnection import RedisConnection
 from nodemanager.state import Saved, StateFile
 from nodemanager.statusupdater import StatusUpdater
 
 HEALTH_S = 5.0
-REPORT_S = 2.0  # how often run/status.json is renewed
+STATUS_FILE_S = 2.0  # how often run/status.json is renewed
 LIST_S = 0.02  # how often the supervisor is looked for while there is none
 
 
@@ -44,7 +44,7 @@ class Agent:
         self,
         *,
         config: Config,
-        found: Limits,
+        isolation: Isolation,
         containers: Path,
         cgroup: str,
         http: Http,
@@ -53,50 +53,50 @@ class Agent:
         stop_containers: bool,
     ) -> None:
         self.config, self.stop_containers = config, stop_containers
-        self.finish = False
-        self.finish_by = float("inf")
-        self.health_at = self.report_at = self.tick_at = 0.0
+        self.stopping = False
+        self.stop_by = float("inf")
+        self.health_at = self.status_file_at = self.tick_at = 0.0
         self.selector = selectors.DefaultSelector()
         self.mailbox = Mailbox(self.selector)
         self.background = Background(self.mailbox.post)
-        self._join(found, http, saved)
-        self._hold(found, containers, cgroup, http)
-        self._talk(clock, saved)
-        self.does = self._instructions()
+        self._set_up_membership(isolation, http, saved)
+        self._set_up_containers(isolation, containers, cgroup, http)
+        self._set_up_redis(clock, saved)
+        self.handlers = self._instructions()
 
     # --- putting together
 
-    def _join(self, found: Limits, http: Http, saved: Saved) -> None:
+    def _set_up_membership(self, isolation: Isolation, http: Http, saved: Saved) -> None:
         """Who the node is, and what it knew before a restart."""
         known = session.parse(saved.session)
         self.membership = Membership(
             config=self.config,
-            limits=found,
+            isolation=isolation,
             http=http,
             background=self.background,
             known=known,
             renewed=self._renewed,
         )
-        node = Node(known.node_id, known.sub_cluster_id, known.max_disconnect_s, not found.separates_users)
+        node = Node(known.node_id, known.sub_cluster_id, known.max_disconnect_s, not isolation.separates_users)
         self.core = Core(node, saved.epoch, saved.generation)
         self.core.containers = {c.container_id: c for c in saved.containers}
 
-    def _hold(self, found: Limits, containers: Path, cgroup: str, http: Http) -> None:
+    def _set_up_containers(self, isolation: Isolation, containers: Path, cgroup: str, http: Http) -> None:
         """What runs containers, and what looks after the machine."""
         script = HealthScript(
-            limits.health_script(self.config, found), http, lambda: self.mailbox.post(self.health.check)
+            configured_script(self.config, isolation), http, lambda: self.mailbox.post(self.health.check)
         )
         self.health = health.HealthChecker(
             self.config.dir,
             self.config.disk_reserve_mib,
             script,
-            supervised=lambda: self.containers.runtime.connection is not None,
-            tell=lambda flags, free: self.hear(ev.HealthRead(flags, free)),
+            supervisor_up=lambda: self.containers.runtime.connection is not None,
+            on_health=lambda flags, free: self.dispatch(ev.HealthRead(flags, free)),
         )
         cache = Cache(self.config.dir / "cache", self.config.cache_mib << 20)
         self.containers = ContainerManager(
             config=self.config,
-            found=found,
+            isolation=isolation,
             core=self.core,
             membership=self.membership,
             containers=containers,
@@ -104,14 +104,14 @@ class Agent:
             cgroup=cgroup,
             selector=self.selector,
             background=self.background,
-            hear=self.hear,
-            supervised=self.health.check,
+            dispatch=self.dispatch,
+            on_supervisor_change=self.health.check,
         )
-        self.servers = Servers(self.config, self.core, self.selector, http, self.hear, time.monotonic)
+        self.endpoints = Endpoints(self.config, self.core, self.selector, http, self.dispatch, time.monotonic)
 
-    def _talk(self, clock: Clock, saved: Saved) -> None:
+    def _set_up_redis(self, clock: Clock, saved: Saved) -> None:
         """What reads from Redis and writes to it, and what is on disk before."""
-        self.link = Link(
+        self.redis = RedisConnection(
             selector=self.selector,
             background=self.background,
             on_ready=self._connected,
@@ -120,27 +120,27 @@ class Agent:
         )
         seq = max(saved.seq, int(clock.unix() * 1000))
         self.checkpoint = Checkpoint(StateFile(self.config.dir), self.core, self.membership, seq)
-        self.updater = StatusUpdater(self.link, self.core, self.membership, self.checkpoint, self.containers.rates)
+        self.updater = StatusUpdater(self.redis, self.core, self.membership, self.checkpoint, self.containers.rates)
         self.documents = DocumentReader(
-            self.link, self.membership, clock, self.hear, wanted=lambda: self.containers.listed
+            self.redis, self.membership, clock, self.dispatch, may_read=lambda: self.containers.listed
         )
 
     def _instructions(self) -> dict[type, Callable[[Any], None]]:
         """Who carries out what the core asks for."""
         return {
             ev.FetchTemplate: self.documents.fetch,
-            ev.Localise: self.containers.localise,
+            ev.Localize: self.containers.localize,
             ev.Start: self.containers.start,
             ev.Stop: self.containers.stop,
             ev.Kill: self.containers.kill,
             ev.Collect: self.containers.collect,
             ev.Forget: self.containers.forget,
-            ev.FindPorts: self.servers.find,
+            ev.FindPorts: self.endpoints.find_ports,
             ev.Announce: self._announce,
-            ev.Withdraw: self.servers.withdraw,
-            ev.Probe: self.servers.probe,
-            ev.Persist: lambda persist: self.checkpoint.want(persist.durable),
-            ev.Report: self.updater.note,
+            ev.Withdraw: self.endpoints.withdraw,
+            ev.Probe: self.endpoints.probe,
+            ev.Persist: lambda persist: self.checkpoint.mark_dirty(persist.durable),
+            ev.PublishStatus: self.updater.request_publish,
             ev.Note: lambda line: note(line.level, line.text, **line.fields),
         }
 
@@ -161,28 +161,28 @@ class Agent:
             signal.signal(number, lambda *_: self._shut_down())
         self.containers.logs.thread.start()
         self.health.script.start()
-        self.servers.start(self.background.pool)
+        self.endpoints.start(self.background.pool)
         self._configure()  # what was valid last time; a control plane that hangs must not make this node silent
         self.membership.renew()
-        self.containers.runtime.tend(time.monotonic())
+        self.containers.runtime.tick(time.monotonic())
 
     def _shut_down(self) -> None:
-        self.finish = True
+        self.stopping = True
         self.documents.close()
 
     def _done(self) -> bool:
-        if not self.finish:
+        if not self.stopping:
             return False
         if not self.stop_containers:
             return True
         live = [c for c in self.core.containers.values() if c.live]
-        if self.finish_by == float("inf"):
+        if self.stop_by == float("inf"):
             grace_s = max((c.grace_s for c in live), default=0.0)
-            self.finish_by = time.monotonic() + grace_s + 10.0
-            self.hear(ev.StopAll())
+            self.stop_by = time.monotonic() + grace_s + 10.0
+            self.dispatch(ev.StopAll())
             note("info", "stopping containers", count=len(live))
             return False
-        return not live or time.monotonic() > self.finish_by
+        return not live or time.monotonic() > self.stop_by
 
     def _timeout(self) -> float:
         """Seconds to sleep when nothing happens."""
@@ -193,31 +193,31 @@ class Agent:
 
     def _timers(self, now: float) -> None:
         if not self.containers.listed:
-            self.containers.runtime.tend(now)
+            self.containers.runtime.tick(now)
         if now >= self.tick_at:
             self._tick(now)
         if now >= self.health_at:
             self.health_at = now + HEALTH_S
             self.health.check()
         if self.containers.listed:
-            self.updater.tend(now)
-            self.documents.tend(now)
+            self.updater.tick(now)
+            self.documents.tick(now)
         self.checkpoint.save()
-        if now >= self.report_at:
-            self.report_at = now + REPORT_S
-            self._write_report(now)
+        if now >= self.status_file_at:
+            self.status_file_at = now + STATUS_FILE_S
+            self._write_status_file(now)
 
     def _tick(self, now: float) -> None:
         self.tick_at = now + min(1.0, self.membership.heartbeat_s)
-        self.containers.runtime.tend(now)
-        self.servers.prober.tend(now)
+        self.containers.runtime.tick(now)
+        self.endpoints.prober.tick(now)
         if self.containers.listed:
-            self.link.tend(now)
-            self.hear(ev.Tick(now))
+            self.redis.tick(now)
+            self.dispatch(ev.Tick(now))
 
-    def _write_report(self, now: float) -> None:
+    def _write_status_file(self, now: float) -> None:
         contact = self.core.last_contact
-        health.write_report(
+        health.write_status_file(
             self.config.dir,
             node_id=self.membership.session.node_id,
             sub_cluster=self.membership.session.sub_cluster,
@@ -225,7 +225,7 @@ class Agent:
             epoch=self.core.epoch,
             generation=self.core.generation,
             lag_s=round(now - contact, 3) if contact is not None else None,
-            connected=self.link.ready,
+            connected=self.redis.ready,
             health=self.core.health,
             containers=sum(c.live for c in self.core.containers.values()),
         )
@@ -233,7 +233,7 @@ class Agent:
     def _close(self) -> None:
         self.background.stopping.set()
         self.health.script.close()
-        self.servers.close()
+        self.endpoints.close()
         self.updater.publish(time.monotonic())
         self.checkpoint.save()
         self.containers.logs.close(3.0 if self.stop_containers else 1.0)
@@ -243,21 +243,21 @@ class Agent:
 
     # --- events and instructions
 
-    def hear(self, event: ev.Event) -> None:
+    def dispatch(self, event: ev.Event) -> None:
         """One event to the core, and what it decides to those who do it."""
         for instruction in list(self.core.handle(event)):
-            self.does[type(instruction)](instruction)
+            self.handlers[type(instruction)](instruction)
 
     def _announce(self, instruction: ev.Announce) -> None:
         self.checkpoint.save()
-        self.servers.announce(instruction)
+        self.endpoints.announce(instruction)
 
     # --- Redis and the session
 
     def _connected(self) -> None:
-        note("info", "connected", redis=self.link.url)
+        note("info", "connected", redis=self.redis.url)
         self.documents.restart()
-        self.updater.hasten()
+        self.updater.publish_soon()
 
     def _woken(self) -> None:
         self.documents.read()
@@ -268,13 +268,13 @@ class Agent:
 
     def _renewed(self, changed: bool) -> None:
         fresh = self.membership.session
-        self.hear(ev.SessionRenewed(fresh.node_id, fresh.sub_cluster_id, fresh.max_disconnect_s))
+        self.dispatch(ev.SessionRenewed(fresh.node_id, fresh.sub_cluster_id, fresh.max_disconnect_s))
         if changed:
-            self.checkpoint.want(durable=True)
+            self.checkpoint.mark_dirty(durable=True)
         self.documents.forget()
         self._configure()
-        self.link.tend(time.monotonic())
+        self.redis.tick(time.monotonic())
 
     def _configure(self) -> None:
         s = self.membership.session
-        self.link.configure(s.redis_url, s.redis_user, s.credential, self.config.ca_file, self.membership.channels)
+        self.redis.configure(s.redis_url, s.redis_user, s.credential, self.config.ca_file, self.membership.channels)

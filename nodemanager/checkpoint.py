@@ -13,23 +13,23 @@ class Checkpoint:
     def __init__(self, file: StateFile, core: Core, membership: Membership, seq: int) -> None:
         self.file, self.core, self.membership, self.seq = file, core, membership, seq
         self.seq_reserved = 0
-        self.wanted = self.durable = False
+        self.dirty = self.durable = False
 
-    def want(self, durable: bool) -> None:
+    def mark_dirty(self, durable: bool) -> None:
         """Something is new. ``durable``: it must survive a power cut."""
-        self.wanted = True
+        self.dirty = True
         self.durable |= durable
 
     def next_seq(self) -> int:
         """A sequence number that no earlier or later agent of this node uses, with all that is new on disk."""
         self.seq += 1
-        self.wanted |= self.seq >= self.seq_reserved
+        self.dirty |= self.seq >= self.seq_reserved
         self.save()
         return self.seq
 
     def save(self) -> None:
         """Write what is new, if anything is. A disk that refuses is told of, and asked again the next time."""
-        if not self.wanted:
+        if not self.dirty:
             return
         self.seq_reserved = self.seq + SEQ_RESERVE
         config = self.membership.config
@@ -39,4 +39,4 @@ class Checkpoint:
         except OSError as error:
             note("error", "local state could not be written", why=error.strerror)
             return
-        self.wanted = self.durable = False
+        self.dirty = self.durable = False

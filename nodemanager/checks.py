@@ -10,25 +10,25 @@ STARTING_S = 1.0  # until the first good answer it is asked at least this often
 
 @dataclass(slots=True)
 class Check:
-    """One container's check. ``healthy`` is None before the first verdict; ``ask_at`` in s, monotonic."""
+    """One container's check. ``healthy`` is None before the first verdict; ``probe_at`` in s, monotonic."""
 
     rule: HealthCheck
     healthy: bool | None = None
-    ask_at: float = 0.0
-    asking: bool = False
+    probe_at: float = 0.0
+    probing: bool = False
     failures: int = 0  # in a row, as far as they count
 
     def due(self, at: float) -> bool:
         """Whether to ask now; the next question comes an interval later, and never before this one's answer."""
-        if self.asking or at < self.ask_at:
+        if self.probing or at < self.probe_at:
             return False
         pause_s = min(self.rule.interval_s, STARTING_S) if self.healthy is None else self.rule.interval_s
-        self.ask_at, self.asking = at + pause_s, True
+        self.probe_at, self.probing = at + pause_s, True
         return True
 
-    def answered(self, well: bool, ran_s: float) -> bool:
+    def record_result(self, well: bool, ran_s: float) -> bool:
         """Take in one answer; whether ``healthy`` has changed by it. ``ran_s``: since the container's start."""
-        self.asking, before = False, self.healthy
+        self.probing, before = False, self.healthy
         if well:
             self.healthy, self.failures = True, 0
         elif self.healthy is not None or ran_s > self.rule.start_s:
@@ -43,7 +43,7 @@ class Check:
 
 
 def to_json(check: Check | None) -> dict[str, Any] | None:
-    """A check as local state and the start order keep it."""
+    """A check as local state and the launch context keep it."""
     if check is None:
         return None
     rule = {name: getattr(check.rule, name) for name in HealthCheck.__dataclass_fields__}

@@ -15,7 +15,7 @@ class Clock:
         self.lock = threading.Lock()
         self.offset: float | None = None  # unix minus monotonic
 
-    def learn(self, unix: float, at: float) -> None:
+    def synchronize(self, unix: float, at: float) -> None:
         """``unix``: what a server said when the monotonic clock stood at ``at``."""
         with self.lock:
             self.offset = unix - at

@@ -7,6 +7,7 @@ that a misspelt one does not pass for its default.
 import glob
 import json
 import os
+import platform
 import re
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -16,7 +17,7 @@ from wire.resources import GPUS_MAX
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
-GONE = {"extended"}  # keys of older versions, whose files are to go on working
+REMOVED_KEYS = {"extended"}  # keys of older versions, whose files are to go on working
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -59,11 +60,16 @@ class Config:
     health_as_task_user: bool = False  # as uid_base, where the agent is root; else as the agent
 
 
+def advertised_host(config: Config) -> str:
+    """Where others reach this machine: as the operator says, else its own name."""
+    return config.advertise_host or platform.node()[:253]
+
+
 def load(path: str, environ: dict[str, str]) -> Config:
     """Read and check; raises ``ConfigError``."""
     raw = _read(path) if path else {}
     known = {f.name: f for f in fields(Config)}
-    for key in GONE & raw.keys():
+    for key in REMOVED_KEYS & raw.keys():
         del raw[key]
     for key in sorted(set(raw) - set(known)):
         raise ConfigError(f"{path}: unknown key {key!r}; known keys: {', '.join(sorted(known))}")

@@ -7,34 +7,34 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nodemanager import events as ev
-from nodemanager import limits
 from nodemanager.config import Config
 from nodemanager.core import Core
-from nodemanager.limits import Limits
+from nodemanager.isolation import Isolation, uid_of
+from nodemanager.launchcontext import launch_context
 from nodemanager.localize import Localizer
 from nodemanager.log import note
 from nodemanager.logs import LogPusher
 from nodemanager.mailbox import Background
 from nodemanager.membership import Membership
-from nodemanager.runtimes import Happened
+from nodemanager.runtimes import RuntimeEvent
 from nodemanager.runtimes.process import ProcessRuntime
 from nodemanager.transfers import Transfers
-from nodemanager.usage import Rates
+from nodemanager.usage import CpuRates
 from wire.ids import format_container
 
 
 class ContainerManager:
     """Supervisor, files and output of this node's containers.
 
-    ``hear`` takes events for the core; ``supervised`` is called when the supervisor has come or gone. ``cgroup``:
-    name of the group of groups, "" for none.
+    ``dispatch`` takes events for the core; ``on_supervisor_change`` is called when the supervisor has come or gone.
+    ``cgroup``: name of the group of groups, "" for none.
     """
 
     def __init__(
         self,
         *,
         config: Config,
-        found: Limits,
+        isolation: Isolation,
         core: Core,
         membership: Membership,
         containers: Path,
@@ -42,35 +42,35 @@ class ContainerManager:
         cgroup: str,
         selector: selectors.BaseSelector,
         background: Background,
-        hear: Callable[[ev.Event], None],
-        supervised: Callable[[], None],
+        dispatch: Callable[[ev.Event], None],
+        on_supervisor_change: Callable[[], None],
     ) -> None:
-        self.config, self.limits, self.core, self.membership = config, found, core, membership
-        self.hear, self.supervised = hear, supervised
+        self.config, self.isolation, self.core, self.membership = config, isolation, core, membership
+        self.dispatch, self.on_supervisor_change = dispatch, on_supervisor_change
         self.runtime = ProcessRuntime(
             root=config.dir,
             containers=containers,
             cgroup=cgroup,
             max_disconnect_s=membership.session.max_disconnect_s,
             selector=selector,
-            tell=self._happened,
+            on_event=self._on_runtime_event,
         )
         self.transfers = Transfers(
-            containers, localizer, background, localised=self._localised, collected=self._collected
+            containers, localizer, background, localized=self._localized, collected=self._collected
         )
         self.logs = LogPusher(localizer.http, note)
-        self.rates = Rates()
+        self.rates = CpuRates()
         self.listed = False  # the supervisor has said what it holds; before that nothing is decided
 
     # --- what the core asks for
 
-    def localise(self, instruction: ev.Localise) -> None:
+    def localize(self, instruction: ev.Localize) -> None:
         """Make the container's folder and bring its files, as its tenant's user."""
         container = self.core.containers[instruction.container_id]
         assert container.lease is not None
         assert container.template is not None
-        uid = limits.uid_of(self.config, self.limits, container.lease.tenant)
-        self.transfers.localise(container.container_id, container.template, uid)
+        uid = uid_of(self.config, self.isolation, container.lease.tenant)
+        self.transfers.localize(container.container_id, container.template, uid)
 
     def start(self, instruction: ev.Start) -> None:
         """Order the supervisor to run it, and follow what it prints."""
@@ -78,9 +78,9 @@ class ContainerManager:
         folder = str(self.transfers.folder(cid))
         token = self.transfers.tokens.pop(cid, "")
         sub_cluster = self.membership.session.sub_cluster
-        order = limits.order(self.core.containers[cid], self.config, self.limits, folder, sub_cluster, token)
-        self.runtime.start(order)
-        self.logs.watch(format_container(cid), folder)
+        context = launch_context(self.core.containers[cid], self.config, self.isolation, folder, sub_cluster, token)
+        self.runtime.start(context)
+        self.logs.follow(format_container(cid), folder)
 
     def stop(self, instruction: ev.Stop) -> None:
         """The polite signal now, the kill after the grace."""
@@ -102,58 +102,58 @@ class ContainerManager:
 
     # --- what became of it
 
-    def _localised(self, cid: int, error: str) -> None:
+    def _localized(self, cid: int, error: str) -> None:
         if cid in self.core.containers:
-            self.hear(ev.Localised(cid, error))
+            self.dispatch(ev.Localized(cid, error))
         else:
             self.transfers.remove(cid)  # forgotten while its files came
 
     def _collected(self, cid: int, error: str) -> None:
-        self.hear(ev.Collected(cid, error))
+        self.dispatch(ev.Collected(cid, error))
 
-    def _happened(self, news: Happened) -> None:
-        now, cid = time.monotonic(), news.container_id
-        if news.kind == "list":
-            self._list(news, now)
-        elif news.kind == "started":
-            self.hear(ev.Started(cid, now))
-        elif news.kind == "start_failed":
+    def _on_runtime_event(self, event: RuntimeEvent) -> None:
+        now, cid = time.monotonic(), event.container_id
+        if event.kind == "list":
+            self._on_list(event, now)
+        elif event.kind == "started":
+            self.dispatch(ev.Started(cid, now))
+        elif event.kind == "start_failed":
             self.logs.end(format_container(cid), -1)  # its stderr says why
-            self.hear(ev.StartFailed(cid, news.error))
-        elif news.kind == "exit" and news.exit is not None:
+            self.dispatch(ev.StartFailed(cid, event.error))
+        elif event.kind == "exit" and event.exit is not None:
             self.rates.forget(cid)
-            self.logs.end(format_container(cid), news.log_bytes)
-            self.hear(ev.Exited(cid, news.exit))
-        elif news.kind == "sample":
-            self.rates.sample(cid, news.cpu_ms, now)
-            self.hear(ev.Sampled(cid, news.memory_mib, news.cpu_ms))
-        elif news.kind == "down":
+            self.logs.end(format_container(cid), event.log_bytes)
+            self.dispatch(ev.Exited(cid, event.exit))
+        elif event.kind == "sample":
+            self.rates.sample(cid, event.cpu_ms, now)
+            self.dispatch(ev.Sampled(cid, event.memory_mib, event.cpu_ms))
+        elif event.kind == "down":
             note("error", "the supervisor is gone; starting another")
             self.listed = False
-            self.supervised()
-        elif news.kind == "refused":
-            note("error", "the supervisor refused an order", why=news.error)
+            self.on_supervisor_change()
+        elif event.kind == "refused":
+            note("error", "the supervisor refused an order", why=event.error)
 
-    def _list(self, news: Happened, now: float) -> None:
-        first, self.listed = not self.runtime.seen, True
-        self.runtime.seen = True
-        held = {record.container_id for record in news.held}
-        self.hear(ev.RuntimeListed(list(news.held), now))
+    def _on_list(self, event: RuntimeEvent, now: float) -> None:
+        first, self.listed = not self.runtime.listed_before, True
+        self.runtime.listed_before = True
+        held = {record.container_id for record in event.containers}
+        self.dispatch(ev.RuntimeListed(list(event.containers), now))
         for cid in held:
             if cid in self.core.containers:
-                self.logs.watch(format_container(cid), str(self.transfers.folder(cid)))
-        for record in news.held:
+                self.logs.follow(format_container(cid), str(self.transfers.folder(cid)))
+        for record in event.containers:
             if record.exit is not None:
                 self.logs.end(format_container(record.container_id), -1)
         if first:
-            self.hear(ev.Recovered())
+            self.dispatch(ev.Recovered())
             self._sweep(held)
             note("info", "ready", held=len(held), epoch=self.core.epoch, generation=self.core.generation)
-        self.supervised()
+        self.on_supervisor_change()
 
     def _sweep(self, held: set[int]) -> None:
         """Folders of containers nobody knows any more: their last logs travel, then they go."""
-        for cid in self.transfers.folders_of() - set(self.core.containers) - held:
+        for cid in self.transfers.container_ids() - set(self.core.containers) - held:
             name = format_container(cid)
-            self.logs.watch(name, str(self.transfers.folder(cid)))
+            self.logs.follow(name, str(self.transfers.folder(cid)))
             self.logs.forget(name, functools.partial(self.transfers.remove, cid))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from nodemanager import events as ev
 from nodemanager.checks import Check
 from nodemanager.events import Exit, Instruction
-from nodemanager.lifecycle import TRANSITIONS, Container, Phase, judge
+from nodemanager.lifecycle import TRANSITIONS, Container, Phase, terminal_state
 from wire.desired import Lease
 from wire.ids import format_container
 from wire.states import ContainerReason as Reason
@@ -60,15 +60,15 @@ class Containers:
         container.collects = bool(template.outputs)
         container.check = Check(template.health_check) if template.health_check else None
         self._move(container, "template", Phase.LOCALIZING)
-        self.out.append(ev.Localise(container.container_id))
+        self.out.append(ev.Localize(container.container_id))
 
-    def _on_localised(self, event: ev.Localised) -> None:
+    def _on_localized(self, event: ev.Localized) -> None:
         container = self.containers.get(event.container_id)
         if container is None or container.phase is not Phase.LOCALIZING:
             return
         if event.error:
             self._note("error", "localisation failed", container=event.container_id, why=event.error)
-            self._move(container, "localise_failed", Phase.ENDED)
+            self._move(container, "localize_failed", Phase.ENDED)
             self._end(container, State.FAILED, Reason.LOCALIZATION)
             return
         if container.template and container.template.ports:
@@ -87,14 +87,14 @@ class Containers:
             return
         if event.error:
             self._note("error", "no ports for it", container=event.container_id, why=event.error)
-            self._move(container, "localise_failed", Phase.ENDED)
+            self._move(container, "localize_failed", Phase.ENDED)
             self._end(container, State.FAILED, Reason.START)
             return
         container.ports = {p.name: number for p, number in zip(wanted, event.ports, strict=True)}
         self._start(container)
 
     def _start(self, container: Container) -> None:
-        self._move(container, "localised", Phase.STARTING)
+        self._move(container, "localized", Phase.STARTING)
         self.out.append(ev.Start(container.container_id))
 
     def _on_started(self, event: ev.Started) -> None:
@@ -126,7 +126,7 @@ class Containers:
         if container is None or container.phase is not Phase.RUNNING or container.check is None:
             return
         ran_s = event.at - (container.started_at if container.started_at is not None else event.at)
-        if container.check.answered(not event.wrong, ran_s):
+        if container.check.record_result(not event.wrong, ran_s):
             self.out.append(ev.Persist())
             self._announce(container)
         if container.check.given_up:
@@ -164,7 +164,7 @@ class Containers:
         container.ran_ms = max(container.ran_ms, how.ran_ms)
         container.cpu_ms = max(container.cpu_ms, how.cpu_ms)
         container.peak_mib = max(container.peak_mib, how.peak_mib)
-        state, reason, code = judge(container.verdict, how)
+        state, reason, code = terminal_state(container.verdict, how)
         container.exit_code = code
         if state is State.SUCCEEDED and container.collects:
             self._move(container, cause, Phase.COLLECTING)
@@ -192,7 +192,7 @@ class Containers:
             container.exit_code = exit_code
         if container.ports:
             self.out.append(ev.Withdraw(container.container_id, tuple(container.ports.values())))
-        self.out += [ev.Persist(), ev.Report()]
+        self.out += [ev.Persist(), ev.PublishStatus()]
         self._forget_if_done(container)
 
     def _forget_if_done(self, container: Container) -> None:
@@ -214,9 +214,9 @@ class Containers:
         container.phase = to
         self.out.append(self._progress())
 
-    def _progress(self) -> ev.Report:
+    def _progress(self) -> ev.PublishStatus:
         """A container gets on. With many of them nobody waits for that of one; its end is another report."""
-        return ev.Report(patient=len(self.containers) >= PATIENT_ENTRIES)
+        return ev.PublishStatus(patient=len(self.containers) >= PATIENT_ENTRIES)
 
     def _note(self, level: str, text: str, container: int | None = None, **fields: object) -> None:
         if container is not None:

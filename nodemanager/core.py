@@ -11,7 +11,7 @@ from typing import Any
 from nodemanager import events as ev
 from nodemanager.containers import Containers
 from nodemanager.events import Instruction
-from nodemanager.lifecycle import TRANSITIONS, Container, Phase, by_order, from_meta, report
+from nodemanager.lifecycle import TRANSITIONS, Container, Phase, apply_meta, container_report, from_meta
 from wire.desired import WRITER_RM, Desired, Lease
 from wire.states import ContainerReason as Reason
 from wire.states import ContainerState as State
@@ -51,7 +51,7 @@ class Core(Containers):
             return
         new_epoch = doc.epoch != self.epoch
         self.epoch, self.generation = doc.epoch, doc.generation
-        self._heed(doc.epoch, doc.policy_version)
+        self._update_policy_version(doc.epoch, doc.policy_version)
         for container in list(self.containers.values()):
             if container.container_id not in doc.entries:
                 self._omit(container)
@@ -59,11 +59,11 @@ class Core(Containers):
             self._entry(doc, cid, want, event)
         self.out += [ev.Persist(durable=new_epoch), self._progress()]
 
-    def _on_policy(self, event: ev.PolicyTold) -> None:
-        if self._heed(event.epoch, event.version):
-            self.out.append(ev.Report())
+    def _on_policy(self, event: ev.PolicyVersionRead) -> None:
+        if self._update_policy_version(event.epoch, event.version):
+            self.out.append(ev.PublishStatus())
 
-    def _heed(self, epoch: int, version: int) -> bool:
+    def _update_policy_version(self, epoch: int, version: int) -> bool:
         """Whether this names a newer policy version than is known. It is said in every status, and that is all."""
         newer = epoch >= self.epoch and (epoch, version) > (self.policy_epoch, self.policy_version)
         if newer:
@@ -73,7 +73,7 @@ class Core(Containers):
     def _entry(self, doc: Desired, cid: int, want: int, event: ev.DesiredRead) -> None:
         known = self.containers.get(cid)
         if want == Want.RUN and known is None and cid in doc.leases:
-            self._take(doc.leases[cid], event)
+            self._accept(doc.leases[cid], event)
         elif want == Want.STOP and known is not None:
             self._stop(known, State.KILLED, Reason.STOPPED)
 
@@ -85,7 +85,7 @@ class Core(Containers):
         self._stop(container, State.KILLED, Reason.STOPPED)
         self._forget_if_done(container)
 
-    def _take(self, lease: Lease, event: ev.DesiredRead) -> None:
+    def _accept(self, lease: Lease, event: ev.DesiredRead) -> None:
         container = Container(lease.container_id, lease, since=event.at)
         self.containers[lease.container_id] = container
         refusal = self._refusal(lease, event)
@@ -124,24 +124,24 @@ class Core(Containers):
     # --- the runtime's list: after a restart of the agent or of the supervisor
 
     def _on_listed(self, event: ev.RuntimeListed) -> None:
-        held = {record.container_id: record for record in event.held}
+        held = {record.container_id: record for record in event.containers}
         if self.last_contact is None:
             self.last_contact = event.at
-        for record in event.held:
+        for record in event.containers:
             self._adopt(record, event.at)
         for container in list(self.containers.values()):
             if container.container_id not in held and "missing" in TRANSITIONS[container.phase]:
                 self._missing(container)
-        self.out += [ev.Persist(), ev.Report()]
+        self.out += [ev.Persist(), ev.PublishStatus()]
 
-    def _adopt(self, record: ev.Adopted, at: float) -> None:
+    def _adopt(self, record: ev.RuntimeContainer, at: float) -> None:
         container = self.containers.get(record.container_id)
         if container is None:
             container = from_meta(record, at)
             self.containers[record.container_id] = container
             self._note("warning", "adopted a container local state did not know", container=record.container_id)
         elif container.phase < Phase.STOPPING:
-            by_order(container, record)
+            apply_meta(container, record)
         if container.phase is Phase.ENDED:
             if record.exit is None:  # ended for us, yet it runs: cannot be wanted
                 self.out.append(ev.Kill(record.container_id))
@@ -193,7 +193,7 @@ class Core(Containers):
         if self.last_contact is None:
             self.last_contact = event.at
         if event.at - self.last_contact > self.node.max_disconnect_s:
-            self._cut_off()
+            self._stop_disconnected()
 
     def _check_time(self, container: Container, at: float) -> None:
         if container.phase is Phase.FETCHING and container.lease:
@@ -211,7 +211,7 @@ class Core(Containers):
                 rule = container.check.rule
                 self.out.append(ev.Probe(container.container_id, container.ports[rule.port], rule.http, rule.timeout_s))
 
-    def _cut_off(self) -> None:
+    def _stop_disconnected(self) -> None:
         live = [c for c in self.containers.values() if c.live and c.phase is not Phase.STOPPING]
         if live:
             self._note("error", "cut off for longer than allowed: containers are stopped", count=len(live))
@@ -227,7 +227,7 @@ class Core(Containers):
         self.health, self.disk_free_mib = event.health, event.disk_free_mib
         if changed:
             self._note("warning" if event.health else "info", "health changed", health=event.health)
-            self.out.append(ev.Report())
+            self.out.append(ev.PublishStatus())
 
     def _on_contact(self, event: ev.Contact) -> None:
         self.last_contact = event.at
@@ -236,7 +236,7 @@ class Core(Containers):
 
     def status(self, seq: int, cpu_milli: int = 0) -> NodeStatus:
         """Complete: every live container and every ended one not yet acknowledged."""
-        reports = [report(c) for c in self.containers.values()][:MAX_ENTRIES]
+        reports = [container_report(c) for c in self.containers.values()][:MAX_ENTRIES]
         return NodeStatus(
             self.node.node_id,
             seq,
@@ -253,9 +253,9 @@ class Core(Containers):
 
 HANDLERS: dict[type, Callable[[Core, Any], None]] = {
     ev.DesiredRead: Core._on_desired,
-    ev.PolicyTold: Core._on_policy,
+    ev.PolicyVersionRead: Core._on_policy,
     ev.TemplateRead: Core._on_template,
-    ev.Localised: Core._on_localised,
+    ev.Localized: Core._on_localized,
     ev.Started: Core._on_started,
     ev.StartFailed: Core._on_start_failed,
     ev.Exited: Core._on_exited,

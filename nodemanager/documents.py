@@ -8,29 +8,29 @@ import hiredis
 
 from nodemanager import events as ev
 from nodemanager.clock import Clock
-from nodemanager.link import Link
 from nodemanager.log import note
 from nodemanager.membership import Membership
+from nodemanager.redisconnection import RedisConnection
 from wire import desired, keys, policy, template
 
 
 class DocumentReader:
-    """Checks what it reads and tells the core by ``hear``. ``wanted``: whether documents may be read now.
+    """Checks what it reads and tells the core by ``dispatch``. ``may_read``: whether documents may be read now.
 
     Hints say when to look; without any it looks once per heartbeat.
     """
 
     def __init__(
         self,
-        link: Link,
+        redis: RedisConnection,
         membership: Membership,
         clock: Clock,
-        hear: Callable[[ev.Event], None],
-        wanted: Callable[[], bool],
+        dispatch: Callable[[ev.Event], None],
+        may_read: Callable[[], bool],
     ) -> None:
-        self.link, self.membership, self.clock = link, membership, clock
-        self.hear, self.wanted = hear, wanted
-        self.asking = self.ask_again = self.closed = False
+        self.redis, self.membership, self.clock = redis, membership, clock
+        self.dispatch, self.may_read = dispatch, may_read
+        self.reading = self.read_again = self.closed = False
         self.due = 0.0  # when to look without a hint; s, monotonic
         self.last_document = self.last_policy = b""
         self.fetching: set[bytes] = set()
@@ -38,7 +38,7 @@ class DocumentReader:
     def restart(self) -> None:
         """On a new connection: what was asked on an earlier one will not be answered."""
         self.fetching.clear()
-        self.asking = False
+        self.reading = False
         self.due = 0.0
 
     def forget(self) -> None:
@@ -49,7 +49,7 @@ class DocumentReader:
         """Nothing new is started on the way out."""
         self.closed = True
 
-    def tend(self, now: float) -> None:
+    def tick(self, now: float) -> None:
         """Read if it is time."""
         if now >= self.due:
             self.due = now + self.membership.heartbeat_s
@@ -57,35 +57,35 @@ class DocumentReader:
 
     def read(self) -> None:
         """Ask for the document; a hint that comes meanwhile is not lost."""
-        if not self.link.ready or not self.wanted() or self.closed:
+        if not self.redis.ready or not self.may_read() or self.closed:
             return
-        if self.asking:
-            self.ask_again = True
+        if self.reading:
+            self.read_again = True
             return
-        self.asking, self.due = True, time.monotonic() + self.membership.heartbeat_s
+        self.reading, self.due = True, time.monotonic() + self.membership.heartbeat_s
         s, n = self.membership.session.sub_cluster_id, self.membership.session.node_id
-        self.link.send(self._answered, "MGET", keys.desired(s, n), keys.policy(s))
+        self.redis.send(self._on_reply, "MGET", keys.desired(s, n), keys.policy(s))
 
-    def _answered(self, answer: Any) -> None:
-        document, told = answer if isinstance(answer, list) else (answer, None)
-        self._document(document)
-        if isinstance(told, bytes) and told != self.last_policy and not self.closed:
-            self.last_policy = told
+    def _on_reply(self, answer: Any) -> None:
+        document, policy_version = answer if isinstance(answer, list) else (answer, None)
+        self._on_document(document)
+        if isinstance(policy_version, bytes) and policy_version != self.last_policy and not self.closed:
+            self.last_policy = policy_version
             try:
-                self.hear(ev.PolicyTold(*policy.decode(told)))
+                self.dispatch(ev.PolicyVersionRead(*policy.decode(policy_version)))
             except policy.PolicyError as error:
                 note("warning", "what names the policy version cannot be read", why=str(error))
 
-    def _document(self, answer: Any) -> None:
-        self.asking = False
+    def _on_document(self, answer: Any) -> None:
+        self.reading = False
         if self.closed:
             return
-        if self.ask_again:
-            self.ask_again = False
+        if self.read_again:
+            self.read_again = False
             self.read()
         now = time.monotonic()
         if not isinstance(answer, hiredis.ReplyError):
-            self.hear(ev.Contact(now))
+            self.dispatch(ev.Contact(now))
         if not isinstance(answer, bytes) or answer == self.last_document:
             return  # absent is not empty
         try:
@@ -96,18 +96,18 @@ class DocumentReader:
                 self.membership.renew()
             return
         self.last_document = answer
-        self.hear(ev.DesiredRead(doc, now, self.clock.unix()))
+        self.dispatch(ev.DesiredRead(doc, now, self.clock.unix()))
 
     def fetch(self, instruction: ev.FetchTemplate) -> None:
         """Read a template by its digest, unless it is on its way; the core asks again at every tick."""
         digest = instruction.digest
-        if digest in self.fetching or not self.link.ready:
+        if digest in self.fetching or not self.redis.ready:
             return
         self.fetching.add(digest)
         key = keys.template(self.membership.session.sub_cluster_id, digest.hex())
-        self.link.send(lambda answer: self._template(digest, answer), "GET", key)
+        self.redis.send(lambda answer: self._on_template(digest, answer), "GET", key)
 
-    def _template(self, digest: bytes, answer: Any) -> None:
+    def _on_template(self, digest: bytes, answer: Any) -> None:
         self.fetching.discard(digest)
         if not isinstance(answer, bytes):
             return
@@ -115,4 +115,4 @@ class DocumentReader:
             read = template.decode(answer, digest)
         except (ValueError, TypeError, KeyError):
             read = None
-        self.hear(ev.TemplateRead(digest, read))
+        self.dispatch(ev.TemplateRead(digest, read))

@@ -1,4 +1,4 @@
-"""What the node's core hears and what it asks for: plain values, no behaviour.
+"""Events that the node's core takes in and instructions that it gives: plain values, no behaviour.
 
 Times called ``at`` are seconds of a monotonic clock; ``unix`` is wall time as
 the control plane tells it.
@@ -26,7 +26,7 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class RuntimeContainer:
     """One container the runtime holds. ``exit`` is None while it runs; ``meta`` is what Start gave it."""
 
     container_id: int
@@ -48,7 +48,7 @@ class DesiredRead:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyTold:
+class PolicyVersionRead:
     """The policy version the sub-cluster runs, as the leader of that epoch says."""
 
     epoch: int
@@ -64,7 +64,7 @@ class TemplateRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Localised:
+class Localized:
     """The work folder is ready; or, with an ``error``, it cannot be made so."""
 
     container_id: int
@@ -116,7 +116,7 @@ class Sampled:
 class RuntimeListed:
     """All that the runtime holds, after the agent (re)connected to it."""
 
-    held: list[Adopted]
+    containers: list[RuntimeContainer]
     at: float
 
 
@@ -181,9 +181,9 @@ class StopAll:
 
 Event = (
     DesiredRead
-    | PolicyTold
+    | PolicyVersionRead
     | TemplateRead
-    | Localised
+    | Localized
     | Started
     | StartFailed
     | Exited
@@ -212,8 +212,8 @@ class FetchTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class Localise:
-    """Make the container's folder and bring its files; ``Localised`` answers."""
+class Localize:
+    """Make the container's folder and bring its files; ``Localized`` answers."""
 
     container_id: int
 
@@ -296,7 +296,7 @@ class Persist:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PublishStatus:
     """The status has news. ``patient``: they may wait for the next heartbeat."""
 
     patient: bool = False
@@ -313,7 +313,7 @@ class Note:
 
 Instruction = (
     FetchTemplate
-    | Localise
+    | Localize
     | Start
     | Stop
     | Kill
@@ -324,6 +324,6 @@ Instruction = (
     | Withdraw
     | Probe
     | Persist
-    | Report
+    | PublishStatus
     | Note
 )

@@ -41,7 +41,7 @@ def prepare(root: Path, separates_users: bool) -> Path:
     return containers
 
 
-def leave(root: Path, containers: Path) -> None:
+def clean_up(root: Path, containers: Path) -> None:
     """Remove the containers' folder outside the node's own when nothing is left in it."""
     if containers.parent != root:
         try:

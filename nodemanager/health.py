@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from nodemanager import records
+from nodemanager import jsonfiles
 from nodemanager.healthscript import HealthScript
 from wire.states import NodeHealth
 
@@ -35,31 +35,31 @@ def check(folder: Path, reserve_mib: int) -> tuple[int, int]:
 
 
 class HealthChecker:
-    """Disk, supervisor and the operator's script, as one set of flags. ``tell`` takes them with the free MiB."""
+    """Disk, supervisor and the operator's script, as one set of flags. ``on_health`` takes them with the free MiB."""
 
     def __init__(
         self,
         folder: Path,
         reserve_mib: int,
         script: HealthScript,
-        supervised: Callable[[], bool],
-        tell: Callable[[int, int], None],
+        supervisor_up: Callable[[], bool],
+        on_health: Callable[[int, int], None],
     ) -> None:
         self.folder, self.reserve_mib = folder, reserve_mib
-        self.script, self.supervised, self.tell = script, supervised, tell
+        self.script, self.supervisor_up, self.on_health = script, supervisor_up, on_health
 
     def check(self) -> None:
         """Look now: every few seconds, and when the supervisor or the script has changed."""
         flags, free = check(self.folder, self.reserve_mib)
         flags |= self.script.flag
-        if not self.supervised():
+        if not self.supervisor_up():
             flags |= NodeHealth.SUPERVISOR_DOWN
-        self.tell(flags, free)
+        self.on_health(flags, free)
 
 
-def write_report(folder: Path, **values: object) -> None:
+def write_status_file(folder: Path, **values: object) -> None:
     """``run/status.json``: what an operator's ``status`` command shows, since the agent never listens."""
     try:
-        records.write_json(str(folder / "run" / "status.json"), {"pid": os.getpid(), "at": time.time(), **values})
+        jsonfiles.write_json(str(folder / "run" / "status.json"), {"pid": os.getpid(), "at": time.time(), **values})
     except OSError:
         pass  # a full disk is already reported as health

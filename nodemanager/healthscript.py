@@ -15,13 +15,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from nodemanager.config import Config
 from nodemanager.http import Http, HttpError
+from nodemanager.isolation import Isolation
 from nodemanager.log import note
 from wire import nodeapi
 from wire.states import NodeHealth
 
 OUTPUT_MAX = 65_536  # bytes read; what a script says beyond them is dropped
-TELL_AGAIN_S = 5.0
+REPORT_RETRY_S = 5.0
 ERROR = "ERROR"
 
 
@@ -36,9 +38,17 @@ class Script:
     env: dict[str, str]
 
 
+def configured_script(config: Config, isolation: Isolation) -> Script:
+    """How the operator's health script runs."""
+    as_task = config.health_as_task_user and isolation.separates_users
+    env = {"PATH": config.path, "LANG": "C.UTF-8", "HYDRA_NODE": config.name, "HYDRA_WORK_DIR": str(config.dir)}
+    timing = config.health_interval_s, config.health_timeout_s
+    return Script(config.health_script, *timing, config.uid_base if as_task else -1, env)
+
+
 def run(script: Script, stopping: threading.Event | None = None) -> str:
     """What the script complains of, in one short line; empty when all is well. Ends its whole process group."""
-    until = time.monotonic() + script.timeout_s
+    deadline = time.monotonic() + script.timeout_s
     uid, groups = (None, None) if script.uid < 0 else (script.uid, list[int]())
     try:
         process = subprocess.Popen(
@@ -47,25 +57,25 @@ def run(script: Script, stopping: threading.Event | None = None) -> str:
             user=uid, group=uid, extra_groups=groups,
         )  # fmt: skip
     except OSError as error:
-        return line(f"the health script cannot be started: {error.strerror}: {error.filename or script.argv[0]}")
+        return one_line(f"the health script cannot be started: {error.strerror}: {error.filename or script.argv[0]}")
     assert process.stdout is not None
     try:
-        output = _read(process, process.stdout, until, stopping)
+        output = _read(process, process.stdout, deadline, stopping)
     finally:
         _end(process)
         process.stdout.close()
     if process.returncode == -signal.SIGKILL and output is None:
-        return line(f"the health script did not end within {script.timeout_s:g} s")
-    said = [text for text in (output or b"").decode(errors="replace").splitlines() if text.strip()]
-    complaint = next((text for text in said if text.startswith(ERROR)), "")
+        return one_line(f"the health script did not end within {script.timeout_s:g} s")
+    output_lines = [text for text in (output or b"").decode(errors="replace").splitlines() if text.strip()]
+    complaint = next((text for text in output_lines if text.startswith(ERROR)), "")
     if complaint or process.returncode == 0:
-        return line(complaint)
+        return one_line(complaint)
     how = f"exit status {process.returncode}" if process.returncode > 0 else f"signal {-process.returncode}"
-    return line(f"the health script ended with {how}" + (f": {said[-1]}" if said else ""))
+    return one_line(f"the health script ended with {how}" + (f": {output_lines[-1]}" if output_lines else ""))
 
 
 def _read(
-    process: "subprocess.Popen[bytes]", stdout: IO[bytes], until: float, stopping: threading.Event | None
+    process: "subprocess.Popen[bytes]", stdout: IO[bytes], deadline: float, stopping: threading.Event | None
 ) -> bytes | None:
     """The start of what the script writes, until it has ended; ``None`` when it has not in time.
 
@@ -84,7 +94,7 @@ def _read(
                 output = (output + data)[:OUTPUT_MAX]
             if ended:
                 return output
-            left = until - time.monotonic()
+            left = deadline - time.monotonic()
             if left <= 0 or (stopping is not None and stopping.is_set()):
                 return None
             if open_:
@@ -108,7 +118,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def line(text: str) -> str:
+def one_line(text: str) -> str:
     """Printable, and no longer than the control plane takes."""
     return "".join(c if c.isprintable() else " " for c in text)[: nodeapi.HEALTH_TEXT_MAX].strip()
 
@@ -120,7 +130,7 @@ class HealthScript:
         self.script, self.http, self.changed = script, http, changed
         self.flag = int(NodeHealth.SCRIPT) if script.argv else 0  # until it has said that all is well
         self.text = ""
-        self.told: str | None = None
+        self.reported: str | None = None
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._loop, name="health-script", daemon=True)
 
@@ -139,9 +149,9 @@ class HealthScript:
             if time.monotonic() >= due:
                 due = time.monotonic() + self.script.interval_s
                 self._verdict(run(self.script, self.stopping))
-            self._tell()
+            self._report()
             wait = max(0.0, due - time.monotonic())
-            self.stopping.wait(wait if self.told == self.text else min(wait, TELL_AGAIN_S))
+            self.stopping.wait(wait if self.reported == self.text else min(wait, REPORT_RETRY_S))
 
     def _verdict(self, text: str) -> None:
         if self.stopping.is_set():
@@ -153,8 +163,8 @@ class HealthScript:
         if changed:
             self.changed()
 
-    def _tell(self) -> None:
-        if self.told == self.text or self.stopping.is_set():
+    def _report(self) -> None:
+        if self.reported == self.text or self.stopping.is_set():
             return
         try:
             self.http.request("POST", f"{nodeapi.PREFIX}/health", {"text": self.text})
@@ -162,4 +172,4 @@ class HealthScript:
             note("warning", "the health script's text could not be told", why=str(error))
             if error.retry or error.status in (401, 403):
                 return  # told later
-        self.told = self.text
+        self.reported = self.text

@@ -96,7 +96,7 @@ class Http:
         date = answer.getheader("Date")
         if date:
             try:
-                self.clock.learn(parsedate_to_datetime(date).timestamp(), time.monotonic())
+                self.clock.synchronize(parsedate_to_datetime(date).timestamp(), time.monotonic())
             except (TypeError, ValueError):
                 pass
 

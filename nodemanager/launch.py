@@ -1,4 +1,4 @@
-"""From a start order to a running process: what happens between fork and exec.
+"""From a launch context to a running process: what happens between fork and exec.
 
 Runs in the supervisor, which has one thread, so the child may use Python until exec.
 """
@@ -16,7 +16,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class LaunchContext:
     """Everything the supervisor needs to start one container; travels as JSON.
 
     ``uid``: -1 keeps the supervisor's own user. ``memory_bytes`` and
@@ -67,16 +67,16 @@ def raise_open_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def become(order: Order) -> None:
+def drop_privileges(context: LaunchContext) -> None:
     """Drop to the tenant's user and group, for good."""
-    if order.uid < 0:
+    if context.uid < 0:
         return
-    os.setgroups([order.marker_gid] if order.marker_gid >= 0 else [])
-    os.setresgid(order.uid, order.uid, order.uid)
-    os.setresuid(order.uid, order.uid, order.uid)
+    os.setgroups([context.marker_gid] if context.marker_gid >= 0 else [])
+    os.setresgid(context.uid, context.uid, context.uid)
+    os.setresuid(context.uid, context.uid, context.uid)
 
 
-def _child(order: Order, stdout: int, stderr: int, cgroup_procs: list[str]) -> None:
+def _child(context: LaunchContext, stdout: int, stderr: int, cgroup_procs: list[str]) -> None:
     os.setsid()
     for path in cgroup_procs:
         with open(path, "w") as procs:
@@ -89,21 +89,21 @@ def _child(order: Order, stdout: int, stderr: int, cgroup_procs: list[str]) -> N
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGXFSZ, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    os.chdir(order.work)
-    set_rlimits(order.rlimits)
-    become(order)
+    os.chdir(context.work)
+    set_rlimits(context.rlimits)
+    drop_privileges(context)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    os.execvpe(order.argv[0], order.argv, order.env)
+    os.execvpe(context.argv[0], context.argv, context.env)
 
 
-def launch(order: Order, stdout: int, stderr: int, cgroup_procs: list[str]) -> tuple[int, int]:
+def launch(context: LaunchContext, stdout: int, stderr: int, cgroup_procs: list[str]) -> tuple[int, int]:
     """Fork; returns (pid, fd). The fd ends empty once the command runs, else it holds an error text."""
     report_r, report_w = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
         try:
             os.close(report_r)
-            _child(order, stdout, stderr, cgroup_procs)
+            _child(context, stdout, stderr, cgroup_procs)
         except BaseException as error:
             text = getattr(error, "strerror", None) or str(error) or type(error).__name__
             name = getattr(error, "filename", None)

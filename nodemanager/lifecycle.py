@@ -7,7 +7,7 @@ from typing import Any
 
 from nodemanager import checks
 from nodemanager.checks import Check
-from nodemanager.events import Adopted, Exit
+from nodemanager.events import Exit, RuntimeContainer
 from wire.desired import Lease
 from wire.ids import format_container
 from wire.states import ContainerReason as Reason
@@ -38,8 +38,8 @@ TRANSITIONS: dict[Phase, dict[str, frozenset[Phase]]] = {
         "adopt": frozenset({P.RUNNING, P.COLLECTING, P.ENDED}),
     },
     P.LOCALIZING: {
-        "localised": frozenset({P.STARTING}),
-        "localise_failed": frozenset({P.ENDED}),
+        "localized": frozenset({P.STARTING}),
+        "localize_failed": frozenset({P.ENDED}),
         "stop": frozenset({P.ENDED}),
         "adopt": frozenset({P.RUNNING, P.COLLECTING, P.ENDED}),
     },
@@ -109,7 +109,7 @@ class Container:
         return self.phase is not Phase.ENDED
 
 
-def judge(verdict: tuple[State, Reason] | None, how: Exit) -> tuple[State, Reason, int]:
+def terminal_state(verdict: tuple[State, Reason] | None, how: Exit) -> tuple[State, Reason, int]:
     """State, reason and exit code of a process that ended this way."""
     code = 128 + how.signal if how.signal else how.code
     if verdict is not None:
@@ -133,24 +133,24 @@ ENDS: list[tuple[Callable[[Exit], object], tuple[State, Reason]]] = [
 ]
 
 
-def report(c: Container) -> ContainerReport:
+def container_report(c: Container) -> ContainerReport:
     """As the status tells of it; an ended container shows its peak, a live one what it uses now."""
     if c.live:
         return ContainerReport(c.container_id, WIRE_STATE[c.phase], 0, 0, c.ran_ms, c.memory_mib, c.cpu_ms)
     return ContainerReport(c.container_id, c.state, c.reason, c.exit_code, c.ran_ms, c.peak_mib, c.cpu_ms)
 
 
-def from_meta(record: Adopted, at: float) -> Container:
+def from_meta(record: RuntimeContainer, at: float) -> Container:
     """A container rebuilt from what the runtime kept about it."""
     raw = record.meta.get("lease")
     lease = lease_from_json(raw) if isinstance(raw, dict) else None
     container = Container(record.container_id, lease, Phase.RUNNING, at)
-    by_order(container, record)
+    apply_meta(container, record)
     return container
 
 
-def by_order(c: Container, record: Adopted) -> None:
-    """Take in what the start order says; local state may have been saved before the template came."""
+def apply_meta(c: Container, record: RuntimeContainer) -> None:
+    """Take in what the launch context says; local state may have been saved before the template came."""
     grace = record.meta.get("grace_s")
     if isinstance(grace, (int, float)):
         c.grace_s = float(grace)
@@ -164,7 +164,7 @@ def by_order(c: Container, record: Adopted) -> None:
 
 
 def meta(c: Container) -> dict[str, Any]:
-    """What the start order keeps about a container, for ``from_meta``."""
+    """What the launch context keeps about a container, for ``from_meta``."""
     assert c.lease is not None
     assert c.template is not None
     return {
@@ -178,7 +178,7 @@ def meta(c: Container) -> dict[str, Any]:
 
 
 def lease_to_json(lease: Lease) -> dict[str, Any]:
-    """As local state and the start order keep it; its signature has been checked and is not kept."""
+    """As local state and the launch context keep it; its signature has been checked and is not kept."""
     values = {name: getattr(lease, name) for name in Lease.__dataclass_fields__}
     values["template"] = lease.template.hex()
     return values

@@ -51,7 +51,7 @@ class Cache:
         """Where an artifact lies, or would."""
         return self.folder / digest
 
-    def use(self, digest: str) -> bool:
+    def touch(self, digest: str) -> bool:
         """Whether it is here; marks it as just used."""
         with self.lock:
             if digest not in self.sizes or not self.path(digest).exists():
@@ -61,7 +61,7 @@ class Cache:
         os.utime(self.path(digest))
         return True
 
-    def only_one(self, digest: str) -> threading.Lock:
+    def download_lock(self, digest: str) -> threading.Lock:
         """The lock under which ``digest`` is downloaded."""
         with self.lock:
             return self.fetching.setdefault(digest, threading.Lock())
@@ -84,7 +84,7 @@ class Localizer:
     def __init__(self, http: Http, cache: Cache, stopping: threading.Event) -> None:
         self.http, self.cache, self.stopping = http, cache, stopping
 
-    def bring(self, container: str, template: Template, work: str, uid: int) -> None:
+    def localize(self, container: str, template: Template, work: str, uid: int) -> None:
         """Place the template's files and inputs below ``work``. Raises ``LocalizeError``."""
         files = list(template.files)
         if template.inputs:
@@ -125,8 +125,8 @@ class Localizer:
         """The file in the cache, downloaded by whoever comes first."""
         if len(file.digest) != 64 or not set(file.digest) <= HEX:
             raise PathError(f"{file.digest[:80]!r} is not a digest")
-        with self.cache.only_one(file.digest):
-            if not self.cache.use(file.digest):
+        with self.cache.download_lock(file.digest):
+            if not self.cache.touch(file.digest):
                 size = self._retry(lambda: self._download(container, file))
                 self.cache.add(file.digest, size)
         return self.cache.path(file.digest)

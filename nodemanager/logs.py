@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nodemanager import capture, records
+from nodemanager import capture, jsonfiles
 from nodemanager.capture import STREAMS
 from nodemanager.http import Http, HttpError
 from wire import nodeapi
@@ -26,7 +26,7 @@ BACKOFF_MAX_S = 30.0
 
 
 @dataclass(slots=True)
-class Watched:
+class FollowedContainer:
     """A container whose output is followed. ``sent``: offsets up to which the control plane has each stream."""
 
     container: str
@@ -34,55 +34,55 @@ class Watched:
     sent: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, 0))
     ended: bool = False
     closed: set[str] = field(default_factory=set)  # streams whose end has been told
-    then: Callable[[], None] | None = None  # when ended and all is sent
+    on_sent: Callable[[], None] | None = None  # when ended and all is sent
 
-    def tells_end(self, stream: str) -> bool:
+    def end_unsent(self, stream: str) -> bool:
         """Whether readers should hear now that nothing follows; a task that printed nothing needs no word."""
         return self.ended and stream not in self.closed and any(self.sent.values())
 
 
 class LogPusher:
-    """One thread. ``watch``, ``end`` and ``forget`` may be called from the loop; they never block."""
+    """One thread. ``follow``, ``end`` and ``forget`` may be called from the loop; they never block."""
 
     def __init__(self, http: Http, note: Callable[..., None]) -> None:
         self.http, self.note = http, note
         self.condition = threading.Condition()
-        self.watched: dict[str, Watched] = {}
+        self.followed: dict[str, FollowedContainer] = {}
         self.stopping = False
-        self.hurry = False
+        self.flush_soon = False
         self.backoff_s = 0.0
         self.thread = threading.Thread(target=self._run, name="logs", daemon=True)
 
-    def watch(self, container: str, folder: str) -> None:
+    def follow(self, container: str, folder: str) -> None:
         """Follow a container from where an earlier agent stopped."""
-        sent = records.read_json(os.path.join(folder, "pushed.json")) or {}
-        item = Watched(container, folder)
+        sent = jsonfiles.read_json(os.path.join(folder, "pushed.json")) or {}
+        item = FollowedContainer(container, folder)
         item.sent.update({s: sent[s] for s in STREAMS if isinstance(sent.get(s), int)})
         with self.condition:
-            self.watched.setdefault(container, item)
+            self.followed.setdefault(container, item)
             self.condition.notify()
 
     def end(self, container: str, log_bytes: int) -> None:
         """No more output will come; ``log_bytes`` 0 means that there never was any."""
         with self.condition:
-            item = self.watched.get(container)
+            item = self.followed.get(container)
             if item is None:
                 return
-            if log_bytes == 0 and item.then is None:
-                del self.watched[container]
+            if log_bytes == 0 and item.on_sent is None:
+                del self.followed[container]
                 return
-            item.ended = self.hurry = True
+            item.ended = self.flush_soon = True
             self.condition.notify()
 
-    def forget(self, container: str, then: Callable[[], None]) -> None:
-        """Call ``then`` once everything is sent: the folder may go."""
+    def forget(self, container: str, on_sent: Callable[[], None]) -> None:
+        """Call ``on_sent`` once everything is sent: the folder may go."""
         with self.condition:
-            item = self.watched.get(container)
+            item = self.followed.get(container)
             if item is not None:
-                item.ended, item.then = True, then
+                item.ended, item.on_sent = True, on_sent
                 self.condition.notify()
                 return
-        then()
+        on_sent()
 
     def close(self, timeout_s: float) -> None:
         """Give what is left ``timeout_s`` to leave."""
@@ -97,14 +97,14 @@ class LogPusher:
     def _run(self) -> None:
         while True:
             with self.condition:
-                while not self.watched and not self.stopping:
+                while not self.followed and not self.stopping:
                     self.condition.wait()
                 if not self.stopping:
-                    wait = self.backoff_s or (FIRST_S if self.hurry else PERIOD_S)
-                    self.condition.wait_for(lambda: self.stopping or (self.hurry and not self.backoff_s), wait)
-                if self.hurry and not self.stopping:
+                    wait = self.backoff_s or (FIRST_S if self.flush_soon else PERIOD_S)
+                    self.condition.wait_for(lambda: self.stopping or (self.flush_soon and not self.backoff_s), wait)
+                if self.flush_soon and not self.stopping:
                     self.condition.wait_for(lambda: self.stopping, FIRST_S)
-                last, self.hurry = self.stopping, False
+                last, self.flush_soon = self.stopping, False
             self._push_all()
             if last:
                 return
@@ -118,12 +118,12 @@ class LogPusher:
             if not chunks:
                 return
 
-    def _gather(self) -> tuple[list[dict[str, Any]], list[tuple[Watched, str, int]]]:
+    def _gather(self) -> tuple[list[dict[str, Any]], list[tuple[FollowedContainer, str, int]]]:
         """The next batch, every container in turn, and the offsets it brings."""
         with self.condition:
-            items = list(self.watched.values())
+            items = list(self.followed.values())
         chunks: list[dict[str, Any]] = []
-        moved: list[tuple[Watched, str, int]] = []
+        moved: list[tuple[FollowedContainer, str, int]] = []
         room = BATCH_BYTES
         for item in items:
             for stream in STREAMS:
@@ -143,19 +143,19 @@ class LogPusher:
                         }
                     )
                     moved.append((item, stream, offset + len(data)))
-                elif item.tells_end(stream):
+                elif item.end_unsent(stream):
                     chunks.append({"container": item.container, "stream": stream, "offset": offset, "data": ""})
                     moved.append((item, stream, offset))
         self._rotate(items)
         return chunks, moved
 
-    def _rotate(self, items: list[Watched]) -> None:
+    def _rotate(self, items: list[FollowedContainer]) -> None:
         """Who came first in this batch comes last in the next."""
         with self.condition:
-            if len(items) > 1 and items[0].container in self.watched:
-                self.watched[items[0].container] = self.watched.pop(items[0].container)
+            if len(items) > 1 and items[0].container in self.followed:
+                self.followed[items[0].container] = self.followed.pop(items[0].container)
 
-    def _read(self, item: Watched, stream: str, limit: int) -> tuple[bytes, int, int]:
+    def _read(self, item: FollowedContainer, stream: str, limit: int) -> tuple[bytes, int, int]:
         """Bytes after what was sent, their offset, and how many before them are lost for good."""
         at = item.sent[stream]
         for segment in capture.segments(os.path.join(item.folder, "logs"), stream):
@@ -184,7 +184,7 @@ class LogPusher:
         self.backoff_s = 0.0
         return True
 
-    def _moved(self, moved: list[tuple[Watched, str, int]]) -> None:
+    def _moved(self, moved: list[tuple[FollowedContainer, str, int]]) -> None:
         touched = {}
         for item, stream, offset in moved:
             if item.sent[stream] == offset:
@@ -193,7 +193,7 @@ class LogPusher:
             touched[item.container] = item
         for item in touched.values():
             try:
-                records.write_json(os.path.join(item.folder, "pushed.json"), item.sent)
+                jsonfiles.write_json(os.path.join(item.folder, "pushed.json"), item.sent)
             except OSError:
                 pass  # sent again after a restart, which changes nothing
         if not self.backoff_s:
@@ -203,10 +203,10 @@ class LogPusher:
         """Let go of containers that ended and have nothing left to send."""
         done = []
         with self.condition:
-            for item in list(self.watched.values()):
-                if item.ended and not any(item.tells_end(s) or self._read(item, s, 1)[0] for s in STREAMS):
-                    del self.watched[item.container]
+            for item in list(self.followed.values()):
+                if item.ended and not any(item.end_unsent(s) or self._read(item, s, 1)[0] for s in STREAMS):
+                    del self.followed[item.container]
                     done.append(item)
         for item in done:
-            if item.then is not None:
-                item.then()
+            if item.on_sent is not None:
+                item.on_sent()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from nodemanager import session
 from nodemanager.config import Config
 from nodemanager.http import Http, HttpError
-from nodemanager.limits import Limits
+from nodemanager.isolation import Isolation
 from nodemanager.log import note
 from nodemanager.mailbox import Background
 from nodemanager.state import Saved
@@ -17,15 +17,15 @@ JOIN_RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 RENEW_S = 5.0  # least time between two session requests
 
 
-def join(config: Config, limits: Limits, http: Http, saved: Saved) -> Saved:
+def join(config: Config, isolation: Isolation, http: Http, saved: Saved) -> Saved:
     """The saved session when it is this node's; else register, blocking and trying until it works."""
-    if saved.control_plane == config.control_plane and session.holds(saved.session, config):
+    if saved.control_plane == config.control_plane and session.is_current(saved.session, config):
         try:
             http.authorization = session.authorization(session.parse(saved.session))
             return saved
         except ValueError:
             pass
-    fresh = _register(config, limits, http)
+    fresh = _register(config, isolation, http)
     if saved.session.get("node_id") != fresh.node_id:
         saved.epoch = saved.generation = 0
     saved.session = session.to_json(fresh, config)
@@ -34,11 +34,11 @@ def join(config: Config, limits: Limits, http: Http, saved: Saved) -> Saved:
     return saved
 
 
-def _register(config: Config, limits: Limits, http: Http) -> NodeSession:
+def _register(config: Config, isolation: Isolation, http: Http) -> NodeSession:
     attempt = 0
     while True:
         try:
-            return session.register(http, config, limits)
+            return session.register(http, config, isolation)
         except (HttpError, ValueError) as error:
             note("warning", "not registered yet", why=str(error), control_plane=config.control_plane)
             time.sleep(JOIN_RETRY_S[min(attempt, len(JOIN_RETRY_S) - 1)])
@@ -52,19 +52,19 @@ class Membership:
         self,
         *,
         config: Config,
-        limits: Limits,
+        isolation: Isolation,
         http: Http,
         background: Background,
         known: NodeSession,
         renewed: Callable[[bool], None],
     ) -> None:
-        self.config, self.limits, self.http = config, limits, http
+        self.config, self.isolation, self.http = config, isolation, http
         self.background, self.renewed = background, renewed
-        self._take(known)
-        self.asking = False
-        self.asked_at = float("-inf")
+        self._use(known)
+        self.renewing = False
+        self.requested_at = float("-inf")
 
-    def _take(self, fresh: NodeSession) -> None:
+    def _use(self, fresh: NodeSession) -> None:
         self.session = fresh
         self.lease_keys = session.keys(fresh)
         self.heartbeat_s = self.config.heartbeat_s or fresh.heartbeat_s
@@ -77,28 +77,28 @@ class Membership:
 
     def renew(self) -> None:
         """Ask the control plane who we are; it restores our Redis user on the way."""
-        if self.asking or time.monotonic() - self.asked_at < RENEW_S:
+        if self.renewing or time.monotonic() - self.requested_at < RENEW_S:
             return
-        self.asking, self.asked_at = True, time.monotonic()
+        self.renewing, self.requested_at = True, time.monotonic()
         known = self.session
 
         def work() -> None:
             try:
-                fresh = session.renew(self.http, self.config, self.limits, known)
+                fresh = session.renew(self.http, self.config, self.isolation, known)
             except (HttpError, ValueError) as error:
                 text = str(error)
-                self.background.post(lambda: self._refused(text))
+                self.background.post(lambda: self._on_refused(text))
             else:
-                self.background.post(lambda: self._answered(fresh))
+                self.background.post(lambda: self._on_session(fresh))
 
         self.background.pool.submit(work)
 
-    def _refused(self, why: str) -> None:
-        self.asking = False
+    def _on_refused(self, why: str) -> None:
+        self.renewing = False
         note("warning", "the control plane did not renew the session", why=why)
 
-    def _answered(self, fresh: NodeSession) -> None:
-        self.asking = False
+    def _on_session(self, fresh: NodeSession) -> None:
+        self.renewing = False
         changed = fresh != self.session
-        self._take(fresh)
+        self._use(fresh)
         self.renewed(changed)

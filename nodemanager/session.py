@@ -4,9 +4,9 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from nodemanager import VERSION
-from nodemanager.config import Config
+from nodemanager.config import Config, advertised_host
 from nodemanager.http import Http, HttpError
-from nodemanager.limits import Limits, advertised
+from nodemanager.isolation import Isolation
 from wire import nodeapi
 from wire.nodeapi import NodeSession, Register
 
@@ -36,16 +36,16 @@ def authorization(session: NodeSession) -> str:
 
 def to_json(session: NodeSession, config: Config) -> dict[str, Any]:
     """The session as local state keeps it, with what it was given for."""
-    return asdict(session) | {"name": config.name, "host": advertised(config)}
+    return asdict(session) | {"name": config.name, "host": advertised_host(config)}
 
 
-def holds(saved: dict[str, Any], config: Config) -> bool:
+def is_current(saved: dict[str, Any], config: Config) -> bool:
     """Whether a saved session is this node's, as the node describes itself now."""
-    moved = config.join_token and saved.get("host", advertised(config)) != advertised(config)
+    moved = config.join_token and saved.get("host", advertised_host(config)) != advertised_host(config)
     return saved.get("name") == config.name and not moved
 
 
-def register(http: Http, config: Config, limits: Limits) -> NodeSession:
+def register(http: Http, config: Config, isolation: Isolation) -> NodeSession:
     """A new credential for this node's name. Raises ``HttpError`` or ``ValueError``."""
     if not config.join_token:
         raise HttpError(401, "this node has no credential and no join token; set join_token")
@@ -57,8 +57,8 @@ def register(http: Http, config: Config, limits: Limits) -> NodeSession:
         vcores_milli=config.vcores_milli,
         gpus=config.gpus,
         labels=config.labels,
-        enforces=limits.enforces,
-        host=advertised(config),
+        enforces=isolation.enforces,
+        host=advertised_host(config),
         version=VERSION,
     )
     http.authorization = ""
@@ -73,7 +73,7 @@ def refresh(http: Http, known: NodeSession) -> NodeSession:
     return parse(http.request("GET", f"{nodeapi.PREFIX}/session"), known.credential)
 
 
-def renew(http: Http, config: Config, limits: Limits, known: NodeSession | None) -> NodeSession:
+def renew(http: Http, config: Config, isolation: Isolation, known: NodeSession | None) -> NodeSession:
     """Refresh, or register again when the credential is refused and a join token is there."""
     if known is not None:
         try:
@@ -81,4 +81,4 @@ def renew(http: Http, config: Config, limits: Limits, known: NodeSession | None)
         except HttpError as error:
             if error.status not in (401, 403) or not config.join_token:
                 raise
-    return register(http, config, limits)
+    return register(http, config, isolation)

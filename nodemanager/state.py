@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nodemanager import checks, records
+from nodemanager import checks, jsonfiles
 from nodemanager.core import Core
 from nodemanager.lifecycle import Container, Phase, lease_from_json, lease_to_json
 from wire.states import ContainerReason, ContainerState
@@ -20,7 +20,7 @@ from wire.states import ContainerReason, ContainerState
 # until it has passed what was claimed before.
 SEQ_RESERVE = 1000
 VERSION = 1
-PLAIN = ("grace_s", "collects", "exit_code", "ran_ms", "memory_mib", "peak_mib", "cpu_ms", "omitted")
+SAVED_FIELDS = ("grace_s", "collects", "exit_code", "ran_ms", "memory_mib", "peak_mib", "cpu_ms", "omitted")
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Saved:
 
 def container_to_json(c: Container) -> dict[str, Any]:
     """All but what can be fetched again: the template."""
-    value: dict[str, Any] = {name: getattr(c, name) for name in PLAIN}
+    value: dict[str, Any] = {name: getattr(c, name) for name in SAVED_FIELDS}
     value |= {"id": c.container_id, "phase": int(c.phase), "state": int(c.state), "reason": int(c.reason)}
     value["lease"] = lease_to_json(c.lease) if c.lease else None
     value["verdict"] = [int(c.verdict[0]), int(c.verdict[1])] if c.verdict else None
@@ -53,7 +53,7 @@ def container_from_json(raw: dict[str, Any], at: float) -> Container:
     phase = Phase(raw["phase"])
     c.phase = Phase.FETCHING if phase is Phase.LOCALIZING else phase
     c.state, c.reason = ContainerState(raw["state"]), ContainerReason(raw["reason"])
-    for name in PLAIN:
+    for name in SAVED_FIELDS:
         if not isinstance(raw[name], (int, float)):
             raise ValueError(f"{name} is not a number")
         setattr(c, name, raw[name])
@@ -74,7 +74,7 @@ class StateFile:
         """What was saved; empty, with ``damaged`` saying why, when it cannot be used."""
         if not self.path.exists():
             return Saved()
-        raw = records.read_json(str(self.path))
+        raw = jsonfiles.read_json(str(self.path))
         try:
             if raw is None or raw["version"] != VERSION:
                 raise ValueError("not a state file of this version")
@@ -107,4 +107,4 @@ class StateFile:
             "seq": seq,
             "containers": [container_to_json(c) for c in core.containers.values()],
         }
-        records.write_json(str(self.path), value, durable)
+        jsonfiles.write_json(str(self.path), value, durable)

@@ -7,10 +7,10 @@ import hiredis
 from nodemanager import events as ev
 from nodemanager.checkpoint import Checkpoint
 from nodemanager.core import Core
-from nodemanager.link import Link
 from nodemanager.log import note
 from nodemanager.membership import Membership
-from nodemanager.usage import Rates
+from nodemanager.redisconnection import RedisConnection
+from nodemanager.usage import CpuRates
 from wire import keys, status
 
 COALESCE_S = 0.02  # least time between two statuses
@@ -19,26 +19,28 @@ COALESCE_S = 0.02  # least time between two statuses
 class StatusUpdater:
     """Publishes to Redis. Times are seconds of the monotonic clock."""
 
-    def __init__(self, link: Link, core: Core, membership: Membership, checkpoint: Checkpoint, rates: Rates) -> None:
-        self.link, self.core, self.membership = link, core, membership
+    def __init__(
+        self, redis: RedisConnection, core: Core, membership: Membership, checkpoint: Checkpoint, rates: CpuRates
+    ) -> None:
+        self.redis, self.core, self.membership = redis, core, membership
         self.checkpoint, self.rates = checkpoint, rates
         self.changed = False
         self.published_at = self.heartbeat_at = 0.0  # the last status; when the next is due without news
 
-    def note(self, news: ev.Report) -> None:
+    def request_publish(self, news: ev.PublishStatus) -> None:
         """The status has changed; patient news wait for the next heartbeat."""
         self.changed |= not news.patient
 
-    def hasten(self) -> None:
+    def publish_soon(self) -> None:
         """A connection is there: whoever reads statuses has waited for one."""
         self.heartbeat_at = 0.0
 
     def due(self) -> float:
-        """When ``tend`` has something to do; news hasten it only while somebody can be told."""
-        hasty = self.changed and self.link.ready
+        """When ``tick`` has something to do; news hasten it only while somebody can be told."""
+        hasty = self.changed and self.redis.ready
         return min(self.heartbeat_at, self.published_at + COALESCE_S) if hasty else self.heartbeat_at
 
-    def tend(self, now: float) -> None:
+    def tick(self, now: float) -> None:
         """Publish if it is time; any status is a heartbeat."""
         if now >= self.due():
             self.heartbeat_at = now + self.membership.heartbeat_s
@@ -46,14 +48,14 @@ class StatusUpdater:
 
     def publish(self, now: float) -> None:
         """The complete status, when there is a connection."""
-        if not self.link.ready:
+        if not self.redis.ready:
             return
         seq = self.checkpoint.next_seq()
         data = status.encode(self.core.status(seq, self.rates.total()))
         s, n = self.membership.session.sub_cluster_id, self.membership.session.node_id
-        self.link.send(self._published, "SET", keys.status(s, n), data)
+        self.redis.send(self._published, "SET", keys.status(s, n), data)
         if self.changed:
-            self.link.send(self._published, "ZADD", keys.dirty(s), "0", str(n))
+            self.redis.send(self._published, "ZADD", keys.dirty(s), "0", str(n))
         self.changed = False
         self.published_at = now
 

@@ -19,11 +19,11 @@ class Streams:
     def __init__(self, folder: str, uid: int, cap_bytes: int, selector: selectors.BaseSelector) -> None:
         self.folder, self.uid, self.cap_bytes, self.selector = folder, uid, cap_bytes, selector
         self.bytes = dict.fromkeys(STREAMS, 0)
-        self.limited = True  # a live task may print only so much at a time
+        self.throttled = True  # a live task may print only so much at a time
         self.pipes: dict[int, Writer] = {}
         self.budget: dict[int, int] = {}
         self.paused: set[int] = set()
-        self.window = 0.0  # when the budgets were last filled
+        self.refilled_at = 0.0  # when the budgets were last filled
 
     def _path(self, stream: str) -> str:
         return os.path.join(self.folder, f"{stream}.pipe")
@@ -65,7 +65,7 @@ class Streams:
             return False
         self.pipes[fd].write(data)
         self.budget[fd] -= len(data)
-        if self.budget[fd] <= 0 and fd not in self.paused and self.limited:
+        if self.budget[fd] <= 0 and fd not in self.paused and self.throttled:
             self.selector.unregister(fd)
             self.paused.add(fd)
         return True
@@ -82,9 +82,9 @@ class Streams:
 
     def refill(self, now: float) -> None:
         """Once per TICK, writers that flooded may go on."""
-        if now - self.window < TICK_S:
+        if now - self.refilled_at < TICK_S:
             return
-        self.window = now
+        self.refilled_at = now
         for fd in self.budget:
             self.budget[fd] = BUDGET_BYTES
         for fd in self.paused:
@@ -93,7 +93,7 @@ class Streams:
 
     def due(self) -> float:
         """When ``refill`` has something to do; s, monotonic."""
-        return self.window + TICK_S if self.paused else float("inf")
+        return self.refilled_at + TICK_S if self.paused else float("inf")
 
     def drain(self, long: bool) -> bool:
         """Read what the dead have left; whether all of it has come. ``long``: waited for it long enough."""

@@ -21,7 +21,7 @@ from typing import Any
 from nodemanager import launch
 from nodemanager.adoption import load
 from nodemanager.cgroups import Cgroups, find
-from nodemanager.lines import MAX_LINE, Lines
+from nodemanager.jsonlines import MAX_LINE, JsonLines
 from nodemanager.task import Task
 
 MAX_FAILURES = 100
@@ -35,11 +35,11 @@ class Supervisor:
         self.root, self.containers = root, containers
         self.max_disconnect_s = max_disconnect_s
         self.selector = selectors.DefaultSelector()
-        self.groups: Cgroups = find(name) if name else Cgroups()
+        self.cgroups: Cgroups = find(name) if name else Cgroups()
         self.tasks: dict[int, Task] = {}
         self.by_pid: dict[int, Task] = {}
-        self.agent: Lines | None = None
-        self.heard_at = time.monotonic()  # the agent's last word, or its leaving
+        self.agent: JsonLines | None = None
+        self.agent_seen_at = time.monotonic()  # the agent's last word, or its leaving
         self.pinged = False  # it says now and then that it lives; older agents do not
         self.quitting = False
 
@@ -51,7 +51,7 @@ class Supervisor:
         launch.prctl(launch.PR_SET_NO_NEW_PRIVS, 1)
         self._signals()
         self._listen()
-        for task in load(self.containers, self.selector, self.groups):
+        for task in load(self.containers, self.selector, self.cgroups):
             self.tasks[task.id] = task
             if task.pid and task.ended is None:
                 self.by_pid[task.pid] = task
@@ -88,7 +88,7 @@ class Supervisor:
         except OSError:
             return
         self._drop_agent()  # the newest agent is the agent: an older one is gone or going
-        self.agent = Lines(self.selector, connection, self._told, self._agent_left)
+        self.agent = JsonLines(self.selector, connection, self._on_message, self._agent_left)
 
     def _drop_agent(self) -> None:
         if self.agent is not None:
@@ -98,20 +98,20 @@ class Supervisor:
     def _agent_left(self) -> None:
         self.agent = None
         self.pinged = False
-        self.heard_at = time.monotonic()
+        self.agent_seen_at = time.monotonic()
 
-    def _told(self, line: bytes) -> None:
-        self.heard_at = time.monotonic()
+    def _on_message(self, line: bytes) -> None:
+        self.agent_seen_at = time.monotonic()
         try:
             message = json.loads(line)
             OPERATIONS[message["op"]](self, message)
         except (ValueError, KeyError, TypeError) as error:
-            self.say({"ev": "refused", "error": f"{type(error).__name__}: {error}"})
+            self.send({"ev": "refused", "error": f"{type(error).__name__}: {error}"})
 
-    def say(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         """Send to the agent when there is one; what it misses it learns from the list."""
         if self.agent is not None:
-            self.agent.say(message)
+            self.agent.send(message)
 
     # --- what the agent may ask for
 
@@ -129,15 +129,15 @@ class Supervisor:
             room -= size
         for part in parts:
             more = part is not parts[-1]
-            self.say({"ev": "list", "pid": os.getpid(), "containers": part, "more": more, "pings": True})
+            self.send({"ev": "list", "pid": os.getpid(), "containers": part, "more": more, "pings": True})
 
     def op_start(self, message: dict[str, Any]) -> None:
         """Begin a container; ``started``, ``start_failed`` or, at the end, ``exit`` tells of it."""
-        order = launch.Order(**message["order"])
-        if order.id in self.tasks:
+        context = launch.LaunchContext(**message["order"])
+        if context.id in self.tasks:
             return  # asked before: its events have been or will be told
-        task = Task(order, self.selector, self.groups)
-        self.tasks[order.id] = task
+        task = Task(context, self.selector, self.cgroups)
+        self.tasks[context.id] = task
         try:
             task.start(lambda error: self._launched(task, error))
         except (OSError, ValueError) as error:
@@ -147,11 +147,11 @@ class Supervisor:
 
     def _launched(self, task: Task, error: str) -> None:
         if not error:
-            self.say({"ev": "started", "id": task.id})
+            self.send({"ev": "started", "id": task.id})
             return
         task.failed_to_start(error)
         if not task.pid:
-            self.say({"ev": "start_failed", "id": task.id, "error": error})
+            self.send({"ev": "start_failed", "id": task.id, "error": error})
 
     def op_stop(self, message: dict[str, Any]) -> None:
         """End a container; one that has ended or is not known needs nothing."""
@@ -196,11 +196,11 @@ class Supervisor:
         leaders = set(self.by_pid)
         for task in list(self.tasks.values()):
             if task.exit is None:
-                task.check(now, leaders, self.say)
-        if (self.agent is None or self.pinged) and now - self.heard_at > self.max_disconnect_s:
-            self._abandoned()
+                task.check(now, leaders, self.send)
+        if (self.agent is None or self.pinged) and now - self.agent_seen_at > self.max_disconnect_s:
+            self._on_agent_lost()
 
-    def _abandoned(self) -> None:
+    def _on_agent_lost(self) -> None:
         """No agent came back, or it hangs: nobody can tell whether these containers are still wanted."""
         running = [t for t in self.tasks.values() if t.exit is None]
         for task in running:
@@ -223,12 +223,12 @@ class Supervisor:
         while not self.quitting or any(t.exit is None for t in self.tasks.values()):
             for key, mask in self.selector.select(self.timeout()):
                 callback: Callable[[int], object] = key.data
-                failures += self._survive(callback, mask)
-            failures += self._survive(self.check, time.monotonic())
+                failures += self._guarded(callback, mask)
+            failures += self._guarded(self.check, time.monotonic())
             if failures > MAX_FAILURES:
                 sys.exit("too many failures; the next supervisor takes over")
 
-    def _survive(self, call: Callable[[Any], object], argument: Any) -> int:
+    def _guarded(self, call: Callable[[Any], object], argument: Any) -> int:
         """0, or 1 when the call failed; the reason goes to the log."""
         try:
             call(argument)
@@ -270,12 +270,12 @@ def main() -> None:
     args = parser.parse_args()
     os.umask(0o077)
     launch.raise_open_files()
-    held = lock(args.dir)
+    lock_fd = lock(args.dir)
     supervisor = Supervisor(args.dir, args.containers, args.cgroup, args.max_disconnect_s)
     supervisor.prepare()
     supervisor.run()
-    supervisor.groups.close()
-    os.close(held)
+    supervisor.cgroups.close()
+    os.close(lock_fd)
 
 
 if __name__ == "__main__":

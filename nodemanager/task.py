@@ -7,30 +7,30 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nodemanager import proctree, records
+from nodemanager import jsonfiles, procfs
 from nodemanager.capture import STREAMS
 from nodemanager.cgroups import Cgroups
-from nodemanager.launch import Order, launch
+from nodemanager.launch import LaunchContext, launch
 from nodemanager.monitor import Monitor
+from nodemanager.processtree import ProcessTree
 from nodemanager.streams import Streams
-from nodemanager.tree import Tree
 
 DRAIN_S = 2.0  # output still in a pipe this long after the tree is dead is given up
 UNKILLABLE_S = 10.0
-AGAIN_S = 1.0  # between two kills of a tree whose first process does not go
-Say = Callable[[dict[str, Any]], None]
+KILL_RETRY_S = 1.0  # between two kills of a tree whose first process does not go
+Send = Callable[[dict[str, Any]], None]
 
 
 class Task:
     """``ended``: the first process is gone, its tree or output may not be. ``exit``: all is over and recorded."""
 
-    def __init__(self, order: Order, selector: selectors.BaseSelector, groups: Cgroups) -> None:
-        self.order, self.selector, self.groups = order, selector, groups
-        self.id = order.id
-        self.tree = Tree(order.id, str(order.meta.get("name", "")), order.marker_gid, groups)
-        self.streams = Streams(order.logs, order.uid, order.log_max_bytes, selector)
+    def __init__(self, context: LaunchContext, selector: selectors.BaseSelector, cgroups: Cgroups) -> None:
+        self.context, self.selector, self.cgroups = context, selector, cgroups
+        self.id = context.id
+        self.tree = ProcessTree(context.id, str(context.meta.get("name", "")), context.marker_gid, cgroups)
+        self.streams = Streams(context.logs, context.uid, context.log_max_bytes, selector)
         self.started_at = time.monotonic()
-        self.monitor = Monitor(order.id, order.memory_bytes, groups, self.started_at)
+        self.monitor = Monitor(context.id, context.memory_bytes, cgroups, self.started_at)
         self.exit: dict[str, Any] | None = None
         self.ended: dict[str, Any] | None = None
         self.ended_at = 0.0
@@ -49,15 +49,15 @@ class Task:
     def start(self, launched: Callable[[str], None]) -> None:
         """Fork. ``launched("")`` once the command runs, ``launched(error)`` when it cannot. Raises OSError."""
         self._write_spec(0, time.time())
-        joins = self.groups.create(self.id, self.order.memory_bytes, self.order.cpu_milli)
+        joins = self.cgroups.create(self.id, self.context.memory_bytes, self.context.cpu_milli)
         ends = [self.streams.make(stream) for stream in STREAMS]
         try:
-            self.tree.pid, report = launch(self.order, ends[0], ends[1], joins)
+            self.tree.pid, report = launch(self.context, ends[0], ends[1], joins)
         finally:
             for end in ends:
                 os.close(end)
         self.started_at, started_unix = time.monotonic(), time.time()
-        process = proctree.read(self.pid)
+        process = procfs.read(self.pid)
         try:
             self._write_spec(process.start_ticks if process else 0, started_unix)
         except OSError:
@@ -82,10 +82,10 @@ class Task:
             self._record({"start_error": error})
 
     def _write_spec(self, start_ticks: int, started_unix: float) -> None:
-        order = {name: getattr(self.order, name) for name in Order.__dataclass_fields__}
-        order["env"] = {}  # may hold secrets, and is not needed again
-        spec = {"order": order, "pid": self.pid, "ticks": start_ticks, "boot": proctree.boot_id()}
-        records.write_json(os.path.join(self.order.folder, "spec.json"), spec | {"unix": started_unix})
+        context = {name: getattr(self.context, name) for name in LaunchContext.__dataclass_fields__}
+        context["env"] = {}  # may hold secrets, and is not needed again
+        spec = {"order": context, "pid": self.pid, "ticks": start_ticks, "boot": procfs.boot_id()}
+        jsonfiles.write_json(os.path.join(self.context.folder, "spec.json"), spec | {"unix": started_unix})
 
     # --- while it runs
 
@@ -104,27 +104,27 @@ class Task:
             self.stopping = True
             self.tree.signal(signal.SIGTERM if grace_s > 0 else signal.SIGKILL)
 
-    def check(self, now: float, leaders: set[int], say: Say) -> None:
+    def check(self, now: float, leaders: set[int], send: Send) -> None:
         """Timers: budgets, grace, measures, and the last steps after the first process's end.
 
         ``leaders``: the first processes of all tasks.
         """
         self.streams.refill(now)
         if self.ended is not None:
-            self._finish(now, leaders, say)
+            self._finish(now, leaders, send)
         elif self.pid:
             if self.stopping and now >= self.kill_at:
                 self.tree.kill()
-                self.kill_at = now + AGAIN_S
+                self.kill_at = now + KILL_RETRY_S
             if now >= self.monitor.due:
-                self._measure(now, say)
+                self._measure(now, send)
 
-    def _measure(self, now: float, say: Say) -> None:
+    def _measure(self, now: float, send: Send) -> None:
         if self.monitor.measure(self.pid, now):
             self.tree.kill()
-        if self.monitor.sampled(now):
+        if self.monitor.sample_due(now):
             used, cpu_ms = self.monitor.used_bytes, self.monitor.cpu_ms
-            say({"ev": "sample", "id": self.id, "memory_mib": used >> 20, "cpu_ms": cpu_ms})
+            send({"ev": "sample", "id": self.id, "memory_mib": used >> 20, "cpu_ms": cpu_ms})
 
     # --- the end
 
@@ -140,11 +140,11 @@ class Task:
             self.ended = {"code": max(code, 0), "signal": max(-code, 0)}
         self.ended["ran_ms"] = int((now - self.started_at) * 1000)
         self.ended_at = self.kill_at = now
-        self.tree.led = self.streams.limited = False
+        self.tree.leader_alive = self.streams.throttled = False
         if usage is not None:
-            self.monitor.reaped(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+            self.monitor.add_kernel_usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
-    def _finish(self, now: float, leaders: set[int], say: Say) -> None:
+    def _finish(self, now: float, leaders: set[int], send: Send) -> None:
         if self.reporting:
             return
         if self.tree.members(leaders) and now - self.ended_at < UNKILLABLE_S:
@@ -154,13 +154,13 @@ class Task:
         if not self.streams.drain(late) and now - self.ended_at < DRAIN_S:
             return
         self.streams.close()
-        over = self.monitor.over_memory or self.groups.over_memory(self.id)
-        self.groups.remove(self.id)
+        over = self.monitor.over_memory or self.cgroups.over_memory(self.id)
+        self.cgroups.remove(self.id)
         self._record((self.ended or {}) | {"over_memory": over})
         if self.start_error:
-            say({"ev": "start_failed", "id": self.id, "error": self.start_error})
+            send({"ev": "start_failed", "id": self.id, "error": self.start_error})
         else:
-            say({"ev": "exit", "id": self.id, "exit": self.exit})
+            send({"ev": "exit", "id": self.id, "exit": self.exit})
 
     def _record(self, how: dict[str, Any]) -> None:
         self.exit = how | {
@@ -172,7 +172,7 @@ class Task:
         if self.start_error:
             self.exit["start_error"] = self.start_error
         try:
-            records.write_json(os.path.join(self.order.folder, "exit.json"), self.exit)
+            jsonfiles.write_json(os.path.join(self.context.folder, "exit.json"), self.exit)
         except OSError:
             pass  # a full disk: the agent hears it now, and a restart finds it unknown
         self.streams.remove()
@@ -181,7 +181,7 @@ class Task:
         """For the agent's list."""
         return {
             "id": self.id,
-            "meta": self.order.meta,
+            "meta": self.context.meta,
             "exit": self.exit,
             "ran_ms": int((time.monotonic() - self.started_at) * 1000),
         }

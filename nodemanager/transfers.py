@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from nodemanager import folders, outputs, records
+from nodemanager import folders, jsonfiles, outputs
 from nodemanager.localize import LocalizeError, Localizer
 from nodemanager.log import note
 from nodemanager.mailbox import Background
@@ -13,26 +13,26 @@ from wire.template import Template
 
 
 class Transfers:
-    """``localised`` and ``collected`` are called on the loop with a container and what went wrong, "" for nothing."""
+    """``localized`` and ``collected`` are called on the loop with a container and what went wrong, "" for nothing."""
 
     def __init__(
         self,
         containers: Path,
         localizer: Localizer,
         background: Background,
-        localised: Callable[[int, str], None],
+        localized: Callable[[int, str], None],
         collected: Callable[[int, str], None],
     ) -> None:
         self.containers, self.localizer, self.background = containers, localizer, background
-        self.localised, self.collected = localised, collected
-        self.localising: set[int] = set()
+        self.localized, self.collected = localized, collected
+        self.localizing: set[int] = set()
         self.tokens: dict[int, str] = {}  # of application masters that are about to start
 
     def folder(self, cid: int) -> Path:
         """The container's own, whether it is there or not."""
         return self.containers / format_container(cid)
 
-    def folders_of(self) -> set[int]:
+    def container_ids(self) -> set[int]:
         """Containers that have a folder."""
         found = set()
         for path in self.containers.iterdir():
@@ -42,31 +42,31 @@ class Transfers:
                 continue
         return found
 
-    def localise(self, cid: int, template: Template, uid: int) -> None:
+    def localize(self, cid: int, template: Template, uid: int) -> None:
         """Prepare the container's folder; without files to bring that is done at once."""
         if not (template.files or template.inputs or template.master):
-            self.localised(cid, self._prepare(cid, uid))
+            self.localized(cid, self._prepare(cid, uid))
             return
-        self.localising.add(cid)
+        self.localizing.add(cid)
 
         def work() -> None:
             try:
                 error = self._prepare(cid, uid)
                 if not error:
-                    self.localizer.bring(format_container(cid), template, str(self.folder(cid) / "work"), uid)
+                    self.localizer.localize(format_container(cid), template, str(self.folder(cid) / "work"), uid)
                     if template.master:
                         self.tokens[cid] = self.localizer.token(format_container(cid))
             except LocalizeError as failed:
                 error = str(failed)
             except Exception as failed:  # whatever it is, it must not leave the container waiting
                 error = f"{type(failed).__name__}: {failed}"
-            self.background.post(lambda: self._localised(cid, error))
+            self.background.post(lambda: self._localized(cid, error))
 
         self.background.pool.submit(work)
 
-    def _localised(self, cid: int, error: str) -> None:
-        self.localising.discard(cid)
-        self.localised(cid, error)
+    def _localized(self, cid: int, error: str) -> None:
+        self.localizing.discard(cid)
+        self.localized(cid, error)
 
     def _prepare(self, cid: int, uid: int) -> str:
         try:
@@ -76,9 +76,9 @@ class Transfers:
         return ""
 
     def collect(self, cid: int) -> None:
-        """Send the outputs its start order named."""
+        """Send the outputs its launch context named."""
         folder = self.folder(cid)
-        spec = records.read_json(str(folder / "spec.json"))
+        spec = jsonfiles.read_json(str(folder / "spec.json"))
         stopping = self.background.stopping
 
         def work() -> None:
@@ -99,7 +99,7 @@ class Transfers:
 
     def remove(self, cid: int) -> None:
         """Delete the container's folder, unless files are still coming into it."""
-        if cid not in self.localising and not self.background.stopping.is_set():
+        if cid not in self.localizing and not self.background.stopping.is_set():
             self.background.pool.submit(self._remove_now, self.folder(cid))
 
     def _remove_now(self, folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Processor time used per container, turned into a rate."""
 
 
-class Rates:
+class CpuRates:
     """Thousandths of a core each container used between its last two samples."""
 
     def __init__(self) -> None:

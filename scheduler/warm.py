@@ -73,22 +73,22 @@ def _running() -> Running:
         shape=np.ones((c, R), np.int64),
         started=np.zeros(c),
         ends=np.full(c, np.inf),
-        spared=np.zeros(c, np.bool_),
+        protected=np.zeros(c, np.bool_),
     )
 
 
 def warm() -> None:
     """Call every kernel with the types that rounds use."""
     from scheduler.explain.columns import explain_all
-    from scheduler.explain.outlook import Outlook
-    from scheduler.explain.sentence import About, describe
+    from scheduler.explain.forecast import Forecast
+    from scheduler.explain.sentence import AskContext, describe
     from scheduler.round import RoundPolicy, plan_round
 
     s = snapshot()
     plan, memo = plan_round(s, Memo(), RoundPolicy(), 0.0)
-    if plan.after is not None:
-        told = explain_all(s, plan.after, memo, RoundPolicy().placement, 0.0)
-        describe(told, 0, About(), Outlook(s, plan.after.free, 0.0))
+    if plan.outcome is not None:
+        explanation = explain_all(s, plan.outcome, memo, RoundPolicy().placement, 0.0)
+        describe(explanation, 0, AskContext(), Forecast(s, plan.outcome.free, 0.0))
     plan_round(replace(s, running=None), memo, RoundPolicy(), 0.0)
     plan_round(_backfilling(s), memo, RoundPolicy(), 0.0)
     _reclaim(s)

@@ -10,7 +10,7 @@ import numpy as np
 
 from controlplane.rm.codec.records import DOCUMENT, SIGNED_LEASE, WANTED
 from controlplane.rm.ports import BusDown, Clock, Fenced
-from simulator.played import Documents
+from simulator.simulatednodes import Documents
 from wire import desired, keys, policy
 from wire.summary import Summary
 
@@ -39,7 +39,7 @@ class NoSigner:
 
 
 @dataclass(slots=True)
-class Wires:
+class SimulatedRedis:
     """What one sub-cluster's Redis holds.
 
     epoch: the highest that has published, None where Redis has lost it. woken:
@@ -90,17 +90,17 @@ class Wires:
 
 
 class SimulatedBus:
-    """One leader's. wires: of all sub-clusters. hint: called with sub-clusters that have rows to read."""
+    """One leader's. redis: of all sub-clusters. hint: called with sub-clusters that have rows to read."""
 
     def __init__(
         self,
-        wires: Mapping[int, Wires],
+        redis: Mapping[int, SimulatedRedis],
         sub: int,
         epoch: int,
         clock: Clock,
         hint: Callable[[Iterable[int]], None] = lambda _: None,
     ):
-        self.all, self.own, self.epoch, self.clock, self.hint = wires, wires[sub], epoch, clock, hint
+        self.all, self.own, self.epoch, self.clock, self.hint = redis, redis[sub], epoch, clock, hint
 
     def _reach(self) -> None:
         if self.own.down:
@@ -158,7 +158,7 @@ class SimulatedBus:
 
 
 def read(bodies: list[bytes], rows: np.ndarray) -> Documents:
-    """These documents as played nodes take them. rows: (k,) of their nodes."""
+    """These documents as simulated nodes take them. rows: (k,) of their nodes."""
     head, entry, lease = DOCUMENT.itemsize, WANTED.itemsize, SIGNED_LEASE.itemsize
     heads = np.frombuffer(b"".join([body[:head] for body in bodies]), DOCUMENT)
     numbers = np.column_stack([heads[name].astype(np.int64) for name in ("epoch", "generation", "policy_version")])

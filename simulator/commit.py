@@ -10,10 +10,10 @@ from controlplane.rm.claims import Counts
 from controlplane.rm.memory.jobs import guest_run
 from controlplane.rm.rows import ReportRow
 from scheduler.lifecycle.guest import UNLOWERED, pack
-from simulator.rows import Ask, Federation, Live, Logged, SubCluster
+from simulator.rows import Ask, Federation, LiveContainer, LoggedRound, SubCluster
 from wire.states import ContainerState
 
-_LIVE = [field.name for field in fields(Live) if field.name != "started_us"]
+_LIVE = [field.name for field in fields(LiveContainer) if field.name != "started_us"]
 
 
 def refused(rows: Federation, sub: int, c: Changes) -> str:
@@ -55,7 +55,7 @@ def _log(rows: Federation, own: SubCluster, epoch: int, c: Changes) -> None:
     count = sum(map(len, c.transitions))
     if count and rows.keep_ended:
         first = own.sequence + 1
-        own.log.append(Logged(first, first + count - 1, epoch, np.concatenate(c.transitions)))
+        own.log.append(LoggedRound(first, first + count - 1, epoch, np.concatenate(c.transitions)))
     own.sequence += count
 
 
@@ -63,7 +63,7 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
     live = own.containers
     for block in c.new:
         for row in zip(*(block[name].tolist() for name in _LIVE), strict=True):
-            live[row[0]] = Live(*row)
+            live[row[0]] = LiveContainer(*row)
     for block in c.moved:
         for cid, state, started_us in block.tolist():
             known = live.get(cid)
@@ -141,14 +141,14 @@ def _answers(rows: Federation, sub: int, c: Changes) -> None:
 
 def _reports(rows: Federation, own: SubCluster, c: Changes) -> None:
     packed = {job: np.concatenate(events).tobytes() for job, events in c.reports.items()}
-    said: list[tuple[int, int | None, int | None, bytes, Any]] = [
-        (job, None, None, packed.get(job, b""), c.told.get(job)) for job in packed | c.told
+    reports: list[tuple[int, int | None, int | None, bytes, Any]] = [
+        (job, None, None, packed.get(job, b""), c.home_events.get(job)) for job in packed | c.home_events
     ]
-    said += [(*lowered, b"", None) for lowered in c.lowered]
-    for job_id, group, target, events, told in said:
+    reports += [(*lowered, b"", None) for lowered in c.lowered]
+    for job_id, group, target, events, for_master in reports:
         job = rows.jobs.get(job_id)
         if job is not None:
-            report = ReportRow(rows.number(), job_id, own.id, group, target, events, told)
+            report = ReportRow(rows.number(), job_id, own.id, group, target, events, for_master)
             rows.subs[job["home_id"]].reports.append(report)
     if c.reports_read:
         read = set(c.reports_read)

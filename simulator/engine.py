@@ -3,7 +3,7 @@ to the next.
 
 Nothing is drawn but from the seed, so the same setup gives the same run. What
 is simulated is what surrounds those functions: Postgres (``rows``), Redis
-(``bus``), nodes and their processes (``played``), and time.
+(``bus``), nodes and their processes (``simulatednodes``), and time.
 """
 
 import heapq
@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.changes import Changes
-from simulator.bus import Wires
+from simulator.bus import SimulatedRedis
 from simulator.clock import VirtualClock
 from simulator.fairness import granted
 from simulator.gpg import SimulatedGpg
+from simulator.initialstate import InitialState
 from simulator.measures import Run
 from simulator.recorder import Meter, Recorder
-from simulator.router import Homes
+from simulator.router import SimulatedRouter
 from simulator.rows import Federation
 from simulator.site import NEVER, Pace, Site
-from simulator.specs import PlayedRuns, job_row, node_row
-from simulator.standing import Opening
+from simulator.specs import JobRunTimes, job_row, node_row
 from simulator.waits import Waits
 from simulator.workload import Machine, RunningContainers, RunningJob, Submission, in_order
 from wire.resources import AXES
@@ -42,7 +42,7 @@ class Setup:
     """What is simulated. sub_clusters: machines by name. policy: a document. period_s: of what is averaged over time.
 
     until_s: no longer than this; None: until everything submitted has ended.
-    check: every plan's invariants, in every round. standing: jobs of which
+    check: every plan's invariants, in every round. running_jobs: those of which
     something runs when it begins. waits: see how long each single task waits.
     """
 
@@ -54,7 +54,7 @@ class Setup:
     until_s: float | None = None
     check: bool = False
     name: str = "policy"
-    standing: Sequence[RunningJob] = ()
+    running_jobs: Sequence[RunningJob] = ()
     waits: bool = False
 
 
@@ -71,10 +71,10 @@ class Simulation:
         self.setup, self.name = setup, name
         self.clock = VirtualClock()
         self.rows = Federation(self.clock)
-        self.runs = PlayedRuns()
+        self.runs = JobRunTimes()
         place = {}
         for number, (sub, machines) in enumerate(setup.sub_clusters.items(), 1):
-            own = self.rows.enter(number, sub)
+            own = self.rows.add_sub_cluster(number, sub)
             for machine in machines:
                 row = node_row(self.rows.number(), machine)
                 own.nodes[row["id"]] = row
@@ -84,19 +84,20 @@ class Simulation:
         leaves = sorted((row.path for row in policy.queues if row.leaf), key=lambda path: path.split("."))
         self.recorder = Recorder(leaves, place)
         self.meter = Meter(len(leaves), setup.period_s)
-        self.homes = Homes(self.rows, setup.seed)
+        self.router = SimulatedRouter(self.rows, setup.seed)
         self.gpg = SimulatedGpg(self.rows, setup.pace.load_s)
         self.waits = Waits() if setup.waits else None
         self.emptied: dict[str, float] = {}  # sub-clusters that are drained, and since when nothing is left there
         self._groups: dict[int, int] = {}  # live jobs: how many groups each has
-        opening = self._open(setup.standing)
-        wires = {sub: Wires(sub, epoch=0) for sub in self.rows.subs}
-        heard = self._hint, self._heard, self._freed
+        initial = self._open(setup.running_jobs)
+        redis = {sub: SimulatedRedis(sub, epoch=0) for sub in self.rows.subs}
+        callbacks = self._hint, self._on_commit, self._on_room_freed
         self.sites = {
-            sub: Site(self.rows, sub, self.clock, setup.pace, self.runs, wires, *heard, setup.check) for sub in wires
+            sub: Site(self.rows, sub, self.clock, setup.pace, self.runs, redis, *callbacks, setup.check)
+            for sub in redis
         }
-        opening.hold(self.sites)
-        self._standing = {sub: np.zeros((2 * len(leaves) + 1, R)) for sub in self.sites}
+        initial.start_containers(self.sites)
+        self._measured = {sub: np.zeros((2 * len(leaves) + 1, R)) for sub in self.sites}
         self._total = np.zeros((2 * len(leaves) + 1, R))
         self._workload: Iterator[Submission] = in_order(workload)
         self._coming = next(self._workload, None)
@@ -106,16 +107,16 @@ class Simulation:
         self._moved_s = 0.0  # when a container last came or ended
         self.notes: list[str] = []
 
-    def _open(self, standing: Sequence[RunningJob]) -> Opening:
+    def _open(self, running_jobs: Sequence[RunningJob]) -> InitialState:
         """Store what leaders find when they begin."""
-        opening, numbers = Opening(self.rows, self.clock), {sub.name: sub.id for sub in self.rows.subs.values()}
-        for each in standing:
+        initial, numbers = InitialState(self.rows, self.clock), {sub.name: sub.id for sub in self.rows.subs.values()}
+        for each in running_jobs:
             owner = self.recorder.user(each.job.user) + 1
             job = self.rows.store(numbers[each.job.home], job_row(each.job, owner, self.clock))
             self._enter(job, each.job, each.running)
             self.recorder.resume(job, sum(len(part.task) for part in each.running))
-            opening.enter(job, each)
-        return opening
+            initial.add_job(job, each)
+        return initial
 
     # From outside
 
@@ -144,10 +145,10 @@ class Simulation:
         """
         self.at(at_s, lambda s: s._drain(sub))
 
-    def run(self, told: Callable[[float], None] | None = None) -> Run:
-        """Until everything has ended, or ``until_s``. told: hears of the simulation's time, now and then; what it
-        raises ends the run."""
-        began, next_told = time.perf_counter(), 0.0
+    def run(self, on_progress: Callable[[float], None] | None = None) -> Run:
+        """Until everything has ended, or ``until_s``. on_progress: called with the simulation's time, now and
+        then; what it raises ends the run."""
+        began, next_progress = time.perf_counter(), 0.0
         while (due := self._next()) < NEVER:
             if self.setup.until_s is not None and due > self.setup.until_s:
                 self.clock.now = self.setup.until_s
@@ -157,9 +158,9 @@ class Simulation:
                 break
             self.clock.now = max(self.clock.now, due)
             self._step()
-            if told is not None and time.perf_counter() > next_told:
-                next_told = time.perf_counter() + 0.1
-                told(self.clock.now)
+            if on_progress is not None and time.perf_counter() > next_progress:
+                next_progress = time.perf_counter() + 0.1
+                on_progress(self.clock.now)
         self.meter.step(self.clock.now)
         return self._result(time.perf_counter() - began)
 
@@ -189,12 +190,12 @@ class Simulation:
             self._coming = next(self._workload, None)
         if len(self.sites) > 1 and self.gpg.next_s <= now and self.gpg.step():
             for site in self.sites.values():
-                site.memory.shares.look(site.store, self.clock, hinted=True)
+                site.memory.shares.refresh(site.store, self.clock, hinted=True)
                 site.memory.placeable = True
         for site in self.sites.values():
             if site.next_s <= now:
                 self._round(site)
-        self._bury()
+        self._reap()
 
     def _round(self, site: Site) -> None:
         site.step()
@@ -203,7 +204,7 @@ class Simulation:
 
     def _submit(self, s: Submission) -> None:
         owner = self.recorder.user(s.user) + 1
-        home = self.homes.home(s, owner)
+        home = self.router.home(s, owner)
         job = None if home is None else self.rows.submit(home, job_row(s, owner, self.clock))
         self._enter(job, s)
         if home is not None:
@@ -215,7 +216,7 @@ class Simulation:
             self.waits.submit(job, s, running)
         if job is not None:
             self.recorder.submit(job, s)
-            self.runs.enter(job, s.groups)
+            self.runs.add(job, s.groups)
             self._groups[job] = len(s.groups)
 
     def _touch(self, sub: int, change: Callable[[Site], None]) -> None:
@@ -233,12 +234,12 @@ class Simulation:
 
     def _leaderless(self, sub: int, gap_s: float) -> None:
         site = self.sites[sub]
-        site.own.lease.holder, site.next_s, site.led = "", NEVER, False
+        site.own.lease.holder, site.next_s, site.has_leader = "", NEVER, False
         self.at(self.clock.now + gap_s, lambda s: s._touch(sub, Site.lead))
 
     def _drain(self, sub: int) -> None:
         self.rows.subs[sub].state = "draining"
-        self.rows.intend(sub, "maintenance")
+        self.rows.add_intent(sub, "maintenance")
         self._hint((sub,))
         self._empty(sub)
 
@@ -252,33 +253,33 @@ class Simulation:
         for sub in subs:
             site = self.sites[sub]
             site.hinted = True
-            if not site.led:
+            if not site.has_leader:
                 continue
             site.next_s = min(site.next_s, max(self.clock.now, site.last_s + site.pace.interval_s))
 
-    def _freed(self, sub: int) -> None:
+    def _on_room_freed(self, sub: int) -> None:
         """Those for whom something waits see it, as leaders do that look every second or so."""
         for other, site in self.sites.items():
             if other != sub:
-                site.hasten(site.look_s())
+                site.schedule_by(site.proxy_check_s())
 
-    def _heard(self, sub: int, c: Changes) -> None:
-        self.recorder.hear(c)
+    def _on_commit(self, sub: int, c: Changes) -> None:
+        self.recorder.on_commit(c)
         if self.waits is not None:
-            self.waits.hear(c)
+            self.waits.on_commit(c)
         self._empty(sub)
         if c.moved:
             for other, site in self.sites.items():
                 if other != sub:
-                    site.hasten(site.attend_s())
+                    site.schedule_by(site.service_check_s())
         if c.new or c.ended:
             self._moved_s = self.clock.now
         for listener in self.listeners:
             listener(sub, c)
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         for job in self.recorder.ended:
-            self.runs.leave(job, self._groups.pop(job, 0))
+            self.runs.remove(job, self._groups.pop(job, 0))
         self.recorder.ended.clear()
 
     # What is measured
@@ -299,14 +300,14 @@ class Simulation:
             now[q : 2 * q] = wanted[leaf]
         now[-1] = site.capacity
         self.meter.step(self.clock.now)
-        self._total += now - self._standing[site.sub]
-        self._standing[site.sub] = now
+        self._total += now - self._measured[site.sub]
+        self._measured[site.sub] = now
         self.meter.put(self._total[:q], self._total[q : 2 * q], self._total[-1])
 
     def _result(self, took_s: float) -> Run:
         r = self.recorder
         capacity, used, wanted = self.meter.averages()
-        policy, refused = self.rows.policy, self.homes.refused
+        policy, refused = self.rows.policy, self.router.refused
         assert policy is not None
         return Run(
             policy=self.setup.name, workload=self.name, seed=self.setup.seed, queues=r.queues, users=list(r.users),
@@ -316,6 +317,6 @@ class Simulation:
             lifecycles=r.lifecycles, rounds=sum(site.rounds for site in self.sites.values()), took_s=took_s,
             peak_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, emptied=self.emptied,
             left={sub.name: len(sub.containers) for sub in self.rows.subs.values() if sub.state == "draining"},
-            waited=None if self.waits is None else self.waits.found(self.clock.now),
+            waited=None if self.waits is None else self.waits.result(self.clock.now),
             notes=self.notes + [f"{refused:,} jobs were refused by their queue's routing"] * bool(refused),
         )  # fmt: skip

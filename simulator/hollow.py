@@ -16,24 +16,24 @@ import numpy as np
 import redis
 
 from controlplane.rm.codec.records import SIGNED_LEASE, WANTED
-from simulator.played import Documents, Played
+from simulator.simulatednodes import Documents, SimulatedNodes
 from wire import desired, keys, policy, template
 from wire.desired import DesiredError, Verified
 from wire.policy import PolicyError
 
-_OBEYED = slice(20, 28)  # epoch and generation in a document's header
+_APPLIED = slice(20, 28)  # epoch and generation in a document's header
 SILENCE_S = 5.0  # shorter gaps between two reports of a node are not worth noting
 
 
 @dataclass(slots=True)
 class HollowNode:
-    """One played node and its lease keys. ``obeyed``: epoch and generation as in its last document's header."""
+    """One played node and its lease keys. ``applied``: epoch and generation as in its last document's header."""
 
     node_id: int
     row: int
     lease_keys: dict[int, bytes]
     ready_keys: dict[int, desired.Key]
-    obeyed: bytes = bytes(8)
+    applied: bytes = bytes(8)
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Tally:
     silences: dict[int, list[float]] = field(default_factory=dict)
 
 
-class HollowNodes(Played):
+class HollowNodes(SimulatedNodes):
     """``nodes``: node id -> its lease keys by key id. ``loss``: share of statuses that never leave their node.
 
     ``remember``: keep the id of every container, to count those started twice.
@@ -82,8 +82,8 @@ class HollowNodes(Played):
         self._rng = np.random.default_rng(sub_cluster_id)
         self._launched: set[int] | None = set() if remember else None
         self.nodes: dict[int, HollowNode] = {}
-        self.silent_until, self.heard_at = np.zeros(0), np.zeros(0)  # monotonic; 0 before its first report
-        self.heartbeat_s, self.ask_at, self.beat_at = 1.0, np.zeros(0), np.zeros(0)  # a document, a status is due
+        self.silent_until, self.reported_at = np.zeros(0), np.zeros(0)  # monotonic; 0 before its first report
+        self.heartbeat_s, self.read_at, self.heartbeat_at = 1.0, np.zeros(0), np.zeros(0)  # a document, a status is due
         self.monotonic = time.monotonic  # tests and benchmarks put another clock here
         self.tally = Tally()
         self._redis = redis.Redis.from_url(url, socket_timeout=10)
@@ -97,9 +97,9 @@ class HollowNodes(Played):
             ready = {number: desired.Key(key) for number, key in lease_keys.items()}
             self.nodes[node_id] = HollowNode(node_id, row, lease_keys, ready)
         more = len(self.nodes) - len(self.ids)
-        self.more(list(self.nodes))
-        self.anew(self._rows(nodes), time.time_ns() // 1000)
-        for name in ("silent_until", "heard_at", "ask_at", "beat_at"):
+        self.set_nodes(list(self.nodes))
+        self.restart(self._rows(nodes), time.time_ns() // 1000)
+        for name in ("silent_until", "reported_at", "read_at", "heartbeat_at"):
             setattr(self, name, np.concatenate((getattr(self, name), np.zeros(more))))
 
     def run(self, stop: Event, heartbeat_s: float = 1.0, tick_s: float = 0.05) -> None:
@@ -108,40 +108,40 @@ class HollowNodes(Played):
 
     def ticks(self, heartbeat_s: float, tick_s: float) -> Generator[None, None, None]:
         """Look after all nodes once for each item; closed at the end."""
-        wakes = Wakes(self._redis, self.s)
+        subscriber = WakeSubscriber(self._redis, self.s)
         self.heartbeat_s = heartbeat_s
         spread = np.arange(len(self.ids)) * heartbeat_s / max(1, len(self.ids))
-        self.ask_at, self.beat_at = self.monotonic() + spread, self.monotonic() + spread
+        self.read_at, self.heartbeat_at = self.monotonic() + spread, self.monotonic() + spread
         woken = set(self.nodes)
         try:
             while True:
                 now = self.monotonic()
-                beating = set(self.ids[self.beat_at <= now].tolist())
-                woken |= (wakes.take() & self.nodes.keys()) | set(self.ids[self.ask_at <= now].tolist())
-                changed = self._obey(woken) | self._heed(np.arange(len(self.ids)), wakes.policy)
-                woken, wakes.policy = set(), None
+                beating = set(self.ids[self.heartbeat_at <= now].tolist())
+                woken |= (subscriber.take() & self.nodes.keys()) | set(self.ids[self.read_at <= now].tolist())
+                changed = self._read_documents(woken) | self._update_policy(np.arange(len(self.ids)), subscriber.policy)
+                woken, subscriber.policy = set(), None
                 changed |= self._finish(self.monotonic())
                 self._report(changed, beating)
                 yield
         finally:
             self._note_silences(np.arange(len(self.ids)), self.monotonic())
-            wakes.close()
+            subscriber.close()
 
     def _rows(self, ids: Iterable[int]) -> np.ndarray:
         return np.array([self.nodes[n].row for n in ids], np.int64)
 
-    def _obey(self, woken: Iterable[int]) -> set[int]:
+    def _read_documents(self, woken: Iterable[int]) -> set[int]:
         """Read these nodes' documents and do what the new ones say; the nodes whose next status should not wait."""
         ids = list(woken)
         if not ids:
             return set()
-        self.ask_at[self._rows(ids)] = self.monotonic() + self.heartbeat_s
+        self.read_at[self._rows(ids)] = self.monotonic() + self.heartbeat_s
         fresh: list[tuple[HollowNode, Verified]] = []
-        told, *bodies = self._read([keys.policy(self.s), *(keys.desired(self.s, n) for n in ids)])
+        policy_bytes, *bodies = self._read([keys.policy(self.s), *(keys.desired(self.s, n) for n in ids)])
         for node_id, body in zip(ids, bodies, strict=True):
             node = self.nodes[node_id]
-            # The epoch and generation stand at fixed places: skip unread what is obeyed already.
-            if body is None or body[_OBEYED] == node.obeyed:
+            # The epoch and generation stand at fixed places: skip unread what is applied already.
+            if body is None or body[_APPLIED] == node.applied:
                 continue
             try:
                 doc = desired.verify(body, node_id, node.ready_keys)
@@ -150,24 +150,26 @@ class HollowNodes(Played):
                 continue
             head = self.head[node.row]
             if (doc.epoch, doc.generation) > (head["epoch"], head["generation"]):
-                node.obeyed = body[_OBEYED]
+                node.applied = body[_APPLIED]
                 fresh.append((node, doc))
-        urgent = self._take([node for node, _ in fresh], [doc for _, doc in fresh]) if fresh else set()
-        return urgent | self._heed(self._rows(ids), told)
+        urgent = self._apply([node for node, _ in fresh], [doc for _, doc in fresh]) if fresh else set()
+        return urgent | self._update_policy(self._rows(ids), policy_bytes)
 
-    def _heed(self, rows: np.ndarray, told: bytes | None) -> set[int]:
+    def _update_policy(self, rows: np.ndarray, policy_bytes: bytes | None) -> set[int]:
         """The policy version these nodes read; the nodes that had not heard of it."""
-        if told is None:
+        if policy_bytes is None:
             return set()
         try:
-            epoch, version = policy.decode(told)
+            epoch, version = policy.decode(policy_bytes)
         except PolicyError:
             self.tally.refused += 1
             return set()
         rows = rows[self.silent_until[rows] <= self.monotonic()]
-        return set(self.ids[self.named(rows, np.full(len(rows), epoch), np.full(len(rows), version))].tolist())
+        return set(
+            self.ids[self.update_policy_version(rows, np.full(len(rows), epoch), np.full(len(rows), version))].tolist()
+        )
 
-    def _take(self, nodes: list[HollowNode], docs: list[Verified]) -> set[int]:
+    def _apply(self, nodes: list[HollowNode], docs: list[Verified]) -> set[int]:
         """Do what these documents say; the nodes that have something to say for which nobody should wait."""
         found = Documents(
             rows=np.array([node.row for node in nodes], np.int64),
@@ -177,16 +179,16 @@ class HollowNodes(Played):
             leases=np.frombuffer(b"".join([d.leases for d in docs]), SIGNED_LEASE),
             leased=np.array([len(d.leases) for d in docs], np.int64) // SIGNED_LEASE.itemsize,
         )
-        taken = self.take(found, self._runs, self.monotonic(), time.time())
-        self._remember(taken.started)
+        applied = self.apply(found, self._runs, self.monotonic(), time.time())
+        self._count_started(applied.started)
         self.tally.documents += len(docs)
-        self.tally.refused += taken.refused
-        return set(self.ids[taken.urgent].tolist())
+        self.tally.refused += applied.refused
+        return set(self.ids[applied.urgent].tolist())
 
     def _runs(self, leases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How long these containers run by their templates; all end well."""
         digests = leases["template"].tolist()
-        self._learn(set(digests))
+        self._load_durations(set(digests))
         runs = np.array([self._durations.get(d, self.default_s) for d in digests])
         early = leases["task"] < self.spread_first
         runs[early] *= self._rng.random(int(early.sum()))
@@ -196,7 +198,7 @@ class HollowNodes(Played):
         found: Any = self._redis.mget(names)  # typed as if it might be awaited
         return list(found)
 
-    def _learn(self, digests: set[bytes]) -> None:
+    def _load_durations(self, digests: set[bytes]) -> None:
         """Run times of templates not seen before."""
         new = list(digests - self._durations.keys())
         if new:
@@ -205,7 +207,7 @@ class HollowNodes(Played):
                 if body is not None:
                     self._durations[digest] = template.decode(body, digest).simulated_s or self.default_s
 
-    def _remember(self, started: np.ndarray) -> None:
+    def _count_started(self, started: np.ndarray) -> None:
         self.tally.started += len(started)
         if self._launched is not None:
             ids = started.tolist()
@@ -213,7 +215,7 @@ class HollowNodes(Played):
             self._launched.update(ids)
 
     def _finish(self, now: float) -> set[int]:
-        rows = self.held.finish(now)
+        rows = self.containers.end_due(now)
         self.tally.finished += len(rows)
         return set(self.ids[rows].tolist())
 
@@ -224,7 +226,7 @@ class HollowNodes(Played):
     def _report(self, changed: set[int], beating: set[int]) -> None:
         now = self.monotonic()
         rows = self._rows(changed | beating)
-        self.beat_at[rows] = now + self.heartbeat_s
+        self.heartbeat_at[rows] = now + self.heartbeat_s
         rows = rows[self.silent_until[rows] <= now]
         if self.loss:
             lost = self._rng.random(len(rows)) < self.loss
@@ -243,10 +245,10 @@ class HollowNodes(Played):
         self.tally.statuses += len(ids)
 
     def _note_silences(self, rows: np.ndarray, now: float) -> None:
-        gaps = now - self.heard_at[rows]
-        for i in np.flatnonzero((self.heard_at[rows] > 0) & (gaps >= SILENCE_S)).tolist():
+        gaps = now - self.reported_at[rows]
+        for i in np.flatnonzero((self.reported_at[rows] > 0) & (gaps >= SILENCE_S)).tolist():
             self.tally.silences.setdefault(int(self.ids[rows[i]]), []).append(round(float(gaps[i]), 3))
-        self.heard_at[rows] = now
+        self.reported_at[rows] = now
 
 
 def play(played: list[HollowNodes], stop: Event, heartbeat_s: float = 1.0, tick_s: float = 0.05) -> None:
@@ -261,7 +263,7 @@ def play(played: list[HollowNodes], stop: Event, heartbeat_s: float = 1.0, tick_
         each.close()
 
 
-class Wakes:
+class WakeSubscriber:
     """The wake channels of all nodes of a sub-cluster, on a connection of its own. policy: the last version heard."""
 
     def __init__(self, client: redis.Redis, sub_cluster_id: int):

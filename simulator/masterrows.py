@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.rows import LaunchRow, MasterAskRow, SessionRow, Wanted
+from controlplane.rm.rows import LaunchRow, MasterAskRow, MasterSessionRow, Wanted
 
 Json = dict[str, Any]
 
@@ -52,12 +52,12 @@ class MasterRows:
     def _launches(self) -> list[LaunchRow]:
         return [LaunchRow(cid, job, spec) for cid, (job, spec) in self.launches.items()]
 
-    def _sessions(self, jobs: Iterable[int]) -> list[SessionRow]:
+    def _sessions(self, jobs: Iterable[int]) -> list[MasterSessionRow]:
         found = []
         for job in jobs:
             verdict, message = self.verdicts.get(job, (None, ""))
-            told = max((event[0] for event in self.events.get(job, ())), default=0)
-            found.append(SessionRow(job, verdict, message, told))
+            last_event = max((event[0] for event in self.events.get(job, ())), default=0)
+            found.append(MasterSessionRow(job, verdict, message, last_event))
         return found
 
     def write(self, groups: Mapping[int, list[list[Any]]], c: Changes) -> None:

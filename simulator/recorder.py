@@ -19,7 +19,7 @@ _SUCCEEDED = int(ContainerState.SUCCEEDED)
 class Recorder:
     """queues: leaves by path. A job's row is its id less one; ids rise by one from 1.
 
-    ready: (job, group) -> since when its tasks want to run, s. wishes: those
+    ready: (job, group) -> since when its tasks want to run, s. preferences: those
     that name nodes or racks. place: node id -> (name, rack).
     """
 
@@ -35,7 +35,7 @@ class Recorder:
         self.lifecycles = 0
         self.ended: list[int] = []  # jobs that have ended since this was emptied last
         self._ready: dict[tuple[int, int], float] = {}
-        self._wishes: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
+        self._preferences: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
         self._place = place
 
     def user(self, name: str) -> int:
@@ -58,13 +58,13 @@ class Recorder:
             if not g.after:
                 self._ready[job, no] = s.at_s
             if g.nodes or g.racks:
-                self._wishes[job, no] = frozenset(g.nodes), frozenset(g.racks)
+                self._preferences[job, no] = frozenset(g.nodes), frozenset(g.racks)
 
     def resume(self, job: int, containers: int) -> None:
         """So many containers of it run already."""
         self.jobs[job - 1]["started"], self.jobs[job - 1]["containers"] = self.jobs[job - 1]["submitted"], containers
 
-    def hear(self, c: Changes) -> None:
+    def on_commit(self, c: Changes) -> None:
         """A round was committed."""
         now = seconds(c.at_us)
         for key, group in c.groups.items():
@@ -82,7 +82,7 @@ class Recorder:
                 self.ended.append(job.id)
                 for group in job.groups:
                     self._ready.pop((job.id, group.run.no), None)
-                    self._wishes.pop((job.id, group.run.no), None)
+                    self._preferences.pop((job.id, group.run.no), None)
 
     def _began(self, block: np.ndarray, now: float) -> None:
         """Containers of one group were allocated."""
@@ -96,11 +96,11 @@ class Recorder:
         late = now - self._ready.get((job, group), now)
         if queue >= 0:
             self.latency[queue, np.searchsorted(LATENCY_BOUNDS_S, late)] += first
-        wishes = self._wishes.get((job, group))
-        if wishes is not None and queue >= 0:
+        preferences = self._preferences.get((job, group))
+        if preferences is not None and queue >= 0:
             for node in block["node"].tolist():
                 name, rack = self._place[node]
-                self.locality[queue, 0 if name in wishes[0] else 1 if rack in wishes[1] else 2] += 1
+                self.locality[queue, 0 if name in preferences[0] else 1 if rack in preferences[1] else 2] += 1
 
     def _over(self, block: np.ndarray) -> None:
         self.lifecycles += len(block)

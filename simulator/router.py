@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 from controlplane.policy.federation import routers
-from scheduler.federation.routing import Candidate, RoutedJob, Router, route
+from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, route
 from simulator.rows import Federation, SubCluster
 from simulator.specs import demand
 from simulator.workload import Submission
@@ -13,7 +13,7 @@ from wire.resources import AXES, NOTHING, amounts
 _FRESH_S = 0.5  # as web processes read it
 
 
-class Homes:
+class SimulatedRouter:
     """Routes jobs. refused: how many no sub-cluster takes."""
 
     def __init__(self, rows: Federation, seed: int):
@@ -22,7 +22,7 @@ class Homes:
         self._names = {sub.name: sub.id for sub in rows.subs.values()}
         self._by_path: Callable[[str], Router] | None = None
         self._version, self._read_s = 0, -1e9
-        self._candidates: dict[int, Candidate] = {}
+        self._candidates: dict[int, HomeCandidate] = {}
         self._where: dict[str, int] | None = None
 
     def home(self, s: Submission, owner: int) -> int | None:
@@ -34,8 +34,8 @@ class Homes:
         by = self._router(s.queue)
         owned = self._owned(s) if "locality" in (by.name, by.fallback) else {}
         count = sum(g.count for g in s.groups)
-        ask = RoutedJob(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
-        decision = route(self._fresh(), ask, by, self._random.random())
+        job = RoutedJob(f"job-{s.number}", s.queue, owner, demand(s), count, owned)
+        decision = route(self._fresh(), job, by, self._random.random())
         if decision.home is None:
             self.refused += 1
             return None
@@ -48,7 +48,7 @@ class Homes:
             self._by_path, self._version = routers(policy.document), policy.version
         return self._by_path(queue)
 
-    def _fresh(self) -> list[Candidate]:
+    def _fresh(self) -> list[HomeCandidate]:
         now = self.rows.clock.now
         if now - self._read_s >= _FRESH_S:
             self._read_s = now
@@ -66,14 +66,14 @@ class Homes:
             return
         if load is None:
             size = amounts(sum(row[a] for row in sub.nodes.values()) for a in AXES)
-            found = Candidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, list(NOTHING), -1.0)
+            found = HomeCandidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, list(NOTHING), -1.0)
         else:
             held = [
                 max(0, c - f) + p
                 for c, f, p in zip(load.capacity.tolist(), load.free.tolist(), load.pending.tolist(), strict=True)
             ]
             size = amounts(load.capacity.tolist())
-            found = Candidate(sub.id, sub.name, accepts, led, load.nodes_up, size, held, sub.loaded_at)
+            found = HomeCandidate(sub.id, sub.name, accepts, led, load.nodes_up, size, held, sub.loaded_at)
         self._candidates[sub.id] = found
 
     def _owned(self, s: Submission) -> dict[int, int]:

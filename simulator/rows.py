@@ -24,7 +24,7 @@ from controlplane.statestore.shares import Assignment
 from simulator.clock import VirtualClock
 from simulator.masterrows import MasterRows
 from wire.resources import AXES
-from wire.states import NodeState
+from wire.states import TERMINAL, JobState, NodeState
 
 Json = dict[str, Any]
 
@@ -38,7 +38,7 @@ class Lease:
 
 
 @dataclass(slots=True)
-class Live:
+class LiveContainer:
     """A live container."""
 
     id: int
@@ -54,7 +54,7 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LoggedRound:
     """One round of the log. transitions: ``changes.TRANSITION``."""
 
     first: int
@@ -73,7 +73,7 @@ class SubCluster:
     lease: Lease = field(default_factory=Lease)
     nodes: dict[int, Json] = field(default_factory=dict)
     intents: list[IntentRow] = field(default_factory=list)
-    containers: dict[int, Live] = field(default_factory=dict)
+    containers: dict[int, LiveContainer] = field(default_factory=dict)
     reports: list[ReportRow] = field(default_factory=list)
     unread: set[tuple[int, int, int]] = field(default_factory=set)  # asks that it may not have answered
     load: Load | None = None
@@ -83,7 +83,7 @@ class SubCluster:
     deadline_us: int | None = None  # of its drain
     acknowledged: tuple[int, int, NodesRun] | None = None  # by which epoch, the policy version, what its nodes run
     sequence: int = 0  # transitions written to the log so far
-    log: list[Logged] = field(default_factory=list)  # empty unless what has ended is kept
+    log: list[LoggedRound] = field(default_factory=list)  # empty unless what has ended is kept
     sums: tuple[int, ...] | None = None  # of what its nodes have that are not lost; None: to be added up
 
     def capacity(self) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ class Federation:
         self._numbers += 1
         return self._numbers
 
-    def enter(self, number: int, name: str) -> SubCluster:
+    def add_sub_cluster(self, number: int, name: str) -> SubCluster:
         """A sub-cluster more."""
         found = self.subs[number] = SubCluster(number, name)
         return found
@@ -166,13 +166,13 @@ class Federation:
         whole = FederationQueues(version, flat, settings)
         self.policy = Policy(version, full, queues, whole, self.clock.now_us())
         for sub in self.subs.values():
-            self.intend(sub.id, "policy")
+            self.add_intent(sub.id, "policy")
         return self.policy
 
     def submit(self, home: int, row: Json) -> int:
         """Store a job, and the intent that tells its home of it; the job's id."""
         job = self.store(home, row)
-        self.intend(home, "submit", job)
+        self.add_intent(home, "submit", job)
         return job
 
     def store(self, home: int, row: Json) -> int:
@@ -186,7 +186,7 @@ class Federation:
         self.groups[job] = [[0, 0, 0, 0, 0, 0, None] for _ in row["spec"]["groups"]]
         return job
 
-    def intend(self, sub: int, kind: str, job: int = 0, node: int = 0, **payload: Any) -> None:
+    def add_intent(self, sub: int, kind: str, job: int = 0, node: int = 0, **payload: Any) -> None:
         """Tell an RM what is wanted of it."""
         self.subs[sub].intents.append(IntentRow(self.number(), kind, job, node, payload))
 
@@ -217,7 +217,7 @@ class Federation:
             return 0
         queue, owner = key
         return sum(
-            job["home_id"] == sub and 1 <= job["state"] <= 9 and owner in (0, job["owner_id"])
+            job["home_id"] == sub and JobState.ADMITTED <= job["state"] < TERMINAL and owner in (0, job["owner_id"])
             and f"{job['queue']}.".startswith(f"{queue}.")
             for job in self.jobs.values()
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""One simulated sub-cluster: its played nodes, its leader, and when something next happens there.
+"""One simulated sub-cluster: its simulated nodes, its leader, and when something next happens there.
 
 The leader is the round driver as it runs in production; what ``rm.leader``
 does around it with threads and sleeps is done here with moments.
@@ -13,19 +13,19 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.driver.load import LoadReporter
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.driver.round import Duties, Round, RoundReport, RoundSettings
-from simulator.bus import NoSigner, SimulatedBus, Wires, read
+from simulator.bus import NoSigner, SimulatedBus, SimulatedRedis, read
 from simulator.clock import VirtualClock
-from simulator.played import Played, Runs
-from simulator.quiet import Quiet
+from simulator.noreasons import NoReasonReporter
 from simulator.rows import Federation
+from simulator.simulatednodes import RunTimes, SimulatedNodes
 from simulator.store import SimulatedStore
 from wire.states import NodeState, terminal
 
 NEVER = float("inf")
 _LOG_BYTES = 1 << 20
 _LEASE_S = 10.0**9
-_PATIENT_S = 60.0
-_ATTEND_S = 1.0
+_IDLE_BACKOFF_MAX_S = 60.0
+_SERVICE_CHECK_S = 1.0
 _LOST, _REGISTERED, _UNHEALTHY = int(NodeState.LOST), int(NodeState.REGISTERED), int(NodeState.UNHEALTHY)
 
 
@@ -61,42 +61,48 @@ class Site:
         sub: int,
         clock: VirtualClock,
         pace: Pace,
-        runs: Runs,
-        wires: Mapping[int, Wires],
+        runs: RunTimes,
+        redis: Mapping[int, SimulatedRedis],
         hint: Callable[[Iterable[int]], None],
-        heard: Callable[[int, Changes], None],
-        freed: Callable[[int], None],
+        on_commit: Callable[[int, Changes], None],
+        on_room_freed: Callable[[int], None],
         check: bool = False,
     ):
-        """freed: called with this sub-cluster when it tells that there is more room than it told before."""
+        """on_room_freed: called with this sub-cluster when it tells that there is more room than it told before."""
         self.rows, self.sub, self.clock, self.pace, self.runs, self.check = rows, sub, clock, pace, runs, check
-        self.own, self.wires, self.hint, self.heard, self.freed = rows.subs[sub], wires, hint, heard, freed
-        self.nodes = Played()
-        self.nodes.more(list(self.own.nodes))
+        self.own, self.redis, self.hint, self.on_commit, self.on_room_freed = (
+            rows.subs[sub],
+            redis,
+            hint,
+            on_commit,
+            on_room_freed,
+        )
+        self.nodes = SimulatedNodes()
+        self.nodes.set_nodes(list(self.own.nodes))
         self.row = {node: at for at, node in enumerate(self.own.nodes)}
         self.silent = np.zeros(len(self.row), np.bool_)
         self.lost_at: dict[int, float] = {}  # silent nodes: when they will be given up
-        self.unsaid = np.zeros(len(self.row), np.bool_)  # nodes whose next status is not urgent
-        self.unsaid_at = NEVER
+        self.report_due = np.zeros(len(self.row), np.bool_)  # nodes whose next status is not urgent
+        self.report_due_at = NEVER
         self.hinted = True
         self.last_s, self.next_s, self.loaded_s, self.rounds = -NEVER, 0.0, -NEVER, 0
-        self.led, self.quiet = False, 0  # rounds in a row that changed nothing
+        self.has_leader, self.quiet = False, 0  # rounds in a row that changed nothing
         self.leaves = False  # some nodes are to be emptied, as its leader saw them last
-        self.untold = False  # whether something has changed since a load was told
+        self.load_changed = False  # whether something has changed since a load was told
         self.lead()
 
     def lead(self) -> None:
         """A new leader takes over, from the rows alone."""
         lease = self.own.lease
         lease.epoch, lease.holder = lease.epoch + 1, "simulated"
-        self.store = SimulatedStore(self.rows, self.sub, lease.epoch, self.heard)
-        self.bus = SimulatedBus(self.wires, self.sub, lease.epoch, self.clock, self.hint)
+        self.store = SimulatedStore(self.rows, self.sub, lease.epoch, self.on_commit)
+        self.bus = SimulatedBus(self.redis, self.sub, lease.epoch, self.clock, self.hint)
         self.memory = rebuild(self.store, _LOG_BYTES, self.clock.now)
         settings = RoundSettings(_LOG_BYTES, _LEASE_S, self.check)
         self.round = Round(self.sub, self.memory, self.store, self.bus, self.clock, NoSigner(), settings)  # type: ignore[arg-type]
-        self.round.planner.reporter = Quiet()
+        self.round.planner.reporter = NoReasonReporter()
         self.load = LoadReporter()
-        self.unsaid[:], self.unsaid_at, self.hinted, self.led = True, self.clock.now, True, True
+        self.report_due[:], self.report_due_at, self.hinted, self.has_leader = True, self.clock.now, True, True
 
     # What happens to nodes
 
@@ -105,51 +111,51 @@ class Site:
         row = self.row[node]
         self.silent[row] = True
         self.lost_at[row] = self.clock.now + self.pace.node_lost_s
-        self.nodes.held.clear(row)
+        self.nodes.containers.clear(row)
 
     def repair(self, node: int) -> None:
         """The node is back, empty."""
         row = self.row[node]
         self.silent[row] = False
         self.lost_at.pop(row, None)
-        self.nodes.anew(np.array([row]), int(self.nodes.head["seq"][row]))
-        self.unsaid[row], self.unsaid_at = True, self.clock.now
+        self.nodes.restart(np.array([row]), int(self.nodes.head["seq"][row]))
+        self.report_due[row], self.report_due_at = True, self.clock.now
 
     # Its leader
 
     def due_s(self) -> float:
         """When something is next to be done here; endless when nothing is."""
         m, now, pace = self.memory, self.clock.now, self.pace
-        if not self.led:
+        if not self.has_leader:
             return NEVER
         busy = self.hinted or m.placeable or self.round.more_intents or bool(m.dirty_nodes or m.republish)
         if busy:
             return max(now, self.last_s + pace.interval_s)
-        news = min(self.nodes.held.soonest() + pace.network_s, self.unsaid_at)
+        news = min(self.nodes.containers.next_due() + pace.network_s, self.report_due_at)
         due = self.round.next_due_s()
         timed = NEVER if due is None else max(now + due, self.last_s + pace.timed_s)
         if not self.own.containers:  # nothing ends here; who waits, waits for time to pass
-            timed = max(timed, self.last_s + min(_PATIENT_S, pace.interval_s * 2.0 ** min(self.quiet, 20)))
-        load = self.loaded_s + pace.load_s if self.untold and len(self.rows.subs) > 1 else NEVER
+            timed = max(timed, self.last_s + min(_IDLE_BACKOFF_MAX_S, pace.interval_s * 2.0 ** min(self.quiet, 20)))
+        load = self.loaded_s + pace.load_s if self.load_changed and len(self.rows.subs) > 1 else NEVER
         if not self._waits():
             news, timed, load = self._batched(news), self._batched(timed), self._batched(load)
         lost = min(self.lost_at.values(), default=NEVER)
         return max(now, min(max(min(news, timed, load), self.last_s + pace.interval_s), lost))
 
-    def look_s(self) -> float:
+    def proxy_check_s(self) -> float:
         """When its leader may look next whether others have room for what waits here; endless if nothing does."""
-        if not self.led or not self._waits():
+        if not self.has_leader or not self._waits():
             return NEVER
-        return self.clock.now + self.round.session.next_s - self.clock.now_us() / 1e6
+        return self.clock.now + self.round.proxy.next_s - self.clock.now_us() / 1e6
 
-    def hasten(self, at_s: float) -> None:
+    def schedule_by(self, at_s: float) -> None:
         """Something has happened elsewhere that its leader, which looks now and then, would see by ``at_s``."""
         self.next_s = min(self.next_s, max(self.clock.now, at_s, self.last_s + self.pace.interval_s))
 
-    def attend_s(self) -> float:
+    def service_check_s(self) -> float:
         """When its leader may look next whether services that are to leave serve elsewhere; endless if none is to."""
-        at_s, m = self.last_s + _ATTEND_S, self.memory
-        if not self.leaves or not self.led or self.next_s <= at_s:
+        at_s, m = self.last_s + _SERVICE_CHECK_S, self.memory
+        if not self.leaves or not self.has_leader or self.next_s <= at_s:
             return NEVER
         stays = any(group.run.service and group.slots for job in m.jobs.values() for group in job.groups)
         return at_s if stays else NEVER
@@ -161,7 +167,7 @@ class Site:
     def _waits(self) -> bool:
         """Whether somebody would start if there were room, or goes on when something ends."""
         m = self.memory
-        return bool(m.admission_queue) or bool(m.delayed) or bool(self.round.planner.reporter.waiting.any())
+        return bool(m.admission_queue) or bool(m.backing_off) or bool(self.round.planner.reporter.waiting.any())
 
     def step(self) -> RoundReport | None:
         """A round at the clock's time, and what follows at the nodes."""
@@ -176,28 +182,28 @@ class Site:
             for row in gone:
                 del self.lost_at[row]
         self.hinted = False
-        m.shares.look(self.store, self.clock)
+        m.shares.refresh(self.store, self.clock)
         report = self.round.run(duties, now)
         self.quiet = 0 if report.committed else self.quiet + 1
-        self.untold |= report.committed
+        self.load_changed |= report.committed
         self.last_s = now
         self.rounds += 1
         self.leaves = bool(m.nodes.leaving[: len(m.nodes)].any())
         self._deliver(now)
-        self._beat(now)
-        self._put_again(now)
-        self._tell_load(now)
+        self._repeat_unknown(now)
+        self._republish(now)
+        self._report_load(now)
         return report
 
-    def _beat(self, now: float) -> None:
+    def _repeat_unknown(self, now: float) -> None:
         """Nodes that report and are not believed to be up say so again with their next heartbeat."""
         state = self.memory.nodes.state[: len(self.silent)]
         unknown = ((state == _LOST) | (state == _REGISTERED)) & ~self.silent
         if unknown.any():
-            self.unsaid |= unknown
-            self.unsaid_at = min(self.unsaid_at, now + (self.pace.heartbeat_s or 1.0))
+            self.report_due |= unknown
+            self.report_due_at = min(self.report_due_at, now + (self.pace.heartbeat_s or 1.0))
 
-    def _put_again(self, now: float) -> None:
+    def _republish(self, now: float) -> None:
         """What a node that was silent did not get is put again after two heartbeats, as leaders do with what nobody
         echoes."""
         n, size, head = self.memory.nodes, len(self.silent), self.nodes.head
@@ -206,19 +212,19 @@ class Site:
         if missed.any():
             due = n.published[:size] + 2 * (self.pace.heartbeat_s or 1.0)
             self.memory.republish.update(np.flatnonzero(missed & (due <= now)).tolist())
-            self.unsaid_at = min(self.unsaid_at, max(now, float(due[missed].min())))
+            self.report_due_at = min(self.report_due_at, max(now, float(due[missed].min())))
 
     def _reports(self, now: float) -> np.ndarray:
         """Nodes whose statuses reach the leader by now: their rows, rising."""
-        ended = self.nodes.held.finish(now - self.pace.network_s)
+        ended = self.nodes.containers.end_due(now - self.pace.network_s)
         speak = np.zeros(len(self.row), np.bool_)
         speak[ended] = True
-        if self.unsaid_at <= now:
-            speak |= self.unsaid
-            self.unsaid_at = NEVER
+        if self.report_due_at <= now:
+            speak |= self.report_due
+            self.report_due_at = NEVER
         speak &= ~self.silent
         rows = np.flatnonzero(speak)
-        self.unsaid[rows] = False
+        self.report_due[rows] = False
         if len(rows):
             bodies = self.nodes.statuses(rows, now - self.pace.network_s)
             self.bus.own.report(dict(zip(self.nodes.ids[rows].tolist(), bodies, strict=True)), hint=False)
@@ -227,26 +233,26 @@ class Site:
     def _deliver(self, now: float) -> None:
         """The documents of this round reach their nodes."""
         desired = self.bus.own.take_woken()
-        self.bus.own.templates.clear()  # played nodes need none
+        self.bus.own.templates.clear()  # simulated nodes need none
         rows = np.array([self.row[node] for node in desired], np.int64)
-        heard = ~self.silent[rows]
-        if not heard.any():
+        reachable = ~self.silent[rows]
+        if not reachable.any():
             return
-        bodies = [body for body, ok in zip(desired.values(), heard.tolist(), strict=True) if ok]
+        bodies = [body for body, ok in zip(desired.values(), reachable.tolist(), strict=True) if ok]
         at = now + self.pace.network_s
-        taken = self.nodes.take(read(bodies, rows[heard]), self.runs, at, self.clock.wall_s)
-        if len(taken.news):
-            self.unsaid[taken.news] = True
-            self.unsaid_at = min(self.unsaid_at, at + self.pace.heartbeat_s)
+        applied = self.nodes.apply(read(bodies, rows[reachable]), self.runs, at, self.clock.wall_s)
+        if len(applied.news):
+            self.report_due[applied.news] = True
+            self.report_due_at = min(self.report_due_at, at + self.pace.heartbeat_s)
 
-    def _tell_load(self, now: float) -> None:
+    def _report_load(self, now: float) -> None:
         if now - self.loaded_s < self.pace.load_s:
             return
-        self.loaded_s, self.untold, before = now, False, self.own.load
+        self.loaded_s, self.load_changed, before = now, False, self.own.load
         self.load.report(self.memory, self.sub, self.store, self.clock)
         load = self.own.load
         if load is not None and before is not None and (load.free > before.free).any():
-            self.freed(self.sub)
+            self.on_room_freed(self.sub)
 
     @property
     def idle(self) -> bool:

@@ -57,22 +57,22 @@ def node_row(number: int, m: Machine) -> Json:
     }  # fmt: skip
 
 
-class PlayedRuns:
+class JobRunTimes:
     """How long each container runs, and what it ends with: by the group its lease names."""
 
     def __init__(self) -> None:
         self._groups: dict[tuple[int, int], SubmittedGroup] = {}
 
-    def enter(self, job: int, groups: tuple[SubmittedGroup, ...]) -> None:
+    def add(self, job: int, groups: tuple[SubmittedGroup, ...]) -> None:
         for no, group in enumerate(groups):
             self._groups[job, no] = group
 
-    def leave(self, job: int, groups: int) -> None:
+    def remove(self, job: int, groups: int) -> None:
         for no in range(groups):
             self._groups.pop((job, no), None)
 
     def __call__(self, leases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(l,) ``SIGNED_LEASE`` -> (run time in s, exit code), as ``played.Runs``. Of a job that is over: no time."""
+        """(l,) ``SIGNED_LEASE`` -> (run time in s, exit code), a ``RunTimes``. Of a job that is over: no time."""
         run_s, codes = np.zeros(len(leases)), np.zeros(len(leases), np.int32)
         keys, which = np.unique(leases["job"] * 65536 + leases["group"], return_inverse=True)
         for at, key in enumerate(keys.tolist()):

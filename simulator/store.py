@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from contract.policy.subclusters import held, own_components
+from contract.policy.subclusters import effective_components, own_components
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Claimed, ClaimRequest, Key
 from controlplane.rm.ports import Fenced, StoreDown
@@ -35,18 +35,18 @@ from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED
 from simulator import commit
 from simulator.clock import moment
-from simulator.rows import Federation, Json, Live
+from simulator.rows import Federation, Json, LiveContainer
 from wire.resources import AXES
-from wire.states import ContainerState, NodeState, TaskState
+from wire.states import TERMINAL, ContainerState, JobState, NodeState, TaskState
 
 _NEVER_US = 1 << 62
 
 
 class SimulatedStore:
-    """One leader's session. heard: called with what a commit changed, once it has happened."""
+    """One leader's session. on_commit: called with what a commit changed, once it has happened."""
 
-    def __init__(self, federation: Federation, sub: int, epoch: int, heard: Callable[[int, Changes], None]):
-        self.rows, self.sub, self.epoch, self.heard = federation, sub, epoch, heard
+    def __init__(self, federation: Federation, sub: int, epoch: int, on_commit: Callable[[int, Changes], None]):
+        self.rows, self.sub, self.epoch, self.on_commit = federation, sub, epoch, on_commit
         self.own = federation.subs[sub]
 
     def _reach(self) -> None:
@@ -81,7 +81,7 @@ class SimulatedStore:
             return None
         document = policy.document
         whole, own = document.get("components"), own_components(document.get("sub_clusters"), self.own.name)
-        components = held(whole, whole, own)
+        components = effective_components(whole, whole, own)
         return PolicyRow(version, policy.pushed_us, document.get("partitions"), components, document.get("queues"))
 
     def acknowledge(self, version: int, pushed_us: int, nodes: NodesRun) -> None:
@@ -121,7 +121,9 @@ class SimulatedStore:
         return [
             self._job(row)
             for row in self.rows.jobs.values()
-            if row["home_id"] == self.sub and row["state"] < 10 and (row["state"] > 0 or row["epoch"] > 0)
+            if row["home_id"] == self.sub
+            and row["state"] < TERMINAL
+            and (row["state"] > JobState.SUBMITTED or row["epoch"] > 0)
         ]
 
     def jobs(self, ids: Sequence[int]) -> list[JobRow]:
@@ -191,7 +193,7 @@ class SimulatedStore:
             if key[0] in wanted
         ]
 
-    def _live_elsewhere(self, jobs: Sequence[int]) -> Iterable[tuple[int, Live]]:
+    def _live_elsewhere(self, jobs: Sequence[int]) -> Iterable[tuple[int, LiveContainer]]:
         wanted = set(jobs)
         others = [sub for sub in self.rows.subs.values() if sub.id != self.sub]
         return [(sub.id, live) for sub in others for live in sub.containers.values() if live.job in wanted]
@@ -221,7 +223,7 @@ class SimulatedStore:
         going = set(ids)
         for row in [row for row in self.own.reports if row.id in going]:
             job = self.rows.jobs.get(row.job_id)
-            if job is None or job["state"] >= 10:
+            if job is None or job["state"] >= TERMINAL:
                 self.own.reports.remove(row)
             elif job["home_id"] != self.sub:
                 self.own.reports.remove(row)
@@ -295,7 +297,7 @@ class SimulatedStore:
         if wrong:
             raise StoreDown(wrong)
         commit.write(self.rows, self.sub, self.epoch, changes)
-        self.heard(self.sub, changes)
+        self.on_commit(self.sub, changes)
 
 
 def _passed(at_us: int) -> dt.datetime | None:

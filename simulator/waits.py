@@ -45,7 +45,7 @@ class Waits:
         if job is not None:
             self._groups[job] = len(s.groups)
 
-    def hear(self, c: Changes) -> None:
+    def on_commit(self, c: Changes) -> None:
         """A round was committed."""
         now = seconds(c.at_us)
         for key, group in c.groups.items():
@@ -79,7 +79,7 @@ class Waits:
             self._tasks["since"][self._where.pop((job, no))] = np.nan
             self._later.discard((job, no))
 
-    def found(self, now: float) -> Waited:
+    def result(self, now: float) -> Waited:
         """Until now."""
         tasks = self._tasks[: self._count]
         waits = ~np.isnan(tasks["since"])

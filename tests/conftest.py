@@ -3,12 +3,14 @@
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connections
+from pytest_django import DjangoDbBlocker
 
 from controlplane.embedded.home import Home
 from tests import emptying
@@ -25,9 +27,13 @@ STORE_S = 60  # for a connection of the test itself: no promise is in it
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(stores: Home, django_db_setup: None) -> None:
-    """The test database lies in the embedded Postgres, so that starts first."""
+def django_db_setup(stores: Home, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test database lies in the embedded Postgres, so that starts first. Who uses it at the end is named."""
     emptying.instead_of_flushing()
+    yield
+    with django_db_blocker.unblock():
+        if left := emptying.sessions_of_others():
+            warnings.warn(f"a test has left sessions of its database: {left}", stacklevel=1)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A sub-cluster in memory: the RM's real parts over the simulator's Store, Bus and Clock, and nodes played by hand."""
+"""A sub-cluster in memory: the RM's real parts over the simulator's Store, Bus and Clock, and stepped nodes."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ import numpy as np
 
 from contract import jobspec
 from controlplane.rm.changes import Changes
-from simulator.bus import NoSigner, SimulatedBus, Wires, read
+from simulator.bus import NoSigner, SimulatedBus, SimulatedRedis, read
 from simulator.clock import VirtualClock, moment
-from simulator.played import Played
 from simulator.rows import Federation
+from simulator.simulatednodes import SimulatedNodes
 from simulator.specs import node_row
 from simulator.store import SimulatedStore
 from simulator.workload import Machine
@@ -38,12 +38,12 @@ class MemoryClock(VirtualClock):
         """It is never behind."""
 
 
-class MemoryNodes(Played, Stepped):
-    """Played nodes that read and write one sub-cluster's ``Wires``."""
+class MemoryNodes(SimulatedNodes, Stepped):
+    """Simulated nodes that read and write one sub-cluster's ``SimulatedRedis``."""
 
-    def __init__(self, wires: Wires, clock: VirtualClock):
+    def __init__(self, redis: SimulatedRedis, clock: VirtualClock):
         super().__init__()
-        self.wires, self.clock = wires, clock
+        self.redis, self.clock = redis, clock
         self.rows: dict[int, int] = {}
         self.run_s = _RUN_S
 
@@ -56,30 +56,30 @@ class MemoryNodes(Played, Stepped):
     def add(self, node_id: int) -> None:
         """Play this node too, or again from its start."""
         self.rows.setdefault(node_id, len(self.rows))
-        self.more(list(self.rows))
-        self.anew(np.array([self.rows[node_id]]), self.clock.now_us())
+        self.set_nodes(list(self.rows))
+        self.restart(np.array([self.rows[node_id]]), self.clock.now_us())
 
     def step(self, *cut: int) -> None:
         ids = [node for node in self.rows if node not in cut]
-        told = [(self.rows[node], body) for node in ids if (body := self.wires.documents.get(node)) is not None]
+        told = [(self.rows[node], body) for node in ids if (body := self.redis.documents.get(node)) is not None]
         if told:
-            self._obey([body for _, body in told], np.array([row for row, _ in told], np.int64))
+            self._apply_documents([body for _, body in told], np.array([row for row, _ in told], np.int64))
         rows = np.array([self.rows[node] for node in ids], np.int64)
-        self.wires.report(dict(zip(ids, self.statuses(rows, self.clock.now), strict=True)))
+        self.redis.report(dict(zip(ids, self.statuses(rows, self.clock.now), strict=True)))
 
-    def _obey(self, bodies: list[bytes], rows: np.ndarray) -> None:
+    def _apply_documents(self, bodies: list[bytes], rows: np.ndarray) -> None:
         found = read(bodies, rows)
         newer = np.flatnonzero(self.newer(rows, found.numbers[:, 0], found.numbers[:, 1]))
         if len(newer):
             fresh = read([bodies[at] for at in newer.tolist()], rows[newer])
-            self.take(fresh, self._runs, self.clock.now, self.clock.wall_s)
+            self.apply(fresh, self._runs, self.clock.now, self.clock.wall_s)
 
     def _runs(self, leases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.full(len(leases), self.run_s), np.zeros(len(leases), np.int32)
 
 
 class MemoryLeader(SteppedLeader):
-    """One leader over the simulator's rows and wires."""
+    """One leader over the simulator's rows and Redis."""
 
     store: SimulatedStore
     bus: SimulatedBus
@@ -92,15 +92,15 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
     def __init__(self, beside: "MemoryCluster | None" = None, name: str = "west"):
         if beside is None:
             self.clock = MemoryClock()
-            self.rows, self.wires = Federation(self.clock, keep_ended=True), dict[int, Wires]()
+            self.rows, self.redis = Federation(self.clock, keep_ended=True), dict[int, SimulatedRedis]()
         else:
-            self.clock, self.rows, self.wires = beside.clock, beside.rows, beside.wires
-        self.sub = self.rows.enter(len(self.rows.subs) + 1, name)
-        self.wires[self.sub.id] = Wires(self.sub.id)
+            self.clock, self.rows, self.redis = beside.clock, beside.rows, beside.redis
+        self.sub = self.rows.add_sub_cluster(len(self.rows.subs) + 1, name)
+        self.redis[self.sub.id] = SimulatedRedis(self.sub.id)
         self.users, self.owner, self.changes = {"tenant": 1}, 1, list[Changes]()
         if beside is None:
             self.policy({"default": {"guaranteed": 1.0, "open_to_all": True}})
-        self.nodes: MemoryNodes = MemoryNodes(self.wires[self.sub.id], self.clock)
+        self.nodes: MemoryNodes = MemoryNodes(self.redis[self.sub.id], self.clock)
         self.ids = [self.add_node(f"{name}{i}" if beside else f"n{i}") for i in range(2)]
 
     def policy(self, queues: dict[str, Any], partitions: dict[str, Any] | None = None, **components: Any) -> None:
@@ -116,7 +116,7 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
         known = next((row["id"] for row in self.sub.nodes.values() if row["name"] == name), None)
         row = node_row(known or self.rows.number(), Machine(name, rack=rack, **values))
         self.sub.nodes[row["id"]], self.sub.sums = row, None
-        self.rows.intend(self.sub.id, "node", node=row["id"])
+        self.rows.add_intent(self.sub.id, "node", node=row["id"])
         self.nodes.add(row["id"])
         return int(row["id"])
 
@@ -124,7 +124,7 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
         lease = self.sub.lease
         lease.epoch, lease.holder = lease.epoch + 1, f"worker-{lease.epoch}"
         store = SimulatedStore(self.rows, self.sub.id, lease.epoch, lambda _, changes: self.changes.append(changes))
-        bus = SimulatedBus(self.wires, self.sub.id, lease.epoch, self.clock)
+        bus = SimulatedBus(self.redis, self.sub.id, lease.epoch, self.clock)
         return MemoryLeader(self.sub.id, store, bus, self.clock, NoSigner())  # type: ignore[arg-type]
 
     def expire(self) -> None:
@@ -170,10 +170,10 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
     def decommission(self, node_id: int) -> None:
         row = self.sub.nodes[node_id]
         row["revoked"], row["duty"], self.sub.sums = True, "decommissioned", None
-        self.rows.intend(self.sub.id, "node", node=node_id, decommission=True)
+        self.rows.add_intent(self.sub.id, "node", node=node_id, decommission=True)
 
     def job(self, job_id: int) -> Any:
         return SimpleNamespace(**self.rows.jobs[job_id])
 
     def kill(self, job_id: int, message: str = "stop") -> None:
-        self.rows.intend(self.rows.jobs[job_id]["home_id"], "kill", job_id, message=message)
+        self.rows.add_intent(self.rows.jobs[job_id]["home_id"], "kill", job_id, message=message)

@@ -11,6 +11,10 @@ _TABLES = """
 SELECT quote_ident(relname) FROM pg_class
  WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> ALL(%s)
 """
+_OTHERS = """
+SELECT pid || ' ' || application_name || ', ' || state || ' since ' || state_change::text || ': ' || left(query, 120)
+  FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 
 def empty(_: object = None) -> None:
@@ -31,3 +35,10 @@ def empty(_: object = None) -> None:
 def instead_of_flushing() -> None:
     """From now on, after every test that commits."""
     TransactionTestCase._fixture_teardown = empty  # type: ignore[method-assign]
+
+
+def sessions_of_others() -> list[str]:
+    """Which other sessions this database has, and what each asked last."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OTHERS)
+        return [line for (line,) in cursor.fetchall()]

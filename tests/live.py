@@ -55,7 +55,7 @@ def live(
             shape=arrays([x.shape for x in running]),
             started=np.array([x.started for x in running], np.float64),
             ends=np.array([x.ends for x in running], np.float64),
-            spared=np.array([x.spared for x in running], np.bool_),
-            last=np.array([x.last for x in running], np.bool_),
+            protected=np.array([x.spared for x in running], np.bool_),
+            master=np.array([x.last for x in running], np.bool_),
         ),
     )

@@ -8,9 +8,9 @@ import numpy as np
 
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Snapshot
-from scheduler.placement.board import BINS, LEVELS
 from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementPolicy
+from scheduler.placement.tables import BINS, LEVELS
 
 NODE, RACK, ANY = range(3)
 
@@ -32,8 +32,8 @@ class PlacementReference:
         self.why, self.detail = np.zeros(len(self.left), int), np.full(len(self.left), -1)
         self.missed: set[int] = set()
         self.lists: dict[tuple, list[int]] = {}  # the order of nodes for kinds that fill node by node
-        misses = dict(zip(memo.late.tolist(), memo.misses.tolist(), strict=True))
-        late_at = dict(zip(memo.late.tolist(), memo.late_at.tolist(), strict=True))
+        misses = dict(zip(memo.delayed.tolist(), memo.missed.tolist(), strict=True))
+        late_at = dict(zip(memo.delayed.tolist(), memo.delayed_since.tolist(), strict=True))
         self.late_at = [late_at.get(key, self.now) for key in s.asks.key.tolist()]
         self.misses = [misses.get(key, 0) for key in s.asks.key.tolist()]
 

@@ -14,7 +14,7 @@ from controlplane.rm.driver.round import Duties, Round, RoundReport, RoundSettin
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, Store
 from controlplane.rm.steps.publish import Signer
-from simulator.held import Held
+from simulator.containertable import ContainerTable
 from wire.states import ContainerState, terminal
 from wire.summary import Summary, decode, encode
 
@@ -33,9 +33,9 @@ class MovedClock(Protocol):
 
 
 class Stepped:
-    """Played nodes that move when told to. A container runs until ``finish``."""
+    """Simulated nodes that move when told to. A container runs until ``finish``."""
 
-    held: Held
+    containers: ContainerTable
 
     def row_of(self, node_id: int) -> int:
         raise NotImplementedError
@@ -54,15 +54,15 @@ class Stepped:
 
     def holds(self, node_id: int) -> dict[int, int]:
         """Container id -> state of one node."""
-        return dict(self.held.each(self.row_of(node_id)))
+        return dict(self.containers.states(self.row_of(node_id)))
 
     def finish(self, state: ContainerState = ContainerState.SUCCEEDED, ids: set[int] | None = None) -> int:
         """End running containers (all of them, or ``ids``); how many. They report at the next step."""
-        return self.held.end(ids, state)
+        return self.containers.end(ids, state)
 
     def lose(self, node_id: int, cid: int) -> None:
         """The node no longer knows this container."""
-        self.held.lose(self.row_of(node_id), cid)
+        self.containers.drop(self.row_of(node_id), cid)
 
 
 class SteppedLeader:
@@ -203,7 +203,7 @@ def memory_state(m: Memory) -> dict[str, Any]:
 def _group(stopping: bool, g: Any) -> tuple[Any, ...]:
     r = g.run
     # Of a job that is being stopped only the end counts; that a back-off is over shows in the next round.
-    state = None if stopping else (int(r.state), r.retried, sorted([*r.again, *(i for _, i in r.delayed)]))
+    state = None if stopping else (int(r.state), r.retried, sorted([*r.to_retry, *(i for _, i in r.backing_off)]))
     counters = (r.running, r.succeeded, r.failed, r.next_fresh, r.unfinished)
     slots = len(g.slots)
     return (state, counters, slots, r.task_state.tolist(), r.failures.tolist(), r.launches.tolist())

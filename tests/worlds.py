@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from scheduler.core.snapshot import Asks, Backfill, Jobs, Nodes, Ordering, Queues, Snapshot, Users
-from scheduler.shares.tree import summed
+from scheduler.shares.tree import subtree_sums
 from wire.resources import AXES
 
 R = len(AXES)
@@ -71,7 +71,7 @@ def tree(queues: Sequence[Queue]) -> Queues:
     index = {q.path: i for i, q in enumerate(queues)}
     parent = np.array([index.get(q.path.rpartition(".")[0], -1) for q in queues], np.int32)
     used = arrays([q.own for q in queues])
-    used = summed(parent, used)
+    used = subtree_sums(parent, used)
     return Queues(
         [q.path for q in queues],
         parent,

@@ -17,7 +17,7 @@ from client.commands.figures import NONE
 from client.commands.nodes import moment, seconds
 from client.errors import client_error
 from client.screen import Column, Format, plain, print_json, printable, say, show
-from contract.series import Series, SeriesAnswer, Standing
+from contract.series import ScopeUsage, Series, SeriesAnswer
 
 _Row = tuple[datetime, list[float | None]]
 
@@ -75,7 +75,7 @@ def series(
         say(f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}  {event.text}")
 
 
-_STANDING: list[Column[Standing]] = [
+_USAGE: list[Column[ScopeUsage]] = [
     ("SCOPE", lambda s: s.name), ("ALLOCATED", lambda s: resources(s.allocated)),
     ("OF", lambda s: resources(s.capacity)), ("PENDING", lambda s: resources(s.pending)),
     ("CONTAINERS PENDING", lambda s: s.pending_containers),
@@ -97,7 +97,7 @@ def _stood(ctx: typer.Context, at: str, given: list[str], output: SeriesFormat) 
         return
     say(f"In the {found.step_s} s from {plain(found.at)}:")
     rows = [*([found.cluster] if found.cluster else []), *found.sub_clusters, *found.queues]
-    show(rows, _STANDING, Format.table, nothing="There is nothing of that time.")
+    show(rows, _USAGE, Format.table, nothing="There is nothing of that time.")
     if found.queues_left_out:
         say(f"{found.queues_left_out:,} more queues had something in them.")
 

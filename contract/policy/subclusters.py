@@ -40,7 +40,7 @@ class SubClusterPolicy(ComponentPart):
     components: Annotated[OwnComponents | None, Field(description="what its RM does otherwise than the others")] = None
 
 
-def held(in_force: Json | None, version: Json | None, own: Json | None) -> Json:
+def effective_components(in_force: Json | None, version: Json | None, own: Json | None) -> Json:
     """The components that hold in a sub-cluster.
 
     in_force: those of the version in force, from which what concerns all

@@ -53,7 +53,7 @@ class ShareDuty:
         self._queues = queues = in_force(session, self._queues)
         if queues is None:
             return
-        before, found = self._assigned or _standing(session), loads.read(session)
+        before, found = self._assigned or _last_assigned(session), loads.read(session)
         if len(found) * len(queues.paths) > _INTERPRETED and not kernels.compiled():
             kernels.compile_in_background()
             return
@@ -77,7 +77,7 @@ class ShareDuty:
         return renewed == rows
 
 
-def _standing(session: psycopg.Connection) -> Assigned:
+def _last_assigned(session: psycopg.Connection) -> Assigned:
     """What an earlier leader has assigned."""
     found = shares.read_all(session)
     if not found:
@@ -118,7 +118,7 @@ def _ceilings(
     at = np.flatnonzero(ceilings.limited(p.maximum))
     if len(at):
         before = ceilings.assigned_before(queues.index, p.most, last)[:, at]
-        used = np.array([queues.shape.summed(of_one) for of_one in p.used])[:, at]
+        used = np.array([queues.shape.subtree_sums(of_one) for of_one in p.used])[:, at]
         found[:, at] = ceilings.ceilings(p.maximum[at], due[:, at], before, used, p.capacity, settled)
     return found
 

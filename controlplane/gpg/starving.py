@@ -26,19 +26,19 @@ class StarvingDuty:
         self._queues = queues = in_force(post.connection, self._queues)
         if queues is None:
             return
-        found = starves(queues, post.connection)
+        found = starving_queues(queues, post.connection)
         with post.connection.transaction():
             starving.put(post.connection, found, GAP_S)
             post.fence(self._lease_s)
 
 
-def starves(queues: FederationQueues, session: psycopg.Connection) -> dict[tuple[str, str], list[int]]:
+def starving_queues(queues: FederationQueues, session: psycopg.Connection) -> dict[tuple[str, str], list[int]]:
     """(queue, partition) -> what it lacks of each resource."""
     known = [load for load in loads.read(session) if load.state not in loads.GONE]
     found: dict[tuple[str, str], list[int]] = {}
     for partition in queues.partitions:
         p = problem(queues, partition, known)
-        used = queues.shape.summed(p.used.sum(axis=0))
+        used = queues.shape.subtree_sums(p.used.sum(axis=0))
         lacks = starving.lacking(queues.shape, p.guaranteed, p.maximum, used, p.wanted.sum(axis=0))
         for at in np.flatnonzero(lacks.any(axis=1)).tolist():
             found[queues.paths[at], partition] = lacks[at].tolist()

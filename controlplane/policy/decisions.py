@@ -26,12 +26,12 @@ State = PolicyProposal.State
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a kind is carried out. ``carry_out(approver, proposal)`` returns what it made, as {"version": 9}.
+    """How a kind is carried out. ``execute(approver, proposal)`` returns what it made, as {"version": 9}.
 
     ``of_base``: it is stale as soon as another base is in force.
     """
 
-    carry_out: Callable[[Actor, PolicyProposal], Json]
+    execute: Callable[[Actor, PolicyProposal], Json]
     of_base: bool
 
 
@@ -51,7 +51,7 @@ def _override(actor: Actor, p: PolicyProposal) -> Json:
 KINDS = {
     "document": Kind(_publish, of_base=True),
     "override": Kind(_override, of_base=False),
-    "rollout": Kind(rolloutorders.carry_out, of_base=True),
+    "rollout": Kind(rolloutorders.execute_proposal, of_base=True),
 }
 
 
@@ -77,7 +77,7 @@ def approve(actor: Actor, number: int, message: str) -> PolicyProposal:
         if found == "stale":
             text = f"proposal {number} was made from version {row.base_id}, and version {base and base.pk} is in force"
             raise Stale(text, [FieldError("proposal", text, "its author makes it again from the version in force")])
-        row.result = KINDS[row.kind].carry_out(actor, row)
+        row.result = KINDS[row.kind].execute(actor, row)
         _decide(row, State.APPROVED, actor, message, now)
         record(actor, "policy.approve", f"policy-proposal/{number}", after={"message": message} | row.result)
     return row

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from contract.policy.document import PolicyDocument, QueuePolicy
 from contract.policy.rules import walk
-from contract.policy.subclusters import held, own_components
+from contract.policy.subclusters import effective_components, own_components
 from controlplane.policy import diffwords
 from controlplane.policy.amounts import written
 from controlplane.policy.documents import parse
@@ -244,7 +244,8 @@ def _components(a: PolicyDocument, b: PolicyDocument) -> Iterator[Change]:
 def _choices(before: Json, after: Json, sub_cluster: str = "") -> Iterator[Change]:
     """What changes of the components that hold in a sub-cluster, or without one in those that name none."""
     one, two = (
-        held(d["components"], d["components"], own_components(d["sub_clusters"], sub_cluster)) for d in (before, after)
+        effective_components(d["components"], d["components"], own_components(d["sub_clusters"], sub_cluster))
+        for d in (before, after)
     )
     path, label = (f"sub_clusters.{sub_cluster}.", f"{sub_cluster}: ") if sub_cluster else ("", "")
     for name in sorted(one):

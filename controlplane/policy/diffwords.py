@@ -26,12 +26,12 @@ def limit(path: str, side: str, partition: str, before: Any, after: Any) -> str:
     if len(set(pairs)) == 1 and not pairs[0][1] and not pairs[0][3]:
         old, new = _two(pairs[0][0], pairs[0][2])
         return f"{what} {_NOUGHT.get(old, old)} -> {_NOUGHT.get(new, new)}"
-    told = []
+    parts = []
     for axis, (s, u, t, v) in zip(AXES, pairs, strict=True):
         if (s, u) != (t, v):
             old, new = _two(s, t)
-            told.append(f"{_AXES[axis]} {units(axis, u) if u else old} -> {units(axis, v) if v else new}")
-    return f"{what}: {', '.join(told)}"
+            parts.append(f"{_AXES[axis]} {units(axis, u) if u else old} -> {units(axis, v) if v else new}")
+    return f"{what}: {', '.join(parts)}"
 
 
 def units(axis: str, amount: float) -> str:

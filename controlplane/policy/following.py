@@ -36,7 +36,7 @@ class Follower:
         self.kind, self.name = kind, name
         self._take_in = take_in
         self._version: int | None = None  # as taken in
-        self._told_at = -1e9
+        self._acknowledged_at = -1e9
         self._hints: redis.client.PubSub | None = None
 
     def start(self) -> None:
@@ -64,13 +64,13 @@ class Follower:
         new = version != self._version
         if new:
             self._take_in(version)
-        if not new and time.monotonic() - self._told_at < RENEW_S:
+        if not new and time.monotonic() - self._acknowledged_at < RENEW_S:
             return
         with connection.cursor() as cursor:
             if self._version is None:
                 acknowledgements.forget(cursor, self.kind, self.name)
             acknowledgements.put(cursor, self.kind, self.name, version, pushed_us or 0)
-        self._version, self._told_at = version, time.monotonic()
+        self._version, self._acknowledged_at = version, time.monotonic()
         if new:
             events.hint("policy")
 

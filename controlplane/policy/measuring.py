@@ -24,12 +24,12 @@ def all_running() -> list[str]:
     return list(SubCluster.objects.filter(state__in=RUNNING).order_by("name").values_list("name", flat=True))
 
 
-def measure(stages: Sequence[Collection[str]], window_s: float, told: int) -> list[StageComparison]:
-    """Each of these stages against the sub-clusters of none of the first ``told`` ones, in the last ``window_s``."""
+def measure(stages: Sequence[Collection[str]], window_s: float, begun: int) -> list[StageComparison]:
+    """Each of these stages against the sub-clusters of none of the first ``begun`` ones, in the last ``window_s``."""
     window_s = min(max(window_s, 1.0), WINDOW_MAX_S)
     ids = dict(SubCluster.objects.filter(state__in=RUNNING).values_list("name", "pk"))
     found = lately(ids.values(), window_s)
-    staged = {name for names in stages[:told] for name in names}
+    staged = {name for names in stages[:begun] for name in names}
     others = aggregate([found[pk] for name, pk in ids.items() if name not in staged], window_s)
     return [
         StageComparison(staged=aggregate([found[ids[n]] for n in names if n in ids], window_s), others=others)

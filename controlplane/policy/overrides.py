@@ -145,8 +145,8 @@ def cancel(actor: Actor, number: int, message: str = "") -> PolicyOverride:
                 raise Conflict(f"override {number} is over")
             row.cancelled_at, row.cancelled_by_id = now, actor.user_id
             row.save(update_fields=["cancelled_at", "cancelled_by"])
-            told = {"text": versions.as_override(row).text, "message": row.message}
-            record(actor, "policy.override.cancel", f"policy-override/{number}", told, {"message": message})
+            before = {"text": versions.as_override(row).text, "message": row.message}
+            record(actor, "policy.override.cancel", f"policy-override/{number}", before, {"message": message})
             why = f"override {number} is cancelled" + (f": {message}" if message else "")
             versions.settle(actor, now, why, actor.user_id)
     return row

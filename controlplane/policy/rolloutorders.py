@@ -73,7 +73,7 @@ def begin(actor: Actor, document: Any, message: str, plan: RolloutPlan, *, paren
         return Ordered(rollout=_create(actor, valid, message, plan))
 
 
-def carry_out(approver: Actor, proposal: PolicyProposal) -> Json:
+def execute_proposal(approver: Actor, proposal: PolicyProposal) -> Json:
     """A proposal to roll a document out was approved."""
     staged.refuse_another()
     plan = proposal.payload["plan"]
@@ -91,8 +91,8 @@ def _create(actor: Actor, document: Json, message: str, plan: RolloutPlan, autho
         version=version, from_version=before, author_id=author or actor.user_id, created_at=database_now(),
         **plan.as_json(),
     )  # fmt: skip
-    told = [c["text"] for c in versions.brief(versions.changes(versions.written(before), document))]
-    after = {"version": version.pk, "message": message, "changes": told} | plan.as_json()
+    texts = [c["text"] for c in versions.brief(versions.changes(versions.written(before), document))]
+    after = {"version": version.pk, "message": message, "changes": texts} | plan.as_json()
     record(actor, "policy.rollout.create", f"rollout/{row.pk}", {"version": before.pk}, after)
     transaction.on_commit(lambda: events.hint("policy", "overview"))
     return row

@@ -15,7 +15,7 @@ from contract.rollouts import Guards
 from controlplane import events
 from controlplane.policy import measuring, versions
 from controlplane.policy.guards import StageComparison, breaches
-from controlplane.policy.staging import Action, RolloutStanding, StagingDecision, decide
+from controlplane.policy.staging import Action, RolloutStatus, StagingDecision, decide
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions import staged
 from controlplane.statestore.actions.audit import SYSTEM, Actor, record
@@ -37,24 +37,24 @@ def step(now: dt.datetime | None = None) -> Action:
         return Action.WAIT
     now = now or database_now()
     metrics = _look(row, now) if row.state == State.SOAKING else None
-    decision = decide(standing(row, now, metrics))
+    decision = decide(status_of(row, now, metrics))
     if decision.action is Action.WAIT:
         if metrics is not None:
             Rollout.objects.filter(pk=row.pk, state=row.state, stage=row.stage).update(metrics=metrics)
             events.hint("policy")
         return Action.WAIT
-    return _carry_out(row, decision, metrics)
+    return _apply(row, decision, metrics)
 
 
-def standing(row: Rollout, now: dt.datetime, metrics: Json | None = None) -> RolloutStanding:
+def status_of(row: Rollout, now: dt.datetime, metrics: Json | None = None) -> RolloutStatus:
     """What the decision rests on. Two queries at most."""
     stage = row.stages[row.stage]
-    return RolloutStanding(
+    return RolloutStatus(
         state=row.state,
         stage=row.stage,
         stages=len(row.stages),
         soak_s=stage["soak_s"],
-        told_s=_since(row.stage_at, now),
+        in_stage_s=_since(row.stage_at, now),
         soaked_s=_since(row.soak_at, now),
         behind=tuple(_behind(row)),
         breaches=tuple(_breaches(row, metrics)) if metrics else (),
@@ -62,7 +62,7 @@ def standing(row: Rollout, now: dt.datetime, metrics: Json | None = None) -> Rol
     )
 
 
-def told(row: Rollout) -> list[str]:
+def staged_sub_clusters(row: Rollout) -> list[str]:
     """The sub-clusters that have been told so far."""
     return [name for names in _names(row, row.stage) for name in names]
 
@@ -74,9 +74,9 @@ def _since(at: dt.datetime | None, now: dt.datetime) -> float:
 def _behind(row: Rollout) -> list[str]:
     if row.state in (State.RUNNING, State.SOAKING):
         # What is in force may be the version with an override that began since.
-        return convergence.behind(_active().pk if row.everywhere else row.version_id, told(row))
+        return convergence.behind(_active().pk if row.everywhere else row.version_id, staged_sub_clusters(row))
     if row.state == State.ROLLING_BACK and row.rollback_version_id:
-        return convergence.behind(_active().pk, told(row))
+        return convergence.behind(_active().pk, staged_sub_clusters(row))
     return []
 
 
@@ -101,7 +101,7 @@ def _breaches(row: Rollout, metrics: Json) -> list[str]:
     return found
 
 
-def _carry_out(seen: Rollout, decision: StagingDecision, metrics: Json | None) -> Action:
+def _apply(seen: Rollout, decision: StagingDecision, metrics: Json | None) -> Action:
     """What this call did: nothing, where another did it."""
     with transaction.atomic():
         actions.lock()
@@ -117,7 +117,7 @@ def _carry_out(seen: Rollout, decision: StagingDecision, metrics: Json | None) -
         if metrics is not None:
             row.metrics = metrics
         before = str(row.state)
-        done = _do(decision.action, row)
+        done = _perform(decision.action, row)
         row.save()
         record(
             SYSTEM, f"policy.rollout.{done}", f"rollout/{row.pk}", {"state": before},
@@ -127,12 +127,12 @@ def _carry_out(seen: Rollout, decision: StagingDecision, metrics: Json | None) -
     return done
 
 
-def _do(action: Action, row: Rollout) -> Action:
+def _perform(action: Action, row: Rollout) -> Action:
     """Do it; what cannot be done waits for an operator, who is told why."""
     at = row.stage
     try:
         with transaction.atomic():
-            _DOES[action](row)
+            _ACTIONS[action](row)
     except Refused as refused:
         row.refresh_from_db()
         what = "taken back" if action is Action.ROLL_BACK else "put in force everywhere"
@@ -142,14 +142,14 @@ def _do(action: Action, row: Rollout) -> Action:
 
 
 def _begin(row: Rollout) -> None:
-    _tell_stage(row, 0)
+    _start_stage(row, 0)
 
 
 def _advance(row: Rollout) -> None:
-    _tell_stage(row, row.stage + 1)
+    _start_stage(row, row.stage + 1)
 
 
-def _tell_stage(row: Rollout, stage: int) -> None:
+def _start_stage(row: Rollout, stage: int) -> None:
     soak_s = row.stages[stage]["soak_s"]
     measured = measuring.measure(_names(row, stage), measuring.before_s(soak_s), stage + 1)
     row.baseline[str(stage)] = measured[stage].model_dump()
@@ -203,7 +203,7 @@ def _rolled_back(row: Rollout) -> None:
     row.state, row.live, row.ended_at = State.ROLLED_BACK, False, database_now()
 
 
-_DOES: dict[Action, Callable[[Rollout], None]] = {
+_ACTIONS: dict[Action, Callable[[Rollout], None]] = {
     Action.BEGIN: _begin,
     Action.ADVANCE: _advance,
     Action.SOAK: _soak,

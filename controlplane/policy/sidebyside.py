@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q
 
 from contract.policy.components import Components, stored
-from contract.policy.subclusters import held, own_components
+from contract.policy.subclusters import effective_components, own_components
 from controlplane.statestore.models import PolicyVersion
 
 Json = dict[str, Any]
@@ -22,7 +22,7 @@ def holding(versions: Mapping[str, int | None]) -> dict[str, Components]:
     found = {}
     for name, version in versions.items():
         components, sub_clusters = documents.get(version or 0, (None, None))
-        found[name] = stored(held(in_force, components, own_components(sub_clusters, name)))
+        found[name] = stored(effective_components(in_force, components, own_components(sub_clusters, name)))
     return found
 
 

@@ -18,10 +18,10 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RolloutStanding:
+class RolloutStatus:
     """A rollout as it stands.
 
-    stage: the one it is in, of ``stages``; soak_s: of that stage. told_s,
+    stage: the one it is in, of ``stages``; soak_s: of that stage. in_stage_s,
     soaked_s: since its sub-clusters were told, and since all ran the version.
     behind: what does not run what it was told to, in words. breaches: of guards.
     """
@@ -30,7 +30,7 @@ class RolloutStanding:
     stage: int
     stages: int
     soak_s: float
-    told_s: float = 0.0
+    in_stage_s: float = 0.0
     soaked_s: float = 0.0
     behind: tuple[str, ...] = ()
     breaches: tuple[str, ...] = ()
@@ -43,8 +43,8 @@ class StagingDecision:
     message: str = ""
 
 
-def decide(s: RolloutStanding) -> StagingDecision:
-    """What follows. Decided again from the same standing it is the same, so that any number may ask."""
+def decide(s: RolloutStatus) -> StagingDecision:
+    """What follows. Decided again from the same status it is the same, so that any number may ask."""
     match s.state:
         case "pending":
             return StagingDecision(Action.BEGIN, _stage(s, "is taking it in"))
@@ -57,15 +57,15 @@ def decide(s: RolloutStanding) -> StagingDecision:
     return StagingDecision(Action.WAIT)
 
 
-def _running(s: RolloutStanding) -> StagingDecision:
+def _running(s: RolloutStatus) -> StagingDecision:
     if not s.behind:
         return StagingDecision(Action.SOAK, _stage(s, f"runs it and is watched for {s.soak_s:g} s"))
-    if s.told_s >= STUCK_S:
-        return _broken(s, f"after {s.told_s:.0f} s it does not run the version yet: {'; '.join(s.behind)}")
+    if s.in_stage_s >= STUCK_S:
+        return _broken(s, f"after {s.in_stage_s:.0f} s it does not run the version yet: {'; '.join(s.behind)}")
     return StagingDecision(Action.WAIT)
 
 
-def _soaking(s: RolloutStanding) -> StagingDecision:
+def _soaking(s: RolloutStatus) -> StagingDecision:
     if s.breaches:
         return _broken(s, "; ".join(s.breaches))
     if s.soaked_s < s.soak_s or s.behind:
@@ -77,10 +77,10 @@ def _soaking(s: RolloutStanding) -> StagingDecision:
     return StagingDecision(Action.COMPLETE, "all stages ran it and nothing was wrong: in force everywhere")
 
 
-def _broken(s: RolloutStanding, why: str) -> StagingDecision:
+def _broken(s: RolloutStatus, why: str) -> StagingDecision:
     return StagingDecision(Action.ROLL_BACK if s.rolls_back else Action.PAUSE, _stage(s, why, colon=True))
 
 
-def _stage(s: RolloutStanding, text: str, stage: int | None = None, colon: bool = False) -> str:
+def _stage(s: RolloutStatus, text: str, stage: int | None = None, colon: bool = False) -> str:
     number = (s.stage if stage is None else stage) + 1
     return f"stage {number} of {s.stages}{':' if colon else ''} {text}"

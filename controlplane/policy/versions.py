@@ -150,8 +150,8 @@ def publish(
         actions.lock()
         before = active()
         actions.check_parent(before, parent)
-        told = changes(written(before), valid) if before else []
-        return put_in_force(actor, (valid, rows), message, before, told, force=force, author=author)
+        found_changes = changes(written(before), valid) if before else []
+        return put_in_force(actor, (valid, rows), message, before, found_changes, force=force, author=author)
 
 
 def put_in_force(
@@ -159,7 +159,7 @@ def put_in_force(
     valid: tuple[Json, list[QueueRow]],
     message: str,
     before: PolicyVersion | None,
-    told: list[Change],
+    found_changes: list[Change],
     *,
     force: bool = False,
     author: int | None = None,
@@ -177,7 +177,7 @@ def put_in_force(
             approved_by=None if author is None else actor.user_id,
         )
         version = _create(actor if author is None else Actor(author), found, message, before, origin)
-        actions.activate(actor, version, force=force, changes=brief(told))
+        actions.activate(actor, version, force=force, changes=brief(found_changes))
         note_refused(found, version.pk)
     return version
 
@@ -212,8 +212,8 @@ def activate(actor: Actor, version: PolicyVersion, *, parent: int | None = None,
     with transaction.atomic():
         actions.lock()
         before = active()
-        told = brief(changes(written(before), written(version))) if before else []
-        actions.activate(actor, version, parent=parent, force=force, changes=told)
+        texts = brief(changes(written(before), written(version))) if before else []
+        actions.activate(actor, version, parent=parent, force=force, changes=texts)
         return settle(actor, database_now()) or version
 
 

@@ -10,7 +10,7 @@ from wire.resources import Amounts
 if TYPE_CHECKING:
     from controlplane.rm.claims import Counts
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-    from scheduler.lifecycle.guest import Handed
+    from scheduler.lifecycle.guest import HandedTasks
 
 # (id, sub_cluster, node, job, group, task, attempt, state, epoch, memory_mib, vcores_milli, gpus, allocated_us)
 NEW = np.dtype(
@@ -56,13 +56,13 @@ class Changes:
     jobs: dict[int, "JobEntry"] = field(default_factory=dict)
     groups: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
     # (job, group, sub-cluster) -> what was handed there, or asked back; and whether all of it is to stop
-    asks: dict[tuple[int, int, int], tuple["Handed", bool]] = field(default_factory=dict)
+    asks: dict[tuple[int, int, int], tuple["HandedTasks", bool]] = field(default_factory=dict)
     guests: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)  # handed to us: taken or answered
     taken: set[tuple[int, int]] = field(default_factory=set)  # of ``guests``, those of which tasks were started
     lowered: list[tuple[int, int, int]] = field(default_factory=list)  # job, group, target: what we gave back
     reports: dict[int, list[np.ndarray]] = field(default_factory=dict)  # job -> ``reports.EVENT`` for its home
-    # job -> what its application master is to be told, as ``masterevents.Told``, for its home
-    told: dict[int, list[tuple[int, int, str, dict[str, Any]]]] = field(default_factory=dict)
+    # job -> ``masterevents.MasterEvent`` of its application master, for its home to number
+    home_events: dict[int, list[tuple[int, int, str, dict[str, Any]]]] = field(default_factory=dict)
     reports_read: list[int] = field(default_factory=list)
     homes: set[int] = field(default_factory=set)  # sub-clusters that should look at their rows after the commit
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
@@ -83,7 +83,7 @@ class Changes:
     def __bool__(self) -> bool:
         return bool(
             self.new or self.moved or self.ended or self.jobs or self.groups or self.asks or self.guests
-            or self.reports or self.told or self.reports_read or self.events or self.nodes or self.intents
+            or self.reports or self.home_events or self.reports_read or self.events or self.nodes or self.intents
             or self.tasks_again or self.admissions is not None or self.master_groups or self.master_events
         )  # fmt: skip
 

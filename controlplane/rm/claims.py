@@ -1,4 +1,4 @@
-"""Counts of admitted jobs that sub-clusters share: what is wished for, and what is to be written."""
+"""Counts of admitted jobs that sub-clusters share: what is requested, and what is to be written."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class ClaimRequest:
 
 
 class Claimed(NamedTuple):
-    """What came of a wish. elsewhere: what all other sub-clusters run; granted: the count that now stands for this."""
+    """What came of a request. elsewhere: what all others run; granted: the count that now stands for this one."""
 
     elsewhere: int
     granted: int

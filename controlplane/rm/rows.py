@@ -143,7 +143,7 @@ class LastEndRow(NamedTuple):
 
 
 class GroupRow(NamedTuple):
-    """Counters of a task group. told: the row says why it waits."""
+    """Counters of a task group. has_reason: the row says why it waits."""
 
     job_id: int
     no: int
@@ -153,7 +153,7 @@ class GroupRow(NamedTuple):
     failed: int
     killed: int
     retried: int
-    told: bool
+    has_reason: bool
 
     @property
     def counters(self) -> tuple[int, ...]:
@@ -241,7 +241,7 @@ class RemoteRow(NamedTuple):
 class ReportRow(NamedTuple):
     """What another sub-cluster says of a job at home here: a target that was lowered, or events.
 
-    events: ``steps.reports.EVENT``. told: what the job's own master is to hear.
+    events: ``steps.reports.EVENT``. master_events: ``steps.masterevents.MasterEvent`` of the job's own master.
     """
 
     id: int
@@ -250,7 +250,7 @@ class ReportRow(NamedTuple):
     group_no: int | None
     target: int | None
     events: bytes
-    told: list[tuple[int, int, str, Json]] | None
+    master_events: list[tuple[int, int, str, Json]] | None
 
 
 class MasterAskRow(NamedTuple):
@@ -275,13 +275,16 @@ class LaunchRow(NamedTuple):
     spec: Json
 
 
-class SessionRow(NamedTuple):
-    """How far an application master is. verdict: the job's end as it says, None before. told: its last event."""
+class MasterSessionRow(NamedTuple):
+    """How far an application master is. verdict: the job's end as it says, None before.
+
+    last_event: number of the last event it was told.
+    """
 
     job_id: int
     verdict: int | None
     message: str
-    told: int
+    last_event: int
 
 
 @dataclass(slots=True)
@@ -290,4 +293,4 @@ class Wanted:
 
     asks: list[MasterAskRow] = field(default_factory=list)
     launches: list[LaunchRow] = field(default_factory=list)
-    sessions: list[SessionRow] = field(default_factory=list)
+    sessions: list[MasterSessionRow] = field(default_factory=list)

@@ -17,8 +17,8 @@ from controlplane.rm.adapters.clock import DatabaseClock, HostClock
 from controlplane.rm.adapters.store import PostgresStore
 from controlplane.rm.driver import balance, reaper
 from controlplane.rm.driver.acknowledge import Acknowledger
-from controlplane.rm.driver.keeper import Keeper
 from controlplane.rm.driver.leader import Leader, Pace
+from controlplane.rm.driver.leasekeeper import LeaseKeeper
 from controlplane.rm.driver.liveness import AnsweredClock
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.driver.round import Round, RoundSettings
@@ -31,7 +31,7 @@ from controlplane.statestore.membership import Leadership, conninfo, take
 
 log = structlog.get_logger(__name__)
 _clock = HostClock()
-_keeper = Keeper(settings.HYDRA["lease_s"], _clock)
+_keeper = LeaseKeeper(settings.HYDRA["lease_s"], _clock)
 terms = balance.Terms(_clock)
 
 

@@ -20,7 +20,7 @@ from controlplane.statestore.capacities import DEFAULT, denied
 from controlplane.statestore.errors import Invalid, TooMany, Unavailable
 from controlplane.statestore.models import Job, PolicyVersion, Queue
 from controlplane.statestore.queries.subclusters.homes import Home, homes
-from scheduler.federation.routing import Candidate, RoutedJob, Router, RoutingDecision, route
+from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, RoutingDecision, route
 from wire.states import JobState
 
 FRESH_S = 0.5
@@ -33,7 +33,7 @@ class ClusterView:
 
     read_at: float
     version: int | None
-    candidates: list[Candidate]
+    candidates: list[HomeCandidate]
     queues: dict[str, Queue]
     partitions: set[str]
     router: Callable[[str], Router]
@@ -91,7 +91,7 @@ def _read() -> ClusterView:
     return ClusterView(time.monotonic(), pk, found, queues, names, by_path)
 
 
-def _candidate(h: Home, before: Candidate | None) -> Candidate:
+def _candidate(h: Home, before: HomeCandidate | None) -> HomeCandidate:
     """``before``: of the last reading; what was sent there since its leader looked stays counted."""
     found = h.candidate()
     if before is not None and before.read_at == h.at > 0:
@@ -104,7 +104,7 @@ def follows_names(queue: str) -> bool:
     return view().router(queue).follows_names
 
 
-def home(ask: RoutedJob) -> tuple[Candidate, RoutingDecision]:
+def home(job: RoutedJob) -> tuple[HomeCandidate, RoutingDecision]:
     """The sub-cluster that takes this job, and why it.
 
     ``Invalid`` when the queue's policy rejects jobs, ``Unavailable`` when none
@@ -112,12 +112,12 @@ def home(ask: RoutedJob) -> tuple[Candidate, RoutingDecision]:
     """
     now = view()
     with _state.lock:
-        decision = route(now.candidates, ask, now.router(ask.queue), random.random())
+        decision = route(now.candidates, job, now.router(job.queue), random.random())
     if decision.home is not None:
         return decision.home, decision
     if decision.final:
         remedy = "use another queue, or ask an operator"
-        raise Invalid(f"{ask.queue!r} takes no jobs", [FieldError("queue", decision.why, remedy)])
+        raise Invalid(f"{job.queue!r} takes no jobs", [FieldError("queue", decision.why, remedy)])
     raise Unavailable(decision.why, retry_after_s=10)
 
 

@@ -12,9 +12,9 @@ from controlplane.sharing.problem import problem
 from controlplane.sharing.queues import FederationQueues
 from controlplane.statestore.capacities import R
 from controlplane.statestore.loads import GONE, Load
-from scheduler.federation.divide import given_back
+from scheduler.federation.divide import amounts_to_give_back
 from scheduler.registry import SHARES
-from scheduler.shares.tree import lowest
+from scheduler.shares.tree import is_leaf
 
 MOST = 2_000_000  # queues times sub-clusters times partitions that are worked out
 
@@ -76,11 +76,11 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
         guaranteed += p.guaranteed
         share += found.share.sum(axis=0)
         due += found.due.sum(axis=0)
-        used += queues.shape.summed(p.used.sum(axis=0))
-        wanted += queues.shape.summed(p.wanted.sum(axis=0))
+        used += queues.shape.subtree_sums(p.used.sum(axis=0))
+        wanted += queues.shape.subtree_sums(p.wanted.sum(axis=0))
         if reclaims.any():
-            back += given_back(p, found.due)[reclaims].sum(axis=0)
-    leaf = lowest(queues.shape.parent)
+            back += amounts_to_give_back(p, found.due)[reclaims].sum(axis=0)
+    leaf = is_leaf(queues.shape.parent)
     return Outlook(queues.paths, queues.index, leaf, capacity, guaranteed, share, due, used, wanted, back)
 
 

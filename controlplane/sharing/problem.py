@@ -9,8 +9,8 @@ from scheduler.federation.divide import SharingProblem
 
 def problem(queues: FederationQueues, partition: str, loads: Sequence[Load]) -> SharingProblem:
     """The partition as these sub-clusters see it."""
-    told = [load.queues.get(partition) for load in loads]
-    capacity, used, wanted = gathered(told, [load.counts for load in loads], queues.index)
+    rows = [load.queues.get(partition) for load in loads]
+    capacity, used, wanted = gathered(rows, [load.counts for load in loads], queues.index)
     guaranteed, maximum, weight = queues.whole(partition, capacity.sum(axis=0))
     parts, most = queues.parts(partition, capacity)
     return SharingProblem(queues.shape.parent, weight, guaranteed, maximum, parts, most, capacity, used, wanted)

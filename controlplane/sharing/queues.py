@@ -6,11 +6,11 @@ import numpy as np
 import psycopg
 
 from contract.policy.components import Components, stored
-from contract.policy.subclusters import held, own_components
+from contract.policy.subclusters import effective_components, own_components
 from controlplane.statestore.capacities import DEFAULT, Limits, QueueLimits, by_size, resolve, weights
 from controlplane.statestore.nodesets import ordered
 from scheduler.registry import PREEMPTION
-from scheduler.shares.tree import TreeShape
+from scheduler.shares.tree import QueueHierarchy
 
 _ACTIVE = "SELECT id FROM statestore_policyversion WHERE active"
 _PARTS = ("partitions", "components", "sub_clusters")
@@ -38,7 +38,7 @@ class FederationQueues:
         self.version = version
         self.paths = [row.path for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = TreeShape.of(self.paths, [row.parent for row in rows])
+        self.shape = QueueHierarchy.of(self.paths, [row.parent for row in rows])
         self.partitions = [p.name for p in ordered(settings.get("partitions"))] + [DEFAULT]
         self.components: Components = stored(settings.get("components"))
         self._settings = settings
@@ -49,7 +49,7 @@ class FederationQueues:
     def takes_back(self, sub_cluster: str) -> bool:
         """Whether what was lent is taken back in this sub-cluster; by what its part of the document says."""
         whole, own = self._settings.get("components"), own_components(self._settings.get("sub_clusters"), sub_cluster)
-        return PREEMPTION[stored(held(whole, whole, own)).preemption.policy].stops
+        return PREEMPTION[stored(effective_components(whole, whole, own)).preemption.policy].stops
 
     def limits(self, partition: str) -> QueueLimits:
         """What the queues may claim of the partition."""

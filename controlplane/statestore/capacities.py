@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scheduler.shares.tree import TreeShape
+from scheduler.shares.tree import QueueHierarchy
 from wire.resources import AXES, CORES, MEMORY
 
 R = len(AXES)
@@ -60,12 +60,14 @@ def denied(capacities: dict[str, Any], partition: str) -> bool:
     return any(not limit["share"][i] and not limit["units"][i] for i in (MEMORY, CORES))
 
 
-def unlimited(shape: TreeShape, limits: QueueLimits) -> np.ndarray:
+def unlimited(shape: QueueHierarchy, limits: QueueLimits) -> np.ndarray:
     """What each queue may hold all of, however little there is: (q, R) bool."""
-    return shape.lowered(limits.maximum_share >= 1, np.logical_and)
+    return shape.path_combined(limits.maximum_share >= 1, np.logical_and)
 
 
-def resolve(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None) -> Limits:
+def resolve(
+    shape: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None
+) -> Limits:
     """Of each queue: (q, R).
 
     ``capacity`` (R,) is what there is to share out, a part of ``whole`` (R,),
@@ -90,7 +92,7 @@ def resolve(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, whole: 
 
 
 def resolve_part(
-    shape: TreeShape, limits: QueueLimits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
+    shape: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
 ) -> Limits:
     """As ``resolve``, for one sub-cluster of several, so that the parts add up to the whole.
 
@@ -108,7 +110,7 @@ def resolve_part(
     return Limits(guaranteed, maximum)
 
 
-def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> Limits:
+def by_size(shape: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray) -> Limits:
     """Of each queue in each of s sub-clusters that have ``capacity`` (s, R): (s, q, R).
 
     What RMs go by without an assignment: each takes its ``resolve_part``, in the order of the sub-clusters' numbers.
@@ -122,7 +124,7 @@ def by_size(shape: TreeShape, limits: QueueLimits, capacity: np.ndarray) -> Limi
 
 
 def within_ceilings(
-    shape: TreeShape, maximum: np.ndarray, at: np.ndarray, ceiling: np.ndarray, unlimited: np.integer[Any]
+    shape: QueueHierarchy, maximum: np.ndarray, at: np.ndarray, ceiling: np.ndarray, unlimited: np.integer[Any]
 ) -> np.ndarray:
     """The maxima (q, R) that hold in a sub-cluster: assigned ceilings, and the parts by size of the other queues.
 
@@ -133,10 +135,10 @@ def within_ceilings(
     bounded = (ceiling < unlimited).any(axis=1)
     found = maximum.copy()
     found[at[bounded]] = np.minimum(ceiling[bounded], maximum[ROOT])
-    return shape.lowered(found, np.minimum)
+    return shape.path_combined(found, np.minimum)
 
 
-def fitted(shape: TreeShape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
+def fitted(shape: QueueHierarchy, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
     """Guarantees of (q, R) ``wanted`` units that keep to the rules of ``resolve``; the root has all there is."""
     guaranteed: np.ndarray = np.minimum(wanted, maximum)
     guaranteed[ROOT] = maximum[ROOT]
@@ -145,7 +147,7 @@ def fitted(shape: TreeShape, wanted: np.ndarray, maximum: np.ndarray) -> np.ndar
     return guaranteed
 
 
-def weights(shape: TreeShape, limits: QueueLimits, given: np.ndarray, guaranteed: np.ndarray) -> np.ndarray:
+def weights(shape: QueueHierarchy, limits: QueueLimits, given: np.ndarray, guaranteed: np.ndarray) -> np.ndarray:
     """(q,) float64: those ``given`` (nan: none); else the guaranteed share; else the least among the siblings', or 1.
 
     guaranteed: (q, R) int64, as resolved.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.statestore.capacities import DEFAULT, R
-from scheduler.placement.choice import Partition, partition_of
+from scheduler.placement.nodeselection import Partition, partition_of_node
 
 
 def ordered(stored: Mapping[str, Any] | None) -> tuple[Partition, ...]:
@@ -20,7 +20,7 @@ def capacity_of(partitions: Sequence[Partition], nodes: Iterable[tuple[Any, ...]
 
     nodes: (name, rack, labels, then amounts along the axis).
     """
-    of, names = partition_of(partitions), [*(p.name for p in partitions), DEFAULT]
+    of, names = partition_of_node(partitions), [*(p.name for p in partitions), DEFAULT]
     rows: list[list[tuple[int, ...]]] = [[] for _ in names]
     for name, rack, own, *amounts in nodes:
         rows[of(name, rack, own)].append(tuple(amounts))

@@ -10,7 +10,7 @@ import numpy as np
 import psycopg
 
 from controlplane.statestore.capacities import ROOT
-from scheduler.shares.tree import TreeShape
+from scheduler.shares.tree import QueueHierarchy
 
 CLOSE = 0.05  # of the guarantee: nearer than that the next container may just be too large
 AFTER_S = 10.0  # what lasts shorter is the ordinary course of a round
@@ -28,7 +28,7 @@ DELETE FROM statestore_starvation
 
 
 def lacking(
-    shape: TreeShape, guaranteed: np.ndarray, maximum: np.ndarray, used: np.ndarray, demand: np.ndarray
+    shape: QueueHierarchy, guaranteed: np.ndarray, maximum: np.ndarray, used: np.ndarray, demand: np.ndarray
 ) -> np.ndarray:
     """(q, R) int64: what each queue wants and is guaranteed, and does not hold; zero for those who have what is theirs.
 

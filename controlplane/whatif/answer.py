@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.whatif import drained, drainedpage
-from controlplane.whatif.asked import Case
+from controlplane.whatif.cases import Case
 from simulator.compare import Comparison, compare
 from simulator.measures import Run
 from simulator.report import document as reports
@@ -64,7 +64,7 @@ def _drained(case: Case, runs: Sequence[Run]) -> Json | None:
     if case.drain is None:
         return None
     waits_s = max(drained.WAITS_S, 2 * case.pace.interval_s)
-    return drained.of(case.drain, list(case.submitted()), case.standing, runs, waits_s, case.window_s)
+    return drained.of(case.drain, list(case.submitted()), case.running_jobs, runs, waits_s, case.window_s)
 
 
 def _result(case: Case, runs: Sequence[Run], comparison: Comparison) -> Json:
@@ -79,7 +79,7 @@ def _result(case: Case, runs: Sequence[Run], comparison: Comparison) -> Json:
     return {
         "format": whole["format"],
         "version": whole["version"],
-        "jobs": len(case.standing) + len(case.jobs),
+        "jobs": len(case.running_jobs) + len(case.jobs),
         "containers": case.containers,
         "nodes": sum(map(len, case.sub_clusters.values())),
         "figures": whole["figures"],

@@ -87,8 +87,8 @@ def moved(before: Waited, after: Waited, waits_s: float) -> Moved:
 
 
 def of(
-    drain: Drain, submitted: Sequence[Submission], standing: Sequence[RunningJob], runs: Sequence[Run], waits_s: float,
-    horizon_s: float,
+    drain: Drain, submitted: Sequence[Submission], running_jobs: Sequence[RunningJob], runs: Sequence[Run],
+    waits_s: float, horizon_s: float,
 ) -> Json:  # fmt: skip
     """What ``simulationshapes.SimulatedDrain`` describes. runs: without the drain, then with it. One query."""
     first = runs[0].policy
@@ -101,7 +101,9 @@ def of(
     values = np.array([[*pair.figures(), empty] for pair, empty in zip(pairs, empty_s, strict=True)], np.float64)
     figures = dict(zip((*names, "empty_s"), map(_estimate, over_seeds(values, PAIRS).each()), strict=True))
     by_job = np.array([pair.by_job() for pair in pairs])
-    here = [(each.job.service, len(p.task)) for each in standing for p in each.running if p.sub == drain.sub_cluster]
+    here = [
+        (each.job.service, len(p.task)) for each in running_jobs for p in each.running if p.sub == drain.sub_cluster
+    ]
     return {
         "sub_cluster": drain.sub_cluster,
         "at": drain.at.isoformat(),

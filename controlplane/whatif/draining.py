@@ -13,7 +13,7 @@ from controlplane.statestore.models import Node, Simulation, SubCluster
 from controlplane.statestore.queries.drains import rooms
 from controlplane.statestore.queries.queues.tree import asked_partitions
 from controlplane.whatif import fleet, history, pace, snapshot
-from controlplane.whatif.asked import Case, Unanswerable, kept
+from controlplane.whatif.cases import Case, Unanswerable, kept
 from controlplane.whatif.drained import Drain, Stuck
 from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import Recorded
@@ -47,20 +47,20 @@ def of(row: Simulation) -> Case:
     document = versions.readable(row.document)
     policies = {"as it is": document, f"{name} drained": document}
     coming = list(repeated(now.come.jobs, horizon_s)) if now.come else []
-    every = [*(each.job for each in now.live.standing), *now.live.waiting, *coming]
+    every = [*(each.job for each in now.live.running_jobs), *now.live.waiting, *coming]
     found, left_out = kept(every, [document], list(now.machines.sub_clusters))
     queues = {job.queue for job in found}
-    standing = [each for each in now.live.standing if each.job.queue in queues]
+    running_jobs = [each for each in now.live.running_jobs if each.job.queue in queues]
     waiting, coming = ([job for job in jobs if job.queue in queues] for jobs in (now.live.waiting, coming))
-    if not (standing or waiting or coming):
+    if not (running_jobs or waiting or coming):
         raise Unanswerable("nothing is live and nothing came in the last hour, so nothing would wait")
     workload = f"from {now.at:%Y-%m-%d %H:%M:%S} UTC on, {horizon_s:,.0f} s ahead"
     case = Case(workload, [*waiting, *coming], now.machines.sub_clusters, policies, horizon_s, now.sample)
-    case.standing = standing
+    case.running_jobs = running_jobs
     case.drained = {"as it is": emptied, f"{name} drained": [*emptied, name]}
-    ties = _Ties(now.machines, name, document)
+    ties = _TiedGroups(now.machines, name, document)
     case.drain = Drain(
-        name, now.at, len(standing) + len(waiting), ties.live(standing, waiting), sum(map(ties.tied, coming))
+        name, now.at, len(running_jobs) + len(waiting), ties.live(running_jobs, waiting), sum(map(ties.tied, coming))
     )
     case.notes = [*now.notes, *left_out, *pace.note(case.pace)]
     return case
@@ -94,13 +94,13 @@ def _read(row: Simulation, horizon_s: float) -> _Now:
         _checked(machines, row)
         history.table(history.LIVE, at, at, sample)
         reader = LiveReader(at, since)
-        live = snapshot.seated(reader, machines, sample)
+        live = snapshot.assign_machines(reader, machines, sample)
         come = history.read_arrivals(since, at, sample) if row.forecast else None
     for name in ("before", "application"):
         del reader.counted[name]
     if come:
         reader.counted.update(come.counted)
-    notes = [*history.sample_note(sample), *history.said(reader.counted), _forecast(come), *machines.notes]
+    notes = [*history.sample_note(sample), *history.assumption_notes(reader.counted), _forecast(come), *machines.notes]
     return _Now(at, machines, live, come, sample, notes)
 
 
@@ -129,7 +129,7 @@ def _checked(machines: Fleet, row: Simulation) -> None:
         )
 
 
-class _Ties:
+class _TiedGroups:
     """Which groups only the drained sub-cluster has a node for, however empty the others are. Two queries."""
 
     def __init__(self, machines: Fleet, name: str, document: Json) -> None:
@@ -150,11 +150,11 @@ class _Ties:
         self._elsewhere = {number: found for number, found in self._rooms.items() if number != self._own}
         self._known: dict[tuple[object, ...], str] = {}
 
-    def live(self, standing: Sequence[RunningJob], waiting: Sequence[Submission]) -> list[Stuck]:
+    def live(self, running_jobs: Sequence[RunningJob], waiting: Sequence[Submission]) -> list[Stuck]:
         """Groups of live jobs that have something to start, or that leave."""
         own = next(sub for sub, number in self._numbers.items() if number == self._own)
         found = []
-        for each in [*standing, *(RunningJob(job, ()) for job in waiting)]:
+        for each in [*running_jobs, *(RunningJob(job, ()) for job in waiting)]:
             for no, group in enumerate(each.job.groups):
                 mine = [part for part in each.running if part.group == no]
                 stays = sum(len(part.task) for part in mine if part.sub != own or not each.job.service)
@@ -171,13 +171,13 @@ class _Ties:
         shape = [getattr(group, axis) for axis in AXES]
         constraints = rooms.Constraints(group.node_labels, group.strict, group.nodes, group.racks)
         partition = self._partition(job.queue, group.partition)
-        wish = (job.queue, job.home, partition, constraints, *shape)
-        if wish not in self._known:
+        key = (job.queue, job.home, partition, constraints, *shape)
+        if key not in self._known:
             here = {self._own: self._rooms.get(self._own, [])}
             never = bool(rooms.nowhere(constraints, shape, partition, here, {self._own}))
             may = self._may(job)
-            self._known[wish] = "" if never else rooms.nowhere(constraints, shape, partition, self._elsewhere, may)
-        return self._known[wish]
+            self._known[key] = "" if never else rooms.nowhere(constraints, shape, partition, self._elsewhere, may)
+        return self._known[key]
 
     def _may(self, job: Submission) -> set[int]:
         """Where its tasks may go from its home; of one that comes, from any that it may have."""

@@ -86,7 +86,7 @@ class Recorded:
 
     @property
     def notes(self) -> list[str]:
-        return sample_note(self.sample) + said(self.counted)
+        return sample_note(self.sample) + assumption_notes(self.counted)
 
 
 def sample_note(sample: float) -> list[str]:
@@ -99,7 +99,7 @@ def sample_note(sample: float) -> list[str]:
     return [text] if sample < 1 else []
 
 
-def said(counted: Counter[str]) -> list[str]:
+def assumption_notes(counted: Counter[str]) -> list[str]:
     """What was assumed, and how often."""
     return [f"{counted[name]:,} {text}." for name, text in _TIMES.items() if counted[name]]
 
@@ -108,7 +108,7 @@ def read(begin: dt.datetime, end: dt.datetime, most: int = CONTAINERS_MOST) -> R
     """Five queries, one of them over the attempts. most: containers; of more, jobs are sampled."""
     with transaction.atomic():
         sample = choose(_ALL, begin, end, most)
-        reader = HistoryReader(begin, end, read_tasks(begin), over(begin))
+        reader = HistoryReader(begin, end, read_tasks(begin), ended_tasks(begin))
         return Recorded(reader.in_order(), reader.window_s, sample, reader.counted)
 
 
@@ -122,14 +122,14 @@ def read_arrivals(begin: dt.datetime, end: dt.datetime, sample: float) -> Record
     return Recorded(reader.in_order(), reader.window_s, sample, reader.counted)
 
 
-def over(at: dt.datetime) -> dict[tuple[int, int], int]:
+def ended_tasks(at: dt.datetime) -> dict[tuple[int, int], int]:
     """Of chosen jobs, by job and group: tasks that were over then."""
     with connection.cursor() as cursor:
         cursor.execute(_OVER, [at, at])
         return {(job, group): count for job, group, count in cursor.fetchall()}
 
 
-def lasting(ran_s: np.ndarray, estimate_s: float, known_s: float) -> np.ndarray:
+def expected_run_s(ran_s: np.ndarray, estimate_s: float, known_s: float) -> np.ndarray:
     """How long what still runs will have run: as its submitter estimated, else as others of its group did, else as
     long again as it has so far, a minute at least. (k,) each."""
     usual = np.where(known_s > ran_s, known_s, np.maximum(2 * ran_s, ASSUMED_S))
@@ -170,10 +170,10 @@ class HistoryReader:
     """Makes submissions of the rows of chosen jobs. foreseen: they go on after the window, under the same policy."""
 
     def __init__(
-        self, begin: dt.datetime, end: dt.datetime, tasks: Tasks, over: dict[tuple[int, int], int],
+        self, begin: dt.datetime, end: dt.datetime, tasks: Tasks, ended_tasks: dict[tuple[int, int], int],
         foreseen: bool = False,
     ) -> None:  # fmt: skip
-        self.begin, self.tasks, self.over, self.foreseen = begin, tasks, over, foreseen
+        self.begin, self.tasks, self.ended_tasks, self.foreseen = begin, tasks, ended_tasks, foreseen
         self.window_s = (end - begin).total_seconds()
         self.counted: Counter[str] = Counter()
 
@@ -213,14 +213,14 @@ class HistoryReader:
         t, where = self.tasks, self.tasks.of(job)
         mine = where.start + np.flatnonzero(t.group[where] == no)
         run_s, live = t.run_s[mine], t.live[mine]
-        missing = g.count - len(mine) - self.over.get((job, no), 0)
+        missing = g.count - len(mine) - self.ended_tasks.get((job, no), 0)
         if kind == "application" or state in (JobState.FAILED, JobState.KILLED):
             missing = 0  # what nobody ever granted, or what was given up
         if kind == "service":
             run_s = np.where(live, max(self.window_s * 2, 1.0), run_s)
         elif self.foreseen:
             known = float(run_s[~live].mean()) if not live.all() else 0.0
-            run_s = np.where(live, lasting(run_s, g.estimated_duration_s, known), run_s)
+            run_s = np.where(live, expected_run_s(run_s, g.estimated_duration_s, known), run_s)
         self.counted["foreseen" if self.foreseen else "live"] += int(live.sum()) if kind != "service" else 0
         if missing > 0:
             known = float(run_s.mean()) if len(run_s) else g.estimated_duration_s or ASSUMED_S
@@ -231,7 +231,7 @@ class HistoryReader:
         self.counted["partition"] += g.partition is not None and not self.foreseen
         # What fails of an application is its master's affair.
         fails = () if kind == "application" else tuple(np.flatnonzero(t.fails[mine]).tolist())
-        return made(g, np.maximum(run_s, LEAST_S), fails, g.partition if self.foreseen else None)
+        return submitted_group(g, np.maximum(run_s, LEAST_S), fails, g.partition if self.foreseen else None)
 
 
 def _stored(row: dict[str, Any]) -> StoredGroup:
@@ -240,7 +240,7 @@ def _stored(row: dict[str, Any]) -> StoredGroup:
     return stored.group(row["spec"] | own | {"command": []})
 
 
-def made(g: StoredGroup, run_s: np.ndarray, fails: tuple[int, ...], partition: str | None) -> SubmittedGroup:
+def submitted_group(g: StoredGroup, run_s: np.ndarray, fails: tuple[int, ...], partition: str | None) -> SubmittedGroup:
     """What is submitted of a group: tasks that run for ``run_s``."""
     return SubmittedGroup(
         count=len(run_s), run_s=run_s, name=g.name, **dict(zip(AXES, g.resources, strict=True)),

@@ -13,7 +13,7 @@ from rich.console import Console
 from controlplane.policy import documents
 from controlplane.statestore.errors import Invalid
 from controlplane.whatif import answer, pace, sides
-from controlplane.whatif.asked import Case, kept
+from controlplane.whatif.cases import Case, kept
 from simulator.report import document, table
 from simulator.report.page import page
 from simulator.workload import Disordered, Machine, Submission

@@ -18,8 +18,8 @@ from controlplane.statestore.actions import simulationruns
 from controlplane.statestore.actions.simulationruns import Claim
 from controlplane.statestore.errors import Refused
 from controlplane.statestore.models import Simulation
-from controlplane.whatif import answer, asked, draining, sides
-from controlplane.whatif.asked import Unanswerable
+from controlplane.whatif import answer, cases, draining, sides
+from controlplane.whatif.cases import Unanswerable
 
 log = structlog.get_logger(__name__)
 BEAT_S = 1.0
@@ -65,10 +65,10 @@ class RunProgress:
 
 def run(claim: Claim, stdin: int | None = None) -> None:
     """Until there is an answer, a reason why there is none, or nobody who wants it."""
-    told = RunProgress(claim, stdin)
-    signal.signal(signal.SIGTERM, told.stop)
+    progress = RunProgress(claim, stdin)
+    signal.signal(signal.SIGTERM, progress.stop)
     try:
-        _answer(claim, told)
+        _answer(claim, progress)
     except Stopped as why:
         log.info("a simulation stops", simulation=claim.number, why=str(why))
     except (Unanswerable, sides.Broken) as why:
@@ -78,13 +78,13 @@ def run(claim: Claim, stdin: int | None = None) -> None:
         simulationruns.fail(claim, f"{why.detail}{first}")
 
 
-def _answer(claim: Claim, told: RunProgress) -> None:
-    told.look(0.0, 0.0)
+def _answer(claim: Claim, progress: RunProgress) -> None:
+    progress.look(0.0, 0.0)
     row = Simulation.objects.select_related("base", "sub_cluster").defer("result", "page").get(pk=claim.number)
-    case = draining.of(row) if row.kind == Simulation.Kind.DRAIN else asked.of(row)
-    told.look(0.0, 0.0)
-    runs = sides.run(case, case.seeds(row.seeds), told.look, sides.cores())
-    told.look(0.99, case.window_s)
+    case = draining.of(row) if row.kind == Simulation.Kind.DRAIN else cases.of(row)
+    progress.look(0.0, 0.0)
+    runs = sides.run(case, case.seeds(row.seeds), progress.look, sides.cores())
+    progress.look(0.99, case.window_s)
     found = answer.of(case, runs)
     if not simulationruns.finish(claim, found.result, found.page, case.sample):
         raise Stopped("cancelled, or another's")

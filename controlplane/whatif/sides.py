@@ -15,10 +15,11 @@ from django.db import connections
 from controlplane import kernels
 from controlplane.embedded.spawn import die_with_parent
 from controlplane.whatif import pace
-from controlplane.whatif.asked import Case
+from controlplane.whatif.cases import Case
 from simulator.measures import Run
 
 log = structlog.get_logger(__name__)
+INTERPRETED = 100_000  # containers times nodes that are simulated in less time than it takes to load the kernels
 LOOK_S = 0.25  # between two looks at what processes say
 _fork = get_context("fork")  # the workload is read once, and is there in each of them
 Look = Callable[[float, float], None]  # progress 0 to 1, simulated s of the slowest; what it raises ends all of it
@@ -32,7 +33,7 @@ class Broken(Exception):
 @dataclass(slots=True)
 class _Process:
     process: Any
-    heard: Connection
+    receiver: Connection
     tasks: list[Task]
     at_s: float = 0.0  # of the run it is at
     found: list[Run] = field(default_factory=list)
@@ -40,14 +41,16 @@ class _Process:
 
 def run(case: Case, seeds: Sequence[int], look: Look, at_once: int) -> list[Run]:
     """Every policy with every seed, in that order. Raises ``Broken`` when a process dies, and what ``look`` raises."""
-    _quietly(kernels.load)
+    small = case.size <= INTERPRETED
+    if not small:
+        _quietly(kernels.load)
     tasks = [(policy, seed) for seed in seeds for policy in case.policies]
     count = max(1, min(at_once, len(tasks)))
-    parts = [_start(case, tasks[at::count]) for at in range(count)]
+    parts = [_start(case, tasks[at::count], small) for at in range(count)]
     try:
         while live := [part for part in parts if len(part.found) < len(part.tasks)]:
-            for heard in wait([part.heard for part in live], LOOK_S):
-                _hear(next(part for part in live if part.heard is heard))
+            for receiver in wait([part.receiver for part in live], LOOK_S):
+                _receive(next(part for part in live if part.receiver is receiver))
             look(*_progress(case, parts))
     finally:
         for part in parts:
@@ -69,9 +72,9 @@ def _progress(case: Case, parts: list[_Process]) -> tuple[float, float]:
     return done / sum(len(part.tasks) for part in parts), min(behind, default=whole)
 
 
-def _hear(part: _Process) -> None:
+def _receive(part: _Process) -> None:
     try:
-        kind, what = part.heard.recv()
+        kind, what = part.receiver.recv()
     except EOFError:
         part.process.join(5)
         raise Broken(f"a simulating process ended with status {part.process.exitcode}") from None
@@ -84,29 +87,29 @@ def _hear(part: _Process) -> None:
         part.at_s = what
 
 
-def _start(case: Case, tasks: list[Task]) -> _Process:
+def _start(case: Case, tasks: list[Task], small: bool) -> _Process:
     connections.close_all()  # a session must not be shared; whoever needs one opens it again
-    heard, told = _fork.Pipe(duplex=False)
-    process = _fork.Process(target=_work, args=(case, tasks, told, os.getpid()), daemon=True)
+    receiver, sender = _fork.Pipe(duplex=False)
+    process = _fork.Process(target=_work, args=(case, tasks, small, sender, os.getpid()), daemon=True)
     process.start()
-    told.close()
-    return _Process(process, heard, tasks)
+    sender.close()
+    return _Process(process, receiver, tasks)
 
 
-def _work(case: Case, tasks: list[Task], told: Connection, parent: int) -> None:
+def _work(case: Case, tasks: list[Task], small: bool, sender: Connection, parent: int) -> None:
     """In a process of its own."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one ends it
     die_with_parent(parent, signal.SIGKILL)
     try:
-        if not kernels.compiled():
+        if not small and not kernels.compiled():
             _quietly(kernels.compile_now)
         for policy, seed in tasks:
-            told.send(("run", case.simulation(policy, seed).run(lambda at_s: told.send(("at", at_s)))))
+            sender.send(("run", case.simulation(policy, seed).run(lambda at_s: sender.send(("at", at_s)))))
     except Exception as error:  # whatever it is, whoever asked hears that it is over
         log.error("a simulation failed", exc_info=error)
-        told.send(("wrong", f"the simulator failed ({type(error).__name__}); the log of the worker says where"))
-    told.close()
+        sender.send(("wrong", f"the simulator failed ({type(error).__name__}); the log of the worker says where"))
+    sender.close()
 
 
 def _quietly(get: Callable[[], None]) -> None:

@@ -14,7 +14,7 @@ from django.db import connection
 from contract.stored import StoredGroup
 from controlplane.rm.memory.nodes import lowest
 from controlplane.whatif.fleet import Fleet
-from controlplane.whatif.history import ASSUMED_S, LEAST_S, HistoryReader, lasting, made, over
+from controlplane.whatif.history import ASSUMED_S, LEAST_S, HistoryReader, ended_tasks, expected_run_s, submitted_group
 from controlplane.whatif.recorded import Columns, Tasks, copied, unix_us
 from simulator.workload import Machine, RunningContainers, RunningJob, Submission, SubmittedGroup
 from wire.states import ContainerState
@@ -37,7 +37,7 @@ _NO_TASKS = Tasks(*(np.zeros(0, kind) for kind in (np.int64, np.int64, np.float6
 _FOREVER_S = 1e8  # of a service, s
 
 
-class Seat(NamedTuple):
+class MachineAssignment(NamedTuple):
     """A machine by its position in the sub-cluster, and the devices (a bit mask) that a container has there."""
 
     sub_cluster: str
@@ -57,9 +57,9 @@ class Live:
 
 @dataclass(slots=True)
 class LiveJobs:
-    """standing: jobs of which something runs. waiting: the others. Both in order of submission."""
+    """running_jobs: those of which something runs. waiting: the others. Both in order of submission."""
 
-    standing: list[RunningJob] = field(default_factory=list)
+    running_jobs: list[RunningJob] = field(default_factory=list)
     waiting: list[Submission] = field(default_factory=list)
 
 
@@ -68,7 +68,7 @@ class LiveReader(HistoryReader):
 
     def __init__(self, at: dt.datetime, since: dt.datetime) -> None:
         """Three queries, for chosen jobs. since: so far back is looked for how long tasks have run."""
-        super().__init__(at, at, _NO_TASKS, over(at), foreseen=True)
+        super().__init__(at, at, _NO_TASKS, ended_tasks(at), foreseen=True)
         rows = copied(_LIVE, _COLUMNS)
         order = np.lexsort((rows["index"], rows["group"], rows["job"]))
         self._rows = {name: rows[name][order].astype(np.int64) for name, _ in _COLUMNS}
@@ -88,11 +88,11 @@ class LiveReader(HistoryReader):
         """What runs, and what waits yet; but what an application's master was not granted is not known."""
         live = self._of(job, no)
         k = len(live.ran_s)
-        waiting = 0 if kind == "application" else g.count - k - self.over.get((job, no), 0)
+        waiting = 0 if kind == "application" else g.count - k - self.ended_tasks.get((job, no), 0)
         if k + max(0, waiting) == 0:
             return None
         estimate_s, known_s = g.estimated_duration_s, self._lasted.get((job, no), 0.0)
-        run_s = lasting(live.ran_s, estimate_s, known_s)
+        run_s = expected_run_s(live.ran_s, estimate_s, known_s)
         usual_s = known_s or estimate_s or (float(run_s.mean()) if k else ASSUMED_S)
         if kind == "service":
             run_s, usual_s = np.full(k, _FOREVER_S), _FOREVER_S
@@ -101,10 +101,10 @@ class LiveReader(HistoryReader):
             self.counted["assumed"] += max(0, waiting)
         self.live[job, g.name] = live
         run_s = np.maximum(np.append(run_s, np.full(max(0, waiting), usual_s)), LEAST_S)
-        return made(g, run_s, (), g.partition)
+        return submitted_group(g, run_s, (), g.partition)
 
 
-class Seats:
+class MachineAssigner:
     """Gives containers their machines: their own, or another one with room."""
 
     def __init__(self, machines: Fleet) -> None:
@@ -115,15 +115,15 @@ class Seats:
         self._next = dict.fromkeys(machines.sub_clusters, 0)
         self._full: set[tuple[str, int, int, int]] = set()  # what finds nothing any more
 
-    def reserve(self, sub: int, node: int, gpus: int, group: SubmittedGroup) -> Seat | None:
+    def reserve(self, sub: int, node: int, gpus: int, group: SubmittedGroup) -> MachineAssignment | None:
         """Its own machine."""
         name, at = self.names.get(sub, ""), self._own.get(node)
         if name not in self._free or at is None:
             return None
         self._take(name, at, gpus, group)
-        return Seat(name, at, gpus)
+        return MachineAssignment(name, at, gpus)
 
-    def find(self, sub: int, group: SubmittedGroup) -> Seat | None:
+    def find(self, sub: int, group: SubmittedGroup) -> MachineAssignment | None:
         """Any machine of the sub-cluster, looking on from where the last one was found."""
         name = self.names.get(sub, "")
         free = self._free.get(name, [])
@@ -138,7 +138,7 @@ class Seats:
                 self._next[name] = at
                 gpus = lowest(devices, group.gpus)
                 self._take(name, at, gpus, group)
-                return Seat(name, at, gpus)
+                return MachineAssignment(name, at, gpus)
         self._full.add(wanted)
         return None
 
@@ -151,28 +151,28 @@ def _room(m: Machine) -> tuple[int, int, int]:
     return m.memory_mib, m.vcores_milli, (1 << m.gpus) - 1
 
 
-def seated(reader: LiveReader, machines: Fleet, sample: float) -> LiveJobs:
+def assign_machines(reader: LiveReader, machines: Fleet, sample: float) -> LiveJobs:
     """Every live job, with what runs on its machines. What finds none begins anew, and is counted.
 
     In a sample most machines are not there, and others of the sub-cluster stand for them.
     """
-    jobs, seats, found = reader.in_order(), Seats(machines), LiveJobs()
+    jobs, assigner, found = reader.in_order(), MachineAssigner(machines), LiveJobs()
     parts = [(job, no, live) for job in jobs for no, live in _live(reader, job)]
-    given: dict[tuple[int, int], list[Seat | None]] = {}
+    given: dict[tuple[int, int], list[MachineAssignment | None]] = {}
     for job, no, live in parts:  # everybody's own first
         columns = zip(live.sub.tolist(), live.node.tolist(), live.gpus.tolist(), strict=True)
-        given[job.number, no] = [seats.reserve(*row, job.groups[no]) for row in columns]
+        given[job.number, no] = [assigner.reserve(*row, job.groups[no]) for row in columns]
     running: dict[int, list[RunningContainers]] = {}
     for job, no, live in parts:
         own = zip(given[job.number, no], live.sub.tolist(), strict=True)
-        taken = [seat or (seats.find(sub, job.groups[no]) if sample < 1 else None) for seat, sub in own]
+        taken = [assignment or (assigner.find(sub, job.groups[no]) if sample < 1 else None) for assignment, sub in own]
         reader.counted["elsewhere"] += taken.count(None)
         running.setdefault(job.number, []).extend(_running(no, taken, live.ran_s))
     for job in jobs:
         mine = running.get(job.number)
         home = job.home if job.home in machines.sub_clusters else ""
         if mine:
-            found.standing.append(RunningJob(replace(job, home=home or mine[0].sub), tuple(mine)))
+            found.running_jobs.append(RunningJob(replace(job, home=home or mine[0].sub), tuple(mine)))
         else:
             found.waiting.append(replace(job, home=home))
     return found
@@ -185,11 +185,13 @@ def _live(reader: LiveReader, job: Submission) -> Iterator[tuple[int, Live]]:
             yield no, live
 
 
-def _running(no: int, seats: list[Seat | None], ran_s: np.ndarray) -> Iterator[RunningContainers]:
+def _running(no: int, assignments: list[MachineAssignment | None], ran_s: np.ndarray) -> Iterator[RunningContainers]:
     """By sub-cluster. Tasks are those at the group's beginning, in this order."""
-    for name in sorted({seat.sub_cluster for seat in seats if seat}):
-        mine = {k: seat for k, seat in enumerate(seats) if seat and seat.sub_cluster == name}
+    for name in sorted({assignment.sub_cluster for assignment in assignments if assignment}):
+        mine = {
+            k: assignment for k, assignment in enumerate(assignments) if assignment and assignment.sub_cluster == name
+        }
         task = list(mine)
-        node = np.array([seat.machine for seat in mine.values()], np.int64)
-        gpus = np.array([seat.gpus for seat in mine.values()], np.int64)
+        node = np.array([assignment.machine for assignment in mine.values()], np.int64)
+        gpus = np.array([assignment.gpus for assignment in mine.values()], np.int64)
         yield RunningContainers(no, name, np.array(task), node, gpus, ran_s[task])

@@ -3,20 +3,20 @@
 from dataclasses import dataclass
 from typing import Any
 
-from nodemanager.events import Adopted, Exit
+from nodemanager.events import Exit, RuntimeContainer
 
 EXIT_FIELDS = ("code", "signal", "unknown", "over_memory", "disconnected", "ran_ms", "cpu_ms", "peak_mib")
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class RuntimeEvent:
     """News from a runtime: ``kind`` is list, started, start_failed, exit, sample, refused or down."""
 
     kind: str
     container_id: int = 0
     error: str = ""
     exit: Exit | None = None
-    held: tuple[Adopted, ...] = ()
+    containers: tuple[RuntimeContainer, ...] = ()
     memory_mib: int = 0
     cpu_ms: int = 0
     log_bytes: int = 0  # both streams together, at the end

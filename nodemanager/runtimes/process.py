@@ -11,11 +11,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nodemanager.events import Adopted
-from nodemanager.launch import Order
-from nodemanager.lines import Lines
+from nodemanager.events import RuntimeContainer
+from nodemanager.jsonlines import JsonLines
+from nodemanager.launch import LaunchContext
 from nodemanager.log import note
-from nodemanager.runtimes import Happened, exit_from
+from nodemanager.runtimes import RuntimeEvent, exit_from
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
 PINGS = 4  # within the time after which an agent that says nothing is gone
@@ -33,22 +33,22 @@ class ProcessRuntime:
         cgroup: str,
         max_disconnect_s: float,
         selector: selectors.BaseSelector,
-        tell: Callable[[Happened], None],
+        on_event: Callable[[RuntimeEvent], None],
     ) -> None:
         self.root, self.containers = root, containers
         self.cgroup, self.max_disconnect_s = cgroup, max_disconnect_s
-        self.selector, self.tell = selector, tell
-        self.connection: Lines | None = None
+        self.selector, self.on_event = selector, on_event
+        self.connection: JsonLines | None = None
         self.child: subprocess.Popen[bytes] | None = None
         self.spawned_at = float("-inf")
         self.pid = 0
         self.listed = False  # orders wait for the list, or it would not name what they start
-        self.listing: list[Adopted] = []  # the parts of a list that have come
-        self.seen = False
+        self.listing: list[RuntimeContainer] = []  # the parts of a list that have come
+        self.listed_before = False
         self.pings = False  # the supervisor wants to hear that we live; an older one does not know the word
         self.ping_at = 0.0
 
-    def tend(self, at: float) -> None:
+    def tick(self, at: float) -> None:
         """Connect, starting a supervisor where none listens; to be called again and again. ``at``: s, monotonic."""
         if self.child is not None and self.child.poll() is not None:
             self.child = None
@@ -60,7 +60,7 @@ class ProcessRuntime:
                 note("error", "the supervisor could not be started", why=str(error))
         if self.listed and self.pings and at >= self.ping_at:
             self.ping_at = at + self.max_disconnect_s / PINGS
-            self._say({"op": "ping"})
+            self._send({"op": "ping"})
 
     def _spawn(self) -> None:
         """A session of its own, so that no signal to the agent's group reaches it."""
@@ -92,62 +92,64 @@ class ProcessRuntime:
         except OSError:
             connection.close()
             return False
-        self.connection = Lines(self.selector, connection, lambda line: self._hear(json.loads(line)), self._lost)
+        self.connection = JsonLines(
+            self.selector, connection, lambda line: self._on_message(json.loads(line)), self._lost
+        )
         self.listed, self.listing = False, []
-        self.connection.say({"op": "list"})
+        self.connection.send({"op": "list"})
         return True
 
     def _lost(self) -> None:
         self.connection = None
-        self.tell(Happened("down"))
+        self.on_event(RuntimeEvent("down"))
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _on_message(self, message: dict[str, Any]) -> None:
         kind, cid = message["ev"], message.get("id", 0)
         if kind == "list":
-            self.listing += [adopted(raw) for raw in message["containers"]]
+            self.listing += [runtime_container(raw) for raw in message["containers"]]
             if message.get("more"):
                 return
             self.pid, self.listed = message["pid"], True
             self.pings = bool(message.get("pings"))
-            self.tell(Happened("list", held=tuple(self.listing)))
+            self.on_event(RuntimeEvent("list", containers=tuple(self.listing)))
             self.listing = []
         elif kind == "exit":
             raw = message["exit"]
-            self.tell(Happened("exit", cid, exit=exit_from(raw), log_bytes=sum(raw["log_bytes"].values())))
+            self.on_event(RuntimeEvent("exit", cid, exit=exit_from(raw), log_bytes=sum(raw["log_bytes"].values())))
         elif kind == "sample":
-            self.tell(Happened("sample", cid, memory_mib=message["memory_mib"], cpu_ms=message["cpu_ms"]))
+            self.on_event(RuntimeEvent("sample", cid, memory_mib=message["memory_mib"], cpu_ms=message["cpu_ms"]))
         else:
-            self.tell(Happened(kind, cid, error=message.get("error", "")))
+            self.on_event(RuntimeEvent(kind, cid, error=message.get("error", "")))
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         """A word lost with the connection is said again: the core acts on the next list."""
         if self.connection is not None:
-            self.connection.say(message)
+            self.connection.send(message)
 
-    def start(self, order: Order) -> None:
+    def start(self, context: LaunchContext) -> None:
         """Run a container. Before the list it is not said: what it starts would be missing there."""
         if self.listed:
-            self._say({"op": "start", "order": asdict(order)})
+            self._send({"op": "start", "order": asdict(context)})
 
     def stop(self, container_id: int, grace_s: float) -> None:
         """End a container, by force after ``grace_s``; asking again may only hasten it."""
-        self._say({"op": "stop", "id": container_id, "grace_s": grace_s})
+        self._send({"op": "stop", "id": container_id, "grace_s": grace_s})
 
     def forget(self, container_id: int) -> None:
         """An ended container need not be listed any more."""
-        self._say({"op": "forget", "id": container_id})
+        self._send({"op": "forget", "id": container_id})
 
     def close(self, quit_runtime: bool) -> None:
         """Let go of the supervisor; with ``quit_runtime`` it ends once nothing runs."""
         if self.connection is None:
             return
         if quit_runtime:
-            self.connection.say_and_close({"op": "quit"})
+            self.connection.send_and_close({"op": "quit"})
         self.connection.close()
         self.connection = None
 
 
-def adopted(raw: dict[str, Any]) -> Adopted:
+def runtime_container(raw: dict[str, Any]) -> RuntimeContainer:
     """One entry of the supervisor's list."""
     ended = raw["exit"]
-    return Adopted(raw["id"], raw["meta"], raw["ran_ms"], exit_from(ended) if ended is not None else None)
+    return RuntimeContainer(raw["id"], raw["meta"], raw["ran_ms"], exit_from(ended) if ended is not None else None)

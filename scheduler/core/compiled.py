@@ -23,13 +23,12 @@ _kernels: list["Kernel[Any, Any]"] = []
 class Kernel(Generic[P, T]):
     """A function that is compiled once ``compile_all`` was called.
 
-    within: only kernels call it. options:
-    further ones of ``numba.njit``.
+    kernels_only: nothing but kernels calls it. options: further ones of ``numba.njit``.
     """
 
-    def __init__(self, function: Callable[P, T], within: bool = False, **options: Any):
+    def __init__(self, function: Callable[P, T], kernels_only: bool = False, **options: Any):
         self.interpreted = function
-        self.within = within
+        self.kernels_only = kernels_only
         self.options = options
         self.dispatcher: Any = None  # compiles at its first call
         self._run: Callable[P, T] = function
@@ -54,7 +53,7 @@ class Kernel(Generic[P, T]):
 
     def _wrapping(self) -> dict[str, bool]:
         """What can call it, besides kernels: only Python, and only what is to. Each way takes the compiler time."""
-        return {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": self.within}
+        return {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": self.kernels_only}
 
     def _globals(self) -> list[tuple[str, Any]]:
         """The names it reads, other than builtins, and what they stand for."""
@@ -78,22 +77,22 @@ def kernel(function: Callable[P, T]) -> Kernel[P, T]:
     return Kernel(function)
 
 
-def lean(function: Callable[P, T]) -> Kernel[P, T]:
+def arrayless(function: Callable[P, T]) -> Kernel[P, T]:
     """Decorator: a kernel that creates no arrays, not even views, so that nothing need be counted."""
     return Kernel(function, _nrt=False)
 
 
-def part(function: Callable[P, T]) -> Kernel[P, T]:
-    """Decorator: a lean kernel that becomes part of the kernels that call it."""
-    return Kernel(function, within=True, cache=False, _nrt=False, forceinline=True)
+def inlined(function: Callable[P, T]) -> Kernel[P, T]:
+    """Decorator: an array-less kernel that is compiled into each of the kernels that call it."""
+    return Kernel(function, kernels_only=True, cache=False, _nrt=False, forceinline=True)
 
 
-def aside(function: Callable[P, T]) -> Kernel[P, T]:
-    """Decorator: a lean kernel for kernels, too large or too seldom called to become part of each."""
-    return Kernel(function, within=True, cache=False, _nrt=False)
+def subroutine(function: Callable[P, T]) -> Kernel[P, T]:
+    """Decorator: an array-less kernel for kernels, too large or too seldom called to be compiled into each."""
+    return Kernel(function, kernels_only=True, cache=False, _nrt=False)
 
 
-def fixed(values: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
+def contiguous(values: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
     """The array in the one form that kernels are compiled for; copied only if it is not in it."""
     if values.dtype.type is dtype and values.flags.carray and values.dtype.isnative:
         return values  # ``require`` finds that out in thirty times the time
@@ -110,10 +109,10 @@ def compile_all(warm: Callable[[], object]) -> None:
     from numba import typeof
 
     warm()  # once for nothing: what it imports tells of its kernels
-    called = [k for k in _kernels if not k.within]
+    called = [k for k in _kernels if not k.kernels_only]
     seen: dict[Kernel[Any, Any], set[tuple[Any, ...]]] = {k: set() for k in called}
 
-    def telling(k: Kernel[Any, Any]) -> Callable[..., Any]:
+    def recording(k: Kernel[Any, Any]) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
             seen[k].add(tuple(map(typeof, args)))
             return k.interpreted(*args)
@@ -121,7 +120,7 @@ def compile_all(warm: Callable[[], object]) -> None:
         return run
 
     for k in called:
-        k._run = telling(k)
+        k._run = recording(k)
     try:
         warm()
         for k, signatures in seen.items():
@@ -137,7 +136,7 @@ def compiled() -> dict[str, int]:
     return {
         k.interpreted.__qualname__: len(k.dispatcher.signatures) if k.dispatcher else 0
         for k in _kernels
-        if not k.within
+        if not k.kernels_only
     }
 
 

@@ -1,4 +1,4 @@
-"""The rows among which a partition is shared: queues, and below them whatever holds and asks on its own.
+"""Entities, the rows among which a partition is shared: queues, and below them whatever holds and asks on its own.
 
 A job of a ``fair`` leaf is a row below its leaf. What a queue holds beside its
 rows below (jobs that ask for nothing, jobs of a queue that is gone) is a row
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduler.core.snapshot import Ordering, Snapshot
-from scheduler.shares.tree import lowest, without_children
+from scheduler.shares.tree import is_leaf, own_amounts
 
 UNBOUNDED = np.int64(1) << 60
 
@@ -20,7 +20,7 @@ class Entities:
     """e rows, the q queues first, parents before children.
 
     parent: (e,) int32. guaranteed, maximum: (e, r) int64. weight: (e,)
-    float64. used: (e, r) int64, of the lowest rows; zero above. of_ask: (a,)
+    float64. used: (e, r) int64, of the lowest rows; zero above. ask_entity: (a,)
     int32, the row each ask belongs to.
     """
 
@@ -29,14 +29,14 @@ class Entities:
     maximum: np.ndarray
     weight: np.ndarray
     used: np.ndarray
-    of_ask: np.ndarray
+    ask_entity: np.ndarray
 
 
 def entities(s: Snapshot) -> Entities:
     """The rows of a snapshot."""
     q, r = s.queues.used.shape
-    inner = ~lowest(s.queues.parent)
-    own = without_children(s.queues.parent, s.queues.used)
+    inner = ~is_leaf(s.queues.parent)
+    own = own_amounts(s.queues.parent, s.queues.used)
     of_ask = s.ask_queue.copy()
     shared = s.queues.ordering[of_ask] == Ordering.FAIR
     shared &= ~inner[of_ask]

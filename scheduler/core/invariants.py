@@ -4,7 +4,7 @@ import numpy as np
 
 from scheduler.core.plan import Plan, Preempt
 from scheduler.core.snapshot import Memo, Snapshot
-from scheduler.shares.tree import lowered, summed
+from scheduler.shares.tree import path_minimum, subtree_sums
 
 
 class InvariantError(AssertionError):
@@ -42,7 +42,7 @@ def check_plan(s: Snapshot, plan: Plan) -> None:
 def _check_queues(s: Snapshot, ask: np.ndarray, shapes: np.ndarray) -> None:
     added = np.zeros_like(s.queues.used)
     np.add.at(added, s.ask_queue[ask], shapes)
-    added = summed(s.queues.parent, added)
+    added = subtree_sums(s.queues.parent, added)
     over = ((s.queues.used + added > s.queues.maximum) & (added > 0)).any(axis=1)
     if over.any():
         raise InvariantError(f"queues over their maximum: {[s.queues.paths[q] for q in np.flatnonzero(over)]}")
@@ -73,11 +73,11 @@ def check_preempt(s: Snapshot, preempt: Preempt, warned: np.ndarray, per_round: 
     if live is None:
         return
     rows = np.concatenate((preempt.warn, preempt.kill))
-    if live.spared[rows].any():
+    if live.protected[rows].any():
         raise InvariantError("a container that may not be preempted is to go")
     if len(np.unique(rows)) < len(rows) or np.isin(live.id[preempt.warn], preempt.spared).any():
         raise InvariantError("a container is warned twice, or warned and spared")
-    fixed = ~lowered(s.queues.parent, s.queues.preemptable[:, None])[:, 0]
+    fixed = ~path_minimum(s.queues.parent, s.queues.preemptable[:, None])[:, 0]
     if fixed[live.queue[preempt.warn[~preempt.intra]]].any():
         raise InvariantError("a queue that is not preemptable is to pay for another")
     going = live.shape[np.isin(live.id, warned)].sum(axis=0)

@@ -35,13 +35,13 @@ class Refusal:
     """Asks not placed in full.
 
     ask: (u,) int32. missing: (u,) int64 containers. why: (u,) int8 ``Why``.
-    detail: (u,) int32, the queue whose maximum binds, or -1.
+    binding_row: (u,) int32, the queue whose maximum binds, or -1.
     """
 
     ask: np.ndarray
     missing: np.ndarray
     why: np.ndarray
-    detail: np.ndarray
+    binding_row: np.ndarray
 
 
 def _rows() -> np.ndarray:
@@ -79,45 +79,45 @@ class Reserve:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class PromisedStarts:
     """Starts promised to asks that wait, where queues backfill.
 
     ask: (k,) int32 and start: (k,) float64 s, in the order in which they were
-    promised. behind: (a,) int32, the ask whose start keeps each ask back, or -1.
+    promised. kept_back_by: (a,) int32, the ask whose start keeps each ask back, or -1.
     """
 
     ask: np.ndarray
     start: np.ndarray
-    behind: np.ndarray
+    kept_back_by: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class RoundOutcome:
     """How a round left things, for explaining it.
 
     free: (n, r) int64. left: (a,) int64 containers each ask still wants. why:
-    (a,) int8 ``Why``. detail: (a,) int32, the row of the queue or user whose
+    (a,) int8 ``Why``. binding_row: (a,) int32, the row of the queue or user whose
     maximum binds, or -1. order: (a,) int32, asks as they were served. entity:
     (a,) int32 and share: (e, r) float64, what each row of the share tree may hold.
-    ahead: where queues backfill.
+    promised: where queues backfill.
     """
 
     free: np.ndarray
     left: np.ndarray
     why: np.ndarray
-    detail: np.ndarray
+    binding_row: np.ndarray
     order: np.ndarray
     entity: np.ndarray
     share: np.ndarray
-    ahead: Ahead | None = None
+    promised: PromisedStarts | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Actions of one round. Later stages add speculate, promote and resize."""
+    """Actions of one round, and what it left behind."""
 
     place: Place = field(default_factory=_empty)
     refused: Refusal | None = None
     preempt: Preempt = field(default_factory=Preempt)
     reserve: Reserve = field(default_factory=Reserve)
-    after: After | None = None
+    outcome: RoundOutcome | None = None

@@ -34,7 +34,7 @@ class Nodes:
 
     capacity: (n, r) int64. free: (n, r) int64, may be negative on an overfull
     node. open: (n,) bool, may take new containers. rack: (n,) int32, numbered
-    from 0 without gaps. holdable: (n,) bool, what becomes free there may be kept
+    from 0 without gaps. reservable: (n,) bool, what becomes free there may be kept
     for an ask; everywhere where None.
     """
 
@@ -42,7 +42,7 @@ class Nodes:
     free: np.ndarray
     open: np.ndarray
     rack: np.ndarray
-    holdable: np.ndarray | None = None
+    reservable: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +139,10 @@ class Running:
     id: (c,) int64. node, job: (c,) int32; job -1 where it is not among the
     snapshot's. queue: (c,) int32. priority: (c,) int32. shape: (c, r) int64.
     started: (c,) float64 s when it was allocated. ends: (c,) float64 s when it is
-    expected to end, infinity where nobody knows. spared: (c,) bool, may not be
-    preempted. last: (c,) bool, application masters: they may go when nothing
+    expected to end, infinity where nobody knows. protected: (c,) bool, may not be
+    preempted. master: (c,) bool, application masters: they may go when nothing
     else can give a queue what it is owed, and for nothing less; None: there are none.
-    late: (c,) bool, has outlived its estimate, whatever ``ends`` makes of that; None: nobody has.
+    overdue: (c,) bool, has outlived its estimate, whatever ``ends`` makes of that; None: nobody has.
     """
 
     id: np.ndarray
@@ -153,9 +153,9 @@ class Running:
     shape: np.ndarray
     started: np.ndarray
     ends: np.ndarray
-    spared: np.ndarray
-    last: np.ndarray | None = None
-    late: np.ndarray | None = None
+    protected: np.ndarray
+    master: np.ndarray | None = None
+    overdue: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +189,8 @@ def _ids() -> np.ndarray:
 class Memo:
     """What a round may carry to the next, and may be lost.
 
-    cursor: node to fill next. late, misses, late_at: (m,) int64 keys of asks that
-    have let opportunities pass for the sake of locality, ascending, how many
+    cursor: node to fill next. delayed, missed, delayed_since: (m,) int64 keys of asks
+    that have let opportunities pass for the sake of locality, ascending, how many
     (int64), and (float64 s) when the first of them was.
     reserved, reserved_node, reserved_at: (k,) int64 keys of asks that hold a
     node free, the node's position, and (float64 s) since when. warned,
@@ -199,9 +199,9 @@ class Memo:
     """
 
     cursor: int = 0
-    late: np.ndarray = field(default_factory=_ids)
-    misses: np.ndarray = field(default_factory=_ids)
-    late_at: np.ndarray = field(default_factory=lambda: np.empty(0))
+    delayed: np.ndarray = field(default_factory=_ids)
+    missed: np.ndarray = field(default_factory=_ids)
+    delayed_since: np.ndarray = field(default_factory=lambda: np.empty(0))
     reserved: np.ndarray = field(default_factory=_ids)
     reserved_node: np.ndarray = field(default_factory=_ids)
     reserved_at: np.ndarray = field(default_factory=lambda: np.empty(0))

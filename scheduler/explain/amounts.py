@@ -9,30 +9,30 @@ _UNITS = {
 }
 
 
-def number(resource: str, amount: int) -> str:
+def amount_number(resource: str, amount: int) -> str:
     """Cores, not thousandths."""
     return f"{amount / 1000:g}" if resource == "vcores_milli" else f"{amount:,}"
 
 
-def counted(resource: str, amount: int) -> str:
+def amount_text(resource: str, amount: int) -> str:
     """``2,048 MiB of memory``, ``1 core``."""
-    text = number(resource, amount)
+    text = amount_number(resource, amount)
     one, many = _UNITS.get(resource, (f"of {resource}", f"of {resource}"))
     return f"{text} {one if text == '1' else many}"
 
 
-def said(axis: tuple[str, ...], amounts: np.ndarray) -> str:
+def amounts_text(axis: tuple[str, ...], amounts: np.ndarray) -> str:
     """``2,048 MiB of memory and 2 cores``: what is not zero."""
-    parts = [counted(axis[k], int(amounts[k])) for k in np.flatnonzero(amounts).tolist()]
+    parts = [amount_text(axis[k], int(amounts[k])) for k in np.flatnonzero(amounts).tolist()]
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else (parts or ["nothing"])[0]
 
 
-def named(axis: tuple[str, ...], amounts: np.ndarray, which: np.ndarray) -> dict[str, int]:
+def by_resource(axis: tuple[str, ...], amounts: np.ndarray, which: np.ndarray) -> dict[str, int]:
     """The amounts where ``which`` (r,) holds, by resource; what is overdrawn counts as nothing."""
     return {axis[k]: max(0, int(amounts[k])) for k in np.flatnonzero(which).tolist()}
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """``40 s``, ``3 min``, ``2 h``."""
     if seconds < 90:
         return f"{max(0.0, seconds):.0f} s"

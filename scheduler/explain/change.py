@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.explain.amounts import said
-from scheduler.explain.nodes import Pieces, look
-from scheduler.explain.outlook import units_in
+from scheduler.explain.amounts import amounts_text
+from scheduler.explain.feasibility import FreePieces, free_pieces
+from scheduler.explain.forecast import units_that_fit
 
 Change = dict[str, Any]
 Relaxed = Callable[[], Sequence[tuple[str, np.ndarray]]]
@@ -22,7 +22,7 @@ class Situation:
 
     shape: (r,). units: wanted at once. free: (n, r) on the nodes. usable: (n,)
     bool, those it may be placed on. pieces: what these have for it. room: (p, r)
-    below each maximum above it. over: what those maxima belong to.
+    below each maximum above it. maxima_names: what those belong to.
     """
 
     axis: tuple[str, ...]
@@ -30,140 +30,149 @@ class Situation:
     units: int
     free: np.ndarray
     usable: np.ndarray
-    pieces: Pieces
+    pieces: FreePieces
     room: np.ndarray
-    over: tuple[str, ...]
+    maxima_names: tuple[str, ...]
 
     def starts(self) -> bool:
         """Whether ``units`` containers would start."""
-        return self.pieces.fits >= self.units and not self.beyond().any()
+        return self.pieces.fits >= self.units and not self.lacking().any()
 
-    def beyond(self) -> np.ndarray:
+    def lacking(self) -> np.ndarray:
         """What each maximum lacks: (p, r) int64."""
         need = self.shape * self.units
         return np.where(need > 0, np.maximum(need - self.room, 0), 0)
 
     def at_most(self) -> int:
         """Containers that would start, however many are wanted."""
-        return int(min(self.pieces.fits, units_in(self.room, self.shape).min(initial=self.units)))
+        return int(min(self.pieces.fits, units_that_fit(self.room, self.shape).min(initial=self.units)))
 
     def elsewhere(self, free: np.ndarray, usable: np.ndarray) -> "Situation":
         """The same on other nodes."""
-        return replace(self, free=free, usable=usable, pieces=look(free, usable, self.shape))
+        return replace(self, free=free, usable=usable, pieces=free_pieces(free, usable, self.shape))
 
     def asking(self, k: int, amount: int) -> "Situation":
         """The same with another amount of resource k."""
         shape = self.shape.copy()
         shape[k] = amount
-        return replace(self, shape=shape, pieces=look(self.free, self.usable, shape))
+        return replace(self, shape=shape, pieces=free_pieces(self.free, self.usable, shape))
 
 
-def smallest(now: Situation, relaxed: Relaxed, waits_for_locality: bool, least: float = LEAST) -> Change | None:
+def smallest_change(
+    situation: Situation, relaxed: Relaxed, waits_for_locality: bool, least: float = LEAST
+) -> Change | None:
     """The first of these that starts it, or None: go anywhere, fewer at once, fewer labels, a little smaller,
     higher maxima, much smaller, higher maxima and one of the others.
 
     least: the share of what was asked that a smaller container must keep.
     """
-    if waits_for_locality and now.starts():
+    if waits_for_locality and situation.starts():
         return {"what": "locality", "text": "Let it run on any node now, not only near the data it prefers."}
-    for change, _ in _of_the_job(now, relaxed, _PLENTY):
+    for change, _ in _of_the_job(situation, relaxed, _PLENTY):
         return change
-    raised, by = _raise(now)
+    raised, by = _raise(situation)
     if by and raised.starts():
         return by
-    for change, _ in _smaller(now, least):
+    for change, _ in _smaller(situation, least):
         return change
     if by:
         for change, then in _of_the_job(raised, relaxed, least):
-            _, by = _raise(replace(then, room=now.room))
+            _, by = _raise(replace(then, room=situation.room))
             text = f"{by['text'].rstrip('.')}, and {change['text'][0].lower()}{change['text'][1:]}"
             return {"what": "several", "changes": [by, change], "text": text}
     return None
 
 
-def _of_the_job(now: Situation, relaxed: Relaxed, least: float) -> Iterator[tuple[Change, Situation]]:
+def _of_the_job(situation: Situation, relaxed: Relaxed, least: float) -> Iterator[tuple[Change, Situation]]:
     """Changes to what is asked that start it, each with the situation it leads to."""
-    fewer = now.at_most()
-    if 1 <= fewer < now.units:
-        change = {"what": "gang", "at_once": fewer, "text": f"Ask for {fewer:,} instead of {now.units:,} at once."}
-        yield change, replace(now, units=fewer)
+    fewer = situation.at_most()
+    if 1 <= fewer < situation.units:
+        change = {
+            "what": "gang",
+            "at_once": fewer,
+            "text": f"Ask for {fewer:,} instead of {situation.units:,} at once.",
+        }
+        yield change, replace(situation, units=fewer)
     for text, usable in relaxed():
-        there = now.elsewhere(now.free, usable)
+        there = situation.elsewhere(situation.free, usable)
         if there.starts():
             yield {"what": "nodes", "text": text}, there
-    yield from _smaller(now, least)
+    yield from _smaller(situation, least)
 
 
-def _raise(now: Situation) -> tuple[Situation, Change]:
+def _raise(situation: Situation) -> tuple[Situation, Change]:
     """The situation with every maximum just high enough, and how to get there; no change when none is in the way."""
-    lacks = now.beyond()
-    raised = replace(now, room=now.room + lacks)
+    lacks = situation.lacking()
+    raised = replace(situation, room=situation.room + lacks)
     rows = np.flatnonzero(lacks.any(axis=1))
     if not len(rows):
         return raised, {}
     by = [
-        {"of": now.over[row], "by": {now.axis[k]: int(lacks[row, k]) for k in np.flatnonzero(lacks[row])}}
+        {
+            "of": situation.maxima_names[row],
+            "by": {situation.axis[k]: int(lacks[row, k]) for k in np.flatnonzero(lacks[row])},
+        }
         for row in rows.tolist()
     ]
-    parts = [f"{now.over[row]} by {said(now.axis, lacks[row])}" for row in rows.tolist()]
+    parts = [f"{situation.maxima_names[row]} by {amounts_text(situation.axis, lacks[row])}" for row in rows.tolist()]
     return raised, {"what": "maximum", "raise": by, "text": f"Raise {' and '.join(parts)}."}
 
 
-def _smaller(now: Situation, least: float) -> Iterator[tuple[Change, Situation]]:
+def _smaller(situation: Situation, least: float) -> Iterator[tuple[Change, Situation]]:
     """Containers with less of one resource, or else of several, that keep at least the share ``least`` of each."""
     options = []
-    for k in np.flatnonzero(now.shape).tolist():
-        amount = _most(now, k, max(1, int(np.ceil(now.shape[k] * least))))
+    for k in np.flatnonzero(situation.shape).tolist():
+        amount = _most(situation, k, max(1, int(np.ceil(situation.shape[k] * least))))
         if amount is not None:
-            options.append((-amount / now.shape[k], k, amount))
+            options.append((-amount / situation.shape[k], k, amount))
     if options:
         _, k, amount = min(options)
-        yield _at_most(now, {k: amount})
-    elif (fitted := _fitted(now, least)) is not None:
-        yield _at_most(now, {k: int(fitted[k]) for k in np.flatnonzero(fitted < now.shape).tolist()})
+        yield _at_most(situation, {k: amount})
+    elif (fitted := _fitted(situation, least)) is not None:
+        yield _at_most(situation, {k: int(fitted[k]) for k in np.flatnonzero(fitted < situation.shape).tolist()})
 
 
-def _at_most(now: Situation, amounts: dict[int, int]) -> tuple[Change, Situation]:
-    shape = now.shape.copy()
+def _at_most(situation: Situation, amounts: dict[int, int]) -> tuple[Change, Situation]:
+    shape = situation.shape.copy()
     shape[list(amounts)] = list(amounts.values())
-    asked = np.where(shape < now.shape, shape, 0)
+    asked = np.where(shape < situation.shape, shape, 0)
     change = {
         "what": "container",
-        "per_container_at_most": {now.axis[k]: amount for k, amount in amounts.items()},
-        "text": f"Ask for at most {said(now.axis, asked)} per container.",
+        "per_container_at_most": {situation.axis[k]: amount for k, amount in amounts.items()},
+        "text": f"Ask for at most {amounts_text(situation.axis, asked)} per container.",
     }
-    return change, replace(now, shape=shape)
+    return change, replace(situation, shape=shape)
 
 
-def _most(now: Situation, k: int, least: int) -> int | None:
+def _most(situation: Situation, k: int, least: int) -> int | None:
     """The most of resource k, from ``least`` up to what is asked, with which it starts; None without any."""
-    asked = int(now.shape[k])
-    if now.units == 1:
-        lacks = now.beyond()
+    asked = int(situation.shape[k])
+    if situation.units == 1:
+        lacks = situation.lacking()
         lacks[:, k] = 0
-        on_nodes = asked if now.pieces.fits else int(now.pieces.alone[k])
-        amount = min(on_nodes, int(now.room[:, k].min(initial=asked)))
+        on_nodes = asked if situation.pieces.fits else int(situation.pieces.alone[k])
+        amount = min(on_nodes, int(situation.room[:, k].min(initial=asked)))
         return amount if least <= amount < asked and not lacks.any() else None
     low, high = least, asked - 1
-    if low > high or not now.asking(k, low).starts():
+    if low > high or not situation.asking(k, low).starts():
         return None
     while low < high:
         middle = (low + high + 1) // 2
-        if now.asking(k, middle).starts():
+        if situation.asking(k, middle).starts():
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _fitted(now: Situation, least: float) -> np.ndarray | None:
+def _fitted(situation: Situation, least: float) -> np.ndarray | None:
     """The container that comes closest to what is asked on one node, resource by resource: (r,), or None."""
-    asked = now.shape > 0
-    if now.units > 1 or not now.usable.any() or not asked.any():
+    asked = situation.shape > 0
+    if situation.units > 1 or not situation.usable.any() or not asked.any():
         return None
-    piece = np.minimum(now.pieces.nearest, now.shape)
-    if len(now.room):
-        piece = np.minimum(piece, now.room.min(axis=0))
+    piece = np.minimum(situation.pieces.nearest, situation.shape)
+    if len(situation.room):
+        piece = np.minimum(piece, situation.room.min(axis=0))
     found: np.ndarray = np.where(asked, piece, 0)
-    enough = found[asked] >= np.maximum(1, now.shape[asked] * least)
+    enough = found[asked] >= np.maximum(1, situation.shape[asked] * least)
     return found if enough.all() else None

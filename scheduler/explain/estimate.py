@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.core.compiled import fixed, lean
+from scheduler.core.compiled import arrayless, contiguous
 from scheduler.core.plan import Why
-from scheduler.explain.amounts import lasting
+from scheduler.explain.amounts import duration_text
 from scheduler.explain.change import Situation
-from scheduler.explain.columns import AskColumns, Columns, Explanation
-from scheduler.explain.limits import binding, path, patience_left
-from scheduler.explain.outlook import Outlook
+from scheduler.explain.columns import AskArrays, Explanation, ExplanationColumns
+from scheduler.explain.forecast import Forecast
+from scheduler.explain.limits import binding, locality_delay_left, queue_path
 
 Estimate = dict[str, Any]
 _NEVER = (1 << int(Why.NO_NODES)) | (1 << int(Why.NO_NODE_MATCHES))
@@ -28,30 +28,30 @@ def before_each(e: Explanation) -> np.ndarray:
 
     The second axis is OWN and ALL.
     """
-    shapes, q = fixed(e.s.asks.shapes, np.int64), len(e.s.queues.paths)
+    shapes, q = contiguous(e.s.asks.shapes, np.int64), len(e.s.queues.paths)
     out = np.zeros((len(e.columns.ask), 2, shapes.shape[1]), np.int64)
-    sum_up(e.columns, e.line, shapes, np.zeros((q + 1, shapes.shape[1]), np.int64), out)
+    sum_up(e.columns, e.asks, shapes, np.zeros((q + 1, shapes.shape[1]), np.int64), out)
     return out
 
 
-@lean
-def sum_up(columns: Columns, line: AskColumns, shapes: np.ndarray, sums: np.ndarray, out: np.ndarray) -> None:
+@arrayless
+def sum_up(columns: ExplanationColumns, asks: AskArrays, shapes: np.ndarray, sums: np.ndarray, out: np.ndarray) -> None:
     """Fill ``out``. sums: zeros, a row for each queue and one for all."""
     every = len(sums) - 1
     for row in range(len(columns.ask)):
         i = columns.ask[row]
-        queue = line.queue[line.user[line.job[i]]]
+        queue = asks.queue[asks.user[asks.job[i]]]
         starts = not columns.limits[row] & _NEVER
         for k in range(shapes.shape[1]):
             out[row, OWN, k], out[row, ALL, k] = sums[queue, k], sums[every, k]
             if starts:
-                amount = line.left[i] * shapes[line.shape[i], k]
+                amount = asks.left[i] * shapes[asks.shape[i], k]
                 sums[queue, k] += amount
                 sums[every, k] += amount
 
 
-def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, kind: Any) -> Estimate:
-    """An interval in seconds from ``e.now``. kind: tells asks of other shapes or nodes apart, in ``outlook``.
+def estimate(e: Explanation, row: int, situation: Situation, forecast: Forecast | None, kind: Any) -> Estimate:
+    """An interval in seconds from ``e.now``. kind: tells asks of other shapes or nodes apart, in ``forecast``.
 
     ``earliest_s`` counts only its own queue's asks before it, ``latest_s`` all before it; None where unknown.
     An ask that was promised a start has that as its latest.
@@ -59,71 +59,75 @@ def estimate(e: Explanation, row: int, now: Situation, outlook: Outlook | None, 
     reasons = binding(e, row)
     for why, text in _TIMELESS.items():
         if why in reasons:
-            return _told(None, None, text)
-    promised = e.promised(int(e.columns.ask[row]))
-    if outlook is None:
-        return _told(promised, promised, "Not estimated yet.")
-    if "ahead" not in e.kept:
-        e.kept["ahead"] = before_each(e)
-    before = e.kept["ahead"][row]
+            return _answer(None, None, text)
+    promised = e.promised_wait_s(int(e.columns.ask[row]))
+    if forecast is None:
+        return _answer(promised, promised, "Not estimated yet.")
+    if "ahead" not in e.cache:
+        e.cache["ahead"] = before_each(e)
+    before = e.cache["ahead"][row]
     earliest: float | None = 0.0
     latest: float | None = 0.0
     for why in reasons:
-        first, last = _lets_go(e, row, why, now, kind, before, outlook)
+        first, last = _wait_for_limit(e, row, why, situation, kind, before, forecast)
         earliest = None if earliest is None or first is None else max(earliest, first)
         latest = None if latest is None or last is None else max(latest, last)
     if promised is not None:
         earliest, latest = min(promised if earliest is None else earliest, promised), promised
     if earliest is not None:
-        return _told(earliest, latest, "")
-    if outlook.silent:
-        return _told(None, None, "Nobody said how long the running work takes (estimated_duration_s).")
-    return _told(None, None, "Running work whose end is known does not free enough.")
+        return _answer(earliest, latest, "")
+    if forecast.silent:
+        return _answer(None, None, "Nobody said how long the running work takes (estimated_duration_s).")
+    return _answer(None, None, "Running work whose end is known does not free enough.")
 
 
-def _told(earliest: float | None, latest: float | None, text: str) -> Estimate:
+def _answer(earliest: float | None, latest: float | None, text: str) -> Estimate:
     if earliest is not None and latest is not None:
-        text = f"In {lasting(earliest)} to {lasting(latest)}." if latest - earliest >= 1 else f"In {lasting(latest)}."
+        text = (
+            f"In {duration_text(earliest)} to {duration_text(latest)}."
+            if latest - earliest >= 1
+            else f"In {duration_text(latest)}."
+        )
         text = "Within a second." if latest < 1 else text
     elif earliest is not None:
-        text = f"In {lasting(earliest)} at the earliest."
+        text = f"In {duration_text(earliest)} at the earliest."
     first, last = (None if x is None else round(x, 1) for x in (earliest, latest))
     return {"earliest_s": first, "latest_s": last, "text": text}
 
 
-def _lets_go(
-    e: Explanation, row: int, why: Why, now: Situation, kind: Any, before: np.ndarray, outlook: Outlook
+def _wait_for_limit(
+    e: Explanation, row: int, why: Why, situation: Situation, kind: Any, before: np.ndarray, forecast: Forecast
 ) -> tuple[float | None, float | None]:
     """Seconds until this limit lets the ask go: behind its own queue's asks, and behind all."""
     ask = int(e.columns.ask[row])
     match why:
         case Why.QUEUE_MAXIMUM:
-            return _below_queues(e, ask, now, before, outlook)
+            return _below_queues(e, ask, situation, before, forecast)
         case Why.USER_MAXIMUM:
-            first = outlook.of_user(int(e.s.asks.key[ask]), now.beyond()[-1])
+            first = forecast.of_user(int(e.s.asks.key[ask]), situation.lacking()[-1])
             first = _from_now(e, first)
             return first, first
         case Why.LOCALITY_WAIT:
-            return 0.0, patience_left(e, ask)[2]
+            return 0.0, locality_delay_left(e, ask).off_switch_s
         case Why.NO_ROOM | Why.GANG | Why.RESERVED:
-            times = outlook.units(now.shape, now.usable, kind)
-            return _on_nodes(e, now, before[OWN], times), _on_nodes(e, now, before[ALL], times)
+            times = forecast.units(situation.shape, situation.usable, kind)
+            return _on_nodes(e, situation, before[OWN], times), _on_nodes(e, situation, before[ALL], times)
     return 0.0, 0.0
 
 
 def _below_queues(
-    e: Explanation, ask: int, now: Situation, before: np.ndarray, outlook: Outlook
+    e: Explanation, ask: int, situation: Situation, before: np.ndarray, forecast: Forecast
 ) -> tuple[float | None, float | None]:
-    lacks = now.beyond()
-    need = now.shape * now.units
+    lacks = situation.lacking()
+    need = situation.shape * situation.units
     found: list[list[float | None]] = [[0.0], [0.0]]
-    for at, queue in enumerate(path(e, int(e.s.ask_queue[ask]))):
+    for at, queue in enumerate(queue_path(e, int(e.s.ask_queue[ask]))):
         if not lacks[at].any():
             continue
         for way in (OWN, ALL):
             others = before[way if at else OWN]  # only its own queue's asks use what its leaf may hold
-            short = np.where(need > 0, np.maximum(need + others - now.room[at], 0), 0)
-            found[way].append(_from_now(e, outlook.below_maximum(queue, short)))
+            short = np.where(need > 0, np.maximum(need + others - situation.room[at], 0), 0)
+            found[way].append(_from_now(e, forecast.below_maximum(queue, short)))
     first, last = ([x for x in way if x is not None] if None not in way else None for way in found)
     return max(first) if first else None, max(last) if last else None
 
@@ -132,10 +136,10 @@ def _from_now(e: Explanation, at: float | None) -> float | None:
     return None if at is None else max(0.0, at - e.now)
 
 
-def _on_nodes(e: Explanation, now: Situation, before: np.ndarray, times: np.ndarray) -> float | None:
+def _on_nodes(e: Explanation, situation: Situation, before: np.ndarray, times: np.ndarray) -> float | None:
     """When nodes have room for it behind ``before`` (r,). times: of each container of its kind."""
-    wanted = now.units
-    amounts = [(b, asked) for b, asked in zip(before.tolist(), now.shape.tolist(), strict=True) if asked > 0]
+    wanted = situation.units
+    amounts = [(b, asked) for b, asked in zip(before.tolist(), situation.shape.tolist(), strict=True) if asked > 0]
     if not amounts:
         return None
     wanted += max(-(-b // asked) for b, asked in amounts)

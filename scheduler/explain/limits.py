@@ -1,27 +1,28 @@
 """The limits that bind one ask, each with what was asked and what there is."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scheduler.core.plan import Why
-from scheduler.explain.amounts import counted, lasting, named, number
+from scheduler.explain.amounts import amount_number, amount_text, by_resource, duration_text
 from scheduler.explain.change import Situation
-from scheduler.explain.columns import ORDER, Explanation
-from scheduler.explain.nodes import Pieces, look
+from scheduler.explain.columns import LIMIT_ORDER, Explanation
+from scheduler.explain.feasibility import FreePieces, free_pieces
+from scheduler.placement.tables import NODE_LOCAL, OFF_SWITCH, RACK_LOCAL
 
 Limit = dict[str, Any]
-LEVELS = ("node", "rack", "any")
+LOCALITY_NAMES = ("node", "rack", "any")  # of ``NODE_LOCAL``, ``RACK_LOCAL`` and ``OFF_SWITCH``, in answers
 
 
 def binding(e: Explanation, row: int) -> list[Why]:
     """In the order in which a round meets them."""
     bits = int(e.columns.limits[row])
-    return [why for why in ORDER if bits >> why & 1]
+    return [why for why in LIMIT_ORDER if bits >> why & 1]
 
 
-def path(e: Explanation, queue: int) -> list[int]:
+def queue_path(e: Explanation, queue: int) -> list[int]:
     """The queue and those above it."""
     found = []
     while queue >= 0:
@@ -30,57 +31,57 @@ def path(e: Explanation, queue: int) -> list[int]:
     return found
 
 
-def situation(e: Explanation, ask: int) -> Situation:
+def situation_of(e: Explanation, ask: int) -> Situation:
     """What the ask has before it: its leaf's maximum, those above it, its user's, and the nodes it may use."""
     s = e.s
     user = int(s.jobs.user[s.asks.job[ask]])
-    above = path(e, int(s.users.queue[user]))
-    room = np.concatenate((e.room_queue[above], e.room_user[user : user + 1]))
+    above = queue_path(e, int(s.users.queue[user]))
+    room = np.concatenate((e.queue_room[above], e.user_room[user : user + 1]))
     over = [f"the maximum of {s.queues.paths[q]}" for q in above]
     over.append(f"what one user may hold in {s.queues.paths[above[0]]}")
     return Situation(
-        s.axis, s.asks.shapes[s.asks.shape[ask]], int(e.after.left[ask]) if s.asks.gang[ask] else 1, e.after.free,
+        s.axis, s.asks.shapes[s.asks.shape[ask]], int(e.outcome.left[ask]) if s.asks.gang[ask] else 1, e.outcome.free,
         *_on_nodes(e, ask), room, tuple(over),
     )  # fmt: skip
 
 
-def _on_nodes(e: Explanation, ask: int) -> tuple[np.ndarray, Pieces]:
+def _on_nodes(e: Explanation, ask: int) -> tuple[np.ndarray, FreePieces]:
     """(nodes it may be placed on, what they have for it), worked out once for asks of a kind."""
     a = e.s.asks
-    own = bool((e.holder == a.key[ask]).any())
+    own = bool((e.reserved_for == a.key[ask]).any())
     key = ("nodes", int(a.shape[ask]), int(a.mask[ask]), ask if own else -1)
-    found = e.kept.get(key)
+    found = e.cache.get(key)
     if found is None:
-        nodes = usable(e, ask, a.masks[a.mask[ask]])
-        found = e.kept[key] = nodes, look(e.after.free, nodes, a.shapes[a.shape[ask]])
-    on_nodes: tuple[np.ndarray, Pieces] = found
+        nodes = usable_nodes(e, ask, a.masks[a.mask[ask]])
+        found = e.cache[key] = nodes, free_pieces(e.outcome.free, nodes, a.shapes[a.shape[ask]])
+    on_nodes: tuple[np.ndarray, FreePieces] = found
     return on_nodes
 
 
-def usable(e: Explanation, ask: int, mask: np.ndarray) -> np.ndarray:
+def usable_nodes(e: Explanation, ask: int, mask: np.ndarray) -> np.ndarray:
     """Nodes of a mask that the ask may be placed on: (n,) bool."""
-    found: np.ndarray = e.s.nodes.open & ((e.holder < 0) | (e.holder == e.s.asks.key[ask])) & mask
+    found: np.ndarray = e.s.nodes.open & ((e.reserved_for < 0) | (e.reserved_for == e.s.asks.key[ask])) & mask
     return found
 
 
-def limits(e: Explanation, row: int, now: Situation, labels: str, besides: str) -> list[Limit]:
+def limit_entries(e: Explanation, row: int, situation: Situation, labels: str, besides: str) -> list[Limit]:
     """One entry per limit. labels: the ask's expression. besides: what else its nodes must be, for the sentence."""
     ask = int(e.columns.ask[row])
     found: list[Limit] = []
     for why in binding(e, row):
         match why:
             case Why.QUEUE_MAXIMUM | Why.USER_MAXIMUM:
-                found += _maxima(e, ask, now, why)
+                found += _maxima(e, ask, situation, why)
             case Why.NO_NODE_MATCHES:
-                found.append(_no_match(e, ask, now, labels, besides))
+                found.append(_no_match(e, ask, situation, labels, besides))
             case Why.GANG:
-                found.append(_gang(now))
+                found.append(_gang(situation))
             case Why.LOCALITY_WAIT:
                 found.append(_locality(e, ask))
-            case Why.RESERVED if e.behind(ask) >= 0:
+            case Why.RESERVED if e.kept_back_by(ask) >= 0:
                 found.append(_behind(e, ask))
             case Why.NO_ROOM | Why.RESERVED:
-                found.append(_no_room(now, why))
+                found.append(_no_room(situation, why))
             case _:
                 found.append({"limit": why.name.lower(), "text": _plain(e, ask, why), "asked": {}, "available": {}})
     return found
@@ -94,11 +95,11 @@ def _plain(e: Explanation, ask: int, why: Why) -> str:
     return "The round was full; its turn comes with the next one."
 
 
-def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limit]:
+def _maxima(e: Explanation, ask: int, situation: Situation, why: Why) -> Iterator[Limit]:
     """One for each maximum that the ask would exceed, the leaf's first."""
-    need, lacks = now.shape * now.units, now.beyond()
+    need, lacks = situation.shape * situation.units, situation.lacking()
     user = e.s.jobs.user[e.s.asks.job[ask]]
-    above = path(e, int(e.s.users.queue[user]))
+    above = queue_path(e, int(e.s.users.queue[user]))
     for at in range(len(above)) if why == Why.QUEUE_MAXIMUM else [len(above)]:
         short = lacks[at] > 0
         if not short.any():
@@ -108,20 +109,21 @@ def _maxima(e: Explanation, ask: int, now: Situation, why: Why) -> Iterator[Limi
         if why == Why.USER_MAXIMUM:
             who = f"The job's owner holds the most that one user may hold in {queue}"
         k = int(np.flatnonzero(short)[0])
-        resource, left = e.s.axis[k], max(0, int(now.room[at, k]))
-        at_once = f" for {now.units:,} at once" if now.units > 1 else ""
+        resource, left = e.s.axis[k], max(0, int(situation.room[at, k]))
+        at_once = f" for {situation.units:,} at once" if situation.units > 1 else ""
         if why == Why.QUEUE_MAXIMUM and e.s.queues.maximum[above[at], k] <= 0:
             who = f"The queue {queue} may hold none (its maximum is nothing, or a share of what its partition lacks)"
+        asked = amount_number(resource, int(need[k]))
         yield {
             "limit": why.name.lower(),
-            "text": f"{who}: {counted(resource, left)} left, asked {number(resource, int(need[k]))}{at_once}.",
-            "asked": named(e.s.axis, need, short),
-            "available": named(e.s.axis, now.room[at], short),
+            "text": f"{who}: {amount_text(resource, left)} left, asked {asked}{at_once}.",
+            "asked": by_resource(e.s.axis, need, short),
+            "available": by_resource(e.s.axis, situation.room[at], short),
             "queue": queue,
         }
 
 
-def _no_match(e: Explanation, ask: int, now: Situation, labels: str, besides: str) -> Limit:
+def _no_match(e: Explanation, ask: int, situation: Situation, labels: str, besides: str) -> Limit:
     s = e.s
     matching = s.asks.masks[s.asks.mask[ask]]
     out: Limit = {"limit": "no_node_matches", "asked": {}, "available": {}}
@@ -129,38 +131,49 @@ def _no_match(e: Explanation, ask: int, now: Situation, labels: str, besides: st
         wanted = f"matches the labels {labels!r}" if labels else "of its partition is among those it may run on"
         return out | {"text": f"No node {wanted}{besides}."}
     largest = s.nodes.capacity[matching].max(axis=0)
-    over = now.shape > largest
+    over = situation.shape > largest
     if over.any():
         k = int(np.flatnonzero(over)[0])
-        asked, most = counted(s.axis[k], int(now.shape[k])), number(s.axis[k], int(largest[k]))
+        asked, most = amount_text(s.axis[k], int(situation.shape[k])), amount_number(s.axis[k], int(largest[k]))
         return out | {
             "text": f"Asked {asked} per container; the largest node has {most}.",
-            "asked": named(s.axis, now.shape, over),
-            "available": named(s.axis, largest, over),
+            "asked": by_resource(s.axis, situation.shape, over),
+            "available": by_resource(s.axis, largest, over),
         }
-    if now.units > 1 and (most_at_once := look(s.nodes.capacity, matching, now.shape).fits):
+    if situation.units > 1 and (most_at_once := free_pieces(s.nodes.capacity, matching, situation.shape).fits):
         return out | {
-            "text": f"Needs {now.units:,} at once; even empty, the nodes it may use hold {most_at_once:,}.",
-            "asked": {"containers": now.units},
+            "text": f"Needs {situation.units:,} at once; even empty, the nodes it may use hold {most_at_once:,}.",
+            "asked": {"containers": situation.units},
             "available": {"containers": most_at_once},
         }
     return out | {"text": "No single node is large enough in every resource."}
 
 
-def _gang(now: Situation) -> Limit:
-    fit = min(now.units, now.pieces.fits)
+def _gang(situation: Situation) -> Limit:
+    fit = min(situation.units, situation.pieces.fits)
     return {
         "limit": "gang",
-        "text": f"Needs {now.units:,} at once; {fit:,} fit now.",
-        "asked": {"containers": now.units},
+        "text": f"Needs {situation.units:,} at once; {fit:,} fit now.",
+        "asked": {"containers": situation.units},
         "available": {"containers": fit},
     }
 
 
-def patience_left(e: Explanation, ask: int) -> tuple[int, float, float]:
-    """(level that is open to it, seconds until the next one, seconds until any node is)."""
-    s, p = e.s, e.patience
-    usable_now = s.nodes.open & (e.holder < 0)
+class DelayLeft(NamedTuple):
+    """What an ask has before it of delay scheduling.
+
+    locality: that it may use now. next_s: until it may go further. off_switch_s: until it may go anywhere.
+    """
+
+    locality: int
+    next_s: float
+    off_switch_s: float
+
+
+def locality_delay_left(e: Explanation, ask: int) -> DelayLeft:
+    """How long the ask still holds out for nodes and racks that it prefers."""
+    s, p = e.s, e.locality_delay
+    usable_now = s.nodes.open & (e.reserved_for < 0)
     near = s.asks.near[s.asks.near_from[ask] : s.asks.near_from[ask + 1]]
     racks = s.asks.near_rack[s.asks.near_rack_from[ask] : s.asks.near_rack_from[ask + 1]]
     shape = s.asks.shapes[s.asks.shape[ask]]
@@ -170,29 +183,32 @@ def patience_left(e: Explanation, ask: int) -> tuple[int, float, float]:
     racks_worth = bool((around & usable_now).any())
     to_racks = p.node_wait_s if near_worth else 0.0
     to_any = to_racks + (p.rack_wait_s if racks_worth else 0.0)
-    late = np.flatnonzero(e.memo.late == s.asks.key[ask])
-    waited = e.now - float(e.memo.late_at[late[0]]) if len(late) else 0.0
-    level = 2 if waited >= to_any else 1 if _by_misses(e, ask) or waited >= to_racks else 0
-    until = to_any if level or not racks_worth else to_racks
-    return level, max(0.0, until - waited), max(0.0, to_any - waited)
+    at = np.flatnonzero(e.memo.delayed == s.asks.key[ask])
+    waited = e.now - float(e.memo.delayed_since[at[0]]) if len(at) else 0.0
+    to_rack_now = _by_misses(e, ask) or waited >= to_racks
+    locality = OFF_SWITCH if waited >= to_any else RACK_LOCAL if to_rack_now else NODE_LOCAL
+    until = to_any if locality > NODE_LOCAL or not racks_worth else to_racks
+    return DelayLeft(locality, max(0.0, until - waited), max(0.0, to_any - waited))
 
 
 def _by_misses(e: Explanation, ask: int) -> bool:
     """Whether it has let enough opportunities pass to go to racks."""
-    at = np.flatnonzero(e.memo.late == e.s.asks.key[ask])
-    return bool(0 < e.patience.node_misses <= (e.memo.misses[at[0]] if len(at) else 0))
+    at = np.flatnonzero(e.memo.delayed == e.s.asks.key[ask])
+    return bool(0 < e.locality_delay.node_misses <= (e.memo.missed[at[0]] if len(at) else 0))
 
 
 def _locality(e: Explanation, ask: int) -> Limit:
-    level, left, to_any = patience_left(e, ask)
+    level, left, to_any = locality_delay_left(e, ask)
     left = round(left, 1)
-    near, then = ("racks", "any node") if level else ("nodes", "any node" if left >= to_any else "their racks")
+    near, then = "nodes", "any node" if left >= to_any else "their racks"
+    if level > NODE_LOCAL:
+        near, then = "racks", "any node"
     return {
         "limit": "locality_wait",
         "text": f"There is room elsewhere; it waits {left:g} s more for its preferred {near}, then takes {then}.",
         "asked": {},
         "available": {},
-        "level": LEVELS[level],
+        "level": LOCALITY_NAMES[level],
         "wait_s": left,
     }
 
@@ -200,11 +216,13 @@ def _locality(e: Explanation, ask: int) -> Limit:
 def _behind(e: Explanation, ask: int) -> Limit:
     """There is room, until an ask before it is to start, and it would run longer."""
     out: Limit = {"limit": "reserved", "asked": {}, "available": {}}
-    left, takes = e.promised(e.behind(ask)), float(e.s.asks.duration[ask])
+    left, takes = e.promised_wait_s(e.kept_back_by(ask)), float(e.s.asks.duration[ask])
     if left is None:
         return out | {"text": "There is room, but its queue starts jobs strictly in order, and one before it waits."}
-    known = f"this one is expected to take {lasting(takes)}" if takes > 0 else "nobody said how long this one takes"
-    lasts = f"for {lasting(left)} only, until" if left >= 1 else "only until, at any moment,"
+    known = (
+        f"this one is expected to take {duration_text(takes)}" if takes > 0 else "nobody said how long this one takes"
+    )
+    lasts = f"for {duration_text(left)} only, until" if left >= 1 else "only until, at any moment,"
     return out | {
         "text": f"There is room {lasts} a job that waits before it is to start there; {known}.",
         "asked": {"seconds": int(takes)} if takes > 0 else {},
@@ -217,20 +235,21 @@ def _coarse(left: float) -> int:
     return 1 if left < 90 else 60 if left < 5400 else 600
 
 
-def _no_room(now: Situation, why: Why) -> Limit:
+def _no_room(situation: Situation, why: Why) -> Limit:
     """How the free pieces compare: the largest of each resource or, if each is large enough, the nearest node."""
     out: Limit = {"limit": why.name.lower(), "asked": {}, "available": {}}
     held = why == Why.RESERVED
-    if not now.usable.any():
+    if not situation.usable.any():
         text = (
             "Every node with room is held free for another job." if held else "No matching node takes containers now."
         )
         return out | {"text": text}
-    over = now.shape > now.pieces.largest
-    piece = now.pieces.largest if over.any() else now.pieces.nearest
-    short = now.shape > piece
+    over = situation.shape > situation.pieces.largest
+    piece = situation.pieces.largest if over.any() else situation.pieces.nearest
+    short = situation.shape > piece
     k = int(np.flatnonzero(short)[0]) if short.any() else 0
-    there, asked = counted(now.axis[k], int(piece[k])), number(now.axis[k], int(now.shape[k]))
+    resource = situation.axis[k]
+    there, asked = amount_text(resource, int(piece[k])), amount_number(resource, int(situation.shape[k]))
     text = f"Largest free piece {there}, asked {asked}; it starts when room is free."
     if not over.any():
         text = "No single node has room in every resource at once"
@@ -239,6 +258,6 @@ def _no_room(now: Situation, why: Why) -> Limit:
         text = f"The nodes with room are held free for jobs that waited longer. {text}"
     return out | {
         "text": text,
-        "asked": named(now.axis, now.shape, short),
-        "available": named(now.axis, piece, short),
+        "asked": by_resource(situation.axis, situation.shape, short),
+        "available": by_resource(situation.axis, piece, short),
     }

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from scheduler.core.plan import Why
-from scheduler.explain.amounts import lasting
-from scheduler.explain.change import Change, Relaxed, Situation, smallest
+from scheduler.explain.amounts import duration_text
+from scheduler.explain.change import Change, Relaxed, Situation, smallest_change
 from scheduler.explain.columns import Explanation
 from scheduler.explain.estimate import estimate
-from scheduler.explain.limits import Limit, binding, limits, situation, usable
-from scheduler.explain.outlook import Outlook
+from scheduler.explain.forecast import Forecast
+from scheduler.explain.limits import Limit, binding, limit_entries, situation_of, usable_nodes
 
 _UNBOUNDED = np.int64(1) << 40
 
@@ -22,13 +22,13 @@ def _as_it_is() -> Sequence[tuple[str, np.ndarray]]:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class AskContext:
     """What a snapshot does not say of an ask.
 
     labels: its expression. besides: what else its nodes must be, to end a
     sentence with. relaxed: advice, and the nodes (n,) bool it could use then.
-    kind: the same for asks of one shape and the same nodes, as long as an
-    ``Outlook`` is used.
+    kind: the same for asks of one shape and the same nodes, as long as a
+    ``Forecast`` is used.
     """
 
     labels: str = ""
@@ -37,7 +37,7 @@ class About:
     kind: Any = None
 
 
-def describe(e: Explanation, row: int, about: About, outlook: Outlook | None = None) -> dict[str, Any]:
+def describe(e: Explanation, row: int, about: AskContext, forecast: Forecast | None = None) -> dict[str, Any]:
     """The answer to why the ask of this row of ``e.columns`` waits. Times are seconds from ``e.now``.
 
     code, text: the first limit. waiting: containers. asked: of one. limits:
@@ -45,43 +45,43 @@ def describe(e: Explanation, row: int, about: About, outlook: Outlook | None = N
     start. change: the smallest that would start it.
     """
     s, ask = e.s, int(e.columns.ask[row])
-    now, found, change = _alike(e, row, ask, about)
+    situation, found, change = _alike(e, row, ask, about)
     kind = about.kind or (id(e), int(s.asks.shape[ask]), int(s.asks.mask[ask]))
     return {
         "code": found[0]["limit"],
         "text": found[0]["text"],
-        "waiting": int(e.after.left[ask]),
+        "waiting": int(e.outcome.left[ask]),
         "asked": dict(zip(s.axis, s.asks.shapes[s.asks.shape[ask]].tolist(), strict=True)),
         "limits": found,
         "position": {
             "jobs_ahead": int(e.columns.jobs_ahead[row]),
             "containers_ahead": int(e.columns.containers_ahead[row]),
         },
-        "estimate": estimate(e, row, now, outlook, kind),
+        "estimate": estimate(e, row, situation, forecast, kind),
         "change": change,
     }
 
 
-def _alike(e: Explanation, row: int, ask: int, about: About) -> tuple[Situation, list[Limit], Change]:
+def _alike(e: Explanation, row: int, ask: int, about: AskContext) -> tuple[Situation, list[Limit], Change]:
     """Situation, limits and change, worked out once for asks that differ in nothing these depend on."""
     a = e.s.asks
     bits = int(e.columns.limits[row])
-    own = bits >> Why.LOCALITY_WAIT & 1 or (e.holder == a.key[ask]).any() or e.behind(ask) >= 0
-    units = int(e.after.left[ask]) if a.gang[ask] else 1
+    own = bits >> Why.LOCALITY_WAIT & 1 or (e.reserved_for == a.key[ask]).any() or e.kept_back_by(ask) >= 0
+    units = int(e.outcome.left[ask]) if a.gang[ask] else 1
     key = (
         int(e.s.jobs.user[a.job[ask]]), int(a.shape[ask]), int(a.mask[ask]), units, bits, about.labels,
         ask if own else -1,
     )  # fmt: skip
-    found = e.kept.get(key)
+    found = e.cache.get(key)
     if found is None:
-        now = situation(e, ask)
-        told = limits(e, row, now, about.labels, about.besides)
-        found = e.kept[key] = (now, told, advice(e, row, now, about))
+        situation = situation_of(e, ask)
+        entries = limit_entries(e, row, situation, about.labels, about.besides)
+        found = e.cache[key] = (situation, entries, advice(e, row, situation, about))
     alike: tuple[Situation, list[Limit], Change] = found
     return alike
 
 
-def advice(e: Explanation, row: int, now: Situation, about: About) -> Change:
+def advice(e: Explanation, row: int, situation: Situation, about: AskContext) -> Change:
     """The smallest change. ``starts``: whether it would start at once, not only be able to start later."""
     ask = int(e.columns.ask[row])
     reasons = binding(e, row)
@@ -89,13 +89,13 @@ def advice(e: Explanation, row: int, now: Situation, about: About) -> Change:
         return _wait(text)
 
     def relaxed() -> list[tuple[str, np.ndarray]]:
-        return [(text, usable(e, ask, mask)) for text, mask in about.relaxed()]
+        return [(text, usable_nodes(e, ask, mask)) for text, mask in about.relaxed()]
 
-    found = smallest(now, relaxed, Why.LOCALITY_WAIT in reasons)
+    found = smallest_change(situation, relaxed, Why.LOCALITY_WAIT in reasons)
     if found is not None:
         return found | {"starts": True}
     if Why.NO_NODE_MATCHES in reasons:
-        if (found := _on_empty_nodes(e, ask, now, about)) is None:
+        if (found := _on_empty_nodes(e, ask, situation, about)) is None:
             return _wait("No single change would let it start: no node could hold it.")
         return found | {"starts": False, "text": f"{found['text'].rstrip('.')}; it then waits for room."}
     return _wait("Nothing of the job's own: wait until running work ends.")
@@ -107,20 +107,22 @@ def _of_others(e: Explanation, ask: int, reasons: list[Why]) -> str:
         return "Nothing: its turn comes with the next round."
     if Why.QUEUE_SHARE in reasons or Why.ROUND_FULL in reasons or Why.NO_NODES in reasons:
         return "Nothing of the job's own: wait."
-    if e.behind(ask) < 0:
+    if e.kept_back_by(ask) < 0:
         return ""
-    left = e.promised(e.behind(ask))
+    left = e.promised_wait_s(e.kept_back_by(ask))
     if left is None or left < 1:
         return "Nothing of the job's own: wait for the jobs before it."
-    return f"It could start now if it ended within {lasting(left)}, and said so (estimated_duration_s)."
+    return f"It could start now if it ended within {duration_text(left)}, and said so (estimated_duration_s)."
 
 
-def _on_empty_nodes(e: Explanation, ask: int, now: Situation, about: About) -> Change | None:
+def _on_empty_nodes(e: Explanation, ask: int, situation: Situation, about: AskContext) -> Change | None:
     """What would let it start at some time, if nothing can make it start now."""
     s = e.s
     matching = s.asks.masks[s.asks.mask[ask]] & s.nodes.open
-    empty = replace(now.elsewhere(s.nodes.capacity, matching), room=np.full_like(now.room, _UNBOUNDED))
-    return smallest(empty, lambda: [(text, mask & s.nodes.open) for text, mask in about.relaxed()], False, least=0.0)
+    empty = replace(situation.elsewhere(s.nodes.capacity, matching), room=np.full_like(situation.room, _UNBOUNDED))
+    return smallest_change(
+        empty, lambda: [(text, mask & s.nodes.open) for text, mask in about.relaxed()], False, least=0.0
+    )
 
 
 def _wait(text: str) -> Change:

@@ -1,9 +1,13 @@
-"""The most that any division could put to use: a maximum flow through the tree of queues to the sub-clusters."""
+"""The most that any division could put to use: a maximum flow through the tree of queues to the sub-clusters.
+
+An upper bound for what ``gif`` leaves idle, for tests and benchmarks: by Dinic's algorithm (1970), O(v^2 a) at worst
+for v queues and sub-clusters and a places where a leaf has demand; one flow for each resource.
+"""
 
 import numpy as np
 
-from scheduler.core.compiled import fixed, kernel
-from scheduler.shares.tree import ShareTree, lowest
+from scheduler.core.compiled import contiguous, kernel
+from scheduler.shares.tree import ShareTree, is_leaf
 
 _LEAST = 1e-9  # part of the largest capacity that is no capacity
 
@@ -14,8 +18,8 @@ def most_used(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray) -> np.n
     Each leaf at most its demand in each sub-cluster, each queue at most its
     maximum, each sub-cluster at most its capacity; fairness does not count.
     """
-    parent = fixed(tree.parent, np.int32)
-    leaf = lowest(parent)
+    parent = contiguous(tree.parent, np.int32)
+    leaf = is_leaf(parent)
     most = [
         _flow(*_arcs(parent, leaf, tree.maximum[:, i], demand[:, :, i], capacity[:, i]), capacity[:, i].max())
         for i in range(capacity.shape[1])
@@ -32,7 +36,7 @@ def _arcs(
     tail = np.concatenate([parent + 1, row + 1, np.arange(s) + q + 1])
     head = np.concatenate([np.arange(q) + 1, where + q + 1, np.full(s, q + s + 1)])
     room = np.concatenate([maximum, demand[row, where], capacity]).astype(np.float64)
-    return fixed(tail, np.int64), fixed(head, np.int64), room, q + s + 2
+    return contiguous(tail, np.int64), contiguous(head, np.int64), room, q + s + 2
 
 
 @kernel

@@ -7,11 +7,11 @@ sub-cluster: (q, s, r) float64, subtree totals at inner rows. Only
 
 import numpy as np
 
-from scheduler.core.compiled import fixed
-from scheduler.federation.central import serve
+from scheduler.core.compiled import contiguous
+from scheduler.federation.centralised import fill_progressively
 from scheduler.federation.gif import leaves_of, subtree_totals
 from scheduler.shares.fair import shares_of_rows
-from scheduler.shares.tree import ShareTree, lowest
+from scheduler.shares.tree import ShareTree, is_leaf
 
 
 def uniform(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray) -> np.ndarray:
@@ -36,14 +36,14 @@ def centralised(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, units
     share by weight. A leaf takes its unit where the fewest want to be. units: in all there is.
     """
     leaves = leaves_of(tree.parent)
-    want = fixed(np.minimum(demand[leaves], capacity), np.float64)  # (l, s, r)
-    held = serve(
-        fixed(tree.parent, np.int32),
-        fixed(tree.guaranteed, np.float64),
-        fixed(tree.maximum, np.float64),
-        fixed(tree.weight, np.float64),
+    want = contiguous(np.minimum(demand[leaves], capacity), np.float64)  # (l, s, r)
+    held = fill_progressively(
+        contiguous(tree.parent, np.int32),
+        contiguous(tree.guaranteed, np.float64),
+        contiguous(tree.maximum, np.float64),
+        contiguous(tree.weight, np.float64),
         leaves,
-        fixed(capacity, np.float64),
+        contiguous(capacity, np.float64),
         want,
         1.0 / units,
     )
@@ -53,7 +53,7 @@ def centralised(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, units
 def oracle(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray) -> np.ndarray:
     """(q, r): a centralised scheduler that may put everything everywhere. The reference of fairness."""
     wants = demand.sum(axis=1)
-    wants[~lowest(tree.parent)] = 0
+    wants[~is_leaf(tree.parent)] = 0
     return _fair(tree, capacity.sum(axis=0), wants, tree.guaranteed, tree.maximum)
 
 
@@ -80,7 +80,7 @@ def _totals(tree: ShareTree, amounts: np.ndarray) -> np.ndarray:
 def _local(tree: ShareTree, capacity: np.ndarray, demand: np.ndarray, part: np.ndarray) -> np.ndarray:
     """Fair shares of each sub-cluster alone; part: (q, s, r), of each queue's guarantee and maximum."""
     wants = demand.copy()
-    wants[~lowest(tree.parent)] = 0
+    wants[~is_leaf(tree.parent)] = 0
     share = [
         _fair(tree, capacity[k], wants[:, k], tree.guaranteed * part[:, k], tree.maximum * part[:, k])
         for k in range(len(capacity))
@@ -92,13 +92,13 @@ def _fair(
     tree: ShareTree, capacity: np.ndarray, wants: np.ndarray, guaranteed: np.ndarray, maximum: np.ndarray
 ) -> np.ndarray:
     share: np.ndarray = shares_of_rows(
-        fixed(tree.parent, np.int32),
-        fixed(guaranteed, np.float64),
-        fixed(maximum, np.float64),
-        fixed(tree.weight, np.float64),
-        fixed(capacity, np.float64),
+        contiguous(tree.parent, np.int32),
+        contiguous(guaranteed, np.float64),
+        contiguous(maximum, np.float64),
+        contiguous(tree.weight, np.float64),
+        contiguous(capacity, np.float64),
         np.zeros(wants.shape),
-        fixed(wants, np.float64),
+        contiguous(wants, np.float64),
         False,
     )
     return share

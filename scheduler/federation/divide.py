@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler.federation import comparators
 from scheduler.federation import gif as instantaneous
-from scheduler.shares.tree import ShareTree, lowest
+from scheduler.shares.tree import ShareTree, is_leaf
 
 _CLOSE = 1e-6  # part of all capacity by which what the search finds may miss
 
@@ -34,46 +34,46 @@ class SharingProblem:
     wanted: np.ndarray
 
 
-class Divided(NamedTuple):
+class AssignedShares(NamedTuple):
     """(s, q, R) int64 each, whole subtrees. due: of what is wanted. share: with its part of what is idle."""
 
     due: np.ndarray
     share: np.ndarray
 
 
-def gif(p: SharingProblem) -> Divided:
+def gif(p: SharingProblem) -> AssignedShares:
     """Work-preserving fair shares of the whole, held where the demand is."""
     tree, room, demand = _arrays(p)
     found = instantaneous.shares(tree, room, demand)
-    return Divided(_whole(p, found.due), _whole(p, found.due + found.spare))
+    return AssignedShares(_whole(p, found.due), _whole(p, found.due + found.spare))
 
 
-def load_based(p: SharingProblem) -> Divided:
+def load_based(p: SharingProblem) -> AssignedShares:
     """Each sub-cluster alone divides what it has; a queue's guarantee is divided by where its demand is."""
     due = _whole(p, comparators.load_based(*_arrays(p)))
-    return Divided(due, due)
+    return AssignedShares(due, due)
 
 
-def uniform(p: SharingProblem) -> Divided:
+def uniform(p: SharingProblem) -> AssignedShares:
     """To every sub-cluster by its size, whatever is wanted there."""
-    return Divided(p.parts, p.parts)
+    return AssignedShares(p.parts, p.parts)
 
 
-def alone(p: SharingProblem) -> Divided:
+def each_alone(p: SharingProblem) -> AssignedShares:
     """What comes of it where each sub-cluster divides by its size's part of the policy: ``uniform``, ``static``."""
     due = _whole(p, comparators.uniform(*_arrays(p)))
-    return Divided(due, np.maximum(due, p.parts))
+    return AssignedShares(due, np.maximum(due, p.parts))
 
 
-def given_back(p: SharingProblem, due: np.ndarray) -> np.ndarray:
+def amounts_to_give_back(p: SharingProblem, due: np.ndarray) -> np.ndarray:
     """(s, q, R) int64: what queues hold beyond what they are due while others lack it; due: (s, q, R)."""
     tree, room, _ = _arrays(p)
-    return _whole(p, instantaneous.preempt(tree, room, p.used.transpose(1, 0, 2), due.transpose(1, 0, 2)))
+    return _whole(p, instantaneous.amounts_to_give_back(tree, room, p.used.transpose(1, 0, 2), due.transpose(1, 0, 2)))
 
 
 def _arrays(p: SharingProblem) -> tuple[ShareTree, np.ndarray, np.ndarray]:
     """The tree, the room of leaves (s, r), and their demand (q, s, r): jobs of queues that are gone hold the rest."""
-    room = p.capacity - np.where(lowest(p.parent)[:, None], 0, p.used).sum(axis=1)
+    room = p.capacity - np.where(is_leaf(p.parent)[:, None], 0, p.used).sum(axis=1)
     tree = ShareTree(p.parent, p.guaranteed, p.maximum, p.weight)
     return tree, np.maximum(room, 0), (p.used + p.wanted).transpose(1, 0, 2)
 
@@ -93,14 +93,14 @@ class SharesPolicy:
     at most in a sub-cluster follows what they want there; else it goes by size.
     """
 
-    assigns: Callable[[SharingProblem], Divided] | None
-    comes_to: Callable[[SharingProblem], Divided]
+    assigns: Callable[[SharingProblem], AssignedShares] | None
+    comes_to: Callable[[SharingProblem], AssignedShares]
     follows_demand: bool
 
 
 POLICIES = {
     "gif": SharesPolicy(gif, gif, True),
     "load_based": SharesPolicy(load_based, load_based, True),
-    "uniform": SharesPolicy(uniform, alone, False),
-    "static": SharesPolicy(None, alone, False),
+    "uniform": SharesPolicy(uniform, each_alone, False),
+    "static": SharesPolicy(None, each_alone, False),
 }

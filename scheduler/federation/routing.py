@@ -6,7 +6,7 @@ and so on to any that accepts jobs, which then wait there. In each tier the
 policy chooses; where it names none, its fallback does. A policy whose fallback
 is ``reject`` sees the first tier only.
 
-``Candidate.load`` is what the sub-cluster holds and owes as a share of its
+``HomeCandidate.load`` is what the sub-cluster holds and owes as a share of its
 capacity; a job that has been sent there is added to it, so that a burst spreads
 although what leaders tell lags. Hydra, section 4.1; the names are those of YARN's router policies.
 """
@@ -25,7 +25,7 @@ NO_CAPACITY = 2.0**20  # the load of demand for a resource that nobody there has
 
 
 @dataclass(slots=True)
-class Candidate:
+class HomeCandidate:
     """A sub-cluster as the Router sees it. Demand and capacity: along the axis of resources."""
 
     id: int
@@ -62,28 +62,28 @@ class RoutedJob:
     owned: Mapping[int, int] = field(default_factory=dict)
 
 
-Picked = tuple[Candidate, str]  # whom, and why in a few words
-Policy = Callable[[Sequence[Candidate], RoutedJob, float], Picked | None]
+ChosenHome = tuple[HomeCandidate, str]  # whom, and why in a few words
+RoutingPolicy = Callable[[Sequence[HomeCandidate], RoutedJob, float], ChosenHome | None]
 
 
 def _load(load: float) -> str:
     return f"load {load:.2f}" if load < NO_CAPACITY else "no capacity for it"
 
 
-def least_loaded() -> Policy:
+def least_loaded() -> RoutingPolicy:
     """Where the job leaves the lowest load. Ties go to the lower number."""
 
-    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked:
-        home = min(candidates, key=lambda c: (c.load_with(ask.demand), c.id))
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome:
+        home = min(candidates, key=lambda c: (c.load_with(job.demand), c.id))
         return home, _load(home.load)
 
     return pick
 
 
-def uniform() -> Policy:
+def uniform() -> RoutingPolicy:
     """Any of them with equal chance."""
 
-    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome:
         return candidates[int(random * len(candidates))], f"one of {len(candidates)} by chance"
 
     return pick
@@ -98,14 +98,14 @@ def weighted_random(
     min_weight: float = 0.0,
     scaling: str = "linear",
     max_edit: int | None = None,
-) -> Policy:
+) -> RoutingPolicy:
     """By chance in proportion to ``weights`` by name; without any all weigh alike, else who is not named weighs 0.
 
     ``load_based``: times the weight that ``weights.load_weights`` gives the load, so that the overloaded get fewer.
     """
     falling = WeightPolicy(max_edit, min_load, max_load, min_weight, scaling)
 
-    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked | None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome | None:
         own = [(weights.get(c.name, 0.0) if weights else 1.0) for c in candidates]
         if load_based:
             less = load_weights(np.array([c.load for c in candidates]), falling).tolist()
@@ -123,10 +123,10 @@ def weighted_random(
     return pick
 
 
-def priority(weights: Mapping[str, float]) -> Policy:
+def priority(weights: Mapping[str, float]) -> RoutingPolicy:
     """The highest weight by name; who is not named or weighs 0 is not chosen. Ties go to the lower number."""
 
-    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked | None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome | None:
         named = [c for c in candidates if weights.get(c.name, 0.0) > 0]
         if not named:
             return None
@@ -143,67 +143,67 @@ _HASHED: dict[str, Callable[[RoutedJob], str]] = {
 }
 
 
-def by_hash(by: str = "queue") -> Policy:
+def by_hash(by: str = "queue") -> RoutingPolicy:
     """The same home for the same queue or owner; few move when a sub-cluster comes or goes (rendezvous hashing)."""
 
-    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked:
-        who = _HASHED[by](ask).encode()
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome:
+        who = _HASHED[by](job).encode()
         home = max(candidates, key=lambda c: hashlib.sha256(who + b"@" + c.name.encode()).digest())
         return home, f"hash of its {by.replace('_', ' ')}"
 
     return pick
 
 
-def locality() -> Policy:
+def locality() -> RoutingPolicy:
     """Where most of its containers find the nodes, racks or labels they name; else where load is least."""
     otherwise = least_loaded()
 
-    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked | None:
-        most = max(ask.owned.get(c.id, 0) for c in candidates)
-        best = [c for c in candidates if ask.owned.get(c.id, 0) == most]
-        found = otherwise(best, ask, random)
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome | None:
+        most = max(job.owned.get(c.id, 0) for c in candidates)
+        best = [c for c in candidates if job.owned.get(c.id, 0) == most]
+        found = otherwise(best, job, random)
         if found is None or not most:
             return found
-        return found[0], f"{most} of its {ask.containers} containers find there what they name"
+        return found[0], f"{most} of its {job.containers} containers find there what they name"
 
     return pick
 
 
-def local_first(order: Sequence[str], spill_load: float = 0.9) -> Policy:
+def local_first(order: Sequence[str], spill_load: float = 0.9) -> RoutingPolicy:
     """The first in ``order`` whose load with the job is at most ``spill_load``; the least loaded of them if none is."""
 
-    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> Picked | None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> ChosenHome | None:
         by_name = {c.name: c for c in candidates}
         listed = [by_name[name] for name in order if name in by_name]
         for c in listed:
-            if (load := c.load_with(ask.demand)) <= spill_load:
+            if (load := c.load_with(job.demand)) <= spill_load:
                 return c, f"first of its order with room, {_load(load)}"
         if not listed:
             return None
-        home = min(listed, key=lambda c: c.load_with(ask.demand))  # the first among equals
+        home = min(listed, key=lambda c: c.load_with(job.demand))  # the first among equals
         return home, f"none of its order has room, {_load(home.load)}"
 
     return pick
 
 
-def reject(message: str = "") -> Policy:
+def reject(message: str = "") -> RoutingPolicy:
     """Nowhere; see ``Router``."""
 
-    def pick(candidates: Sequence[Candidate], ask: RoutedJob, random: float) -> None:
+    def pick(candidates: Sequence[HomeCandidate], job: RoutedJob, random: float) -> None:
         return None
 
     return pick
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
+class RoutingStrategy:
     """make: the policy of its parameters. falls_back: decides where another policy names nobody; needs no parameters.
 
     by_chance: it draws. follows_names: it looks at the nodes, racks and labels
     that a job names. refuses: it sends no job anywhere.
     """
 
-    make: Callable[..., Policy]
+    make: Callable[..., RoutingPolicy]
     falls_back: bool = False
     by_chance: bool = False
     follows_names: bool = False
@@ -211,14 +211,14 @@ class Strategy:
 
 
 POLICIES = {
-    "uniform": Strategy(uniform, falls_back=True, by_chance=True),
-    "weighted_random": Strategy(weighted_random, by_chance=True),
-    "priority": Strategy(priority),
-    "hash": Strategy(by_hash, falls_back=True),
-    "least_loaded": Strategy(least_loaded, falls_back=True),
-    "locality": Strategy(locality, falls_back=True, follows_names=True),
-    "local_first": Strategy(local_first),
-    "reject": Strategy(reject, falls_back=True, refuses=True),
+    "uniform": RoutingStrategy(uniform, falls_back=True, by_chance=True),
+    "weighted_random": RoutingStrategy(weighted_random, by_chance=True),
+    "priority": RoutingStrategy(priority),
+    "hash": RoutingStrategy(by_hash, falls_back=True),
+    "least_loaded": RoutingStrategy(least_loaded, falls_back=True),
+    "locality": RoutingStrategy(locality, falls_back=True, follows_names=True),
+    "local_first": RoutingStrategy(local_first),
+    "reject": RoutingStrategy(reject, falls_back=True, refuses=True),
 }
 FALLBACKS = tuple(name for name, strategy in POLICIES.items() if strategy.falls_back)
 
@@ -232,7 +232,7 @@ class Router:
     """
 
     name: str
-    policy: Policy
+    policy: RoutingPolicy
     fallback: str = "least_loaded"
     full_load: float = math.inf
     message: str = ""
@@ -248,7 +248,7 @@ class Router:
         return any(strategy.by_chance for strategy in self._strategies)
 
     @property
-    def _strategies(self) -> tuple[Strategy, Strategy]:
+    def _strategies(self) -> tuple[RoutingStrategy, RoutingStrategy]:
         return POLICIES[self.name], POLICIES[self.fallback]
 
 
@@ -266,11 +266,11 @@ class RoutingDecision:
 
     policy: str
     why: str
-    home: Candidate | None = None
+    home: HomeCandidate | None = None
     final: bool = False
 
 
-def route(candidates: Sequence[Candidate], ask: RoutedJob, by: Router, random: float) -> RoutingDecision:
+def route(candidates: Sequence[HomeCandidate], job: RoutedJob, by: Router, random: float) -> RoutingDecision:
     """The job's home, with the job's demand added to it. ``random``: a number in [0, 1)."""
     if POLICIES[by.name].refuses:
         return RoutingDecision(by.name, by.message or "its routing policy rejects every job", final=True)
@@ -280,12 +280,12 @@ def route(candidates: Sequence[Candidate], ask: RoutedJob, by: Router, random: f
     for tier in tiers if otherwise else tiers[:1]:
         if not tier:
             continue
-        name, picked = by.name, by.policy(tier, ask, random)
+        name, picked = by.name, by.policy(tier, job, random)
         if picked is None and otherwise:
-            name, picked = by.fallback, otherwise(tier, ask, random)
+            name, picked = by.fallback, otherwise(tier, job, random)
         if picked:
             home, why = picked
-            home.demand = [d + a for d, a in zip(home.demand, ask.demand, strict=True)]
+            home.demand = [d + a for d, a in zip(home.demand, job.demand, strict=True)]
             passed = "" if name == by.name else f"; {by.name} names no sub-cluster that takes jobs now"
             return RoutingDecision(name, why + passed, home)
     if not any(c.accepts for c in candidates):
@@ -293,7 +293,7 @@ def route(candidates: Sequence[Candidate], ask: RoutedJob, by: Router, random: f
     return RoutingDecision(by.name, f"no sub-cluster that {by.name} may use works and has room at the moment")
 
 
-def _tiers(candidates: Sequence[Candidate], full_load: float) -> list[list[Candidate]]:
+def _tiers(candidates: Sequence[HomeCandidate], full_load: float) -> list[list[HomeCandidate]]:
     """Those that accept jobs, the best off first; the last may be without a leader and nodes."""
     accepting = [c for c in candidates if c.accepts]
     led = [c for c in accepting if c.led]

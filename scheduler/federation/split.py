@@ -6,7 +6,8 @@ is counted in one sub-cluster only.
 
 Nothing goes to a sub-cluster that is not usable, nor, where weights matter, to
 one whose weight is not positive. Where none is usable nothing is placed, and
-the sum is zero. Rules follow section 4.1 of Hydra (locality multicast).
+the sum is zero. Rules follow section 4.1 of Hydra (locality multicast), and YARN's
+``LocalityMulticastAMRMProxyPolicy``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-UNKNOWN = -1  # headroom of a sub-cluster that has not told it
+UNKNOWN_HEADROOM = -1  # headroom of a sub-cluster that has not told it
 LEAST_LOAD = 0.01  # an idle sub-cluster counts as this loaded, or it alone would get everything
 
 
@@ -53,12 +54,13 @@ class ProxyPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Sites:
+class SplitTargets:
     """The sub-clusters that a demand may be split over.
 
     ``usable``: (s,) bool. ``weights``: (s,) float64, a share relative to the
     others'; not positive: excluded. ``headroom``: (s,) int64, containers of the
-    asked shape that would start there now, ``UNKNOWN`` where nobody knows.
+    asked shape that would start there now, ``UNKNOWN_HEADROOM`` where
+    nobody knows.
     ``home``: the index of the job's home.
     """
 
@@ -109,75 +111,77 @@ def capped_split(total: int, weights: np.ndarray, room: np.ndarray, first: int |
     return out
 
 
-def blend(sites: Sites, alpha: float) -> np.ndarray:
+def blend(targets: SplitTargets, alpha: float) -> np.ndarray:
     """``alpha`` of the share of headroom and ``1 - alpha`` of the share of weight; (s,) float64, sums to 1.
 
     Sub-clusters that tell no headroom count as average: together the known ones
     divide their number's part of the whole by headroom, as YARN does it. Without
     any headroom all count alike.
     """
-    enabled = sites.usable & (sites.weights > 0)
+    enabled = targets.usable & (targets.weights > 0)
     n = int(enabled.sum())
     if not n:
         return np.zeros(len(enabled))
-    known = enabled & (sites.headroom != UNKNOWN)
-    headroom = np.where(known, np.maximum(sites.headroom, 0), 0).astype(np.float64)
+    known = enabled & (targets.headroom != UNKNOWN_HEADROOM)
+    headroom = np.where(known, np.maximum(targets.headroom, 0), 0).astype(np.float64)
     by_headroom = np.where(enabled, 1.0 / n, 0.0)
     if headroom.sum() > 0:
         by_headroom = np.where(known, headroom / headroom.sum() * (known.sum() / n), by_headroom)
-    weights = np.where(enabled, sites.weights, 0.0).astype(np.float64)
+    weights = np.where(enabled, targets.weights, 0.0).astype(np.float64)
     weights = weights / weights.max()
     mixed: np.ndarray = alpha * by_headroom + (1.0 - alpha) * (weights / weights.sum())
     return mixed
 
 
-def _room(sites: Sites) -> np.ndarray:
+def _room(targets: SplitTargets) -> np.ndarray:
     """Headroom with unknown ones as the average of the known, or without bound where none is known; (s,) int64."""
-    known = sites.usable & (sites.headroom != UNKNOWN)
-    usual = int(np.maximum(sites.headroom[known], 0).mean()) if known.any() else 1 << 60
-    room = np.where(sites.headroom == UNKNOWN, usual, np.maximum(sites.headroom, 0)).astype(np.int64)
-    return np.where(sites.usable, room, 0)
+    known = targets.usable & (targets.headroom != UNKNOWN_HEADROOM)
+    usual = int(np.maximum(targets.headroom[known], 0).mean()) if known.any() else 1 << 60
+    room = np.where(targets.headroom == UNKNOWN_HEADROOM, usual, np.maximum(targets.headroom, 0)).astype(np.int64)
+    return np.where(targets.usable, room, 0)
 
 
-def _home_weights(sites: Sites, alpha: float) -> np.ndarray:
-    at_home = np.zeros(len(sites.usable))
-    at_home[sites.home] = float(sites.usable[sites.home])
+def _home_weights(targets: SplitTargets, alpha: float) -> np.ndarray:
+    at_home = np.zeros(len(targets.usable))
+    at_home[targets.home] = float(targets.usable[targets.home])
     return at_home
 
 
-def _even_weights(sites: Sites, alpha: float) -> np.ndarray:
-    return sites.usable.astype(np.float64)
+def _even_weights(targets: SplitTargets, alpha: float) -> np.ndarray:
+    return targets.usable.astype(np.float64)
 
 
-def _given_weights(sites: Sites, alpha: float) -> np.ndarray:
-    return np.where(sites.usable, sites.weights, 0.0)
+def _given_weights(targets: SplitTargets, alpha: float) -> np.ndarray:
+    return np.where(targets.usable, targets.weights, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SplittingRule:
     """A policy: what shares are proportional to.
 
     follows_names: asks that name nodes or racks follow their owners.
     leaves_home: tasks may go elsewhere.
     """
 
-    weights: Callable[[Sites, float], np.ndarray]
+    weights: Callable[[SplitTargets, float], np.ndarray]
     follows_names: bool = False
     leaves_home: bool = True
 
 
-POLICIES: dict[str, Rule] = {
-    "home": Rule(_home_weights, leaves_home=False),
-    "broadcast": Rule(_even_weights),  # everywhere alike; an exact demand cannot stand in several places at once
-    "weighted": Rule(_given_weights),  # by weight alone
-    "locality": Rule(blend, follows_names=True),  # names to their owners, the rest by headroom and weight
+POLICIES: dict[str, SplittingRule] = {
+    "home": SplittingRule(_home_weights, leaves_home=False),
+    "broadcast": SplittingRule(
+        _even_weights
+    ),  # everywhere alike; an exact demand cannot stand in several places at once
+    "weighted": SplittingRule(_given_weights),  # by weight alone
+    "locality": SplittingRule(blend, follows_names=True),  # names to their owners, the rest by headroom and weight
 }
 
 
 def split(
     policy: str,
     count: int,
-    sites: Sites,
+    targets: SplitTargets,
     *,
     owned: np.ndarray | None = None,
     alpha: float = 0.5,
@@ -193,31 +197,31 @@ def split(
     spread. ``within``: nothing beyond headroom, so that the sum may be less.
     """
     rule = POLICIES[policy]
-    weights = rule.weights(sites, alpha)
-    room, out = _room(sites), np.zeros(len(weights), np.int64)
+    weights = rule.weights(targets, alpha)
+    room, out = _room(targets), np.zeros(len(weights), np.int64)
     if count <= 0:
         return out
     if rule.follows_names and owned is not None:
-        named = integer_split(min(count, int(owned.sum())), np.where(_enabled(sites), owned, 0))
+        named = integer_split(min(count, int(owned.sum())), np.where(_enabled(targets), owned, 0))
         count -= int(named.sum())
         out += np.minimum(named, room) if within else named
         room = np.maximum(room - named, 0)
-    if prefer_home and weights[sites.home] > 0:
-        stay = min(count, int(room[sites.home]))
-        out[sites.home] += stay
-        room[sites.home] -= stay
+    if prefer_home and weights[targets.home] > 0:
+        stay = min(count, int(room[targets.home]))
+        out[targets.home] += stay
+        room[targets.home] -= stay
         count -= stay
     if within or prefer_home:
-        fits = capped_split(count, weights, room, first=sites.home)
+        fits = capped_split(count, weights, room, first=targets.home)
         out += fits
         count -= int(fits.sum())
     if not within:
-        out += integer_split(count, weights, first=sites.home)
+        out += integer_split(count, weights, first=targets.home)
     return out
 
 
-def _enabled(sites: Sites) -> np.ndarray:
-    enabled: np.ndarray = sites.usable & (sites.weights > 0)
+def _enabled(targets: SplitTargets) -> np.ndarray:
+    enabled: np.ndarray = targets.usable & (targets.weights > 0)
     return enabled
 
 

@@ -1,4 +1,6 @@
-"""The router's weights by load: sub-clusters where much waits get fewer new jobs (the rule of YARN's GPG).
+"""The router's weights by load: sub-clusters where much waits get fewer new jobs.
+
+The rule of YARN's GPG (``LoadBasedGlobalPolicy``).
 
 A sub-cluster with no more than ``min_pending`` keeps weight 1, from there the
 weight falls with the load, from ``max_pending`` on it is ``min_weight``. Only

@@ -8,16 +8,25 @@ import heapq
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from scheduler.lifecycle.transitions import GROUP, check
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, terminal
 
-SERVICE_BACKOFF_S = (1.0, 300.0)  # first and longest wait before a service task starts again
+
+class Backoff(NamedTuple):
+    """The first and the longest wait before a task starts again, s."""
+
+    first: float
+    longest: float
+
+
+SERVICE_BACKOFF_S = Backoff(1.0, 300.0)
 SERVICE_STABLE_S = 300.0  # a service task that ran this long starts again without a wait
-BATCH_BACKOFF_S = (0.5, 60.0)
-BACKOFF_MAX_S = max(SERVICE_BACKOFF_S[1], BATCH_BACKOFF_S[1])
+BATCH_BACKOFF_S = Backoff(0.5, 60.0)
+BACKOFF_MAX_S = max(SERVICE_BACKOFF_S.longest, BATCH_BACKOFF_S.longest)
 FREE_ATTEMPTS = 20  # attempts lost through no fault of the task that are not counted
 _CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster, which may do so again and again
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
@@ -29,7 +38,7 @@ def resized(column: np.ndarray, count: int) -> np.ndarray:
 
 
 @dataclass(slots=True)
-class End:
+class AttemptEnd:
     """How one attempt ended, as its node (or the lack of one) tells."""
 
     index: int
@@ -49,7 +58,7 @@ class End:
 class GroupRun:
     """``failures`` and ``launches``: (count,) int16 per task; ``task_state``: (count,) int8.
 
-    away: (count,) bool, tasks handed to another sub-cluster that have not
+    remote: (count,) bool, tasks handed to another sub-cluster that have not
     begun there. They are ``RUNNING`` here, so that nobody starts them again.
     open_ended: an application master's ask. Each task is tried once, and it
     ends only with its job. target: so many tasks its master wants to have been
@@ -71,8 +80,8 @@ class GroupRun:
     launches: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
     remote: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
     next_fresh: int = 0  # tasks from here on were never started
-    again: deque[int] = field(default_factory=deque)  # to start again, now
-    delayed: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
+    to_retry: deque[int] = field(default_factory=deque)  # to start again, now
+    backing_off: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
     running: int = 0
     succeeded: int = 0
     failed: int = 0
@@ -93,12 +102,12 @@ class GroupRun:
             return 0
         if self.open_ended:
             return max(0, self.target - self.claimed)
-        return self.count - self.next_fresh + len(self.again)
+        return self.count - self.next_fresh + len(self.to_retry)
 
     @property
     def claimed(self) -> int:
         """Tasks that were started, or handed to another sub-cluster to be."""
-        return self.next_fresh - len(self.again)
+        return self.next_fresh - len(self.to_retry)
 
     @property
     def unfinished(self) -> int:
@@ -119,7 +128,7 @@ class GroupRun:
     @property
     def next_due(self) -> float | None:
         """When the next delayed start falls due, in the caller's clock; None without one."""
-        return self.delayed[0][0] if self.delayed else None
+        return self.backing_off[0][0] if self.backing_off else None
 
     def become(self, state: GroupState) -> None:
         if state != self.state:
@@ -140,8 +149,8 @@ class GroupRun:
     def wake(self, now: float) -> int:
         """Move delayed starts that fell due to ``again``; how many."""
         moved = 0
-        while self.delayed and self.delayed[0][0] <= now:
-            self.again.append(heapq.heappop(self.delayed)[1])
+        while self.backing_off and self.backing_off[0][0] <= now:
+            self.to_retry.append(heapq.heappop(self.backing_off)[1])
             moved += 1
         return moved
 
@@ -161,7 +170,7 @@ class GroupRun:
     def _next(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         if k > self.wanted:
             raise ValueError(f"group {self.name} wants {self.wanted} containers, not {k}")
-        repeats = [self.again.popleft() for _ in range(min(k, len(self.again)))]
+        repeats = [self.to_retry.popleft() for _ in range(min(k, len(self.to_retry)))]
         fresh = k - len(repeats)
         indices = np.arange(self.next_fresh - len(repeats), self.next_fresh + fresh, dtype=np.int32)
         indices[: len(repeats)] = repeats
@@ -186,18 +195,18 @@ class GroupRun:
         self.remote[news] = False
         self.task_state[news] = TaskState.PENDING
         self.launches[news] -= 1  # that attempt never was
-        self.again.extend(news.tolist())
+        self.to_retry.extend(news.tolist())
         if self.open_ended:
             self._recede()
         return news
 
     def _recede(self) -> None:
         """Tasks at the end that came back are as if they had never been handed over."""
-        waiting = set(self.again)
+        waiting = set(self.to_retry)
         while self.next_fresh - 1 in waiting:
             self.next_fresh -= 1
             waiting.remove(self.next_fresh)
-        self.again = deque(sorted(waiting))
+        self.to_retry = deque(sorted(waiting))
         self.resize(self.target)
 
     def adopt_remote(self, indices: np.ndarray, attempts: np.ndarray) -> None:
@@ -222,7 +231,7 @@ class GroupRun:
         self.failed += state == TaskState.FAILED
         self.killed += state == TaskState.KILLED
 
-    def restored(self, ends: Iterable[tuple[End, float]] = ()) -> None:
+    def restored(self, ends: Iterable[tuple[AttemptEnd, float]] = ()) -> None:
         """After ``restore`` and ``adopt``: work out what is still to be started.
 
         ends: how the last attempts of tasks ended that failed before, and when
@@ -233,16 +242,16 @@ class GroupRun:
         waiting = np.flatnonzero(self.task_state[: self.next_fresh] == TaskState.PENDING)
         late = [(e, at) for e, at in ends if self.task_state[e.index] == TaskState.PENDING and self._backoff_s(e)]
         rests = {e.index for e, _ in late}
-        self.again = deque(index for index in waiting.tolist() if index not in rests)
+        self.to_retry = deque(index for index in waiting.tolist() if index not in rests)
         for e, at in late:
-            self._again(e, at)
+            self._retry(e, at)
         # Every attempt but a task's last was tried again, and so was the last of one that waits.
         self.retried = int(np.maximum(self.launches.astype(np.int64) - 1, 0).sum())
         self.retried += int((self.launches[waiting] > 0).sum())
         if self.open_ended:
             self.resize(self.target)
 
-    def end(self, e: End, now: float, stopping: bool) -> TaskState:
+    def end(self, e: AttemptEnd, now: float, stopping: bool) -> TaskState:
         """Account one ended attempt and say what became of its task.
 
         ``PENDING`` means that it will be started again, at once or after a
@@ -253,7 +262,7 @@ class GroupRun:
         self.task_state[e.index] = new
         if new == TaskState.PENDING:
             self.retried += 1
-            self._again(e, now)
+            self._retry(e, now)
         self.succeeded += new == TaskState.SUCCEEDED
         self.failed += new == TaskState.FAILED
         self.killed += new == TaskState.KILLED
@@ -265,7 +274,7 @@ class GroupRun:
         self.running -= len(indices)
         self.succeeded += len(indices)
 
-    def _verdict(self, e: End, stopping: bool) -> TaskState:
+    def _verdict(self, e: AttemptEnd, stopping: bool) -> TaskState:
         if e.state == ContainerState.SUCCEEDED and not self.service:
             return TaskState.SUCCEEDED
         if stopping:
@@ -280,14 +289,15 @@ class GroupRun:
         hopeless = self.launches[e.index] > self.retries + 1 + FREE_ATTEMPTS and e.reason not in _CHOSEN
         return TaskState.FAILED if exhausted or hopeless else TaskState.PENDING
 
-    def _again(self, e: End, now: float) -> None:
+    def _retry(self, e: AttemptEnd, now: float) -> None:
         delay = self._backoff_s(e)
         if delay:
-            heapq.heappush(self.delayed, (now + delay, e.index))
+            heapq.heappush(self.backing_off, (now + delay, e.index))
         else:
-            self.again.append(e.index)
+            self.to_retry.append(e.index)
 
-    def _backoff_s(self, e: End) -> float:
+    def _backoff_s(self, e: AttemptEnd) -> float:
+        """Exponential back-off: first * 2 ** (failures - 1), at most the longest; 0 where the task is not to blame."""
         if e.blameless:
             return 0.0
         if self.service and e.ran_s >= SERVICE_STABLE_S:
@@ -299,8 +309,8 @@ class GroupRun:
     def halt(self) -> None:
         """Start nothing more: the job is being killed or has failed."""
         self.next_fresh = self.count
-        self.again.clear()
-        self.delayed.clear()
+        self.to_retry.clear()
+        self.backing_off.clear()
 
     def close(self) -> None:
         """Kill what never ran, once nothing runs any more."""

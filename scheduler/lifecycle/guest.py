@@ -41,7 +41,7 @@ def unpack(packed: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(slots=True)
-class Handed:
+class HandedTasks:
     """Tasks handed to one sub-cluster. Positions count from the first task ever handed to it.
 
     index, attempt: of the tasks at positions ``base`` and on. wish: the target
@@ -56,7 +56,7 @@ class Handed:
     attempt: np.ndarray = field(default_factory=lambda: NO_TASKS[1])
 
     @classmethod
-    def of_row(cls, base: int, target: int, taken: int, wish: int, packed: bytes) -> "Handed":
+    def of_row(cls, base: int, target: int, taken: int, wish: int, packed: bytes) -> "HandedTasks":
         """As an ask's row says. A target that was lowered without the list being written anew ends before it does."""
         index, attempt = unpack(packed)
         kept = target - base
@@ -116,7 +116,7 @@ class GuestRun(GroupRun):
     array is as long as the group.
     """
 
-    handed: Handed = field(default_factory=Handed)
+    handed: HandedTasks = field(default_factory=HandedTasks)
 
     def __post_init__(self) -> None:
         self.state = GroupState.RUNNING

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scheduler.lifecycle.group import End, GroupRun
+from scheduler.lifecycle.group import AttemptEnd, GroupRun
 from scheduler.lifecycle.transitions import JOB, check
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
 
@@ -107,7 +107,7 @@ def returned(job: JobRun, group: GroupRun, indices: np.ndarray) -> list[Instruct
     return _finish(job)
 
 
-def ended(job: JobRun, group: GroupRun, e: End, now: float) -> tuple[TaskState, list[Instruction]]:
+def ended(job: JobRun, group: GroupRun, e: AttemptEnd, now: float) -> tuple[TaskState, list[Instruction]]:
     """One attempt ended. What became of its task, and what follows for the job."""
     job.live -= 1
     task = group.end(e, now, job.stopping)
@@ -239,7 +239,7 @@ _WHY = {
 }
 
 
-def describe(e: End) -> str:
+def describe(e: AttemptEnd) -> str:
     """How an attempt ended, as part of a sentence."""
     if e.state == ContainerState.SUCCEEDED:
         return "ended"

@@ -23,7 +23,7 @@ What they mean here:
 * A promise is for a gang as a whole, and for all that other asks still want, or
   as much of it as there will ever be room for. Nodes and the maxima of queues and
   users count. Shares do not: who is kept by his share alone waits for that, and
-  nobody of his line passes him. Who is kept by his user's maximum, or
+  nobody behind him in his entity passes him. Who is kept by his user's maximum, or
   waits for preferred nodes, is passed by all.
 * An ask whose start cannot be foreseen, because too much of what runs has no
   estimate, is promised nothing and keeps nobody back. It may hold nodes instead,
@@ -31,150 +31,215 @@ What they mean here:
 * A promise names no nodes: it can be kept as long as the nodes have room for it
   when it is due, next to the other promises. Promises of other shapes are
   counted there by the resource of which they take most.
+
+Cost: a search for a start for each promise (``availability``), and for each container of an ask that may outlast one a
+look at all p promises (``backfillnodes``): O(p (c + n)) and O(p) a container.
 """
 
 import numpy as np
 
-from scheduler.core.compiled import aside, lean, part
+from scheduler.core.compiled import arrayless, inlined, subroutine
 from scheduler.core.plan import Why
-from scheduler.placement.beside import bound, place_beside, weigh
-from scheduler.placement.board import ANY, ONE, PLACED, Ground, Kinds, PlacementLimits, Pools, Record, Wants
-from scheduler.placement.foresee import node_of
-from scheduler.placement.grant import grant
+from scheduler.placement.allocate import place_ask, whole_gang_fits, why_no_node
+from scheduler.placement.availability import placed_node
+from scheduler.placement.backfillnodes import charge_promises, may_delay_promise, place_without_delay
 from scheduler.placement.limits import allowed, binding, charge
 from scheduler.placement.pools import room_anywhere
-from scheduler.placement.promises import (
+from scheduler.placement.promisestart import promise_start
+from scheduler.placement.promisetable import (
     CONSERVATIVE,
-    COUNT,
-    FAILED,
     FAILURES_MAX,
-    GROUPS,
-    IN_THE_WAY,
+    LAST_CONFLICT,
+    N_END_GROUPS,
+    N_FAILED,
+    N_PROMISES,
     NONE,
     STRICT,
-    Promises,
+    PromiseTable,
 )
-from scheduler.placement.serve import place, whole_gang_fits, why_no_node
+from scheduler.placement.tables import (
+    N_PLACED,
+    OFF_SWITCH,
+    ONE,
+    AskTable,
+    CandidatePools,
+    EquivalenceClasses,
+    NodeTable,
+    PlacementLimits,
+    PlacementLog,
+)
 
 QUEUE_MAXIMUM, QUEUE_SHARE, ROUND_FULL = int(Why.QUEUE_MAXIMUM), int(Why.QUEUE_SHARE), int(Why.ROUND_FULL)
 NO_ROOM, RESERVED, GANG = int(Why.NO_ROOM), int(Why.RESERVED), int(Why.GANG)
 
 
-@lean
+@arrayless
 def backfill_in_order(
-    g: Ground,
+    nodes: NodeTable,
     limits: PlacementLimits,
-    w: Wants,
-    k: Kinds,
-    p: Pools,
-    o: Record,
-    h: Promises,
-    gate: np.ndarray,
+    asks: AskTable,
+    classes: EquivalenceClasses,
+    pools: CandidatePools,
+    log: PlacementLog,
+    promises: PromiseTable,
+    blocked_by: np.ndarray,
     order: np.ndarray,
     overshoot: bool,
 ) -> int:
-    """``serve.place_in_order`` where queues backfill.
+    """``allocate.allocate_in_order`` where queues backfill.
 
-    gate: (e + q,) int64, -1 in the beginning, of entities and then of leaves:
+    blocked_by: (e + q,) int64, -1 in the beginning, of entities and then of leaves:
     the ask that nobody of them may pass in this pass.
     """
-    before = o.state[PLACED]
+    before = log.state[N_PLACED]
     for x in range(len(order)):
         a = order[x]
-        if w.left[a] > 0 and (h.rule[a] == NONE or not _closed(limits, w, h, gate, a)):
-            _serve(g, limits, w, k, p, o, h, a, overshoot)
-            if w.left[a] > 0 and h.rule[a] != NONE:
-                _stand_in_line(g, limits, w, k, o, h, gate, a)
-    return int(o.state[PLACED] - before)
+        if asks.left[a] > 0 and (promises.rule[a] == NONE or not _blocked(limits, asks, promises, blocked_by, a)):
+            _allocate(nodes, limits, asks, classes, pools, log, promises, a, overshoot)
+            if asks.left[a] > 0 and promises.rule[a] != NONE:
+                _promise_or_block(nodes, limits, asks, classes, log, promises, blocked_by, a)
+    return int(log.state[N_PLACED] - before)
 
 
-@part
-def _closed(limits: PlacementLimits, w: Wants, h: Promises, gate: np.ndarray, a: int) -> bool:
+@inlined
+def _blocked(limits: PlacementLimits, asks: AskTable, promises: PromiseTable, blocked_by: np.ndarray, a: int) -> bool:
     """Whether ask ``a`` would pass one that nobody may pass; then it waits as that one does, or for it."""
-    first = gate[limits.entity[a]]
+    first = blocked_by[limits.entity[a]]
     if first >= 0:
-        w.why[a], w.detail[a], h.behind[a] = w.why[first], -1, -1
+        asks.why[a], asks.binding_row[a], promises.kept_back_by[a] = asks.why[first], -1, -1
         return True
-    first = gate[len(limits.beyond) + w.queue[a]]
+    first = blocked_by[len(limits.may_overshoot) + asks.queue[a]]
     if first >= 0:
-        w.why[a], w.detail[a], h.behind[a] = RESERVED, -1, first
+        asks.why[a], asks.binding_row[a], promises.kept_back_by[a] = RESERVED, -1, first
         return True
     return False
 
 
-@aside
-def _serve(
-    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, p: Pools, o: Record, h: Promises, a: int, overshoot: bool
+@subroutine
+def _allocate(
+    nodes: NodeTable,
+    limits: PlacementLimits,
+    asks: AskTable,
+    classes: EquivalenceClasses,
+    pools: CandidatePools,
+    log: PlacementLog,
+    promises: PromiseTable,
+    a: int,
+    overshoot: bool,
 ) -> None:
-    """``serve.serve`` for an ask that, unless its queue has no rule, keeps what was promised before it."""
-    at, left, budget = o.state[PLACED], w.left[a], len(o.ask) - o.state[PLACED]
-    may, placed, least = min(allowed(limits, w, g.shapes, a, overshoot), budget), 0, 1
-    if w.gang[a]:
+    """``allocate.allocate`` for an ask that, unless its queue has no rule, keeps what was promised before it."""
+    at, left, budget = log.state[N_PLACED], asks.left[a], len(log.ask) - log.state[N_PLACED]
+    may, placed, least = min(allowed(limits, asks, nodes.shapes, a, overshoot), budget), 0, 1
+    if asks.gang[a]:
         may, least = may if may == left else 0, left
-    beside = h.rule[a] != NONE and bound(h, a) and not h.holding[a]
-    if may > 0 and beside:
-        placed = place_beside(g, limits, w, k, p, o, h, a, may)
+    may_delay = promises.rule[a] != NONE and may_delay_promise(promises, a) and not promises.holds_nodes[a]
+    if may > 0 and may_delay:
+        placed = place_without_delay(nodes, limits, asks, classes, pools, log, promises, a, may)
     elif may > 0:
-        placed = place(g, w, k, p, o, a, may)
+        placed = place_ask(nodes, asks, classes, pools, log, a, may)
     if placed > 0:
-        charge(limits, w, g.shapes, a, placed)
-        w.left[a] = left - placed
-        w.placed[a] += placed
-        _note(g, limits, w, k, o, h, a, at, beside)
-    w.why[a], w.detail[a], h.behind[a] = 0, -1, -1
+        charge(limits, asks, nodes.shapes, a, placed)
+        asks.left[a] = left - placed
+        asks.placed[a] += placed
+        _record_ends(nodes, limits, asks, classes, log, promises, a, at, may_delay)
+    asks.why[a], asks.binding_row[a], promises.kept_back_by[a] = 0, -1, -1
     by_nodes = placed < may
     if not by_nodes and placed < left:
-        w.why[a], w.detail[a] = binding(limits, w, g.shapes, a, least, overshoot, budget - placed)
-        by_nodes = h.rule[a] != NONE and w.why[a] == QUEUE_SHARE and not _has_room(g, w, k, p, o, a, least)
+        asks.why[a], asks.binding_row[a] = binding(limits, asks, nodes.shapes, a, least, overshoot, budget - placed)
+        by_nodes = (
+            promises.rule[a] != NONE
+            and asks.why[a] == QUEUE_SHARE
+            and not _has_room(nodes, asks, classes, pools, log, a, least)
+        )
     if by_nodes:
-        _say_why(g, w, k, p, o, h, a, least, beside)
+        _why_no_room(nodes, asks, classes, pools, log, promises, a, least, may_delay)
 
 
-@aside
-def _has_room(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record, a: int, units: int) -> bool:
+@subroutine
+def _has_room(
+    nodes: NodeTable,
+    asks: AskTable,
+    classes: EquivalenceClasses,
+    pools: CandidatePools,
+    log: PlacementLog,
+    a: int,
+    units: int,
+) -> bool:
     """Whether nodes have room for one container of ask ``a``, or all of a gang, as if nothing were promised."""
-    if w.gang[a]:
-        return whole_gang_fits(g, k, p, o, w.kind[a], units)
-    return room_anywhere(g, k, p, o.state, w.kind[a])
+    if asks.gang[a]:
+        return whole_gang_fits(nodes, classes, pools, log, asks.eq_class[a], units)
+    return room_anywhere(nodes, classes, pools, log.state, asks.eq_class[a])
 
 
-@aside
-def _say_why(g: Ground, w: Wants, k: Kinds, p: Pools, o: Record, h: Promises, a: int, units: int, beside: bool) -> None:
+@subroutine
+def _why_no_room(
+    nodes: NodeTable,
+    asks: AskTable,
+    classes: EquivalenceClasses,
+    pools: CandidatePools,
+    log: PlacementLog,
+    promises: PromiseTable,
+    a: int,
+    units: int,
+    may_delay: bool,
+) -> None:
     """Why nodes, or what was promised of them, do not take what ask ``a`` may have."""
-    if beside and w.level[a] == ANY and _has_room(g, w, k, p, o, a, units):
-        i = h.state[IN_THE_WAY]
-        i = i if h.start[i] < h.until[a] else h.by_start[0]
-        w.why[a], h.behind[a] = RESERVED, h.ask[i]
+    if may_delay and asks.locality[a] == OFF_SWITCH and _has_room(nodes, asks, classes, pools, log, a, units):
+        i = promises.state[LAST_CONFLICT]
+        i = i if promises.start[i] < promises.expected_end[a] else promises.by_start[0]
+        asks.why[a], promises.kept_back_by[a] = RESERVED, promises.ask[i]
     else:
-        w.why[a] = why_no_node(g, w, k, p, o, a, units)
+        asks.why[a] = why_no_node(nodes, asks, classes, pools, log, a, units)
 
 
-@aside
-def _note(
-    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, a: int, at: int, weighed: bool
+@subroutine
+def _record_ends(
+    nodes: NodeTable,
+    limits: PlacementLimits,
+    asks: AskTable,
+    classes: EquivalenceClasses,
+    log: PlacementLog,
+    promises: PromiseTable,
+    a: int,
+    at: int,
+    charged: bool,
 ) -> None:
-    """Containers of ask ``a`` were placed, the rows of the record from ``at`` on: count them where promises are due."""
-    placed = o.state[PLACED]
-    if not weighed and bound(h, a):
+    """Containers of ask ``a`` were placed, the rows of the log from ``at`` on: count them where promises are due."""
+    placed = log.state[N_PLACED]
+    if not charged and may_delay_promise(promises, a):
         for x in range(at, placed):
-            weigh(g, limits, w, k, h, a, node_of(o, x), ONE)
-    if at < placed and h.until[a] < np.inf:
-        j = h.state[GROUPS]
-        h.group_end[j], h.group_ask[j], h.group_from[j], h.group_to[j] = h.until[a], a, at, placed
-        h.state[GROUPS] = j + 1
+            charge_promises(nodes, limits, asks, classes, promises, a, placed_node(log, x), ONE)
+    if at < placed and promises.expected_end[a] < np.inf:
+        j = promises.state[N_END_GROUPS]
+        promises.group_end[j], promises.group_ask[j] = promises.expected_end[a], a
+        promises.group_from[j], promises.group_to[j] = at, placed
+        promises.state[N_END_GROUPS] = j + 1
 
 
-@part
-def _stand_in_line(
-    g: Ground, limits: PlacementLimits, w: Wants, k: Kinds, o: Record, h: Promises, gate: np.ndarray, a: int
+@inlined
+def _promise_or_block(
+    nodes: NodeTable,
+    limits: PlacementLimits,
+    asks: AskTable,
+    classes: EquivalenceClasses,
+    log: PlacementLog,
+    promises: PromiseTable,
+    blocked_by: np.ndarray,
+    a: int,
 ) -> None:
-    """Ask ``a`` has to wait: promise it a start, or close its line, as its queue's rule says."""
-    why, leaf, rule = w.why[a], w.queue[a], h.rule[a]
+    """Ask ``a`` has to wait: promise it a start, or let nobody pass it, as its queue's rule says."""
+    why, leaf, rule = asks.why[a], asks.queue[a], promises.rule[a]
     waits = why in (QUEUE_MAXIMUM, NO_ROOM, RESERVED, GANG)
-    more = h.state[COUNT] < len(h.ask) and h.state[FAILED] < FAILURES_MAX
+    more = promises.state[N_PROMISES] < len(promises.ask) and promises.state[N_FAILED] < FAILURES_MAX
     if why in (QUEUE_SHARE, ROUND_FULL):
-        gate[limits.entity[a]] = a
+        blocked_by[limits.entity[a]] = a
     elif rule == STRICT and waits:
-        gate[len(limits.beyond) + leaf] = a
-    elif rule != STRICT and waits and more and not h.holding[a] and (rule == CONSERVATIVE or not h.headed[leaf]):
-        h.headed[leaf] |= grant(g, limits, w, k, o, h, a)
+        blocked_by[len(limits.may_overshoot) + leaf] = a
+    elif (
+        rule != STRICT
+        and waits
+        and more
+        and not promises.holds_nodes[a]
+        and (rule == CONSERVATIVE or not promises.has_head[leaf])
+    ):
+        promises.has_head[leaf] |= promise_start(nodes, limits, asks, classes, log, promises, a)

@@ -1,7 +1,7 @@
 """How the nodes that have room are chosen from: all that tells one fill from another.
 
 A fill's name in lower case is what operators write. A new one is a member here and its answers to these questions:
-whether it ``stays`` at a node until that is full or sweeps over all that are equally good; of one that stays, whether
+whether it ``stays_on_node`` until that is full or sweeps over all that are equally good; of one that stays, whether
 its order is ``ranked``, and the ``rank`` of a node; of one that sweeps, its ``level_of`` a node.
 """
 
@@ -9,8 +9,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from scheduler.core.compiled import part
-from scheduler.placement.board import BINS, Ground, Kinds
+from scheduler.core.compiled import inlined
+from scheduler.placement.tables import BINS, EquivalenceClasses, NodeTable
 
 
 class Fill(IntEnum):
@@ -18,50 +18,50 @@ class Fill(IntEnum):
 
     SPREAD = 0  # least loaded first
     PACK = 1  # the fullest node that still has room
-    ALIGN = 2  # the node whose remaining resources point most the way the ask does
+    ALIGN = 2  # the node whose remaining resources point most the way the ask does (Grandl et al., Tetris, SIGCOMM '14)
     FIRST_FIT = 3  # in order of position
 
 
 SPREAD, PACK, ALIGN, FIRST_FIT = int(Fill.SPREAD), int(Fill.PACK), int(Fill.ALIGN), int(Fill.FIRST_FIT)
 
 
-@part
-def stays(k: Kinds, kind: int) -> bool:
+@inlined
+def stays_on_node(classes: EquivalenceClasses, eq_class: int) -> bool:
     """Whether a node is filled before the next one is looked at."""
-    return bool(k.fill[kind] == PACK or k.fill[kind] == FIRST_FIT)
+    return bool(classes.fill[eq_class] == PACK or classes.fill[eq_class] == FIRST_FIT)
 
 
-@part
-def ranked(k: Kinds, kind: int) -> bool:
-    """Whether a kind that stays goes by ``rank``, as it was when its pool was first used; else by position."""
-    return bool(k.fill[kind] == PACK)
+@inlined
+def ranked(classes: EquivalenceClasses, eq_class: int) -> bool:
+    """Whether a class that stays goes by ``rank``, as it was when its pool was first used; else by position."""
+    return bool(classes.fill[eq_class] == PACK)
 
 
-@part
-def lines_up(k: Kinds, kind: int) -> bool:
-    """Whether a kind that sweeps takes the nodes' common order, the emptiest first."""
-    return bool(k.fill[kind] == SPREAD)
+@inlined
+def uses_bucket_queue(classes: EquivalenceClasses, eq_class: int) -> bool:
+    """Whether a class that sweeps goes by the bucket queue of all nodes, the emptiest first."""
+    return bool(classes.fill[eq_class] == SPREAD)
 
 
-@part
-def rank(g: Ground, k: Kinds, kind: int, node: int) -> int:
-    """Where a node stands for a kind that is ranked, 0 to ``BINS`` - 1: the lower the sooner."""
-    return _fullness(g.free, g.inverse, node)
+@inlined
+def rank(nodes: NodeTable, classes: EquivalenceClasses, eq_class: int, node: int) -> int:
+    """Where a node stands for a class that is ranked, 0 to ``BINS`` - 1: the lower the sooner."""
+    return _fullness(nodes.free, nodes.inverse, node)
 
 
-@part
-def level_of(g: Ground, k: Kinds, kind: int, node: int) -> int:
-    """How good a node is for a kind that sweeps."""
-    if k.fill[kind] != ALIGN:
-        level: int = g.room_level[node]
+@inlined
+def level_of(nodes: NodeTable, classes: EquivalenceClasses, eq_class: int, node: int) -> int:
+    """How good a node is for a class that sweeps, in ``LEVELS`` steps: how empty, or how aligned."""
+    if classes.fill[eq_class] != ALIGN:
+        level: int = nodes.level[node]
         return level
     product = 0.0
-    for i in range(g.free.shape[1]):
-        product += max(g.free[node, i], 0) * k.direction[kind, i]
+    for i in range(nodes.free.shape[1]):
+        product += max(nodes.free[node, i], 0) * classes.direction[eq_class, i]
     return int(product)
 
 
-@part
+@inlined
 def _fullness(free: np.ndarray, inverse: np.ndarray, node: int) -> int:
     """The dominant remaining share of a node in ``BINS`` steps: 0 where nothing is left."""
     most = 0.0

@@ -1,4 +1,8 @@
-"""The order in which asks are served."""
+"""The order in which asks are served: the entity that holds the smallest part of its share first.
+
+As DRF (Ghodsi et al., NSDI '11) offers resources to whom has the least dominant share, and once for a whole pass. Cost:
+two counting sorts, O(a + e + p) for a span of p priorities.
+"""
 
 import numpy as np
 
@@ -17,15 +21,15 @@ def service_order(s: Snapshot, rows: Entities, held: np.ndarray) -> np.ndarray:
     """
     rank = np.empty(len(held), np.int32)
     rank[np.argsort(held, kind="stable")] = np.arange(len(held), dtype=np.int32)
-    order = np.empty(len(rows.of_ask), np.int32)
-    sort_asks(rank, rows.of_ask, s.asks.job, s.jobs.user, s.jobs.priority, s.users.queue, s.queues.ordering, order)
+    order = np.empty(len(rows.ask_entity), np.int32)
+    sort_asks(rank, rows.ask_entity, s.asks.job, s.jobs.user, s.jobs.priority, s.users.queue, s.queues.ordering, order)
     return order
 
 
 @kernel
 def sort_asks(
     rank: np.ndarray,
-    of_ask: np.ndarray,
+    ask_entity: np.ndarray,
     job: np.ndarray,
     user: np.ndarray,
     priority: np.ndarray,
@@ -35,10 +39,10 @@ def sort_asks(
 ) -> None:
     """Fill ``order`` (a,) int32: by descending priority and then by rank, both counted, so that equals keep theirs.
 
-    rank: (e,) int32, each once. of_ask, job: (a,) int32. user, priority: (j,) int32. queue: (u,) int32.
+    rank: (e,) int32, each once. ask_entity, job: (a,) int32. user, priority: (j,) int32. queue: (u,) int32.
     ordering: (q,) int8.
     """
-    a = len(of_ask)
+    a = len(ask_entity)
     least, most = np.int64(0), np.int64(0)
     weight = np.zeros(a, np.int64)
     for i in range(a):
@@ -57,11 +61,11 @@ def sort_asks(
         start[x] += 1
     begin = np.zeros(len(rank) + 1, np.int64)
     for i in range(a):
-        begin[rank[of_ask[i]] + 1] += 1
+        begin[rank[ask_entity[i]] + 1] += 1
     for x in range(len(rank)):
         begin[x + 1] += begin[x]
     for k in range(a):
         i = by_priority[k]
-        at = rank[of_ask[i]]
+        at = rank[ask_entity[i]]
         order[begin[at]] = i
         begin[at] += 1

@@ -1,7 +1,7 @@
-"""Candidate lists: which node comes next for a kind, without asking any node twice in vain.
+"""Candidate lists: which node comes next for an equivalence class, without asking any node twice in vain.
 
-Free space only shrinks within a round, so a node that has no room for a kind is
-dropped from the kind's pool for good: each test either places a container or
+Free space only shrinks within a round, so a node that has no room for a class is
+dropped from the class's pool for good: each test either places a container or
 makes the pool smaller.
 
 * Some fills (``placement.fills``) stay at a node until it is full. The order is fixed
@@ -9,152 +9,187 @@ makes the pool smaller.
 * The others sweep: nodes have a level (how empty, how aligned), which only
   falls. A sweep takes one container for every node of the best level there is,
   passes over the others, and tells the level of the next sweep. So the node
-  taken is always one of the best level. Those in line look at the head of
-  the line that they share first, and sweep if nothing there suits them.
+  taken is always one of the best level. Those that use the bucket queue, which
+  all share, look at its head first, and sweep if nothing there suits them.
+
+Cost: a round looks at each of n nodes once for each class and then once for each container placed, or for each
+level that a sweep goes down.
 """
 
 import numpy as np
 
-from scheduler.core.compiled import aside, part
-from scheduler.placement.board import BINS, CURSOR, EVERYWHERE, LEVELS, Ground, Kinds, Pools
-from scheduler.placement.fills import level_of, lines_up, rank, ranked, stays
+from scheduler.core.compiled import inlined, subroutine
+from scheduler.placement.bucketqueue import emptiest_node, next_in_bucket
+from scheduler.placement.fills import level_of, rank, ranked, stays_on_node, uses_bucket_queue
 from scheduler.placement.limits import fits, units_within
-from scheduler.placement.line import emptiest, next_in_line
+from scheduler.placement.tables import ALL_RACKS, BINS, CURSOR, LEVELS, CandidatePools, EquivalenceClasses, NodeTable
 
-# Columns of ``Pools.table``
+# Columns of ``CandidatePools.table``
 BUILT = 0  # 1 once there is a list
-AT = 1  # position in the list
+POSITION = 1  # in the list
 END = 2  # length of the list
-KEPT = 3  # of the candidates before AT those are left, at the front
+KEPT = 3  # so many of the candidates before POSITION are left, at the front
 LEVEL = 4  # of the sweep: no candidate is better
-BEST = 5  # of the candidates before AT: the level of the next sweep
+NEXT_LEVEL = 5  # the best of those kept: the level of the next sweep
+POOL_COLUMNS = 6
 
-_HEAD = 4  # nodes at the head of the shared line that are tried
+# The pool of all nodes is the first row of ``table``, that of rack x row 1 + x. Lanes of ``CandidatePools.node``:
+_ALL_NODES, _OF_RACKS = 0, 1
+
+_HEAD = 4  # nodes at the head of the bucket queue that are tried
 
 
-@aside
-def build(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> None:
+@subroutine
+def build(
+    nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, state: np.ndarray, eq_class: int, rack: int
+) -> None:
     """List the nodes that have room, all of them or (rack >= 0) those of a rack."""
-    table, out = p.table, p.node
-    shape, mask = k.shape[kind], k.mask[kind]
-    first, last, lane = 0, g.free.shape[0], 0
+    table, out = pools.table, pools.node
+    shape, mask = classes.shape[eq_class], classes.mask[eq_class]
+    first, last, lane = 0, nodes.free.shape[0], _ALL_NODES
     if rack >= 0:
-        first, last, lane = g.rack_from[rack], g.rack_from[rack + 1], 1
-    start, size = state[CURSOR] if rack < 0 and not ranked(k, kind) else 0, last - first
+        first, last, lane = nodes.rack_from[rack], nodes.rack_from[rack + 1], _OF_RACKS
+    start, size = state[CURSOR] if rack < 0 and not ranked(classes, eq_class) else 0, last - first
     count = 0
     for x in range(size):
         node = x + start
         if node >= size:
             node -= size
         if rack >= 0:
-            node = g.rack_node[first + x]
-        if g.masks[mask, node] and g.usable[node] and fits(g.free, node, g.shapes, shape):
-            out[kind, lane, first + count] = node
+            node = nodes.rack_node[first + x]
+        if nodes.masks[mask, node] and nodes.usable[node] and fits(nodes.free, node, nodes.shapes, shape):
+            out[eq_class, lane, first + count] = node
             count += 1
-    table[kind, 1 + rack, BUILT] = 1
-    table[kind, 1 + rack, END] = count
-    table[kind, 1 + rack, LEVEL] = LEVELS
-    if ranked(k, kind):
-        _sort(g, k, p, kind, lane, first, count)
+    table[eq_class, 1 + rack, BUILT] = 1
+    table[eq_class, 1 + rack, END] = count
+    table[eq_class, 1 + rack, LEVEL] = LEVELS
+    if ranked(classes, eq_class):
+        _sort(nodes, classes, pools, eq_class, lane, first, count)
 
 
-@part
-def _sort(g: Ground, k: Kinds, p: Pools, kind: int, lane: int, first: int, count: int) -> None:
+@inlined
+def _sort(
+    nodes: NodeTable,
+    classes: EquivalenceClasses,
+    pools: CandidatePools,
+    eq_class: int,
+    lane: int,
+    first: int,
+    count: int,
+) -> None:
     """By rank; among equals the order stays."""
-    counts = p.counts
+    counts = pools.counts
     for x in range(BINS + 1):
         counts[x] = 0
     for x in range(count):
-        p.unsorted[x] = p.node[kind, lane, first + x]
-        counts[rank(g, k, kind, p.unsorted[x]) + 1] += 1
+        pools.unsorted[x] = pools.node[eq_class, lane, first + x]
+        counts[rank(nodes, classes, eq_class, pools.unsorted[x]) + 1] += 1
     for x in range(BINS):
         counts[x + 1] += counts[x]
     for x in range(count):
-        at = rank(g, k, kind, p.unsorted[x])
-        p.node[kind, lane, first + counts[at]] = p.unsorted[x]
+        at = rank(nodes, classes, eq_class, pools.unsorted[x])
+        pools.node[eq_class, lane, first + counts[at]] = pools.unsorted[x]
         counts[at] += 1
 
 
-@part
-def exhausted(p: Pools, kind: int) -> bool:
+@inlined
+def exhausted(pools: CandidatePools, eq_class: int) -> bool:
     """Whether it is known that no node has room."""
-    return bool(p.table[kind, 0, BUILT] == 1 and p.table[kind, 0, END] == 0)
+    return bool(pools.table[eq_class, _ALL_NODES, BUILT] == 1 and pools.table[eq_class, _ALL_NODES, END] == 0)
 
 
-@part
-def following(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> int:
-    """The node that comes next for the kind, -1 if none has room. It stays the next one until it is taken."""
-    if rack < 0 and lines_up(k, kind):
-        node = emptiest(g, state)
+@inlined
+def next_candidate(
+    nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, state: np.ndarray, eq_class: int, rack: int
+) -> int:
+    """The node that comes next for the class, -1 if none has room. It stays the next one until it is taken."""
+    if rack < 0 and uses_bucket_queue(classes, eq_class):
+        node = emptiest_node(nodes, state)
         for _ in range(_HEAD):
             if node >= 0:
-                if g.masks[k.mask[kind], node] and fits(g.free, node, g.shapes, k.shape[kind]):
+                if nodes.masks[classes.mask[eq_class], node] and fits(
+                    nodes.free, node, nodes.shapes, classes.shape[eq_class]
+                ):
                     return node
-                node = next_in_line(g, node)
-    return _following_in_pool(g, k, p, state, kind, rack)
+                node = next_in_bucket(nodes, node)
+    return _next_in_pool(nodes, classes, pools, state, eq_class, rack)
 
 
-@part
-def _following_in_pool(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, rack: int) -> int:
-    table, lane, first = p.table, 0, 0
-    if table[kind, 1 + rack, BUILT] == 0:
-        build(g, k, p, state, kind, rack)
+@inlined
+def _next_in_pool(
+    nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, state: np.ndarray, eq_class: int, rack: int
+) -> int:
+    table, lane, first = pools.table, _ALL_NODES, 0
+    if table[eq_class, 1 + rack, BUILT] == 0:
+        build(nodes, classes, pools, state, eq_class, rack)
     if rack >= 0:
-        lane, first = 1, g.rack_from[rack]
-    shape, sweeps = k.shape[kind], not stays(k, kind)
-    at, end, kept = table[kind, 1 + rack, AT], table[kind, 1 + rack, END], table[kind, 1 + rack, KEPT]
-    level, best = table[kind, 1 + rack, LEVEL], table[kind, 1 + rack, BEST]
+        lane, first = _OF_RACKS, nodes.rack_from[rack]
+    shape, sweeps = classes.shape[eq_class], not stays_on_node(classes, eq_class)
+    at, end, kept = table[eq_class, 1 + rack, POSITION], table[eq_class, 1 + rack, END], table[eq_class, 1 + rack, KEPT]
+    level, best = table[eq_class, 1 + rack, LEVEL], table[eq_class, 1 + rack, NEXT_LEVEL]
     found = -1
     while end > 0 and found < 0:
         if at == end:
             at, end, kept, level, best = 0, kept, 0, best, 0
             continue
-        node = p.node[kind, lane, first + at]
-        if fits(g.free, node, g.shapes, shape):
-            here = level_of(g, k, kind, node) if sweeps else level
+        node = pools.node[eq_class, lane, first + at]
+        if fits(nodes.free, node, nodes.shapes, shape):
+            here = level_of(nodes, classes, eq_class, node) if sweeps else level
             if here >= level:
                 found = node
                 break
-            p.node[kind, lane, first + kept] = node
+            pools.node[eq_class, lane, first + kept] = node
             kept += 1
             best = max(best, here)
         at += 1
-    table[kind, 1 + rack, AT] = at
-    table[kind, 1 + rack, END] = end
-    table[kind, 1 + rack, KEPT] = kept
-    table[kind, 1 + rack, LEVEL] = level
-    table[kind, 1 + rack, BEST] = best
+    table[eq_class, 1 + rack, POSITION] = at
+    table[eq_class, 1 + rack, END] = end
+    table[eq_class, 1 + rack, KEPT] = kept
+    table[eq_class, 1 + rack, LEVEL] = level
+    table[eq_class, 1 + rack, NEXT_LEVEL] = best
     return found
 
 
-@part
-def advance(g: Ground, k: Kinds, p: Pools, kind: int, rack: int, node: int) -> None:
-    """A kind that sweeps has taken ``node``: if it came next in the pool, go on to the one after it."""
-    table, lane, first = p.table, 0, 0
+@inlined
+def advance(
+    nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, eq_class: int, rack: int, node: int
+) -> None:
+    """A class that sweeps has taken ``node``: if it came next in the pool, go on to the one after it."""
+    table, lane, first = pools.table, _ALL_NODES, 0
     if rack >= 0:
-        lane, first = 1, g.rack_from[rack]
-    at = table[kind, 1 + rack, AT]
-    if at == table[kind, 1 + rack, END] or p.node[kind, lane, first + at] != node:
+        lane, first = _OF_RACKS, nodes.rack_from[rack]
+    at = table[eq_class, 1 + rack, POSITION]
+    if at == table[eq_class, 1 + rack, END] or pools.node[eq_class, lane, first + at] != node:
         return
-    p.node[kind, lane, first + table[kind, 1 + rack, KEPT]] = node
-    table[kind, 1 + rack, BEST] = max(table[kind, 1 + rack, BEST], level_of(g, k, kind, node))
-    table[kind, 1 + rack, KEPT] += 1
-    table[kind, 1 + rack, AT] += 1
+    pools.node[eq_class, lane, first + table[eq_class, 1 + rack, KEPT]] = node
+    table[eq_class, 1 + rack, NEXT_LEVEL] = max(
+        table[eq_class, 1 + rack, NEXT_LEVEL], level_of(nodes, classes, eq_class, node)
+    )
+    table[eq_class, 1 + rack, KEPT] += 1
+    table[eq_class, 1 + rack, POSITION] += 1
 
 
-@aside
-def room_anywhere(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int) -> bool:
-    """Whether any node has room for a kind."""
-    return following(g, k, p, state, kind, EVERYWHERE) >= 0
+@subroutine
+def room_anywhere(
+    nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, state: np.ndarray, eq_class: int
+) -> bool:
+    """Whether any node has room for a container of a class."""
+    return next_candidate(nodes, classes, pools, state, eq_class, ALL_RACKS) >= 0
 
 
-@aside
-def units_in_pool(g: Ground, k: Kinds, p: Pools, state: np.ndarray, kind: int, want: int) -> int:
-    """How many containers of a kind its nodes have room for, counted up to ``want``."""
-    if p.table[kind, 0, BUILT] == 0:
-        build(g, k, p, state, kind, EVERYWHERE)
+@subroutine
+def units_in_pool(
+    nodes: NodeTable, classes: EquivalenceClasses, pools: CandidatePools, state: np.ndarray, eq_class: int, want: int
+) -> int:
+    """How many containers of a class its nodes have room for, counted up to ``want``."""
+    if pools.table[eq_class, _ALL_NODES, BUILT] == 0:
+        build(nodes, classes, pools, state, eq_class, ALL_RACKS)
     units = 0
-    for x in range(p.table[kind, 0, END]):
-        if units < want and (x < p.table[kind, 0, KEPT] or x >= p.table[kind, 0, AT]):
-            units += units_within(g.free, p.node[kind, 0, x], g.shapes, k.shape[kind], want - units)
+    for x in range(pools.table[eq_class, _ALL_NODES, END]):
+        if units < want and (
+            x < pools.table[eq_class, _ALL_NODES, KEPT] or x >= pools.table[eq_class, _ALL_NODES, POSITION]
+        ):
+            units += units_within(
+                nodes.free, pools.node[eq_class, _ALL_NODES, x], nodes.shapes, classes.shape[eq_class], want - units
+            )
     return units

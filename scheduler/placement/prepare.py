@@ -1,24 +1,33 @@
-"""Tables that a round's placement starts from: kinds, racks, and how far each ask may go from what it prefers."""
+"""What a round's placement starts from: equivalence classes, racks, and each ask's locality.
+
+Delay scheduling (Zaharia et al., EuroSys '10) decides how far an ask may go from the nodes and racks that it prefers.
+"""
 
 import numpy as np
 
-from scheduler.core.compiled import kernel, part
-from scheduler.placement.board import ANY, NODE, RACK, Ground, Wants
+from scheduler.core.compiled import inlined, kernel
+from scheduler.placement.bucketqueue import enqueue
 from scheduler.placement.fills import Fill
 from scheduler.placement.limits import units_within
-from scheduler.placement.line import join
+from scheduler.placement.tables import NODE_LOCAL, OFF_SWITCH, RACK_LOCAL, AskTable, NodeTable
 
 _FILLS = len(Fill)
 
 
 @kernel
-def number_kinds(
-    shape: np.ndarray, mask: np.ndarray, fill: np.ndarray, default: int, masks: int, kind: np.ndarray, first: np.ndarray
+def number_classes(
+    shape: np.ndarray,
+    mask: np.ndarray,
+    fill: np.ndarray,
+    default: int,
+    masks: int,
+    eq_class: np.ndarray,
+    first: np.ndarray,
 ) -> int:
     """Number the distinct (shape, mask, fill) in order of appearance: how many there are.
 
-    shape, mask: (a,) int64. fill: (a,) int8, negative for ``default``. Sets kind: (a,) int64, and in ``first``,
-    (a,) int64, an ask of each kind.
+    shape, mask: (a,) int64. fill: (a,) int8, negative for ``default``. Sets eq_class: (a,) int64, and in ``first``,
+    (a,) int64, an ask of each class.
     """
     slots = 16
     while slots < 2 * len(shape):
@@ -35,7 +44,7 @@ def number_kinds(
             code_at[slot], kind_at[slot] = code, count
             first[count] = a
             count += 1
-        kind[a] = kind_at[slot]
+        eq_class[a] = kind_at[slot]
     return count
 
 
@@ -54,19 +63,19 @@ def list_racks(rack: np.ndarray, rack_from: np.ndarray, rack_node: np.ndarray) -
 
 
 @kernel
-def line_up(g: Ground, start: int) -> None:
-    """Put all usable nodes in line, those from ``start`` on first; the lines are empty."""
-    n = g.free.shape[0]
+def enqueue_all(nodes: NodeTable, start: int) -> None:
+    """Put all usable nodes into the bucket queue, which is empty, those from ``start`` on first."""
+    n = nodes.free.shape[0]
     for x in range(n):
         node = x + start if x + start < n else x + start - n
-        if g.usable[node]:
-            join(g, node)
+        if nodes.usable[node]:
+            enqueue(nodes, node)
 
 
 @kernel
-def set_levels(
-    g: Ground,
-    w: Wants,
+def set_locality_levels(
+    nodes: NodeTable,
+    asks: AskTable,
     waited: np.ndarray,
     misses: np.ndarray,
     node_wait_s: float,
@@ -79,33 +88,33 @@ def set_levels(
     waited: (a,) float64 s since it let the first opportunity pass. misses: (a,) int64, how many it has. Nobody
     waits for nodes or racks that take no containers of the ask, or in a gang.
     """
-    alive = np.zeros(len(g.rack_from), np.bool_)
-    for node in range(g.free.shape[0]):
-        alive[g.rack[node]] |= g.usable[node]
+    alive = np.zeros(len(nodes.rack_from), np.bool_)
+    for node in range(nodes.free.shape[0]):
+        alive[nodes.rack[node]] |= nodes.usable[node]
     for a in range(len(waited)):
-        w.level[a] = ANY
-        if w.near_from[a] < w.near_from[a + 1] or w.near_rack_from[a] < w.near_rack_from[a + 1]:
-            near, racks = _worth_waiting(g, w, a, alive)
+        asks.locality[a] = OFF_SWITCH
+        if asks.near_from[a] < asks.near_from[a + 1] or asks.near_rack_from[a] < asks.near_rack_from[a + 1]:
+            near, racks = _worth_waiting(nodes, asks, a, alive)
             wait_s, let_pass = node_wait_s if near else 0.0, node_misses if near else 0
             more_s, more = rack_wait_s if racks else 0.0, rack_misses if racks else 0
             by_misses = (node_misses > 0 or not near) and (rack_misses > 0 or not racks)
-            if w.gang[a] or waited[a] >= wait_s + more_s or (by_misses and misses[a] >= let_pass + more):
-                w.level[a] = ANY
+            if asks.gang[a] or waited[a] >= wait_s + more_s or (by_misses and misses[a] >= let_pass + more):
+                asks.locality[a] = OFF_SWITCH
             elif waited[a] >= wait_s or (node_misses > 0 and misses[a] >= node_misses) or not near:
-                w.level[a] = RACK if racks else ANY
+                asks.locality[a] = RACK_LOCAL if racks else OFF_SWITCH
             else:
-                w.level[a] = NODE
+                asks.locality[a] = NODE_LOCAL
 
 
-@part
-def _worth_waiting(g: Ground, w: Wants, a: int, alive: np.ndarray) -> tuple[bool, bool]:
+@inlined
+def _worth_waiting(nodes: NodeTable, asks: AskTable, a: int, alive: np.ndarray) -> tuple[bool, bool]:
     """Whether any preferred node, and any of the racks, may ever take ask ``a``."""
     near, racks = False, False
-    for x in range(w.near_from[a], w.near_from[a + 1]):
-        node = w.near[x]
-        racks |= alive[g.rack[node]]
-        if g.usable[node] and g.masks[w.mask[a], node]:
-            near |= units_within(g.capacity, node, g.shapes, w.shape[a], 1) == 1
-    for x in range(w.near_rack_from[a], w.near_rack_from[a + 1]):
-        racks |= alive[w.near_rack[x]]
+    for x in range(asks.near_from[a], asks.near_from[a + 1]):
+        node = asks.near[x]
+        racks |= alive[nodes.rack[node]]
+        if nodes.usable[node] and nodes.masks[asks.mask[a], node]:
+            near |= units_within(nodes.capacity, node, nodes.shapes, asks.shape[a], 1) == 1
+    for x in range(asks.near_rack_from[a], asks.near_rack_from[a + 1]):
+        racks |= alive[asks.near_rack[x]]
     return near, racks

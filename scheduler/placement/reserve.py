@@ -1,15 +1,19 @@
-"""Nodes held free for asks too large to fit now: what they need drains there and is not given away in between."""
+"""Reservations: nodes kept free for asks too large to fit now.
+
+What they need drains there and is not given away in between: YARN's reserved containers. Of the nodes that an ask may
+use the one is reserved on which the least share of its capacity has to be freed. Cost: O(n r) for each node reserved.
+"""
 
 import numpy as np
 
-from scheduler.core.compiled import kernel, part
+from scheduler.core.compiled import inlined, kernel
 from scheduler.core.snapshot import Memo, Snapshot
-from scheduler.placement.board import Ground, Wants
+from scheduler.placement.allocate import GANG, NO_ROOM
 from scheduler.placement.limits import units_within
-from scheduler.placement.serve import GANG, NO_ROOM
+from scheduler.placement.tables import AskTable, NodeTable
 
 
-def still_held(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.ndarray, np.ndarray]:
+def still_reserved(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.ndarray, np.ndarray]:
     """(rows of ``memo.reserved`` that stay in force, the ask of each row): int64.
 
     A reservation ends when its ask is gone or satisfied, its node no longer
@@ -17,7 +21,7 @@ def still_held(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.nd
     older than ``max_s``. A gang may hold several nodes.
     """
     asks, rows, holders = s.asks, [], []
-    nodes = s.nodes.open if s.nodes.holdable is None else s.nodes.open & s.nodes.holdable
+    nodes = s.nodes.open if s.nodes.reservable is None else s.nodes.open & s.nodes.reservable
     seen: set[int] = set()
     at = np.searchsorted(asks.key, memo.reserved)
     for row, (a, node) in enumerate(zip(at.tolist(), memo.reserved_node.tolist(), strict=True)):
@@ -48,8 +52,8 @@ def _may_grow(s: Snapshot, a: int) -> bool:
 
 @kernel
 def reserve(
-    g: Ground,
-    w: Wants,
+    nodes: NodeTable,
+    asks: AskTable,
     waited: np.ndarray,
     order: np.ndarray,
     entity: np.ndarray,
@@ -72,43 +76,43 @@ def reserve(
     for a in order:
         if count == most:
             break
-        lacks = w.why[a] == NO_ROOM or w.why[a] == GANG
-        if w.left[a] > 0 and lacks and not served[entity[a]]:
+        lacks = asks.why[a] == NO_ROOM or asks.why[a] == GANG
+        if asks.left[a] > 0 and lacks and not served[entity[a]]:
             served[entity[a]] = True
-            units = _units_held(g, w, a)
-            wanted = w.left[a] if w.gang[a] else 1
+            units = _units_reserved(nodes, asks, a)
+            wanted = asks.left[a] if asks.gang[a] else 1
             while waited[a] > after_s and units < wanted and count < most:
-                node = _least_missing(g, w, a, taken)
+                node = _least_missing(nodes, asks, a, taken)
                 if node < 0:
                     break
                 taken[node] = True
                 out_ask[count], out_node[count] = a, node
                 count += 1
-                units += units_within(g.capacity, node, g.shapes, w.shape[a], wanted)
+                units += units_within(nodes.capacity, node, nodes.shapes, asks.shape[a], wanted)
     return count
 
 
-@part
-def _units_held(g: Ground, w: Wants, a: int) -> int:
+@inlined
+def _units_reserved(nodes: NodeTable, asks: AskTable, a: int) -> int:
     """Containers of ask ``a`` that the nodes it holds take when they are empty."""
     units = 0
-    for node in g.held:
-        if g.holder[node] == a:
-            units += units_within(g.capacity, node, g.shapes, w.shape[a], w.left[a])
+    for node in nodes.reserved:
+        if nodes.reserved_for[node] == a:
+            units += units_within(nodes.capacity, node, nodes.shapes, asks.shape[a], asks.left[a])
     return units
 
 
-@part
-def _least_missing(g: Ground, w: Wants, a: int, taken: np.ndarray) -> int:
+@inlined
+def _least_missing(nodes: NodeTable, asks: AskTable, a: int, taken: np.ndarray) -> int:
     """The node on which the least share of its capacity must be freed for ask ``a``; -1 if none is large enough."""
-    best, least, shape = -1, np.inf, w.shape[a]
-    for node in range(g.free.shape[0]):
-        if taken[node] or not g.masks[w.mask[a], node]:
+    best, least, shape = -1, np.inf, asks.shape[a]
+    for node in range(nodes.free.shape[0]):
+        if taken[node] or not nodes.masks[asks.mask[a], node]:
             continue
         missing = 0.0
-        for i in range(g.shapes.shape[1]):
-            if g.shapes[shape, i] > 0:
-                missing = max(missing, (g.shapes[shape, i] - g.free[node, i]) * g.inverse[node, i])
-        if missing < least and units_within(g.capacity, node, g.shapes, shape, 1) == 1:
+        for i in range(nodes.shapes.shape[1]):
+            if nodes.shapes[shape, i] > 0:
+                missing = max(missing, (nodes.shapes[shape, i] - nodes.free[node, i]) * nodes.inverse[node, i])
+        if missing < least and units_within(nodes.capacity, node, nodes.shapes, shape, 1) == 1:
             best, least = node, missing
     return best

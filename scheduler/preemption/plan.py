@@ -14,8 +14,14 @@ import numpy as np
 from scheduler.core.plan import Preempt
 from scheduler.core.snapshot import Running, Snapshot
 from scheduler.preemption.policy import PreemptionPolicy
-from scheduler.preemption.stages import PreemptionRound, between_queues, between_users, capacity, for_priority
-from scheduler.preemption.victims import CHOSEN, MAY_GO, STAYS
+from scheduler.preemption.selection import (
+    PreemptionRound,
+    preempt_between_queues,
+    preempt_between_users,
+    preempt_for_priority,
+    shareable_capacity,
+)
+from scheduler.preemption.tables import EXEMPT, PREEMPTABLE, VICTIM
 
 
 def plan_preemption(
@@ -26,29 +32,31 @@ def plan_preemption(
     memo: tuple[np.ndarray, np.ndarray],
     policy: PreemptionPolicy,
     now: float,
-    held: np.ndarray | None = None,
+    reserved_for: np.ndarray | None = None,
 ) -> tuple[Preempt, np.ndarray, np.ndarray]:
     """(what to do, the containers now under warning, and when their time is over).
 
     free: (n, r) int64 and left: (a,) int64 containers still wanted, both
     after this round's placement; why: (a,) int8 ``Why``. memo: ``warned`` and
-    ``warned_due`` as the last call returned them. held: (n,) int32, the ask
+    ``warned_due`` as the last call returned them. reserved_for: (n,) int32, the ask
     for which a node is reserved, or -1. A container whose time is over is told
     in ``kill`` as long as it is among the running; once it is being stopped it
     should come with ``ends`` at ``now``, and counts as free soon.
     """
-    live = s.running
+    live, (ids, due_before) = s.running, memo
     if live is None or not len(live.id):
-        return Preempt(spared=memo[0][:0]), memo[0][:0], memo[1][:0]
-    warned, due = _marks(live.id, *memo)
+        return Preempt(spared=ids[:0]), ids[:0], due_before[:0]
+    warned, due = _warned_until(live.id, ids, due_before)
     if not policy.reclaiming.plans:
-        return Preempt(spared=live.id[warned]), memo[0][:0], memo[1][:0]
-    r = _begin(s, live, policy, free, left, why, _nobody(s) if held is None else held, warned, now)
-    between_queues(r)
+        return Preempt(spared=live.id[warned]), ids[:0], due_before[:0]
+    r = _preemption_round(
+        s, live, policy, free, left, why, _nobody(s) if reserved_for is None else reserved_for, warned, now
+    )
+    preempt_between_queues(r)
     if policy.intra_priority:
-        for_priority(r)
+        preempt_for_priority(r)
     if policy.intra_user:
-        between_users(r)
+        preempt_between_users(r)
     return _outcome(r, due, now)
 
 
@@ -56,7 +64,7 @@ def _nobody(s: Snapshot) -> np.ndarray:
     return np.full(len(s.nodes.open), -1, np.int32)
 
 
-def _marks(ids: np.ndarray, warned: np.ndarray, due: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _warned_until(ids: np.ndarray, warned: np.ndarray, due: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each running container whether it is under warning, and until when."""
     marked, until = np.zeros(len(ids), np.bool_), np.full(len(ids), np.inf)
     if len(warned):
@@ -67,14 +75,14 @@ def _marks(ids: np.ndarray, warned: np.ndarray, due: np.ndarray) -> tuple[np.nda
     return marked, until
 
 
-def _begin(
+def _preemption_round(
     s: Snapshot,
     live: Running,
     policy: PreemptionPolicy,
     free: np.ndarray,
     left: np.ndarray,
     why: np.ndarray,
-    held: np.ndarray,
+    reserved_for: np.ndarray,
     warned: np.ndarray,
     now: float,
 ) -> PreemptionRound:
@@ -88,21 +96,21 @@ def _begin(
         policy=policy,
         left=left.astype(np.int64),
         why=why,
-        held=held.astype(np.int32),
+        reserved_for=reserved_for.astype(np.int32),
         warned=warned,
         ending=ending,
-        last=np.zeros(len(ending), np.bool_) if live.last is None else live.last,
+        master=np.zeros(len(ending), np.bool_) if live.master is None else live.master,
         room=room,
-        state=np.where(ending | live.spared, STAYS, MAY_GO).astype(np.int8),
+        state=np.where(ending | live.protected, EXEMPT, PREEMPTABLE).astype(np.int8),
         taken=np.zeros((1, room.shape[1]), np.int64),
-        bound=np.floor(policy.per_round * capacity(s)).astype(np.int64),
+        bound=np.floor(policy.per_round * shareable_capacity(s)).astype(np.int64),
         owed_to=np.full(len(ending), -1, np.int32),
         intra=np.zeros(len(ending), np.bool_),
     )
 
 
 def _outcome(r: PreemptionRound, due: np.ndarray, now: float) -> tuple[Preempt, np.ndarray, np.ndarray]:
-    chosen = r.state == CHOSEN
+    chosen = r.state == VICTIM
     due = np.where(r.warned, due, now + r.policy.grace_s)
     warn = np.flatnonzero(chosen & ~r.warned).astype(np.int32)
     preempt = Preempt(

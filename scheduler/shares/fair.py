@@ -14,13 +14,15 @@ The budget of a node is divided among its children like this:
    sums: some of the work behind them may need no more than what is left.
 
 With a floor nobody gets less than it holds: running work is not taken away.
+
+Cost: for each inner row of the tree at most r searches for a level (``filling``) among its children, O(e r^2) in all.
 """
 
 import numpy as np
 
 from scheduler.core.compiled import kernel
-from scheduler.shares.filling import CLOSE, level, rise, starts
-from scheduler.shares.tree import ShareTree, children, dominant_shares, wanted
+from scheduler.shares.filling import CLOSE, fill_level, fill_resources, start_levels
+from scheduler.shares.tree import ShareTree, capped_demand, children, dominant_shares
 
 
 def fair_shares(tree: ShareTree, capacity: np.ndarray, used: np.ndarray, demand: np.ndarray, floor: bool) -> np.ndarray:
@@ -58,7 +60,7 @@ def shares_of_rows(
 ) -> np.ndarray:
     """``fair_shares`` for kernels: the same arguments, the tree as its arrays, all C-contiguous."""
     e, r = demand.shape
-    want, held, dominant = wanted(parent, maximum, capacity, used, demand, floor)
+    want, held, dominant = capped_demand(parent, maximum, capacity, used, demand, floor)
     first, row = children(parent, want)
     share = np.zeros((e, r))
     budget, scarce = np.empty(r), np.empty(r, np.bool_)
@@ -112,15 +114,15 @@ def _divide(
     for i in range(r):
         _owe(kids, guaranteed[:, i], held[:, i], want[:, i], budget[i], base[i])
     limit = end.copy()
-    rise(base, rate, limit, budget, scarce.copy())
+    fill_resources(base, rate, limit, budget, scarce.copy())
     for i in range(r):
         total, short = _take(kids, want[:, i], base[i], rate[i], end, limit)
         if short and not scarce[i]:
             _take(kids, want[:, i], base[i], rate[i], end, end)
         elif short and total < budget[i] - CLOSE:
             start = np.empty(k)
-            starts(base[i], rate[i], start)
-            x = level(base[i], rate[i], start, end, 0.0, budget[i])
+            start_levels(base[i], rate[i], start)
+            x = fill_level(base[i], rate[i], start, end, 0.0, budget[i])
             _take(kids, want[:, i], base[i], rate[i], end, np.minimum(end, x))
         for j in range(k):
             share[kids[j], i] = base[i, j]
@@ -144,8 +146,8 @@ def _owe(
         c = kids[j]
         least[j], rate[j] = held[c], guaranteed[c]
         limit[j] = min(want[c] / rate[j], 1.0) if rate[j] > 0 else 0.0
-    starts(least, rate, start)
-    y = level(least, rate, start, limit, 0.0, budget)
+    start_levels(least, rate, start)
+    y = fill_level(least, rate, start, limit, 0.0, budget)
     for j in range(k):
         base[j] = max(least[j], rate[j] * min(y, limit[j]))
 

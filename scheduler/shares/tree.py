@@ -1,6 +1,6 @@
 """The rows among which capacity is shared, what they want, and what is counted up and handed down such a tree.
 
-Both ways there are two forms of one name: over a ``TreeShape``, level by level, for NumPy, and a kernel for kernels.
+Both ways there are two forms: of a ``QueueHierarchy``, level by level, for NumPy, and a kernel for kernels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,28 +27,28 @@ class ShareTree(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TreeShape:
+class QueueHierarchy:
     """A tree of q queues. parent: (q,) int32, -1 at the root, parents first. levels: positions by depth."""
 
     parent: np.ndarray
     levels: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "TreeShape":
+    def of(cls, paths: Sequence[str], parent_paths: Sequence[str]) -> "QueueHierarchy":
         at = {path: i for i, path in enumerate(paths)}
         parent = np.array([at.get(up, -1) for up in parent_paths], np.int32)
         depth = np.array([path.count(".") for path in paths], np.int32)
         levels = tuple(np.flatnonzero(depth == d) for d in range(int(depth.max(initial=0)) + 1))
         return cls(parent, levels)
 
-    def summed(self, own: np.ndarray) -> np.ndarray:
+    def subtree_sums(self, own: np.ndarray) -> np.ndarray:
         """``own`` (q, ...) with everything below added to each queue."""
         total = own.copy()
         for rows in reversed(self.levels[1:]):
             np.add.at(total, self.parent[rows], total[rows])
         return total
 
-    def lowered(self, own: np.ndarray, combine: np.ufunc) -> np.ndarray:
+    def path_combined(self, own: np.ndarray, combine: np.ufunc) -> np.ndarray:
         """``own`` (q, ...) combined with that of every ancestor."""
         found = own.copy()
         for rows in self.levels[1:]:
@@ -57,7 +57,7 @@ class TreeShape:
 
 
 @kernel
-def summed(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
+def subtree_sums(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
     """``own`` (e, m) with everything below added to each row. parent: (e,) int32, -1 at roots, parents first."""
     total = own.copy()
     for c in range(len(parent) - 1, 0, -1):
@@ -68,7 +68,7 @@ def summed(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def without_children(parent: np.ndarray, totals: np.ndarray) -> np.ndarray:
+def own_amounts(parent: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """What rows have themselves, from the totals (q, r) of their subtrees. parent: (q,) int32, parents first."""
     own = totals.copy()
     for c in range(1, len(parent)):
@@ -78,7 +78,7 @@ def without_children(parent: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def lowered(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
+def path_minimum(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
     """The least of ``own`` (e, m) in each row and those above it; of truths: whether it holds in all of them."""
     least = own.copy()
     for c in range(len(parent)):
@@ -111,7 +111,7 @@ def all_nearest(index: Mapping[str, int], paths: Sequence[str]) -> np.ndarray:
     return found
 
 
-def lowest(parent: np.ndarray) -> np.ndarray:
+def is_leaf(parent: np.ndarray) -> np.ndarray:
     """The rows that are nobody's parent: (e,) bool."""
     found = np.ones(len(parent), np.bool_)
     found[parent[parent >= 0]] = False
@@ -119,7 +119,7 @@ def lowest(parent: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def demand_of(
+def entity_demand(
     entity: np.ndarray,
     shape: np.ndarray,
     count: np.ndarray,
@@ -156,7 +156,7 @@ def dominant_shares(amounts: np.ndarray, capacity: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def wanted(
+def capped_demand(
     parent: np.ndarray, maximum: np.ndarray, capacity: np.ndarray, used: np.ndarray, demand: np.ndarray, floor: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(want, held: (e, r) int64, dominant: (e,) float64), subtree totals at inner rows.

@@ -9,7 +9,7 @@ from nodemanager.containers import Node
 from nodemanager.core import Core
 from nodemanager.lifecycle import meta
 from nodemanager.state import SEQ_RESERVE, container_from_json, container_to_json
-from simulator.bus import Wires
+from simulator.bus import SimulatedRedis
 from simulator.clock import VirtualClock
 from simulator.faults.machine import Machine, Process
 from wire import desired, policy, status, template
@@ -19,7 +19,7 @@ from wire.desired import Lease
 class Watcher(Protocol):
     """Who hears what agents do."""
 
-    def obeyed(self, machine: Machine, doc: desired.Desired) -> None: ...
+    def applied(self, machine: Machine, doc: desired.Desired) -> None: ...
     def started(self, machine: Machine, process: Process) -> None: ...
     def forgotten(self, machine: Machine, container: int) -> None: ...
 
@@ -29,20 +29,20 @@ Order = tuple[str, int, float, Lease | None, dict[str, object]]  # what, contain
 
 class Agent:
     """inbox: what has happened and the core has not heard of. orders: those that have not reached the supervisor, in
-    their order. spoilt: why a container's files cannot be fetched, "" where they can."""
+    their order. localize_error: why a container's files cannot be fetched, "" where they can."""
 
     def __init__(
         self,
         machine: Machine,
-        wires: Wires,
+        redis: SimulatedRedis,
         clock: VirtualClock,
         key: bytes,
         max_disconnect_s: float,
         watcher: Watcher,
-        spoilt: Callable[[int], str] = lambda container: "",
+        localize_error: Callable[[int], str] = lambda container: "",
     ):
-        self.machine, self.wires, self.clock, self.key, self.watcher = machine, wires, clock, key, watcher
-        self.spoilt = spoilt
+        self.machine, self.redis, self.clock, self.key, self.watcher = machine, redis, clock, key, watcher
+        self.localize_error = localize_error
         self.core = Core(Node(machine.node, machine.sub, max_disconnect_s))
         self.seq = int(clock.wall_s * 1000)
         self._load()
@@ -50,7 +50,7 @@ class Agent:
         self.inbox: deque[ev.Event] = deque()
         self.orders: list[Order] = []
         self.fetching: set[bytes] = set()
-        self.listed = self.seen = False
+        self.listed = self.listed_before = False
         self.changed = self.persist = False
         self.last_document = self.last_policy = b""
 
@@ -82,15 +82,15 @@ class Agent:
             self._list(now)
         self.deliver(len(self.orders))
         for _ in range(len(self.inbox)):
-            self.hear(self.inbox.popleft())
-        self.hear(ev.Tick(now))
+            self.dispatch(self.inbox.popleft())
+        self.dispatch(ev.Tick(now))
 
     def _list(self, now: float) -> None:
-        first, self.listed, self.seen = not self.seen, True, True
-        self.hear(ev.RuntimeListed(self.machine.listed(now), now))
+        first, self.listed, self.listed_before = not self.listed_before, True, True
+        self.dispatch(ev.RuntimeListed(self.machine.runtime_list(now), now))
         if first:
-            self.hear(ev.Recovered())
-        self.hear(ev.HealthRead(0, 100_000))
+            self.dispatch(ev.Recovered())
+        self.dispatch(ev.HealthRead(0, 100_000))
 
     def deliver(self, most: int) -> None:
         """The first of its orders reach the supervisor."""
@@ -109,15 +109,15 @@ class Agent:
 
     def read(self, document: bytes | None = None) -> None:
         """Read what Redis holds for it, or this in its stead."""
-        if self.machine.cut or self.wires.down or not self.listed:
+        if self.machine.cut or self.redis.down or not self.listed:
             return
         now = self.clock.now
-        self.hear(ev.Contact(now))
-        self._document(document if document is not None else self.wires.documents.get(self.machine.node), now)
-        told = self.wires.policy
-        if told is not None and told != self.last_policy:
-            self.last_policy = told
-            self.hear(ev.PolicyTold(*policy.decode(told)))
+        self.dispatch(ev.Contact(now))
+        self._document(document if document is not None else self.redis.documents.get(self.machine.node), now)
+        policy_version = self.redis.policy
+        if policy_version is not None and policy_version != self.last_policy:
+            self.last_policy = policy_version
+            self.dispatch(ev.PolicyVersionRead(*policy.decode(policy_version)))
 
     def _document(self, answer: bytes | None, now: float) -> None:
         if answer is None or answer == self.last_document:
@@ -127,20 +127,20 @@ class Agent:
         except desired.DesiredError:
             return
         # An agent that has lost its memory believes an old document: two faults at once, which is not promised.
-        if (self.core.epoch, self.core.generation) < self.machine.obeyed and self._older(doc):
+        if (self.core.epoch, self.core.generation) < self.machine.applied and self._older(doc):
             return
         self.last_document = answer
-        self.hear(ev.DesiredRead(doc, now, self.clock.wall_s))
+        self.dispatch(ev.DesiredRead(doc, now, self.clock.wall_s))
         if not self._older(doc):
-            self.machine.obeyed = doc.epoch, doc.generation
-        self.watcher.obeyed(self.machine, doc)
+            self.machine.applied = doc.epoch, doc.generation
+        self.watcher.applied(self.machine, doc)
 
     def _older(self, doc: desired.Desired) -> bool:
-        return (doc.epoch, doc.generation) < self.machine.obeyed
+        return (doc.epoch, doc.generation) < self.machine.applied
 
     def publish(self) -> tuple[bytes, bool] | None:
         """The complete status, and whether the leader is to look at it at once. What it tells is on disk first."""
-        if self.machine.cut or self.wires.down or not self.listed:
+        if self.machine.cut or self.redis.down or not self.listed:
             return None
         if self.persist:
             self.save()
@@ -156,10 +156,10 @@ class Agent:
 
     # Events and instructions
 
-    def hear(self, event: ev.Event) -> None:
-        self.obey(self.core.handle(event))
+    def dispatch(self, event: ev.Event) -> None:
+        self.execute(self.core.handle(event))
 
-    def obey(self, instructions: list[ev.Instruction]) -> None:
+    def execute(self, instructions: list[ev.Instruction]) -> None:
         for instruction in list(instructions):
             self._do(instruction)
 
@@ -167,12 +167,12 @@ class Agent:
         match instruction:
             case ev.Persist():
                 self.persist = True
-            case ev.Report(patient):
+            case ev.PublishStatus(patient):
                 self.changed |= not patient
             case ev.FetchTemplate(digest):
                 self._fetch(digest)
-            case ev.Localise(container):
-                self.inbox.append(ev.Localised(container, self.spoilt(container)))
+            case ev.Localize(container):
+                self.inbox.append(ev.Localized(container, self.localize_error(container)))
             case ev.Start(container):
                 held = self.core.containers[container]
                 self.orders.append(("start", container, 0.0, held.lease, meta(held)))
@@ -187,7 +187,7 @@ class Agent:
                 self.orders.append(("forget", container, 0.0, None, {}))
 
     def _fetch(self, digest: bytes) -> None:
-        body = self.wires.templates.get(digest)
-        if body is None or self.machine.cut or self.wires.down:
+        body = self.redis.templates.get(digest)
+        if body is None or self.machine.cut or self.redis.down:
             return  # the core asks again at every tick
         self.inbox.append(ev.TemplateRead(digest, template.decode(body, digest)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.rm.steps import guests, outcome, planning, remote, session
+from controlplane.rm.steps import amrmproxy, guests, outcome, planning, remote
 from nodemanager import containers, core, events, lifecycle
 from scheduler.lifecycle import group, job
 from scheduler.lifecycle.guest import UNLOWERED
@@ -23,7 +23,7 @@ def _(real: Real) -> Real:
     """A task that is tried again keeps the number of its attempt."""
 
     def chosen(self: Any, k: int) -> Any:
-        repeats = list(self.again)[:k]
+        repeats = list(self.to_retry)[:k]
         indices, _ = real(self, k)
         self.launches[repeats] = np.maximum(self.launches[repeats] - 1, 1)
         return indices, self.launches[indices]
@@ -60,7 +60,7 @@ def _(real: Real) -> Real:
 
     def halt(self: Any) -> None:
         self.next_fresh = self.count
-        self.again.clear()
+        self.to_retry.clear()
 
     return halt
 
@@ -157,7 +157,7 @@ def _(real: Real) -> Real:
     return nothing
 
 
-@plant("whole-gang-split", session, "_whole")
+@plant("whole-gang-split", amrmproxy, "_whole")
 def _(real: Real) -> Real:
     """One task of a gang that is handed over stays at home."""
 
@@ -188,7 +188,7 @@ def _(real: Real) -> Real:
                 {},
                 {},
             )
-            self.hear(events.DesiredRead(empty, now, self.clock.wall_s))
+            self.dispatch(events.DesiredRead(empty, now, self.clock.wall_s))
         else:
             real(self, answer, now)
 
@@ -227,10 +227,10 @@ def _(real: Real) -> Real:
 @plant("restart-adopts-nothing", core.HANDLERS, events.RuntimeListed)
 def _(real: Real) -> Real:
     """After a restart the agent does not look at what its supervisor holds."""
-    return lambda self, event: real(self, replace(event, held=[]))
+    return lambda self, event: real(self, replace(event, containers=[]))
 
 
-@plant("exit-code-dropped", containers, "judge")
+@plant("exit-code-dropped", containers, "terminal_state")
 def _(real: Real) -> Real:
     """However a command has ended, it has succeeded."""
     return lambda verdict, how: real(verdict, replace(how, code=0, signal=0))
@@ -247,12 +247,12 @@ def _(real: Real) -> Real:
     return end
 
 
-@plant("stopping-is-ended", core, "report")
+@plant("stopping-is-ended", core, "container_report")
 def _(real: Real) -> Real:
     """A container that is being stopped is told to have ended."""
 
     def report(c: Any) -> Any:
-        told = real(c)
-        return replace(told, state=ContainerState.KILLED) if c.phase is lifecycle.Phase.STOPPING else told
+        reported = real(c)
+        return replace(reported, state=ContainerState.KILLED) if c.phase is lifecycle.Phase.STOPPING else reported
 
     return report

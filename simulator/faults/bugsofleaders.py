@@ -13,7 +13,7 @@ from controlplane.rm.ports import StoreDown
 from controlplane.rm.steps import collect, outcome
 from simulator import commit, rows, store
 from simulator.faults.planting import Real, nothing, plant
-from simulator.faults.session import Post
+from simulator.faults.session import LeaderLease
 from wire.states import ContainerState, NodeState
 
 # Commits, epochs and documents
@@ -25,14 +25,14 @@ def _(real: Real) -> Real:
     return nothing
 
 
-@plant("epoch-kept", Post, "take")
+@plant("epoch-kept", LeaderLease, "take")
 def _(real: Real) -> Real:
     """Who takes over does not raise the epoch."""
 
-    def take(post: Post) -> int:
-        post.lease.epoch = max(1, post.lease.epoch)
-        post.extend()
-        return post.lease.epoch
+    def take(leader_lease: LeaderLease) -> int:
+        leader_lease.lease.epoch = max(1, leader_lease.lease.epoch)
+        leader_lease.extend()
+        return leader_lease.lease.epoch
 
     return take
 
@@ -83,7 +83,7 @@ def _(real: Real) -> Real:
     return documents
 
 
-@plant("not-published-again", leader.Leader, "_put_again")
+@plant("not-published-again", leader.Leader, "_republish")
 def _(real: Real) -> Real:
     """What a node has not echoed is not published again."""
     return nothing
@@ -175,7 +175,7 @@ def _(real: Real) -> Real:
     return lose
 
 
-@plant("lost-at-once", liveness, "judge")
+@plant("lost-at-once", liveness, "lost_nodes")
 def _(real: Real) -> Real:
     """A node is lost after half of the time."""
     return lambda state, seen, now, lost_s, certain_s: real(state, seen, now, lost_s / 2, certain_s)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from structlog.testing import capture_logs
 
 from simulator.faults import setting
-from simulator.faults.book import Violation, require
+from simulator.faults.oracle import Violation, require
 from simulator.faults.steps import FAULTS, ORDINARY, Steps
 from simulator.faults.world import World
 from wire.states import JobState
@@ -68,10 +68,10 @@ class Life:
         except Exception as error:  # whatever breaks is a finding
             violation, rule = f"{type(error).__name__}: {error}", "nothing breaks"
             self._where(error)
-        book = self.world.book
+        oracle = self.world.oracle
         return LifeOutcome(
-            self.seed, violation, rule, self.step if violation else -1, self.world.rows.submitted, len(book.entries),
-            self.world.trace,
+            self.seed, violation, rule, self.step if violation else -1, self.world.rows.submitted,
+            len(oracle.containers), self.world.trace,
         )  # fmt: skip
 
     def _where(self, error: BaseException) -> None:
@@ -80,7 +80,7 @@ class Life:
         while at is not None and at.tb_next is not None:
             at = at.tb_next
         if at is not None:
-            self.world.say(f"{type(error).__name__} in {at.tb_frame.f_code.co_qualname}, line {at.tb_lineno}")
+            self.world.log(f"{type(error).__name__} in {at.tb_frame.f_code.co_qualname}, line {at.tb_lineno}")
 
     def _live(self) -> None:
         rates = self.setting.rates
@@ -90,22 +90,22 @@ class Life:
             self.step += 1
             if name == "submit" and self.step > _SUBMITS * self.setting.steps:
                 continue
-            self.world.say(f"{self.step} {name}")
+            self.world.log(f"{self.step} {name}")
             act: Callable[[], None] = getattr(self.steps, name)
             act()
 
     def _calm(self) -> None:
         """The faults are over: all that was submitted ends, and nothing is left of it."""
-        self.world.say("calm")
-        self.steps.mend()
-        unrest: list[str] = []
+        self.world.log("calm")
+        self.steps.heal()
+        unfinished: list[str] = []
         for _ in range(CALM_ROUNDS):
             self.step += 1
             self.steps.calm_round()
-            unrest = list(self.world.unrest())
-            if not unrest:
+            unfinished = list(self.world.unfinished())
+            if not unfinished:
                 break
-        require(not unrest, "everything comes to rest", *unrest)
+        require(not unfinished, "everything comes to rest", *unfinished)
         self._counted()
 
     def _counted(self) -> None:

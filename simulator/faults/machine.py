@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from nodemanager.events import Adopted, Exit
+from nodemanager.events import Exit, RuntimeContainer
 from wire.desired import Lease
 
 TERM, KILL = 15, 9
@@ -13,13 +13,13 @@ TERM, KILL = 15, 9
 class Process:
     """One container as the supervisor holds it. kill_at: when a polite stop turns into a kill; None: nobody stops it.
 
-    meta: what the start order says of it. life: of the machine, on which it was started.
+    meta: what the launch context says of it. incarnation: of the machine, on which it was started.
     """
 
     container: int
     lease: Lease
     meta: dict[str, object]
-    life: int
+    incarnation: int
     began: float
     exit: Exit | None = None
     kill_at: float | None = None
@@ -31,22 +31,22 @@ class Process:
 
 @dataclass(slots=True)
 class Machine:
-    """life: counts how often its disk was new. cut: the network does not reach it. disk: the agent's saved state.
-    obeyed: epoch and generation of the newest document that any agent here has obeyed."""
+    """incarnation: counts how often its disk was new. cut: the network does not reach it.
+    disk: the agent's saved state. applied: epoch and generation of the newest document that any agent here applied."""
 
     node: int
     sub: int
-    life: int = 1
+    incarnation: int = 1
     cut: bool = False
     disk: dict[str, Any] | None = None
-    obeyed: tuple[int, int] = (0, 0)
+    applied: tuple[int, int] = (0, 0)
     processes: dict[int, Process] = field(default_factory=dict)
 
     def start(self, container: int, lease: Lease, meta: dict[str, object], now: float) -> Process | None:
         """Fork; None where it holds the container already."""
         if container in self.processes:
             return None
-        made = self.processes[container] = Process(container, lease, meta, self.life, now)
+        made = self.processes[container] = Process(container, lease, meta, self.incarnation, now)
         return made
 
     def stop(self, container: int, grace_s: float, now: float) -> None:
@@ -75,10 +75,12 @@ class Machine:
         )
         return process.exit
 
-    def listed(self, now: float) -> list[Adopted]:
+    def runtime_list(self, now: float) -> list[RuntimeContainer]:
         """What the supervisor says it holds."""
         return [
-            Adopted(p.container, p.meta, int((now - p.began) * 1000) if p.exit is None else p.exit.ran_ms, p.exit)
+            RuntimeContainer(
+                p.container, p.meta, int((now - p.began) * 1000) if p.exit is None else p.exit.ran_ms, p.exit
+            )
             for p in self.processes.values()
         ]
 
@@ -93,4 +95,4 @@ class Machine:
     def replace(self, now: float) -> None:
         """Another machine under the same name."""
         self.reboot(now)
-        self.processes, self.disk, self.life, self.obeyed = {}, None, self.life + 1, (0, 0)
+        self.processes, self.disk, self.incarnation, self.applied = {}, None, self.incarnation + 1, (0, 0)

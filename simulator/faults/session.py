@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.ports import StoreDown
-from simulator.faults.wires import Crash
+from simulator.faults.faultyredis import Crash
 from simulator.rows import Federation
 from simulator.store import SimulatedStore
 
 LEASE_S = 3.0
 
 
-class Post:
+class LeaderLease:
     """Who leads a sub-cluster until when, s. A leader whose lease has run out leads on until somebody takes it."""
 
     def __init__(self, rows: Federation, sub: int):
@@ -24,14 +24,14 @@ class Post:
     def release(self) -> None:
         self.lease.holder, self.until = "", self.clock.now
 
-    def look(self) -> None:
+    def expire(self) -> None:
         """The lease may have run out."""
         if self.clock.now >= self.until:
             self.lease.holder = ""
 
     @property
     def free(self) -> bool:
-        self.look()
+        self.expire()
         return not self.lease.holder
 
     def take(self) -> int:
@@ -46,7 +46,7 @@ class FaultySession(SimulatedStore):
 
     fault: what becomes of the next commit: "" nothing, "before" it the session
     breaks, "after" it, or the leader's process ends ("crash before", "crash
-    after"). wrote: called before each commit with who writes.
+    after"). committing: called before each commit with who writes.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class FaultySession(SimulatedStore):
         federation: Federation,
         sub: int,
         epoch: int,
-        heard: Callable[[int, Changes], None],
-        post: Post,
-        wrote: Callable[["FaultySession", Changes], None],
+        on_commit: Callable[[int, Changes], None],
+        leader_lease: LeaderLease,
+        committing: Callable[["FaultySession", Changes], None],
     ):
-        super().__init__(federation, sub, epoch, heard)
-        self.post, self.wrote, self.fault, self.broken = post, wrote, "", False
+        super().__init__(federation, sub, epoch, on_commit)
+        self.leader_lease, self.committing, self.fault, self.broken = leader_lease, committing, "", False
         self.meanwhile: Callable[[], None] | None = None
 
     def _reach(self) -> None:
@@ -68,7 +68,7 @@ class FaultySession(SimulatedStore):
 
     def _fence(self) -> None:
         super()._fence()
-        self.post.extend()
+        self.leader_lease.extend()
 
     def renew(self) -> None:
         self._fence()
@@ -81,7 +81,7 @@ class FaultySession(SimulatedStore):
         if fault.endswith("before"):
             self._break(fault)
         self._fence()
-        self.wrote(self, changes)
+        self.committing(self, changes)
         super().commit(changes)
         if fault.endswith("after"):
             self._break(fault)

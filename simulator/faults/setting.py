@@ -25,7 +25,7 @@ _RUN_S = np.ones(1)
 class LifeSetting:
     """machines: of each sub-cluster. queues: into which jobs go, some more often. gangs: whether there are any.
 
-    calm_share: of what nodes and wires do goes well. rates: how much likelier
+    calm_share: of what nodes and the network do goes well. rates: how much likelier
     than usual each kind of step is; 0: never.
     """
 

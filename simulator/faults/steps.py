@@ -1,9 +1,9 @@
 """The steps of a life: what may happen, and how often."""
 
 from simulator.faults import setting
-from simulator.faults.book import Book
+from simulator.faults.faultyredis import InFlightStatus
 from simulator.faults.machine import KILL, TERM
-from simulator.faults.wires import Flight
+from simulator.faults.oracle import Oracle
 from simulator.faults.world import World
 from wire import keys, status
 from wire.resources import CORES
@@ -11,13 +11,21 @@ from wire.states import ContainerState
 from wire.status import ContainerReport
 
 # name -> how often, beside one another
-ORDINARY = {"lead": 30.0, "node": 34.0, "ends": 10.0, "time": 14.0, "land": 6.0, "submit": 6.0, "share": 3.0}
+ORDINARY = {
+    "lead": 30.0,
+    "node": 34.0,
+    "exit_processes": 10.0,
+    "pass_time": 14.0,
+    "deliver": 6.0,
+    "submit": 6.0,
+    "share": 3.0,
+}
 FAULTS = {
     "kill": 2.5, "priority": 0.7, "move": 1.2, "policy": 0.4, "drain": 0.8, "retire": 0.8, "break_commit": 2.5,
-    "crash_leader": 1.0, "take_over": 1.5, "overtake": 3.0, "zombie": 2.0, "break_publish": 1.0, "flush": 0.8,
-    "redis_down": 0.6, "crash_agent": 2.5, "lose_disk": 0.6, "reboot": 0.6, "replace": 0.6, "cut": 1.5,
-    "lose_flight": 1.0, "double_flight": 1.0, "old_document": 1.5, "garble": 2.0, "lie": 1.4, "signal": 0.7,
-    "silence": 1.2, "spoil": 0.4,
+    "crash_leader": 1.0, "take_over": 1.5, "stall_leader": 3.0, "zombie": 2.0, "break_publish": 1.0, "flush": 0.8,
+    "redis_down": 0.6, "crash_agent": 2.5, "lose_disk": 0.6, "reboot": 0.6, "replace": 0.6, "cut_network": 1.5,
+    "drop_status": 1.0, "duplicate_status": 1.0, "old_document": 1.5, "corrupt": 2.0, "misreport": 1.4, "signal": 0.7,
+    "stall": 1.2, "fail_localization": 0.4,
 }  # fmt: skip
 
 
@@ -29,11 +37,11 @@ class Steps:
         self.killed: set[int] = set()
 
     @property
-    def book(self) -> Book:
-        return self.w.book
+    def oracle(self) -> Oracle:
+        return self.w.oracle
 
     def _sub(self) -> int:
-        return self.rng.choice(list(self.w.wires))
+        return self.rng.choice(list(self.w.redis))
 
     def _node(self) -> int:
         return self.rng.choice(list(self.w.machines))
@@ -44,13 +52,13 @@ class Steps:
     # What happens anyway
 
     def lead(self) -> None:
-        self.w.pass_time(0.02)
+        self.w.advance(0.02)
         self.w.lead(self._sub())
 
     def node(self) -> None:
         """A node's agent gets to do some of what it should."""
         node = self._node()
-        self.w.pass_time(0.02)
+        self.w.advance(0.02)
         agent = self.w.agents.get(node)
         if agent is None:
             if self.rng.random() < 0.5:
@@ -66,7 +74,7 @@ class Steps:
         if self._well():
             self.w.report(node, at_once=self._well())
 
-    def ends(self) -> None:
+    def exit_processes(self) -> None:
         """Some processes end by themselves, or as they were told."""
         for machine, process in self.w.processes():
             if self.rng.random() < 0.4:
@@ -83,20 +91,20 @@ class Steps:
     def _serves(self, job: int) -> bool:
         return bool(self.w.rows.jobs[job]["kind"] == "service")
 
-    def time(self) -> None:
-        self.w.pass_time(self.rng.choice((0.1, 0.3, 1.0)))
+    def pass_time(self) -> None:
+        self.w.advance(self.rng.choice((0.1, 0.3, 1.0)))
 
-    def land(self) -> None:
+    def deliver(self) -> None:
         """Statuses arrive, in whatever order."""
-        for wires in self.w.wires.values():
-            while wires.flying and self.rng.random() < 0.7:
-                wires.land(wires.flying.pop(self.rng.randrange(len(wires.flying))))
+        for redis in self.w.redis.values():
+            while redis.in_flight and self.rng.random() < 0.7:
+                redis.deliver(redis.in_flight.pop(self.rng.randrange(len(redis.in_flight))))
 
     def share(self) -> None:
         """The GPG looks; leaders hear of other shares at once, or find them."""
         if self.w.gpg.step() and self._well():
-            for wires in self.w.wires.values():
-                wires.dirty[keys.SHARES] = None
+            for redis in self.w.redis.values():
+                redis.dirty[keys.SHARES] = None
 
     def submit(self) -> None:
         w, home = self.w, self._sub()
@@ -104,9 +112,9 @@ class Steps:
         job = setting.job(self.rng, w.clock, w.rows.submitted + 1, room, w.setting)
         number = w.rows.submit(home, job.row)
         w.fails |= {(number, no, task): times for (no, task), times in job.fails.items()}
-        w.wires[home].dirty["@"] = None
-        shape = [(g.count, g.resources[CORES], g.gang, g.after) for g in w.book.groups(number)]
-        w.say(f"  job {number} at {home}: {job.row['kind']} {job.row['queue']} {shape}")
+        w.redis[home].dirty["@"] = None
+        shape = [(g.count, g.resources[CORES], g.gang, g.after) for g in w.oracle.groups(number)]
+        w.log(f"  job {number} at {home}: {job.row['kind']} {job.row['queue']} {shape}")
 
     # What people do
 
@@ -118,20 +126,20 @@ class Steps:
 
     def _kill(self, job: int) -> None:
         self.killed.add(job)
-        self.w.rows.intend(self.w.rows.jobs[job]["home_id"], "kill", job, message="stop")
-        self.w.say(f"  kill job {job}")
+        self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "kill", job, message="stop")
+        self.w.log(f"  kill job {job}")
 
     def priority(self) -> None:
         if jobs := self.w.live_jobs():
             job = self.rng.choice(jobs)
-            self.w.rows.intend(self.w.rows.jobs[job]["home_id"], "priority", job, priority=self.rng.randrange(5))
+            self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "priority", job, priority=self.rng.randrange(5))
 
     def move(self) -> None:
         """Somebody puts a job into another queue."""
         if jobs := self.w.live_jobs():
             job, queue = self.rng.choice(jobs), f"root.{self.rng.choice((*setting.QUEUES, setting.LIMITED))}"
-            self.w.rows.intend(self.w.rows.jobs[job]["home_id"], "move", job, queue=queue)
-            self.w.say(f"  move job {job} to {queue}")
+            self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "move", job, queue=queue)
+            self.w.log(f"  move job {job} to {queue}")
 
     def policy(self) -> None:
         self.w.rows.publish(setting.policy(self.rng))
@@ -144,7 +152,7 @@ class Steps:
         row["duty"] = "draining" if row["duty"] == "in_service" else "in_service"
         soon = self.w.clock.now_us() + self.rng.choice((0, 3_000_000))
         row["duty_deadline_us"] = soon if row["duty"] == "draining" else None
-        self.w.rows.intend(sub, "node", node=node, duty=row["duty"])
+        self.w.rows.add_intent(sub, "node", node=node, duty=row["duty"])
 
     def retire(self) -> None:
         """Operators take a node out for good."""
@@ -161,7 +169,7 @@ class Steps:
 
     def crash_leader(self) -> None:
         if (leader := self.w.leaders.get(self._sub())) is not None:
-            self.w.dismiss(leader, release=self.rng.random() < 0.5)
+            self.w.remove_leader(leader, release=self.rng.random() < 0.5)
 
     def take_over(self) -> None:
         """A leader is replaced while it stands still; it does not know."""
@@ -169,7 +177,7 @@ class Steps:
         leader = self.w.leaders.pop(sub, None)
         if leader is not None:
             self.w.zombies.append(leader)
-            self.w.posts[sub].release()
+            self.w.leases[sub].release()
             self.w.lead(sub)
 
     def zombie(self) -> None:
@@ -177,7 +185,7 @@ class Steps:
         if self.w.zombies:
             leader = self.rng.choice(self.w.zombies)
             leader.loop.memory.placeable = True
-            self.w.say(f"  leader {leader.number} of {leader.sub} goes on")
+            self.w.log(f"  leader {leader.number} of {leader.sub} goes on")
             self.w.turn(leader)
 
     def break_publish(self) -> None:
@@ -186,7 +194,7 @@ class Steps:
             self.w.turn(leader)
             leader.bus.breaks_after = None
 
-    def overtake(self) -> None:
+    def stall_leader(self) -> None:
         """A leader stands still before its commit: its lease runs out, and the others go on without it."""
         w = self.w
         unread = sorted({key[2] for key, ask in w.rows.asks.items() if ask.version > ask.acknowledged})
@@ -196,14 +204,14 @@ class Steps:
             return
 
         def meanwhile() -> None:
-            w.say(f"  leader {leader.number} of {sub} stands still before its commit")
-            w.posts[sub].release()
+            w.log(f"  leader {leader.number} of {sub} stands still before its commit")
+            w.leases[sub].release()
             for _ in range(self.rng.randrange(1, 6)):
-                w.pass_time(0.9)
-                for other in w.wires:
+                w.advance(0.9)
+                for other in w.redis:
                     if other != sub:
                         w.lead(other)
-            w.say(f"  leader {leader.number} of {sub} goes on")
+            w.log(f"  leader {leader.number} of {sub} goes on")
 
         leader.store.meanwhile = meanwhile
         leader.loop.memory.placeable = True
@@ -213,52 +221,52 @@ class Steps:
     # What befalls Redis and the network
 
     def flush(self) -> None:
-        self.w.wires[self._sub()].flush()
+        self.w.redis[self._sub()].flush()
 
     def redis_down(self) -> None:
-        wires = self.w.wires[self._sub()]
-        wires.down = not wires.down
+        redis = self.w.redis[self._sub()]
+        redis.down = not redis.down
 
-    def lose_flight(self) -> None:
-        for wires in self.w.wires.values():
-            if wires.flying:
-                del wires.flying[self.rng.randrange(len(wires.flying))]
+    def drop_status(self) -> None:
+        for redis in self.w.redis.values():
+            if redis.in_flight:
+                del redis.in_flight[self.rng.randrange(len(redis.in_flight))]
 
-    def double_flight(self) -> None:
-        for wires in self.w.wires.values():
-            if wires.flying:
-                flight = self.rng.choice(wires.flying)
-                wires.land(flight)
+    def duplicate_status(self) -> None:
+        for redis in self.w.redis.values():
+            if redis.in_flight:
+                flight = self.rng.choice(redis.in_flight)
+                redis.deliver(flight)
 
     def old_document(self) -> None:
         """A node reads a document once more that was replaced."""
         node = self._node()
-        old = self.w.wires[self.w.machines[node].sub].old.get(node)
+        old = self.w.redis[self.w.machines[node].sub].old.get(node)
         if old and (agent := self.w.agents.get(node)) is not None:
             agent.read(self.rng.choice(old))
 
-    def garble(self) -> None:
+    def corrupt(self) -> None:
         """A byte of a status, or of a document that Redis holds, is another one."""
         node = self._node()
-        wires, agent = self.w.wires[self.w.machines[node].sub], self.w.agents.get(node)
-        told = agent.publish() if agent is not None and self.rng.random() < 0.6 else None
-        if told is not None:
-            wires.land(Flight(node, self._garbled(told[0], status.HEADER.size), hint=True))
+        redis, agent = self.w.redis[self.w.machines[node].sub], self.w.agents.get(node)
+        published = agent.publish() if agent is not None and self.rng.random() < 0.6 else None
+        if published is not None:
+            redis.deliver(InFlightStatus(node, self._corrupted(published[0], status.HEADER.size), hint=True))
             return
         agents = self.w.agents
-        unread = [at for at, body in wires.documents.items() if at in agents and agents[at].last_document != body]
-        if found := unread or list(wires.documents):
+        unread = [at for at, body in redis.documents.items() if at in agents and agents[at].last_document != body]
+        if found := unread or list(redis.documents):
             node = self.rng.choice(found)
-            wires.documents[node] = self._garbled(wires.documents[node], 0)
+            redis.documents[node] = self._corrupted(redis.documents[node], 0)
 
-    def _garbled(self, data: bytes, first: int) -> bytes:
+    def _corrupted(self, data: bytes, first: int) -> bytes:
         """Another bit, of the bytes from ``first`` on where there are any."""
         found = bytearray(data)
         at = self.rng.randrange(first if first < len(found) else 0, len(found))
         found[at] ^= 1 << self.rng.randrange(8)
         return bytes(found)
 
-    def lie(self) -> None:
+    def misreport(self) -> None:
         """A node speaks of containers that are not its own."""
         node = self._node()
         agent, sub = self.w.agents.get(node), self.w.machines[node].sub
@@ -266,13 +274,13 @@ class Steps:
         if agent is None or not others or not agent.listed or agent.machine.cut:
             return
         agent.seq += 1
-        told = agent.core.status(agent.seq)
+        reported = agent.core.status(agent.seq)
         state = self.rng.choice((ContainerState.SUCCEEDED, ContainerState.FAILED, ContainerState.RUNNING))
-        told.containers.append(ContainerReport(self.rng.choice(others), state))
-        told.containers.append(ContainerReport(7, ContainerState.RUNNING))
+        reported.containers.append(ContainerReport(self.rng.choice(others), state))
+        reported.containers.append(ContainerReport(7, ContainerState.RUNNING))
         if agent.persist:
             agent.save()
-        self.w.wires[sub].land(Flight(node, status.encode(told), hint=True))
+        self.w.redis[sub].deliver(InFlightStatus(node, status.encode(reported), hint=True))
 
     # What befalls nodes
 
@@ -295,7 +303,7 @@ class Steps:
         self.w.stop_agent(node)
         self.w.machines[node].replace(self.w.clock.now)
 
-    def cut(self) -> None:
+    def cut_network(self) -> None:
         machine = self.w.machines[self._node()]
         machine.cut = not machine.cut
 
@@ -305,19 +313,19 @@ class Steps:
             machine, process = self.rng.choice(found)
             self.w.end(machine, process, signal=KILL)
 
-    def spoil(self) -> None:
-        self.w.spoils = 0.0 if self.w.spoils else 0.3
+    def fail_localization(self) -> None:
+        self.w.localize_failure_rate = 0.0 if self.w.localize_failure_rate else 0.3
 
-    def silence(self) -> None:
+    def stall(self) -> None:
         """Some nodes are not heard for long, and some leaders stand still, while all others go on."""
         silent = {node for node in self.w.machines if self.rng.random() < 0.4}
-        stalled = {sub for sub in self.w.wires if self.rng.random() < 0.3}
+        stalled = {sub for sub in self.w.redis if self.rng.random() < 0.3}
         for _ in range(self.rng.choice((3, 5, 8, 14))):
-            self.w.pass_time(0.9)
+            self.w.advance(0.9)
             for node in self.w.machines:
                 if node not in silent:
                     self._turn_of(node)
-            for sub in self.w.wires:
+            for sub in self.w.redis:
                 if sub not in stalled:
                     self.w.lead(sub)
 
@@ -330,13 +338,13 @@ class Steps:
 
     # The end
 
-    def mend(self) -> None:
+    def heal(self) -> None:
         """No more faults: everything is there, and can be reached."""
         w = self.w
-        w.spoils, w.book.calm = 0.0, True
-        for wires in w.wires.values():
-            wires.down = False
-            wires.flying.clear()
+        w.localize_failure_rate, w.oracle.calm = 0.0, True
+        for redis in w.redis.values():
+            redis.down = False
+            redis.in_flight.clear()
         for node, machine in w.machines.items():
             machine.cut = False
             if node not in w.agents:
@@ -344,7 +352,7 @@ class Steps:
             row = w.rows.subs[machine.sub].nodes[node]
             if row["duty"] != "in_service":
                 row["duty"], row["duty_deadline_us"] = "in_service", None
-                w.rows.intend(machine.sub, "node", node=node, duty="in_service")
+                w.rows.add_intent(machine.sub, "node", node=node, duty="in_service")
         for zombie in list(w.zombies):
             zombie.loop.memory.placeable = True
             w.turn(zombie)
@@ -355,8 +363,8 @@ class Steps:
 
     def calm_round(self) -> None:
         w = self.w
-        w.pass_time(1.0)
-        for sub in w.wires:
+        w.advance(1.0)
+        for sub in w.redis:
             w.lead(sub)
         for node in w.machines:
             self._turn_of(node)

@@ -1,4 +1,4 @@
-"""What lives in a life: rows, sub-clusters with their Redis, leaders, machines and agents, and its book."""
+"""What lives in a life: rows, sub-clusters with their Redis, leaders, machines and agents, and its oracle."""
 
 import random
 from collections.abc import Iterator
@@ -7,15 +7,15 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.ports import Fenced, Outdated, StoreDown
 from controlplane.rm.steps.publish import Signer
 from simulator.clock import VirtualClock
-from simulator.faults import remembered, setting
+from simulator.faults import memorycheck, setting
 from simulator.faults.agent import Agent
-from simulator.faults.book import Book
+from simulator.faults.faultyredis import Crash, FaultyRedis, InFlightStatus
 from simulator.faults.invariants import RowsCheck
-from simulator.faults.leading import Leading
+from simulator.faults.leaderprocess import LeaderProcess
 from simulator.faults.machine import KILL, TERM, Machine, Process
-from simulator.faults.session import Post
+from simulator.faults.oracle import Oracle
+from simulator.faults.session import LeaderLease
 from simulator.faults.setting import MAX_DISCONNECT_S, LifeSetting
-from simulator.faults.wires import Crash, FaultyWires, Flight
 from simulator.gpg import SimulatedGpg
 from simulator.rows import Federation
 from simulator.workload import Machine as Hardware
@@ -23,97 +23,97 @@ from wire import desired
 from wire.states import ContainerState, NodeState
 
 _MASTER = b"the federation's lease secret, of a simulation.."
-GONE = (Fenced, StoreDown, Outdated, Crash)
+LEADER_ENDED = (Fenced, StoreDown, Outdated, Crash)
 
 
 class World:
     """leaders: who believes to lead, by sub-cluster. zombies: who did and does not know that it is over. machines,
-    retired: those of nodes in service and of those that left for good. agents: by node; gone_at: when a machine's
-    agent ended, s. fails: (job, group, task) -> so many first attempts that fail."""
+    retired: those of nodes in service and of those that left for good. agents: by node; agent_stopped_at: when a
+    machine's agent ended, s. fails: (job, group, task) -> so many first attempts that fail."""
 
     def __init__(self, rng: random.Random, s: LifeSetting):
         self.rng, self.setting = rng, s
         self.clock = VirtualClock()
         self.rows = Federation(self.clock, keep_ended=True)
-        self.book = Book(self.rows)
-        self.look = RowsCheck(self.rows, self.book)
+        self.oracle = Oracle(self.rows)
+        self.check_rows = RowsCheck(self.rows, self.oracle)
         self.signer = Signer(_MASTER, 1)
-        self.wires: dict[int, FaultyWires] = {}
-        self.posts: dict[int, Post] = {}
-        self.leaders: dict[int, Leading] = {}
-        self.zombies: list[Leading] = []
+        self.redis: dict[int, FaultyRedis] = {}
+        self.leases: dict[int, LeaderLease] = {}
+        self.leaders: dict[int, LeaderProcess] = {}
+        self.zombies: list[LeaderProcess] = []
         self.machines: dict[int, Machine] = {}
         self.retired: dict[int, Machine] = {}
         self.agents: dict[int, Agent] = {}
-        self.gone_at: dict[int, float] = {}
+        self.agent_stopped_at: dict[int, float] = {}
         self.fails: dict[tuple[int, int, int], int] = {}
         self.trace: list[str] = []
         self.number = 0  # leaders so far
-        self.spoils = 0.0  # how likely a container's files cannot be fetched
+        self.localize_failure_rate = 0.0  # how likely a container's files cannot be fetched
         for sub, machines in enumerate(s.machines, 1):
-            self._enter(sub, machines)
+            self._add_sub_cluster(sub, machines)
         self.rows.publish(s.policy)
         self.gpg = SimulatedGpg(self.rows)
 
-    def _enter(self, sub: int, machines: list[Hardware]) -> None:
-        own = self.rows.enter(sub, f"s{sub}")
-        self.wires[sub], self.posts[sub] = FaultyWires(sub), Post(self.rows, sub)
+    def _add_sub_cluster(self, sub: int, machines: list[Hardware]) -> None:
+        own = self.rows.add_sub_cluster(sub, f"s{sub}")
+        self.redis[sub], self.leases[sub] = FaultyRedis(sub), LeaderLease(self.rows, sub)
         for row in setting.nodes(machines, 100 * sub):
             own.nodes[row["id"]] = row
             self.machines[row["id"]] = Machine(row["id"], sub)
             self.boot(row["id"])
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         self.trace.append(f"{self.clock.now:8.3f} {text}")
 
     # Leaders
 
     def lead(self, sub: int) -> None:
-        """Somebody takes the post if it is free, or whoever leads takes a turn."""
+        """Somebody takes the lease if it is free, or whoever leads takes a turn."""
         leader = self.leaders.get(sub)
         if leader is None:
-            if not self.posts[sub].free:
+            if not self.leases[sub].free:
                 return
             self.number += 1
-            leader = self.leaders[sub] = Leading(
-                self.number, self.rows, sub, self.posts[sub], self.wires, self.book, self.signer, self._heard
+            leader = self.leaders[sub] = LeaderProcess(
+                self.number, self.rows, sub, self.leases[sub], self.redis, self.oracle, self.signer, self._on_commit
             )
-            self.say(f"leader {self.number} of {sub} takes epoch {leader.store.epoch}")
+            self.log(f"leader {self.number} of {sub} takes epoch {leader.store.epoch}")
         self.turn(leader)
 
-    def turn(self, leader: Leading) -> None:
+    def turn(self, leader: LeaderProcess) -> None:
         """One turn of a leader or of one that was. A leader that cannot go on is gone."""
-        commits = self.book.commits
+        commits = self.oracle.commits
         try:
             leader.turn()
-        except GONE as error:
-            self.say(f"leader {leader.number} of {leader.sub} is gone: {type(error).__name__}: {error}")
-            self.dismiss(leader, release=isinstance(error, Outdated) or self.rng.random() < 0.3)
+        except LEADER_ENDED as error:
+            self.log(f"leader {leader.number} of {leader.sub} is gone: {type(error).__name__}: {error}")
+            self.remove_leader(leader, release=isinstance(error, Outdated) or self.rng.random() < 0.3)
         else:
             if self.leaders.get(leader.sub) is leader:
                 leader.check_silence()
-                if self.book.commits > commits:
-                    due = any(row.told is None for row in leader.store.own.reports)
-                    remembered.check(leader.loop.memory, leader.store, due)
-        self.look()
+                if self.oracle.commits > commits:
+                    due = any(row.master_events is None for row in leader.store.own.reports)
+                    memorycheck.check(leader.loop.memory, leader.store, due)
+        self.check_rows()
 
-    def dismiss(self, leader: Leading, release: bool) -> None:
+    def remove_leader(self, leader: LeaderProcess, release: bool) -> None:
         if leader in self.zombies:
             self.zombies.remove(leader)
             return
         if self.leaders.get(leader.sub) is leader:
             del self.leaders[leader.sub]
             if release:
-                self.posts[leader.sub].release()
+                self.leases[leader.sub].release()
 
-    def _heard(self, sub: int, c: Changes) -> None:
+    def _on_commit(self, sub: int, c: Changes) -> None:
         new = [int(cid) for block in c.new for cid in block["id"]]
         moved = [f"{cid}>{state}" for block in c.moved for cid, state, _ in block.tolist()]
         ended = [f"{row['id']}={row['state']}/{row['reason']}" for block in c.ended for row in block]
         jobs = {job: int(entry.run.state) for job, entry in c.jobs.items()}
         asks = {key: (h.taken, h.target, h.wish) for key, (h, _) in c.asks.items()}
-        self.say(f"  commit {sub}: new {new} moved {moved} ended {ended} jobs {jobs} nodes {c.nodes} asks {asks}")
-        self.book.heard(sub, c)
+        self.log(f"  commit {sub}: new {new} moved {moved} ended {ended} jobs {jobs} nodes {c.nodes} asks {asks}")
+        self.oracle.committed(sub, c)
 
     # Machines and agents
 
@@ -121,21 +121,21 @@ class World:
         """Its agent starts; one that knows nothing registers first."""
         machine = self.machines[node]
         key = desired.node_key(_MASTER, 1, node)
-        if machine.disk is None and machine.life + self.clock.now > 1:
-            self.rows.intend(machine.sub, "node", node=node)
+        if machine.disk is None and machine.incarnation + self.clock.now > 1:
+            self.rows.add_intent(machine.sub, "node", node=node)
         self.agents[node] = Agent(
-            machine, self.wires[machine.sub], self.clock, key, MAX_DISCONNECT_S, self.book, self._spoilt
+            machine, self.redis[machine.sub], self.clock, key, MAX_DISCONNECT_S, self.oracle, self._localize_error
         )
 
-    def _spoilt(self, container: int) -> str:
-        return "no such file" if self.spoils and self.rng.random() < self.spoils else ""
+    def _localize_error(self, container: int) -> str:
+        return "no such file" if self.localize_failure_rate and self.rng.random() < self.localize_failure_rate else ""
 
     def stop_agent(self, node: int) -> None:
         """It is killed: what it has not written is forgotten; of its orders the first have reached the supervisor."""
         agent = self.agents.pop(node, None)
         if agent is not None:
             agent.deliver(self.rng.randrange(len(agent.orders) + 1))
-            self.gone_at[node] = self.clock.now
+            self.agent_stopped_at[node] = self.clock.now
 
     def retire(self, node: int) -> None:
         """The node leaves for good, whatever runs there; another one like it takes its place."""
@@ -148,7 +148,7 @@ class World:
             "duty": "in_service", "duty_deadline_us": None,
         }  # fmt: skip
         row["revoked"], row["duty"] = True, "decommissioned"
-        self.rows.intend(machine.sub, "node", node=node, decommission=True)
+        self.rows.add_intent(machine.sub, "node", node=node, decommission=True)
         self.machines[number] = Machine(number, machine.sub)
         self.boot(number)
 
@@ -172,13 +172,13 @@ class World:
         lease = process.lease
         return int(lease.attempt <= self.fails.get((lease.job_id, lease.group_no, lease.task_index), 0))
 
-    def pass_time(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         self.clock.now += seconds
         now = self.clock.now
-        for post in self.posts.values():
-            post.look()
+        for leader_lease in self.leases.values():
+            leader_lease.expire()
         for node, machine in self.ever.items():
-            given_up = node not in self.agents and now - self.gone_at.get(node, now) > MAX_DISCONNECT_S
+            given_up = node not in self.agents and now - self.agent_stopped_at.get(node, now) > MAX_DISCONNECT_S
             for process in machine.alive():
                 if given_up:
                     self.end(machine, process, signal=TERM, given_up=True)
@@ -188,18 +188,18 @@ class World:
     def report(self, node: int, at_once: bool) -> None:
         """The node sends its status."""
         agent = self.agents.get(node)
-        told = agent.publish() if agent is not None else None
-        if told is not None:
-            wires = self.wires[self.machines[node].sub]
-            flight = Flight(node, *told)
-            wires.land(flight) if at_once else wires.flying.append(flight)
+        published = agent.publish() if agent is not None else None
+        if published is not None:
+            redis = self.redis[self.machines[node].sub]
+            flight = InFlightStatus(node, *published)
+            redis.deliver(flight) if at_once else redis.in_flight.append(flight)
 
     # Questions
 
     def live_jobs(self) -> list[int]:
         return [job for job, row in self.rows.jobs.items() if row["state"] < ContainerState.SUCCEEDED]
 
-    def unrest(self) -> Iterator[str]:
+    def unfinished(self) -> Iterator[str]:
         """What is not at rest yet."""
         if jobs := self.live_jobs():
             yield f"jobs {[(job, self.rows.jobs[job]['state']) for job in jobs]}"

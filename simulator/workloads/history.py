@@ -124,15 +124,15 @@ def _line(values: dict[str, Any]) -> bytes:
 def _job_values(job: Submission) -> dict[str, Any]:
     values = {name: getattr(job, name) for name in JOB_FIELDS}
     values["groups"] = [_group_values(group) for group in job.groups]
-    return _told(values)
+    return _without_defaults(values)
 
 
 def _group_values(group: SubmittedGroup) -> dict[str, Any]:
     values = {name: getattr(group, name) for name in GROUP_FIELDS}
-    return _told(values | {"run_s": group.run_s.tolist()})
+    return _without_defaults(values | {"run_s": group.run_s.tolist()})
 
 
-def _told(values: dict[str, Any]) -> dict[str, Any]:
+def _without_defaults(values: dict[str, Any]) -> dict[str, Any]:
     """Without what has its default. Numbers of NumPy become plain ones, as JSON knows no others."""
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
     return {name: value for name, value in plain.items() if name not in DEFAULTS or value != DEFAULTS[name]}

@@ -21,13 +21,13 @@ PIECE = 1 << 16
 
 
 class Relay:
-    """Listens on ``host`` and carries each connection to ``target_port`` of 127.0.0.1."""
+    """Listens on a port of its own, or as ``listener``, and carries each connection to ``target_port`` of 127.0.0.1."""
 
-    def __init__(self, target_port: int, host: str = "127.0.0.1") -> None:
+    def __init__(self, target_port: int, listener: socket.socket | None = None) -> None:
         self.target_port = target_port
         self.cut: set[int] = set()  # numbers of the nodes that are cut off
         self._open = True
-        self._server = socket.create_server((host, 0))
+        self._server = listener or socket.create_server(("127.0.0.1", 0))
         self.port: int = self._server.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 

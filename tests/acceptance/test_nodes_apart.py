@@ -1,7 +1,9 @@
 """A node that shares neither network nor files with the control plane: all it needs travels over HTTP and Redis."""
 
 import os
+import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,20 +22,50 @@ CENSUS = ROOT / "examples" / "stdlib-census" / "job.yaml"
 OURS, THEIRS = "10.231.77.1", "10.231.77.2"
 # Mounts an empty folder over the control plane's, then becomes the node manager.
 HIDE = 'mount -t tmpfs -o size=4k none "$0" && exec "$@"'
+# A listening socket stays in the network it was made in, whoever has it.
+LISTEN = """
+import socket, sys
+with socket.socket(fileno=0) as asker, socket.create_server((sys.argv[1], 0)) as made:
+    socket.send_fds(asker, [b"."], [made.fileno()])
+"""
 
 
 @dataclass
 class Space:
-    """A network namespace joined to ours by one cable. ``cable``: our end."""
+    """Two network namespaces joined by one cable: the node's, ``far``, and one in which only relays listen.
 
-    name: str
-    cable: str
+    The machine's own network never changes, which would make browsers beside this test give up what they load.
+    """
+
+    near: str
+    far: str
+
+    def join(self) -> None:
+        ip("netns", "add", self.near)
+        ip("netns", "add", self.far)
+        ip("-n", self.near, "link", "add", self.near, "type", "veth", "peer", "name", self.far, "netns", self.far)
+        for name, address in ((self.near, OURS), (self.far, THEIRS)):
+            ip("-n", name, "addr", "add", f"{address}/30", "dev", name)
+            ip("-n", name, "link", "set", name, "up")
+
+    def part(self) -> None:
+        for name in (self.near, self.far):
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
     def enter(self, hidden: Path) -> tuple[str, ...]:
-        return ("ip", "netns", "exec", self.name, "unshare", "--mount", "sh", "-c", HIDE, str(hidden))
+        return ("ip", "netns", "exec", self.far, "unshare", "--mount", "sh", "-c", HIDE, str(hidden))
 
     def plug(self, state: str) -> None:
-        ip("link", "set", self.cable, state)
+        ip("-n", self.near, "link", "set", self.near, state)
+
+    def listener(self) -> socket.socket:
+        """What listens at our end of the cable."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            command = ["ip", "netns", "exec", self.near, sys.executable, "-c", LISTEN, OURS]
+            subprocess.run(command, check=True, stdin=theirs, capture_output=True)
+            (fd,) = socket.recv_fds(ours, 1, 1)[1]
+        return socket.socket(fileno=fd)
 
 
 def ip(*words: str) -> None:
@@ -42,40 +74,26 @@ def ip(*words: str) -> None:
 
 @pytest.fixture(scope="module")
 def space() -> Iterator[Space]:
-    mark = f"hy{os.getpid()}"
-    made = Space(mark, f"{mark}a")
-    far = f"{mark}b"
+    made = Space(f"hy{os.getpid()}a", f"hy{os.getpid()}b")
     try:
-        ip("netns", "add", mark)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"no network namespace may be made here: {getattr(error, 'stderr', b'') or error}")
-    try:
-        ip("link", "add", made.cable, "type", "veth", "peer", "name", far)
-        ip("link", "set", far, "netns", mark)
-        ip("addr", "add", f"{OURS}/30", "dev", made.cable)
-        made.plug("up")
-        ip("-n", mark, "addr", "add", f"{THEIRS}/30", "dev", far)
-        ip("-n", mark, "link", "set", far, "up")
+        made.join()
         yield made
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"no network between namespaces may be made here: {error.stderr.decode()}")
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no networks of its own may be made here: {getattr(error, 'stderr', b'') or error}")
     finally:
-        subprocess.run(["ip", "link", "del", made.cable], check=False, capture_output=True)
-        subprocess.run(["ip", "netns", "del", mark], check=False)
+        made.part()
 
 
 @pytest.fixture(scope="module")
 def apart(space: Space, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Web listens on our end of the cable alone, Redis is reached over it, and the one node is at the other end."""
+    """Web and Redis are reached over the cable alone, and the one node is at its other end."""
     cluster = Cluster(tmp_path_factory.mktemp("apart") / "home", nodes=0, relayed=False)
     stack = cluster.stack
-    redis = Relay(stack.home.ports(create=True)["valkey"], OURS)
-    cluster.relays.append(redis)
-    stack.url = f"http://{OURS}:{stack.port}"
+    redis, web = (Relay(port, space.listener()) for port in (stack.home.ports(create=True)["valkey"], stack.port))
+    cluster.relays += [redis, web]
     stack.environ |= {
-        "HYDRA_HTTP_HOST": OURS,
-        "HYDRA_PUBLIC_URL": stack.url,
-        "HYDRA_ALLOWED_HOSTS": OURS,
+        "HYDRA_PUBLIC_URL": f"http://{OURS}:{web.port}",
+        "HYDRA_ALLOWED_HOSTS": f"127.0.0.1,{OURS}",
         "HYDRA_NODE_REDIS_URL": f"redis://{OURS}:{redis.port}/0",
     }
     with cluster, cluster.node("far", prefix=space.enter(stack.home.root), vcores_milli=4000, memory_mib=4096):
@@ -97,7 +115,7 @@ def test_it_sees_neither_our_files_nor_our_network(apart: Cluster, space: Space)
     apart.settled(job)
     (container,) = apart.tenant.containers(job.id)
     text = "".join(piece.data for piece in apart.tenant.logs(container.id, follow=True))
-    assert f"{space.name}b:" in text and f"{space.cable}:" not in text
+    assert f"{space.far}:" in text and f"{space.near}:" not in text and "eth0" not in text
 
 
 def test_the_census_runs_there_and_its_results_come_back(apart: Cluster, tmp_path: Path):

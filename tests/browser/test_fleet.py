@@ -1,6 +1,8 @@
 """The fleet in a browser: a node that dies, filters in the address, the keyboard, who sees what, accessibility."""
 
+import os
 import re
+import signal
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
+from tests.limits import limit
 from tests.patience import wait_until
 from tests.stack import Stack
 
@@ -37,6 +40,21 @@ def test_a_node_that_dies_is_shown_and_so_is_its_return(operator: Page, site: St
         site.release("east-2")
     expect(operator.get_by_text("No node matches these filters")).to_be_visible()
     operator.get_by_role("button", name="Clear").click()
+    expect(operator.get_by_role("link", name=re.compile("^east-2, Up, rack"))).to_be_visible()
+
+
+@pytest.mark.faults
+def test_the_screen_shows_in_time_that_a_node_has_died(operator: Page, site: Stack) -> None:
+    operator.goto("/fleet")
+    expect(operator.get_by_role("link", name=re.compile("^east-2, Up, rack"))).to_be_visible()
+    dies = site.pid("east-2")
+    try:
+        with limit("node killed: the screen shows it", 10):
+            (site.home.held / "east-2").touch()
+            os.kill(dies, signal.SIGKILL)
+            expect(operator.get_by_role("link", name=re.compile("^east-2, (Up|Lost), stale"))).to_be_visible()
+    finally:
+        site.release("east-2")
     expect(operator.get_by_role("link", name=re.compile("^east-2, Up, rack"))).to_be_visible()
 
 

@@ -4,6 +4,8 @@ import psycopg
 from playwright.sync_api import Page, expect
 from psycopg.types.json import Jsonb
 
+from tests.browser.chromium import sign_in
+from tests.patience import wait_until
 from tests.stack import Stack
 
 ATTACK = "<img src=x onerror=alert(1)>"
@@ -69,7 +71,7 @@ def test_hostile_names_are_shown_as_text(signed_in: Page, site: Stack) -> None:
     signed_in.goto("/jobs")
     expect(signed_in.get_by_role("link", name=ATTACK).first).to_be_visible()
     assert signed_in.locator("img[src=x]").count() == 0
-    assert signed_in.title() == "Hydra"  # the dialog listener of ``page`` has seen no alert either
+    assert signed_in.title() == "Jobs · Hydra"  # the dialog listener of ``page`` has seen no alert either
 
 
 def test_hostile_texts_are_text_on_every_part_of_a_job(signed_in: Page, site: Stack) -> None:
@@ -95,6 +97,31 @@ def test_hostile_texts_are_text_on_every_part_of_a_job(signed_in: Page, site: St
     signed_in.goto("/jobs")
     signed_in.get_by_role("link", name=ATTACK).first.wait_for()
     site.client().delete_view(view.id)
+
+
+def test_an_operator_is_not_reached_by_what_tenants_write(page: Page, site: Stack) -> None:
+    """What runs, waits and is offered where operators look, under names that would act as them."""
+    group = {"name": "a", "count": 1, "command": ["sleep", "120"], "resources": {"memory_mib": 64, "vcores_milli": 100}}
+    job = site.client().submit({"name": "meek", "queue": "root.default", "tags": ["x"], "groups": [group]})
+    on = wait_until(lambda: next((c.node for c in site.client().containers(job.id)), None), 20, "it runs")
+    node = next(n.id for n in site.client("operator").nodes() if n.name == on)
+    rename(site, job.id)
+    with psycopg.connect(site.database_url()) as store:
+        store.execute("UPDATE statestore_taskgroup SET name = %s WHERE job_id = %s", (ATTACK, job.id))
+    sign_in(page, "operator", site.home.secrets()["operator_password"])
+    names = (f"/fleet/nodes/{node}", f"/jobs/{job.id}", "/jobs")
+    others = ("/", "/fleet", "/queues?queue=root.default", f"/policy/audit?target=job/{job.id}", "/admin")
+    for place in names + others:
+        page.goto(place)
+        expect(page.get_by_role("main").get_by_role("heading").first).to_be_visible()
+        if place in names:
+            expect(page.get_by_text(ATTACK).first).to_be_attached()
+        assert page.locator("img[src=x]").count() == 0, place
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill(ATTACK[:8])
+    expect(page.get_by_role("option", name=f"{ATTACK} #{job.id}")).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0 and "owned" not in page.title()
+    site.client().kill(job.id)
 
 
 def test_the_policy_refuses_inline_scripts(signed_in: Page) -> None:

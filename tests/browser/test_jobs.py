@@ -22,6 +22,11 @@ def submitted(site: Stack, **job: Any) -> int:
     return int(site.client().submit(spec).id)
 
 
+def in_small_pages(route: Route) -> None:
+    """As the server answers when pages hold two."""
+    route.continue_(url=route.request.url.replace("page_size=200", "page_size=2"))
+
+
 def ended(page: Page, state: str) -> None:
     expect(page.locator("h1 + [data-state]")).to_have_attribute("data-state", state)
 
@@ -51,7 +56,15 @@ def test_a_form_and_the_file_are_one(signed_in: Page) -> None:
         re.compile("Submitted.*Routed.*Succeeded", re.S)
     )
     signed_in.get_by_text("Files", exact=True).click()
-    expect(signed_in.get_by_role("link", name="Download out.txt of greet 2")).to_be_visible()
+    downloads = signed_in.get_by_role("link", name="Download out.txt of greet")
+    expect(downloads).to_have_count(3)
+    signed_in.route("**/outputs?*", in_small_pages)
+    signed_in.reload()
+    files = signed_in.get_by_role("region", name="Result files")
+    expect(files).to_contain_text("The first 2 files; there are more.")
+    files.get_by_role("button", name="Show more").click()
+    expect(downloads).to_have_count(3)
+    expect(files.get_by_role("button", name="Show more")).to_have_count(0)
 
 
 def test_a_job_that_waits_says_why_moves_up_and_is_submitted_again(signed_in: Page, site: Stack) -> None:

@@ -112,9 +112,20 @@ def test_the_list_filters_on_the_server_and_stays_live(signed_in: Page, site: St
     expect(row).to_contain_text("Succeeded")
 
 
-def test_signing_out_ends_what_the_tab_may_see(signed_in: Page) -> None:
+def test_a_change_of_page_is_told_to_everybody(signed_in: Page) -> None:
+    assert signed_in.title() == "Overview · Hydra"
+    signed_in.get_by_role("navigation").get_by_role("link", name="Queues").press("Enter")
+    expect(signed_in.get_by_role("heading", name="Queues", level=1)).to_be_visible()
+    expect(signed_in.locator("main")).to_be_focused()
+    expect(signed_in.locator("[aria-live=polite]").filter(has_text="Queues")).to_have_count(1)
+    assert signed_in.title() == "Queues · Hydra"
+
+
+def test_signing_out_ends_what_the_tab_may_see_and_knows(signed_in: Page) -> None:
+    signed_in.evaluate("window.known = 'what the page holds in memory'")
     signed_in.get_by_role("button", name="Sign out").click()
     signed_in.wait_for_url("**/login")
+    assert signed_in.evaluate("window.known") is None
     signed_in.goto("/jobs")
     signed_in.wait_for_url("**/login?next=%2Fjobs")
 

@@ -143,6 +143,22 @@ def test_a_push_that_crosses_another_is_refused_by_its_etag_and_keeps_the_text(t
     expect(tab.get_by_text("Your unsaved text is back.")).to_be_visible()
 
 
+def test_a_rollback_from_an_older_page_takes_back_nothing_that_crosses_it(tab: Page, operator: Client) -> None:
+    first = operator.policy().version
+    queues = DOCUMENT["queues"]
+    for weight in range(1, 27):  # a page and one more
+        operator.push_policy({"queues": queues | {"ads": {**queues["ads"], "weight": weight}}}, f"weight {weight}")
+    tab.goto("/policy/history")
+    tab.get_by_role("button", name="Older").click()
+    tab.get_by_role("button", name=f"Roll back to version {first}…").click()
+    dialog = tab.get_by_role("dialog")
+    expect(dialog).to_contain_text("root.ads weight 26 -> as guaranteed")
+    operator.push_policy({"queues": queues | {"default": {"guaranteed": 0.4, "open_to_all": True}}}, "it crosses")
+    dialog.get_by_role("button", name="Roll back", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("version")
+    assert guaranteed(operator, "default") == 0.4
+
+
 def _crossed(operator: Client) -> Any:
     """Another operator's push arrives while this one's is on its way."""
 

@@ -118,8 +118,8 @@ def test_a_starved_queue_is_flagged_with_since_when(operator: Page, site: Stack)
 def test_a_tenant_sees_its_own_part_and_saves_what_it_used(signed_in: Page, running: str) -> None:
     signed_in.goto("/queues")
     expect(row(signed_in, "root.default")).to_be_visible()
-    expect(signed_in.get_by_role("tab", name="My queues")).to_have_attribute("aria-selected", "true")
-    signed_in.get_by_role("tab", name="My use").click()
+    expect(signed_in.get_by_role("button", name="My queues")).to_have_attribute("aria-pressed", "true")
+    signed_in.get_by_role("button", name="My use").click()
     with signed_in.expect_download() as saved:
         signed_in.get_by_role("link", name="Save as CSV").click()
     text = saved.value.path().read_text()

@@ -8,6 +8,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from controlplane.rm.ports import BusDown, Fenced
+from controlplane.statestore.bus import replied
 from wire import keys, policy, summary
 from wire.summary import Summary
 
@@ -94,8 +95,7 @@ class RedisBus:
         if not node_ids:
             return []
         with _translated():
-            found: list[bytes | None] = self._redis.mget([keys.status(self.s, n) for n in node_ids])  # type: ignore[assignment]
-            return found
+            return replied(self._redis.mget([keys.status(self.s, n) for n in node_ids]))
 
     def publish(self, documents: Mapping[int, bytes], templates: Mapping[bytes, bytes]) -> bool:
         """Put templates, then documents by node id; False when Redis has lost its data meanwhile."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg.types.json import Jsonb
 
 from controlplane.rm.adapters.named import read
-from controlplane.rm.rows import LaunchRow, MasterAskRow, SessionRow, Wanted
+from controlplane.rm.rows import LaunchRow, MasterAskRow, MasterSessionRow, Wanted
 from wire.states import GroupState
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ SELECT l.container_id, l.job_id, l.spec
 _SOME_LAUNCHES = "SELECT container_id, job_id, spec FROM statestore_masterlaunch WHERE container_id = ANY(%s)"
 _SESSIONS = """
 SELECT j.id AS job_id, m.verdict, coalesce(m.message, '') AS message,
-       coalesce((SELECT max(e.seq) FROM statestore_masterevent e WHERE e.job_id = j.id), 0) AS told
+       coalesce((SELECT max(e.seq) FROM statestore_masterevent e WHERE e.job_id = j.id), 0) AS last_event
   FROM statestore_job j LEFT JOIN statestore_master m ON m.job_id = j.id WHERE j.id = ANY(%s)
 """
 _PUT_GROUPS = f"""
@@ -73,7 +73,7 @@ def read_all(session: "psycopg.Connection[Any]", jobs: Sequence[int]) -> Wanted:
     return Wanted(
         read(session, MasterAskRow, _ASKS, each),
         read(session, LaunchRow, _LAUNCHES, each),
-        read(session, SessionRow, _SESSIONS, each),
+        read(session, MasterSessionRow, _SESSIONS, each),
     )
 
 
@@ -90,7 +90,7 @@ def read_some(
     if launches:
         found.launches = read(session, LaunchRow, _SOME_LAUNCHES, (list(launches),))
     if ending:
-        found.sessions = read(session, SessionRow, _SESSIONS, (list(ending),))
+        found.sessions = read(session, MasterSessionRow, _SESSIONS, (list(ending),))
     return found
 
 

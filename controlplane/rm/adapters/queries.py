@@ -1,6 +1,9 @@
 """The RM's SQL, named."""
 
-from wire.states import LIVE_NODE_MAX
+from wire.states import LIVE_NODE_MAX, TERMINAL, JobState, NodeState, TaskState
+
+_UP = int(NodeState.UP)  # nodes in a state up to this one are there, and report
+_SUBMITTED, _PENDING = int(JobState.SUBMITTED), int(TaskState.PENDING)
 
 NODES = """
 SELECT n.id, n.name, n.rack, n.labels, n.memory_mib, n.vcores_milli, n.gpus, n.state, n.health,
@@ -45,8 +48,8 @@ OTHER_NODES = f"""
 SELECT sub_cluster_id < %(own)s AS before, name, rack, labels, memory_mib, vcores_milli, gpus
   FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= {LIVE_NODE_MAX}
 """
-PLACES_ELSEWHERE = """
-SELECT sub_cluster_id, name, rack, labels FROM statestore_node WHERE sub_cluster_id <> %s AND state <= 1
+PLACES_ELSEWHERE = f"""
+SELECT sub_cluster_id, name, rack, labels FROM statestore_node WHERE sub_cluster_id <> %s AND state <= {_UP}
 """
 OTHER_SUMS = f"""
 SELECT sub_cluster_id < %(own)s AS before, '' AS name, '' AS rack, '{{}}'::jsonb AS labels,
@@ -59,23 +62,25 @@ SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, j.spec
   FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id
 """
 # A job that waits for admission is still submitted; its epoch says that an RM has taken it.
-LIVE_JOBS = _JOB + " WHERE j.home_id = %s AND j.state < 10 AND (j.state > 0 OR j.epoch > 0) ORDER BY j.id"
+LIVE_JOBS = f"""{_JOB}
+ WHERE j.home_id = %s AND j.state < {TERMINAL} AND (j.state > {_SUBMITTED} OR j.epoch > 0) ORDER BY j.id
+"""
 JOBS = _JOB + " WHERE j.id = ANY(%s)"
 TASKS = """
 SELECT job_id, group_no, index AS task, state, attempts, failures FROM statestore_task
  WHERE job_id = ANY(%s) AND submitted_on = ANY(%s)
 """
 # The row of an attempt that ran elsewhere is a little older than its task's. A stable time lets days be left out.
-LAST_ENDS = """
+LAST_ENDS = f"""
 SELECT t.job_id, t.group_no, t.index AS task, h.state, h.reason,
        (extract(epoch FROM t.finished_at) * 1e6)::bigint AS at_us
   FROM statestore_task t JOIN statestore_container_history h ON h.id = t.container_id
- WHERE t.job_id = ANY(%(jobs)s) AND t.submitted_on = ANY(%(days)s) AND t.state = 0 AND t.failures > 0
+ WHERE t.job_id = ANY(%(jobs)s) AND t.submitted_on = ANY(%(days)s) AND t.state = {_PENDING} AND t.failures > 0
    AND t.finished_at > statement_timestamp() - make_interval(secs => %(longest_s)s)
    AND h.finished_at > statement_timestamp() - make_interval(secs => %(longest_s)s) - interval '1 day'
 """
 GROUPS = """
-SELECT job_id, no, state, running, succeeded, failed, killed, retried, reason IS NOT NULL AS told
+SELECT job_id, no, state, running, succeeded, failed, killed, retried, reason IS NOT NULL AS has_reason
   FROM statestore_taskgroup WHERE job_id = ANY(%s)
 """
 CONTAINERS = """
@@ -91,7 +96,7 @@ SELECT id, kind, coalesce(job_id, 0) AS job_id, coalesce(node_id, 0) AS node_id,
 SESSION = """
 SET enable_hashjoin = off; SET enable_mergejoin = off; SET statement_timeout = '20s'; SET jit = off;
 SET idle_in_transaction_session_timeout = '10s';
-CREATE TEMP TABLE retold (LIKE statestore_task) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE task_again (LIKE statestore_task) ON COMMIT DELETE ROWS;
 """
 
 COPY_NEW = """
@@ -106,7 +111,7 @@ FROM STDIN (FORMAT BINARY)
 COPY_ENDED = _COPY_ENDED.format("started_at, ")
 COPY_NEVER_RAN = _COPY_ENDED.format("")
 COPY_TASKS = "COPY statestore_task FROM STDIN (FORMAT BINARY)"
-COPY_RETOLD = "COPY retold FROM STDIN (FORMAT BINARY)"
+COPY_TASKS_AGAIN = "COPY task_again FROM STDIN (FORMAT BINARY)"
 
 MOVE = """
 UPDATE statestore_container c SET state = m.state, epoch = %s,
@@ -114,8 +119,8 @@ UPDATE statestore_container c SET state = m.state, epoch = %s,
   FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS m(id, state, us) WHERE c.id = m.id
 """
 FORGET = "DELETE FROM statestore_container WHERE id = ANY(%s)"
-RETELL = """
-INSERT INTO statestore_task SELECT DISTINCT ON (submitted_on, job_id, group_no, index) * FROM retold
+UPSERT_TASKS = """
+INSERT INTO statestore_task SELECT DISTINCT ON (submitted_on, job_id, group_no, index) * FROM task_again
  ORDER BY submitted_on, job_id, group_no, index, attempts DESC
 ON CONFLICT (submitted_on, job_id, group_no, index) DO UPDATE SET state = EXCLUDED.state,
     attempts = EXCLUDED.attempts, failures = EXCLUDED.failures, container_id = EXCLUDED.container_id,
@@ -131,11 +136,12 @@ UPDATE statestore_job j SET state = v.state, epoch = %s, message = v.message, pr
     AS v(id, state, message, priority, queue, admitted, started, finished)
  WHERE j.id = v.id AND j.epoch <= %s
 """
-UPDATE_GROUPS = """
+UPDATE_GROUPS = f"""
 UPDATE statestore_taskgroup g SET state = v.state, running = v.running, succeeded = v.succeeded, failed = v.failed,
        killed = v.killed, retried = v.retried, reason = v.reason,
        started_at = coalesce(g.started_at, to_timestamp(nullif(v.started, 0) / 1e6)),
-       finished_at = CASE WHEN v.state >= 10 THEN coalesce(g.finished_at, to_timestamp(nullif(v.finished, 0) / 1e6)) END
+       finished_at = CASE WHEN v.state >= {TERMINAL}
+                          THEN coalesce(g.finished_at, to_timestamp(nullif(v.finished, 0) / 1e6)) END
   FROM unnest(%s::bigint[], %s::smallint[], %s::smallint[], %s::int[], %s::int[], %s::int[], %s::int[], %s::int[],
               %s::jsonb[], %s::bigint[], %s::bigint[])
     AS v(job, no, state, running, succeeded, failed, killed, retried, reason, started, finished)
@@ -211,12 +217,14 @@ SELECT j.home_id, v.job, %s, v.no, v.target, coalesce(v.events, ''), v.told
   JOIN statestore_job j ON j.id = v.job ORDER BY v.ord
 """
 REPORTS = """
-SELECT id, job_id, sub_cluster_id, group_no, target, events, told FROM statestore_report
+SELECT id, job_id, sub_cluster_id, group_no, target, events, told AS master_events
+  FROM statestore_report
  WHERE home_id = %s ORDER BY id LIMIT %s
 """
 REPORTS_READ = "DELETE FROM statestore_report WHERE id = ANY(%s)"
-DROP_REPORTS = """
-DELETE FROM statestore_report r USING statestore_job j WHERE r.id = ANY(%s) AND j.id = r.job_id AND j.state >= 10
+DROP_REPORTS = f"""
+DELETE FROM statestore_report r USING statestore_job j
+ WHERE r.id = ANY(%s) AND j.id = r.job_id AND j.state >= {TERMINAL}
 """
 FORWARD_REPORTS = """
 UPDATE statestore_report r SET home_id = j.home_id FROM statestore_job j

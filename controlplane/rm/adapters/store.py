@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 from psycopg.types.json import Jsonb
 
-from contract.policy.subclusters import held
+from contract.policy.subclusters import effective_components
 from controlplane.rm.adapters import claims, masterrows, queries
 from controlplane.rm.adapters import copy as copybin
 from controlplane.rm.adapters.named import Row, read
@@ -105,7 +105,7 @@ class PostgresStore:
         if row is None:
             return None
         partitions, in_force, of_version, own, target, pushed_us, queues = row
-        return PolicyRow(target, pushed_us or 0, partitions, held(in_force, of_version, own), queues)
+        return PolicyRow(target, pushed_us or 0, partitions, effective_components(in_force, of_version, own), queues)
 
     def acknowledge(self, version: int, pushed_us: int, nodes: acknowledgements.NodesRun) -> None:
         """Say which policy version this leader and its nodes run; a statement of its own."""
@@ -289,8 +289,8 @@ class PostgresStore:
         if c.tasks_first:
             self._copy(queries.COPY_TASKS, np.concatenate(c.tasks_first))
         if c.tasks_again:
-            self._copy(queries.COPY_RETOLD, np.concatenate(c.tasks_again))
-            self.connection.execute(queries.RETELL)
+            self._copy(queries.COPY_TASKS_AGAIN, np.concatenate(c.tasks_again))
+            self.connection.execute(queries.UPSERT_TASKS)
 
     def _end(self, ended: np.ndarray) -> None:
         """From the live table into the history. The rows must be those the memory knows, or it is rebuilt."""
@@ -351,11 +351,11 @@ class PostgresStore:
             )
         if c.guests:
             self._answer(c)
-        if c.reports or c.lowered or c.told:
+        if c.reports or c.lowered or c.home_events:
             packed = {job: np.concatenate(events).tobytes() for job, events in c.reports.items()}
-            told = {job: Jsonb(some) for job, some in c.told.items()}
+            for_masters = {job: Jsonb(some) for job, some in c.home_events.items()}
             rows: list[tuple[object, ...]] = [
-                (job, None, None, packed.get(job), told.get(job)) for job in packed | told
+                (job, None, None, packed.get(job), for_masters.get(job)) for job in packed | for_masters
             ]
             rows += [(*lowered, None, None) for lowered in c.lowered]
             columns = [list(column) for column in zip(*rows, strict=True)]

@@ -20,7 +20,7 @@ class Acknowledger:
     """Writes the row when it says something new. announce: called after that, for screens. Times: monotonic s."""
 
     announce: Callable[[], None] = lambda: None
-    looked: float = -1e9
+    checked_at: float = -1e9
     _announced: int = -1  # version
     _announced_at: float = -1e9
     _reported: tuple[int, NodesRun] | None = None
@@ -31,18 +31,18 @@ class Acknowledger:
         if version != self._announced or now - self._announced_at >= AGAIN_S:
             self._announce(bus, version, now)
         known = self._reported is not None and self._reported[0] == version
-        if known and now - self.looked < (EVERY_S if m.nodes.policy_moved else ANYWAY_S):
+        if known and now - self.checked_at < (EVERY_S if m.nodes.policy_moved else ANYWAY_S):
             return
-        self.looked, m.nodes.policy_moved = now, False
-        told = version, nodes_run(m)
-        if told != self._reported:
-            store.acknowledge(version, m.queues.pushed_us, told[1])
-            self._reported = told
+        self.checked_at, m.nodes.policy_moved = now, False
+        acknowledgement = version, nodes_run(m)
+        if acknowledgement != self._reported:
+            store.acknowledge(version, m.queues.pushed_us, acknowledgement[1])
+            self._reported = acknowledgement
             self.announce()
 
     def due_s(self, m: Memory, clock: Clock) -> float:
         """Until there is something to say, if nodes have said something new; else a long time."""
-        return self.looked + EVERY_S - clock.monotonic() if m.nodes.policy_moved else 1e9
+        return self.checked_at + EVERY_S - clock.monotonic() if m.nodes.policy_moved else 1e9
 
     def _announce(self, bus: Bus, version: int, now: float) -> None:
         try:

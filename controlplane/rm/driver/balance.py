@@ -19,7 +19,7 @@ UNEVEN = 4  # sub-clusters more than another leads, from which on one is handed 
 SETTLED_S = 10.0  # a worker that has just started may end at once again
 RESERVED_S = 5.0  # for whom a sub-cluster was handed to, before it is taken back
 PROVEN_S = 60.0  # who has not led it for so long has not taken over
-SHUNNED_S = 600.0  # a worker that has not
+AVOIDED_S = 600.0  # a worker that has not
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Terms:
         """Whether this very process did not take over what was handed to it, a while ago."""
         with self._lock:
             since = self._avoided.get(worker.name, -math.inf)
-        return worker.started_at <= since and self.clock.now_us() / 1e6 - since < SHUNNED_S
+        return worker.started_at <= since and self.clock.now_us() / 1e6 - since < AVOIDED_S
 
     @contextmanager
     def term(self, sub: int) -> Iterator[Term]:

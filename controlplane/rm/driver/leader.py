@@ -15,11 +15,12 @@ from controlplane.rm.driver.round import Duties, Round, RoundReport
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, BusDown, Clock, Store
 from wire import keys
+from wire.states import NodeState
 
 log = structlog.get_logger(__name__)
 SWEEP_NODES = 500  # a bound on what one round reads, and so on how long it takes
-HEARD_SHARE = 0.9  # of a heartbeat: a node that was heard later than that ago is not looked at again
-_JUDGE_S = 0.25
+SEEN_SHARE = 0.9  # of a heartbeat: a node that was heard later than that ago is not looked at again
+_LOST_CHECK_S = 0.25
 _SUMMARY_S = 0.25
 _RATES_S = 10.0
 _SUMMARY_IDLE_S = 4.0
@@ -46,7 +47,7 @@ class Timers:
 
     sweep: float = -1e9
     renew: float = -1e9
-    judged: float = -1e9
+    lost_check: float = -1e9
     summary: float = -1e9
     summary_took: float = 0.0
     usage: float = -1e9
@@ -111,7 +112,7 @@ class Leader:
     rates: Rates = field(default_factory=Rates)
     frozen: bool = False
     news: bool = True  # something happened since the last summary
-    told: dict[int, int] = field(default_factory=dict)  # jobs that screens are to look at, and whose they are
+    changed_jobs: dict[int, int] = field(default_factory=dict)  # jobs that screens are to look at, and whose they are
     shown_version: int = -1  # policy version in the last summary
     load: LoadReporter = field(default_factory=LoadReporter)
     swept: int = 0  # position of the first node of the next slice
@@ -137,7 +138,7 @@ class Leader:
             self._round(duties)
         self.acknowledger.report(self.memory, self.store, self.bus, self.clock)
         self._renew()
-        self._show()
+        self._publish_summary()
         self.load.report(self.memory, self.round.sub, self.store, self.clock)
         self._renew()
 
@@ -147,7 +148,7 @@ class Leader:
         # Under load rounds grow rather than multiply: a pause of three times the last one's length.
         earliest = self.timers.round_began + min(self.pace.interval_s, 3 * self.timers.round_took)
         if earliest > now:
-            self._rest(earliest - now)
+            self._sleep(earliest - now)
         due = self.round.next_due_s()
         wake = min(self.timers.sweep + self._sweep_every_s() - self.clock.monotonic(), 0.5, 1e9 if due is None else due)
         wake = min(wake, self.acknowledger.due_s(self.memory, self.clock))
@@ -157,7 +158,7 @@ class Leader:
             return self.bus.wait(wake)
         except BusDown as error:
             log.warning("redis cannot be reached", error=str(error))
-            self._rest(min(0.2, max(0.01, wake)))
+            self._sleep(min(0.2, max(0.01, wake)))
             return set()
 
     def _duties(self, woken: set[str]) -> Duties:
@@ -168,9 +169,9 @@ class Leader:
         duties.statuses = sorted(at for at in found if at is not None)
         if now - self.timers.sweep >= self._sweep_every_s():
             self._sweep(duties, now)
-        if now - self.timers.judged >= min(_JUDGE_S, self.pace.heartbeat_s):
-            self.timers.judged = now
-            self._judge(duties)
+        if now - self.timers.lost_check >= min(_LOST_CHECK_S, self.pace.heartbeat_s):
+            self.timers.lost_check = now
+            self._find_lost(duties)
         return duties
 
     def _sweep_every_s(self) -> float:
@@ -183,19 +184,19 @@ class Leader:
         first, size = self.swept, len(self.memory.nodes)
         # Who said something a moment ago has nothing new to say before its next heartbeat.
         unheard = self.answered.by(now) - self.memory.nodes.seen[first : min(first + SWEEP_NODES, size)]
-        recent_s = HEARD_SHARE * min(self.pace.heartbeat_s, liveness.LONGEST_STEP_S)
+        recent_s = SEEN_SHARE * min(self.pace.heartbeat_s, liveness.LONGEST_STEP_S)
         silent = first + np.flatnonzero((unheard >= recent_s) | (not self.answered.started))
         duties.statuses = sorted({*duties.statuses, *silent.tolist()})
         self.swept = first + SWEEP_NODES
         if self.swept >= size:
             self.swept, duties.intents = 0, True
-            self._put_again(now)
+            self._republish(now)
 
-    def _put_again(self, now: float) -> None:
+    def _republish(self, now: float) -> None:
         """Documents that have not been echoed within two heartbeats."""
         n, size = self.memory.nodes, len(self.memory.nodes)
         unheard = (n.echo_epoch[:size] != self.memory.epoch) | (n.echo_generation[:size] != n.generation[:size])
-        unheard &= (n.state[:size] <= 2) & (now - n.published[:size] > 2 * self.pace.heartbeat_s)
+        unheard &= (n.state[:size] <= NodeState.UNHEALTHY) & (now - n.published[:size] > 2 * self.pace.heartbeat_s)
         self.memory.republish.update(np.flatnonzero(unheard).tolist())
 
     def _due(self, duties: Duties) -> bool:
@@ -214,7 +215,7 @@ class Leader:
                 self.answered.answered(self.clock.monotonic())
         except BusDown as error:
             log.warning("redis cannot be reached", error=str(error))
-            self._rest(0.05)
+            self._sleep(0.05)
             return
         self.timers.round_took = self.clock.monotonic() - began
         self.planned(report.plan_cpu_s)
@@ -223,17 +224,19 @@ class Leader:
             self.counters.add(report, self.timers.round_took)
             self.news = True
         self.counters.rejected += 0 if report.committed else report.rejected
-        self.told |= report.jobs
+        self.changed_jobs |= report.jobs
 
-    def _rest(self, seconds: float) -> None:
+    def _sleep(self, seconds: float) -> None:
         self.clock.sleep(seconds)
 
-    def _judge(self, duties: Duties) -> None:
+    def _find_lost(self, duties: Duties) -> None:
         """Which nodes are lost; those that report in this very round are not."""
         n, size = self.memory.nodes, len(self.memory.nodes)
         pace = self.pace
         certain_s = pace.max_disconnect_s + pace.node_lost_s
-        lost, frozen = liveness.judge(n.state[:size], n.seen[:size], self.answered.now, pace.node_lost_s, certain_s)
+        lost, frozen = liveness.lost_nodes(
+            n.state[:size], n.seen[:size], self.answered.now, pace.node_lost_s, certain_s
+        )
         duties.lost = lost
         duties.statuses = sorted({*duties.statuses, *lost.tolist()})  # a last look: one may have come since the sweep
         if frozen != self.frozen:
@@ -246,7 +249,7 @@ class Leader:
     def _take_shares(self, hinted: bool) -> None:
         """What the GPG assigned; with other shares somebody who waits may be owed room."""
         m = self.memory
-        if m.shares.look(self.store, self.clock, hinted):
+        if m.shares.refresh(self.store, self.clock, hinted):
             m.placeable = self.news = True
 
     def _renew(self) -> None:
@@ -255,7 +258,7 @@ class Leader:
             self.store.renew()
             self.timers.renew = now
 
-    def _show(self) -> None:
+    def _publish_summary(self) -> None:
         """Tell screens, at most four times a second and once in a while when nothing happens."""
         now = self.clock.monotonic()
         # Many leaders share a host, and screens show tens of thousands of rows: little of a leader's time goes there.
@@ -272,7 +275,7 @@ class Leader:
         nodes = screens.nodes(m, at, self.answered.now)
         usage_rest = min(_USAGE_MOST_S, _USAGE_REST * self.timers.usage_took)
         usage = screens.usage(m) if now - self.timers.usage >= usage_rest else {}
-        told, self.told = self.told, {}
+        changed_jobs, self.changed_jobs = self.changed_jobs, {}
         try:
             self.bus.summary(body, nodes, usage)
         except BusDown:
@@ -282,4 +285,4 @@ class Leader:
             self.timers.usage, self.timers.usage_took = now, took
         else:
             self.timers.summary_took = took
-        self.announce(told)
+        self.announce(changed_jobs)

@@ -41,7 +41,9 @@ class AnsweredClock:
         return self.now
 
 
-def judge(state: np.ndarray, seen: np.ndarray, now: float, lost_s: float, certain_s: float) -> tuple[np.ndarray, bool]:
+def lost_nodes(
+    state: np.ndarray, seen: np.ndarray, now: float, lost_s: float, certain_s: float
+) -> tuple[np.ndarray, bool]:
     """(positions of nodes to declare lost, whether the sub-cluster is frozen).
 
     state: (n,) NodeState. seen, now: answered time in seconds.

@@ -64,14 +64,14 @@ def end_all(sub: int, m: Memory, store: Store, bus: Bus, clock: Clock, signer: S
     held = len(m.containers)
     m.masters.lost = "its sub-cluster is lost: nobody leads it and its nodes are silent"
     last = Round(sub, m, store, bus, clock, signer, settings)
-    last.session.next_s = np.inf  # whom to ask next is the new homes' to say
+    last.proxy.next_s = np.inf  # whom to ask next is the new homes' to say
     everywhere = np.flatnonzero(m.nodes.state[: len(m.nodes)] <= NodeState.UNHEALTHY)
     last.run(Duties(lost=everywhere), answered=np.inf)
-    _call_off(sub, m, bus, signer, everywhere, clock.now_us() / 1e6 + settings.container_lease_s)
+    _stop_nodes(sub, m, bus, signer, everywhere, clock.now_us() / 1e6 + settings.container_lease_s)
     return held
 
 
-def _call_off(sub: int, m: Memory, bus: Bus, signer: Signer, nodes: np.ndarray, expires_at: float) -> None:
+def _stop_nodes(sub: int, m: Memory, bus: Bus, signer: Signer, nodes: np.ndarray, expires_at: float) -> None:
     """Should one of these nodes come back before an RM does, it stops what it holds."""
     m.nodes.state[nodes] = NodeState.UNHEALTHY  # lost ones are told nothing
     m.dirty_nodes.update(nodes.tolist())

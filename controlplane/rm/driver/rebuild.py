@@ -14,7 +14,7 @@ from controlplane.rm.ports import Store
 from controlplane.rm.rows import ContainerRow, GroupRow, TaskRow, Wanted
 from controlplane.rm.steps import guests, masters, remote
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import End
+from scheduler.lifecycle.group import AttemptEnd
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, Want
 
 
@@ -39,13 +39,13 @@ def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
     _restore_tasks(jobs, store.tasks(jobs))
     store.renew()
     remote.restore(jobs, store)
-    visitors, theirs = _guests(store, jobs, log_max_bytes)
-    for job in (*jobs.values(), *visitors.values()):
-        m.watch(job, known=True)
-    _adopt(m, jobs | visitors, store.containers())
+    guest_jobs, theirs = _guests(store, jobs, log_max_bytes)
+    for job in (*jobs.values(), *guest_jobs.values()):
+        m.add_job(job, known=True)
+    _adopt(m, jobs | guest_jobs, store.containers())
     store.renew()
-    for job in visitors.values():
-        guests.adopted(m, job)
+    for job in guest_jobs.values():
+        guests.take_over(m, job)
     ends = _last_ends(store, jobs)
     for job in jobs.values():
         _restore_states(m, job, ends)
@@ -95,7 +95,7 @@ def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[ContainerRow]) -> No
             t.node[slot], t.task[slot], t.attempt[slot], t.state[slot] = at, task, attempt, state
             t.gpus[slot], t.want[slot] = gpus, Want.RUN
             t.allocated_us[slot], t.started_us[slot] = _us(allocated), _us(started)
-            t.echoed[slot] = state > 0
+            t.echoed[slot] = state > ContainerState.ALLOCATED
             group.run.adopt(task, attempt)
             m.nodes.used[at] += group.shape
             m.nodes.containers[at] += 1
@@ -109,22 +109,22 @@ def _behind(jobs: dict[int, JobEntry], rows: Iterable[GroupRow]) -> dict[tuple[i
     found = {}
     for row in rows:
         job, group = jobs[row.job_id], jobs[row.job_id].groups[row.no]
-        waits = group.run.wanted or group.run.delayed or job.waiting_row >= 0
-        if row.counters != group.counters()[:-1] or (row.told and not waits):
+        waits = group.run.wanted or group.run.backing_off or job.waiting_row >= 0
+        if row.counters != group.counters()[:-1] or (row.has_reason and not waits):
             found[row.job_id, row.no] = group
     return found
 
 
-def _last_ends(store: Store, jobs: dict[int, JobEntry]) -> dict[tuple[int, int], list[tuple[End, float]]]:
+def _last_ends(store: Store, jobs: dict[int, JobEntry]) -> dict[tuple[int, int], list[tuple[AttemptEnd, float]]]:
     """By group, the ends after which a back-off may not be over yet. What ran long enough to need none did not fail."""
-    found: dict[tuple[int, int], list[tuple[End, float]]] = defaultdict(list)
+    found: dict[tuple[int, int], list[tuple[AttemptEnd, float]]] = defaultdict(list)
     for row in store.last_ends(jobs):
-        end = End(row.task, ContainerState(row.state), ContainerReason(row.reason), 0, 0.0)
+        end = AttemptEnd(row.task, ContainerState(row.state), ContainerReason(row.reason), 0, 0.0)
         found[row.job_id, row.group_no].append((end, row.at_us / 1e6))
     return found
 
 
-def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[tuple[End, float]]]) -> None:
+def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[tuple[AttemptEnd, float]]]) -> None:
     run = job.run
     for group in job.groups:
         g = group.run
@@ -141,4 +141,4 @@ def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[t
         m.resumed.append(job)
         for group in job.groups:
             m.containers.want[list(group.slots)] = Want.STOP
-    m.delayed |= {(job.id, group.run.no): group for group in job.groups if group.run.delayed}
+    m.backing_off |= {(job.id, group.run.no): group for group in job.groups if group.run.backing_off}

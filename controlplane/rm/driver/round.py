@@ -11,12 +11,12 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import NEVER_US
 from controlplane.rm.ports import Bus, BusDown, Clock, Outdated, Store
 from controlplane.rm.steps import admission, collect, drain, guests, masterevents, masters, remote
+from controlplane.rm.steps.amrmproxy import AMRMProxy
 from controlplane.rm.steps.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.steps.intake import take_intents
 from controlplane.rm.steps.outcome import apply_instructions
 from controlplane.rm.steps.planning import NEVER, Planner
 from controlplane.rm.steps.publish import Signer, documents, positions
-from controlplane.rm.steps.session import ProxySession
 from scheduler.lifecycle import job as master
 from wire.states import terminal
 
@@ -59,7 +59,7 @@ class Round:
         self.sub, self.m, self.store, self.bus, self.clock = sub, m, store, bus, clock
         self.signer, self.settings = signer, s
         self.planner = Planner(sub, m, s.check_invariants)
-        self.session = ProxySession(sub)
+        self.proxy = AMRMProxy(sub)
         self.more_intents = False  # the last round took as many as it may
         self._pending_groups: dict[tuple[int, int], GroupEntry] = m.behind
 
@@ -94,7 +94,7 @@ class Round:
         masterevents.emit(m, c)
         c.plan_us = int((self.clock.monotonic() - began) * 1e6)
         report.plan_cpu_s = self.clock.processor_s() - spent_s
-        self.planner.explained = guests.set_apart(m, c, self.planner.explained)
+        self.planner.explained = guests.separate(m, c, self.planner.explained)
         # 6. commit everything in one transaction, fenced by this leader's epoch
         self._gather(c)
         if c:
@@ -127,28 +127,28 @@ class Round:
 
     def _wake_delayed(self, c: Changes) -> None:
         now = c.at_us / 1e6
-        for key, group in list(self.m.delayed.items()):
+        for key, group in list(self.m.backing_off.items()):
             if group.run.wake(now):
                 self.m.placeable = True
                 self.m.stale.add(key)
-            if not group.run.delayed:
-                del self.m.delayed[key]
+            if not group.run.backing_off:
+                del self.m.backing_off[key]
 
     def _span(self, c: Changes) -> None:
         """Let other sub-clusters start what they should."""
         self.m.refresh(_touched(c), c.at_us / 1e6)
-        self.session.run(self.m, self.store, c)
+        self.proxy.run(self.m, self.store, c)
 
     def next_due_s(self) -> float | None:
         """Seconds until a delayed start or the next look at what waits falls due; None without one."""
         if self.planner.reporter.more:
             return 0.0
-        due = [group.run.next_due for group in self.m.delayed.values() if group.run.next_due is not None]
+        due = [group.run.next_due for group in self.m.backing_off.values() if group.run.next_due is not None]
         now_us = self.clock.now_us()
         earliest = min(
             [
                 self.planner.again_at,
-                self.session.due_s(),
+                self.proxy.due_s(),
                 self.m.admission_queue.due_us(now_us) / 1e6,
                 self.m.masters.due(),
                 *due,

@@ -11,7 +11,7 @@ from controlplane.rm.claims import Claimed, Counts, Key
 from controlplane.rm.memory import quota
 from controlplane.rm.memory.queues import UNLIMITED, QueueTree
 from controlplane.rm.memory.table import Table, column
-from scheduler.lifecycle.admission import AdmissionLimits, Waiting
+from scheduler.lifecycle.admission import AdmissionLimits, WaitingJobs
 from wire.resources import AXES
 from wire.states import JobState
 
@@ -32,7 +32,7 @@ class AdmissionQueue(Table):
     sub-cluster. elsewhere: those of all others, as last heard. running: (q,)
     int64, own of the queue itself. gangs: (q, p * R) int64, what admitted gangs
     of the queue itself may need at once, by partition and resource. masters:
-    likewise, what application masters of admitted jobs hold; sparing: queues
+    likewise, what application masters of admitted jobs hold; am_limited: queues
     that they, or their ancestors, leave only a share to. gac: amounts are
     claimed from quotas (q, p * R) of the whole federation, which ``own`` and
     ``elsewhere`` count, too. patience: by how many jobs that waited already
@@ -60,7 +60,7 @@ class AdmissionQueue(Table):
         self.running = np.zeros(len(queues.paths), np.int64)
         self.gangs = np.zeros((len(queues.paths), self.amounts), np.int64)
         self.masters = np.zeros((len(queues.paths), self.amounts), np.int64)
-        self.sparing = _sparing(queues)
+        self.am_limited = _am_limited(queues)
         self.gac = queues.components.admission.policy == "gac"
         self.quotas = np.zeros((len(queues.paths), self.amounts), np.int64)
         self._counted: set[int] = set()  # jobs in the counts
@@ -86,7 +86,7 @@ class AdmissionQueue(Table):
         """
         if job.run.state != JobState.SUBMITTED:
             self._count(job, 1)
-        elif known or self._gathers(job) or self._spared(job) or self._limited(job):
+        elif known or self._gathers(job) or self._is_am_limited(job) or self._limited(job):
             self._wait(job)
 
     def _limited(self, job: JobEntry) -> bool:
@@ -97,8 +97,8 @@ class AdmissionQueue(Table):
         rules = self.queues.backfill
         return job.gang and (rules is None or not rules[job.queue_row])
 
-    def _spared(self, job: JobEntry) -> bool:
-        return job.application is not None and bool(self.sparing[job.queue_row])
+    def _is_am_limited(self, job: JobEntry) -> bool:
+        return job.application is not None and bool(self.am_limited[job.queue_row])
 
     def _wait(self, job: JobEntry) -> None:
         at = job.waiting_row = self.take()
@@ -150,9 +150,9 @@ class AdmissionQueue(Table):
             self.changed |= by < 0
         if self._gathers(job):
             self.gangs[job.queue_row] += by * self._gangs(job)
-        if self._spared(job):
+        if self._is_am_limited(job):
             self.masters[job.queue_row] += by * quota.master_demand(job, self.amounts)
-        self.changed |= by < 0 and (job.gang or job.declares or self._spared(job))
+        self.changed |= by < 0 and (job.gang or job.declares or self._is_am_limited(job))
 
     def _claim(self, job: JobEntry) -> np.ndarray:
         """What the job claims from quotas: (amounts,) int64."""
@@ -216,14 +216,14 @@ class AdmissionQueue(Table):
         """Of the jobs that wait: (n,) int64."""
         return np.flatnonzero(self.order)
 
-    def people(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def waiting_users(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Leaf (u,) and owner (u,) of the users that wait, and which of them each row's is (n,)."""
         pairs, user = np.unique(np.stack((self.leaf[rows], self.owner[rows])), axis=1, return_inverse=True)
         return pairs[0], pairs[1], user.reshape(-1).astype(np.int32)
 
     def contended(self, rows: np.ndarray) -> list[_At]:
         """Every limit of the whole federation that these rows meet."""
-        leaves, owners, _ = self.people(rows)
+        leaves, owners, _ = self.waiting_users(rows)
         found = dict.fromkeys(at for pair in zip(leaves.tolist(), owners.tolist(), strict=True)
                               for at in self._keys(*pair))  # fmt: skip
         for leaf in leaves.tolist() if self.gac else ():
@@ -231,14 +231,14 @@ class AdmissionQueue(Table):
             found |= dict.fromkeys(quota.amount_keys(self.queues, leaf, needed))
         return list(found)
 
-    def arrays(self, m: Memory, rows: np.ndarray) -> tuple[Waiting, AdmissionLimits]:
+    def arrays(self, m: Memory, rows: np.ndarray) -> tuple[WaitingJobs, AdmissionLimits]:
         """What a decision sees. Amounts: what gangs need at once, what application masters hold.
 
         With gang admission control also what is claimed from quotas.
         """
-        q, (leaves, owners, user) = self.queues, self.people(rows)
+        q, (leaves, owners, user) = self.queues, self.waiting_users(rows)
         demand = self.demand[rows, : (3 if self.gac else 2) * self.amounts]
-        w = Waiting(
+        w = WaitingJobs(
             self.leaf[rows].astype(np.int32), user, self.priority[rows].astype(np.int32), self.order[rows],
             self.since[rows], self.passed[rows], demand,
         )  # fmt: skip
@@ -249,7 +249,7 @@ class AdmissionQueue(Table):
         maximum = _maxima(m) if demand.any() else np.zeros_like(self.gangs)
         share = q.max_am_share[:, None]
         masters = np.where(share < 1, np.floor(maximum * share + 1e-6).astype(np.int64), UNLIMITED)
-        held, most = [q.shape.summed(self.gangs), q.shape.summed(self.masters)], [maximum, masters]
+        held, most = [q.shape.subtree_sums(self.gangs), q.shape.subtree_sums(self.masters)], [maximum, masters]
         if self.gac:
             self.quotas = quota.quotas(m)
             held.append(self._claimed())
@@ -281,9 +281,9 @@ def _limited(queues: QueueTree) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def _sparing(queues: QueueTree) -> np.ndarray:
+def _am_limited(queues: QueueTree) -> np.ndarray:
     """Queues in which application masters may hold only a share, theirs or an ancestor's: (q,) bool."""
-    return queues.shape.lowered(queues.max_am_share < 1, np.logical_or)
+    return queues.shape.path_combined(queues.max_am_share < 1, np.logical_or)
 
 
 def _maxima(m: Memory) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from contract.stored import StoredGroup
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
-    from controlplane.rm.rows import SessionRow
+    from controlplane.rm.rows import MasterSessionRow
 
 MASTER = 0  # number of the master's own group
 GRANT_S = 30.0  # a grant nobody uses is taken back after this
@@ -31,7 +31,7 @@ class Declared:
     at: int = 0
 
 
-class Said(NamedTuple):
+class JobIdentity(NamedTuple):
     """What templates say of a job. queue: the one it was submitted to, for a job may move and its templates stay."""
 
     name: str
@@ -42,18 +42,18 @@ class Said(NamedTuple):
 
 @dataclass(slots=True)
 class Application:
-    """Of one job. said: what its templates say of it.
+    """Of one job. identity: what its templates say of it.
 
-    specs: its groups as submitted or asked for, by number. told: number of the
+    specs: its groups as submitted or asked for, by number. last_event: number of the
     last event its master was told. leave_us: when a master that has finished
     is stopped, 0 before.
     """
 
-    said: Said
+    identity: JobIdentity
     specs: list[StoredGroup]
     log_max_bytes: int
     declared: Declared | None = None
-    told: int = 0
+    last_event: int = 0
     leave_us: int = 0
 
 
@@ -69,7 +69,7 @@ class Launch:
 
 @dataclass(slots=True)
 class Masters:
-    """All of them. jobs: live ones, guests too. held: container id -> until when it may be launched.
+    """All of them. jobs: live ones, guests too. open_grants: container id -> until when it may be launched.
 
     Times are s on the database's clock. warned: containers whose masters know that they will be stopped. upserts:
     groups whose rows are to be written with their count. resuming: sessions of jobs
@@ -78,11 +78,11 @@ class Masters:
 
     grant_s: float = GRANT_S
     jobs: dict[int, JobEntry] = field(default_factory=dict)
-    held: dict[int, float] = field(default_factory=dict)
+    open_grants: dict[int, float] = field(default_factory=dict)
     launches: dict[int, Launch] = field(default_factory=dict)
     warned: set[int] = field(default_factory=set)
     upserts: dict[tuple[int, int], GroupEntry] = field(default_factory=dict)
-    resuming: list[SessionRow] = field(default_factory=list)
+    resuming: list[MasterSessionRow] = field(default_factory=list)
     lost: str = ""
 
     def enter(self, job: JobEntry) -> None:
@@ -95,7 +95,7 @@ class Masters:
     def due(self) -> float:
         """When something has to be taken back or stopped, s on the database's clock."""
         leaving = [a.leave_us / 1e6 for j in self.jobs.values() if (a := j.application) is not None and a.leave_us]
-        return min([*self.held.values(), *leaving], default=NEVER)
+        return min([*self.open_grants.values(), *leaving], default=NEVER)
 
     def own_templates(self, ids: np.ndarray, leases: np.ndarray) -> None:
         """Leases (k,) ``LEASE`` of these containers (k,): those launched for themselves name their own template."""

@@ -24,7 +24,7 @@ class AskTable(Table):
 
     count: containers wanted now. job: row of the ledger. shape, mask: numbers
     of ``shapes`` and ``masks``, mask -1 before ``where``. near, racks: positions a group prefers.
-    picky: not all nodes are alike to it, here or in other sub-clusters.
+    constrained: not all nodes are alike to it, here or in other sub-clusters.
     master: it is the application master of its job.
     """
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from contract import stored
 from contract.stored import StoredContainer, StoredGroup
-from controlplane.rm.memory.application import MASTER, Application, Declared, Said
+from controlplane.rm.memory.application import MASTER, Application, Declared, JobIdentity
 from controlplane.rm.rows import JobRow
 from scheduler.lifecycle.group import GroupRun, resized
-from scheduler.lifecycle.guest import GuestRun, Handed
+from scheduler.lifecycle.guest import GuestRun, HandedTasks
 from scheduler.lifecycle.job import JobRun
 from scheduler.placement.fills import Fill
 from wire import desired, labels, template
@@ -66,7 +66,7 @@ class GroupEntry:
     row: int = -1
     partition: int = 0
     ask_version: int = 0  # of a guest: the version of its ask that this RM works from
-    remote: dict[int, Handed] = field(default_factory=dict)  # sub-cluster -> tasks handed there
+    remote: dict[int, HandedTasks] = field(default_factory=dict)  # sub-cluster -> tasks handed there
     slots: set[int] = field(default_factory=set)
     reason: dict[str, Any] | None = None
     granted: int = 0  # of a master's ask: containers that its master was told of
@@ -145,12 +145,12 @@ class JobEntry:
 def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
     """A job entry from its row; ``labels.LabelError`` when an expression cannot be read, and as ``stored.job``."""
     spec = stored.job(row.spec)
-    said = Said(row.name, row.kind, spec.queue or row.queue, row.username)
+    identity = JobIdentity(row.name, row.kind, spec.queue or row.queue, row.username)
     numbers = {g.name: no for no, g in enumerate(spec.groups)}
-    groups = [group_entry(said, no, g, numbers, log_max_bytes) for no, g in enumerate(spec.groups)]
+    groups = [group_entry(identity, no, g, numbers, log_max_bytes) for no, g in enumerate(spec.groups)]
     application = None
     if row.kind == "application":
-        application = Application(said, spec.groups, log_max_bytes, _declared(spec.declared))
+        application = Application(identity, spec.groups, log_max_bytes, _declared(spec.declared))
     return JobEntry(
         JobRun(row.id, [g.run for g in groups], master=application is not None),
         groups,
@@ -163,10 +163,10 @@ def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
     )
 
 
-def _declared(said: StoredContainer | None) -> Declared | None:
-    if said is None:
+def _declared(identity: StoredContainer | None) -> Declared | None:
+    if identity is None:
         return None
-    return Declared(said.parallelism, np.array(said.resources, np.int64), said.partition)
+    return Declared(identity.parallelism, np.array(identity.resources, np.int64), identity.partition)
 
 
 def guest_entry(row: JobRow, log_max_bytes: int) -> JobEntry:
@@ -192,7 +192,7 @@ def guest_run(group: GroupEntry) -> GuestRun:
     return group.run
 
 
-def group_entry(job: Said, no: int, g: StoredGroup, numbers: dict[str, int], log_max: int) -> GroupEntry:
+def group_entry(job: JobIdentity, no: int, g: StoredGroup, numbers: dict[str, int], log_max: int) -> GroupEntry:
     """Group ``no`` of ``job``. numbers: of the job's groups by name."""
     labels.parse(g.node_labels)
     master = job.kind == "application" and no == MASTER

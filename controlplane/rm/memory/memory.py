@@ -18,7 +18,7 @@ from controlplane.rm.memory.shares import KnownShares
 from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
-from scheduler.placement.choice import asked_of, of_ask, partition_of, usable
+from scheduler.placement.nodeselection import ask_nodes, partition_of_ask, partition_of_node, usable_partitions
 from wire.states import LIVE_NODE_MAX
 
 
@@ -46,7 +46,7 @@ class Memory:
         self.containers = ContainerTable()
         self.jobs: dict[int, JobEntry] = {}
         self.asking: dict[tuple[int, int], tuple[JobEntry, GroupEntry]] = {}
-        self.delayed: dict[tuple[int, int], GroupEntry] = {}  # groups with starts that wait for a back-off
+        self.backing_off: dict[tuple[int, int], GroupEntry] = {}  # groups with starts that wait for a back-off
         self.asks = AskTable()
         self.behind: dict[tuple[int, int], GroupEntry] = {}  # groups whose rows a former leader did not finish
         self.stale: set[tuple[int, int]] = set()  # groups that may want more or less than their row says
@@ -78,7 +78,7 @@ class Memory:
         self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
         self.ledger = Ledger(len(self.partitions), len(queues.paths))
         self.admission_queue = AdmissionQueue(queues, len(self.partitions), self.admission_queue.patience())
-        self._unhold({name: memo for name, memo in self.memos.items() if name in self.partitions})
+        self._drop_reservations({name: memo for name, memo in self.memos.items() if name in self.partitions})
         self.observed.only(self.partitions)
         for job in self.jobs.values():
             self.ledger.enter(job, queues.at(job.queue))
@@ -97,7 +97,7 @@ class Memory:
 
     def _partition_of(self, job: JobEntry, name: str | None) -> int:
         usual = self.queues.default_partition[job.queue_row]
-        return self.partitions.index(asked_of(self.queues.partitions, name, usual))
+        return self.partitions.index(partition_of_ask(self.queues.partitions, name, usual))
 
     def places(self) -> _Places:
         """Worked out again when a node or the partitions changed."""
@@ -105,23 +105,23 @@ class Memory:
         if p.version != version:
             rows, before = self.nodes.rows, p.partition
             p = self._places = _Places(version, node={row.name: at for at, row in enumerate(rows)})
-            of = partition_of(self.queues.partitions)
+            of = partition_of_node(self.queues.partitions)
             p.partition = np.array([of(row.name, row.rack, row.labels) for row in rows], np.int16)
             if not np.array_equal(p.partition[: len(before)], before):
-                self._unhold(self.memos)
+                self._drop_reservations(self.memos)
             for job, group in self.asking.values():
                 self._resolve_constraints(job, group)
         return p
 
-    def _unhold(self, memos: dict[str, Memo]) -> None:
+    def _drop_reservations(self, memos: dict[str, Memo]) -> None:
         """Keep these memos without the nodes held in them: those may be in other partitions now."""
-        self.memos = {name: _holding_nothing(memo) for name, memo in memos.items()}
+        self.memos = {name: _without_reservations(memo) for name, memo in memos.items()}
 
     def release_reservations(self, partition: str) -> None:
         """Nobody asks for anything in the partition: no node is held there."""
         memo = self.memos.get(partition)
         if memo is not None and len(memo.reserved):
-            self.memos[partition] = _holding_nothing(memo)
+            self.memos[partition] = _without_reservations(memo)
 
     def mask(self, mask: Mask) -> np.ndarray:
         """Nodes an ask may use at all: (n,) bool, kept until a node changes."""
@@ -131,7 +131,7 @@ class Memory:
             if len(known) > 2 * len(self.asks.masks) + 64:
                 known.clear()
             expression, nodes, racks, avoided = mask
-            found = chosen(of_ask(expression, True, nodes, racks), self.nodes.rows)
+            found = chosen(ask_nodes(expression, True, nodes, racks), self.nodes.rows)
             found[[at for at in avoided if at < len(found)]] = False
             known[mask] = found
         return found
@@ -143,9 +143,9 @@ class Memory:
         racks = np.array([self.nodes.racks[name] for name in w.racks if name in self.nodes.racks], np.int32)
         self.asks.where(group, w.mask(job.avoided), near, racks)
 
-    def unmark(self, ids: np.ndarray) -> None:
+    def clear_marks(self, ids: np.ndarray) -> None:
         """These containers have ended: nobody need be told any more that they make way, or would."""
-        if self.observed.told:
+        if self.observed.notified:
             self.observed.forget(ids.tolist())
         if self.warned or self.preempted:
             for cid in ids.tolist():
@@ -181,7 +181,7 @@ class Memory:
 
     def _nodes_of(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
         of = self.places().partition
-        positions = np.flatnonzero(np.isin(of, usable(self.queues.partitions, partition)))
+        positions = np.flatnonzero(np.isin(of, usable_partitions(self.queues.partitions, partition)))
         return positions, of[positions] == partition
 
     def holders(self, partition: int) -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +267,7 @@ class Memory:
         for group in job.groups:
             self.ledger.charge(job, group.partition, sign * group.shape * len(group.slots))
 
-    def watch(self, job: JobEntry, known: bool = False) -> None:
+    def add_job(self, job: JobEntry, known: bool = False) -> None:
         """Keep the job, and its groups as possible askers. known: a former leader had it already."""
         self.jobs[job.id] = job
         self.ledger.enter(job, self.queues.at(job.queue))
@@ -303,10 +303,10 @@ class Memory:
             key = job.id, group.run.no
             self.asks.leave(group)
             self.asking.pop(key, None)
-            self.delayed.pop(key, None)
+            self.backing_off.pop(key, None)
 
 
-def _holding_nothing(memo: Memo) -> Memo:
+def _without_reservations(memo: Memo) -> Memo:
     none = Memo()
     return replace(
         memo, cursor=0, reserved=none.reserved, reserved_node=none.reserved_node, reserved_at=none.reserved_at

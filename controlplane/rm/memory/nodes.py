@@ -8,7 +8,7 @@ import numpy as np
 from controlplane.rm.memory.table import Table, column
 from controlplane.rm.rows import NodeRow
 from scheduler.core.snapshot import Nodes
-from scheduler.placement.choice import Chooses
+from scheduler.placement.nodeselection import NodePredicate
 from wire.resources import AXES
 from wire.states import NodeState
 
@@ -21,7 +21,7 @@ NEVER_US = 2**62  # later than any moment
 _UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
 
 
-def chosen(chooses: Chooses, rows: Sequence[NodeRow]) -> np.ndarray:
+def chosen(chooses: NodePredicate, rows: Sequence[NodeRow]) -> np.ndarray:
     """Which of these nodes are meant: (n,) bool."""
     return np.fromiter((chooses(row.name, row.rack, row.labels) for row in rows), np.bool_, len(rows))
 
@@ -39,8 +39,8 @@ class NodeTable(Table):
 
     What operators want of it, as ``windows.settle`` works it out from ``duty``
     and the maintenance windows, until ``settle_us``: closed: takes nothing new.
-    leaving: is being emptied, of everything at ``leave_us``. quiet_us: when its
-    next window begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
+    leaving: is being emptied, of everything at ``leave_us``. next_window_us: when
+    its next maintenance begins. Microseconds since 1970, ``NEVER_US`` for no such moment.
     """
 
     id: np.ndarray = column(np.int64)
@@ -64,7 +64,7 @@ class NodeTable(Table):
     closed: np.ndarray = column(np.bool_)
     leaving: np.ndarray = column(np.bool_)
     leave_us: np.ndarray = column(np.int64)
-    quiet_us: np.ndarray = column(np.int64)
+    next_window_us: np.ndarray = column(np.int64)
 
     def __init__(self, rows: Sequence[NodeRow]):
         super().__init__()
@@ -79,7 +79,7 @@ class NodeTable(Table):
         for row in rows:
             self.put(row)
 
-    def heard_policy(self, at: np.ndarray, versions: np.ndarray, now_us: int) -> None:
+    def record_policy_version(self, at: np.ndarray, versions: np.ndarray, now_us: int) -> None:
         """These nodes run these policy versions now."""
         moved = self.policy_version[at] != versions
         if moved.any():

@@ -12,21 +12,21 @@ from scheduler.core.snapshot import Memo
 class Observed:
     """marks: by partition, container ids that would be under warning, and when (s) that would be over.
 
-    told: containers whose owners have heard of it. gone: those that would have been stopped by now. stopped: how many
+    notified: containers whose owners were told. gone: those that would have been stopped by now. stopped: how many
     that has been since this leader took over.
     """
 
     marks: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-    told: set[int] = field(default_factory=set)
+    notified: set[int] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
     stopped: int = 0
 
-    def lend(self, partition: str, memo: Memo) -> Memo:
+    def with_marks(self, partition: str, memo: Memo) -> Memo:
         """The memo with the partition's marks, for a plan."""
         ids, due = self.marks.get(partition, (memo.warned, memo.warned_due))
         return replace(memo, warned=ids, warned_due=due)
 
-    def keep(self, partition: str, memo: Memo) -> Memo:
+    def store_marks(self, partition: str, memo: Memo) -> Memo:
         """The memo without its marks, which are kept here."""
         self.marks.pop(partition, None)
         if len(memo.warned):
@@ -44,11 +44,11 @@ class Observed:
 
     def forget(self, ids: Iterable[int]) -> None:
         """These containers have ended."""
-        self.told.difference_update(ids)
+        self.notified.difference_update(ids)
         self.gone.difference_update(ids)
 
     def clear(self) -> None:
         """Nothing is observed any more; what was counted stays."""
         self.marks.clear()
-        self.told.clear()
+        self.notified.clear()
         self.gone.clear()

@@ -21,7 +21,7 @@ from controlplane.statestore.capacities import (
 from controlplane.statestore.nodesets import capacity_of, ordered
 from scheduler.core.snapshot import Ordering, Queues
 from scheduler.registry import BACKFILL
-from scheduler.shares.tree import TreeShape, nearest
+from scheduler.shares.tree import QueueHierarchy, nearest
 
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -40,7 +40,7 @@ class QueueTree:
     another version that is being rolled out here. target: the version they are of; pushed_us: since when they are.
     proxy: the AM-RM proxy's policy by path. wander: (q,) bool, whose asks go
     elsewhere although there is room at home. relax_s: (q,) float64, how long asks wait
-    at home before they may. look_s: between two looks at what waits where.
+    at home before they may. proxy_interval_s: between two looks at what waits where.
     """
 
     def __init__(self, version: int, rows: Sequence[QueueRow], policy: PolicyRow | None = None):
@@ -49,12 +49,12 @@ class QueueTree:
         policy = policy or PolicyRow(version)
         self.paths = [row.path for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = TreeShape.of(self.paths, [row.parent_path for row in rows])
+        self.shape = QueueHierarchy.of(self.paths, [row.parent_path for row in rows])
         self.parent = self.shape.parent
         self.leaf = _column(rows, "leaf", np.bool_)
         self.stopped = np.array([row.state == "stopped" for row in rows], np.bool_)
         self.ordering = np.array([Ordering[row.ordering.upper()] for row in rows], np.int8)
-        self.preemptable = self.shape.lowered(_column(rows, "preemptable", np.bool_), np.logical_and)
+        self.preemptable = self.shape.path_combined(_column(rows, "preemptable", np.bool_), np.logical_and)
         self.user_maximum = _column(rows, "user_maximum", np.float64)
         self.max_am_share = _column(rows, "max_am_share", np.float64)
         self.max_running_jobs = _counts(rows, "max_running_jobs")
@@ -87,7 +87,7 @@ class QueueTree:
             policies = [self.proxy(path) for path in self.paths]
             self.no_home_preference = np.array([not policy.prefer_home for policy in policies], np.bool_)
             self.relax_s = np.array([policy.relax_after_s for policy in policies])
-            self.look_s = min(policy.interval_s for policy in policies)
+            self.proxy_interval_s = min(policy.interval_s for policy in policies)
 
     def at(self, path: str) -> int:
         """Position of ``path``, or of its nearest ancestor when the queue is gone."""
@@ -112,7 +112,7 @@ class QueueTree:
         if assigned is not None:
             guaranteed, owed, maximum = assigned
         return Queues(
-            self.paths, self.parent, guaranteed, maximum, self.shape.summed(used), weight, self.ordering,
+            self.paths, self.parent, guaranteed, maximum, self.shape.subtree_sums(used), weight, self.ordering,
             self.preemptable, owed=owed, settled=self.shares.settled(self), backfill=self.backfill,
         )  # fmt: skip
 

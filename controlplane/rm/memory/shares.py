@@ -34,19 +34,19 @@ class Fitted(NamedTuple):
 
 @dataclass(slots=True)
 class KnownShares:
-    """What is known of the assignment. asked: monotonic seconds of the last look. stale: preempts nothing."""
+    """What is known of the assignment. refreshed_at: monotonic seconds of the last look. stale: preempts nothing."""
 
     assigned: Assignment | None = None
-    asked: float = -1e9
+    refreshed_at: float = -1e9
     stale: bool = True
     _fitted: dict[str, tuple[Any, Fitted]] = field(default_factory=dict)
 
-    def look(self, store: Store, clock: Clock, hinted: bool = False) -> bool:
+    def refresh(self, store: Store, clock: Clock, hinted: bool = False) -> bool:
         """Take the latest assignment in, at most once a second without a hint; whether the shares are others now."""
         now = clock.monotonic()
-        if not hinted and now - self.asked < LOOK_S:
+        if not hinted and now - self.refreshed_at < LOOK_S:
             return False
-        self.asked = now
+        self.refreshed_at = now
         known = self.assigned
         found = store.shares(known.version if known else -1)
         if found is not None and found.tables is None and known is not None:

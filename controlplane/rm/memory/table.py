@@ -77,6 +77,11 @@ class Table:
         """These are free; the last of them is taken first."""
         self._back.extend(rows)
 
+    def reserve(self, size: int) -> None:
+        """Have room for at least so many rows: of who numbers them as another table does."""
+        if size > self.size:
+            self._grow(size)
+
     def _clear(self, rows: Any) -> None:
         for name, each in self._columns.items():
             array = getattr(self, name)

@@ -46,15 +46,15 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     """
     nodes, own = m.nodes_of(partition)
     table = m.nodes.view()
-    open_nodes, holdable = table.open[nodes], None
+    open_nodes, reservable = table.open[nodes], None
     if not own.all():
         open_nodes &= own | ~m.reclaimed_nodes()[nodes]
-        holdable = own | ~m.contended_nodes()[nodes]
+        reservable = own | ~m.contended_nodes()[nodes]
     capacity, free = table.capacity.take(nodes, axis=0), table.free.take(nodes, axis=0)
-    seen = Nodes(capacity, free, open_nodes, table.rack[nodes], holdable)
+    seen = Nodes(capacity, free, open_nodes, table.rack[nodes], reservable)
     queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
     held, lent = m.holders(partition) if with_running or len(m.partitions) > 1 else (rows[:0], rows[:0])
-    users, jobs, job, job_rows = _people(m, partition, rows, queues.maximum, held if with_running else None)
+    users, jobs, job, job_rows = _users_and_jobs(m, partition, rows, queues.maximum, held if with_running else None)
     # All of a partition is no limit: the default one may also use what is idle elsewhere. Half of nothing is not all
     # of it, though: of what a partition lacks only the whole is no limit.
     whole = queues.maximum >= queues.maximum[0]
@@ -66,14 +66,14 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     masks = np.array([_nodes_for(m, number, rows, nodes) for number in numbers.tolist()], np.bool_)
     asks = m.asks.gather(rows, job, masks.reshape(len(numbers), len(nodes)), mask)
     if len(nodes) < len(m.nodes):
-        asks = _onto(asks, nodes, len(m.nodes))
+        asks = _reindexed(asks, nodes, len(m.nodes))
     running, slots = None, np.empty(0, np.int64)
     if with_running:
         running, slots = _running(m, partition, nodes, (held, lent), queues.lent, job_rows, now)
     return PlanView(Snapshot(AXES, seen, queues, users, jobs, asks, running), rows, nodes, slots)
 
 
-def foresees(m: "Memory", rows: np.ndarray) -> bool:
+def backfills(m: "Memory", rows: np.ndarray) -> bool:
     """Whether any of these rows of the ask table is of a queue that backfills, so that a plan must see what runs."""
     if m.queues.backfill is None:
         return False
@@ -127,7 +127,7 @@ def _with_lent(queues: Queues, amount: np.ndarray) -> Queues:
     )
 
 
-def _people(
+def _users_and_jobs(
     m: "Memory", partition: int, rows: np.ndarray, maximum: np.ndarray, held: np.ndarray | None
 ) -> tuple[Users, Jobs, np.ndarray, np.ndarray]:
     """Users and jobs of these asks, each ask's job, and the ledger rows of the jobs.
@@ -155,7 +155,7 @@ def _people(
     )
 
 
-def _onto(asks: Asks, nodes: np.ndarray, total: int) -> Asks:
+def _reindexed(asks: Asks, nodes: np.ndarray, total: int) -> Asks:
     """The same asks, preferring positions among ``nodes`` instead of the whole table's."""
     position = np.full(total, -1, np.int32)
     position[nodes] = np.arange(len(nodes), dtype=np.int32)
@@ -212,9 +212,9 @@ def _running(
     )
 
 
-def clear_of(nodes: NodeTable, view: PlanView, now_us: int) -> PlanView:
+def without_maintenance(nodes: NodeTable, view: PlanView, now_us: int) -> PlanView:
     """The view without places in which an ask, by its estimate, would run into a maintenance window."""
-    quiet, s = nodes.quiet_us[view.nodes], view.snapshot
+    quiet, s = nodes.next_window_us[view.nodes], view.snapshot
     if not len(quiet) or quiet.min() >= NEVER_US:
         return view
     starts = np.unique(quiet[quiet < NEVER_US])

@@ -7,8 +7,8 @@ import numpy as np
 
 from controlplane.rm.memory.nodes import NEVER_US, NodeTable, chosen
 from controlplane.rm.rows import IN_SERVICE, NodeRow, WindowRow
-from scheduler.lifecycle.emptying import window_phase
-from scheduler.placement.choice import of_window
+from scheduler.lifecycle.draining import window_phase
+from scheduler.placement.nodeselection import window_nodes
 
 CORDONED = "cordoned"
 
@@ -38,7 +38,7 @@ class Window:
 
     def matches(self, rows: Sequence[NodeRow]) -> np.ndarray:
         """Which of these nodes it is about: (n,) bool."""
-        return chosen(of_window(self.node, self.rack, self.labels), rows)
+        return chosen(window_nodes(self.node, self.rack, self.labels), rows)
 
     def phase(self, now_us: int) -> str:
         """As of ``window_phase``."""
@@ -62,17 +62,17 @@ def settle(nodes: NodeTable, now_us: int) -> bool:
     if now_us < nodes.settle_us:
         return False
     n = len(nodes)
-    before = nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes()
+    before = nodes.closed[:n].tobytes() + nodes.next_window_us[:n].tobytes()
     for at, row in enumerate(nodes.rows):
         _duty(nodes, at, row)
-    nodes.quiet_us[:n] = NEVER_US
+    nodes.next_window_us[:n] = NEVER_US
     due = NEVER_US
     for window in nodes.windows:
         due = min([due, *(t for t in (window.lead_us, window.starts_us, window.ends_us) if t > now_us)])
         if window.phase(now_us) != "over":
             _window(nodes, window, now_us)
     nodes.settle_us = due
-    return nodes.closed[:n].tobytes() + nodes.quiet_us[:n].tobytes() != before
+    return nodes.closed[:n].tobytes() + nodes.next_window_us[:n].tobytes() != before
 
 
 def _duty(nodes: NodeTable, at: int, row: NodeRow) -> None:
@@ -85,7 +85,7 @@ def _duty(nodes: NodeTable, at: int, row: NodeRow) -> None:
 def _window(nodes: NodeTable, window: Window, now_us: int) -> None:
     at = np.flatnonzero(window.matches(nodes.rows))
     if window.phase(now_us) == "planned":
-        nodes.quiet_us[at] = np.minimum(nodes.quiet_us[at], window.starts_us)
+        nodes.next_window_us[at] = np.minimum(nodes.next_window_us[at], window.starts_us)
         return
     nodes.closed[at] = nodes.leaving[at] = True
     nodes.leave_us[at] = np.minimum(nodes.leave_us[at], window.starts_us)

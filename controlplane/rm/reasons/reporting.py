@@ -12,11 +12,12 @@ import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
+from controlplane.rm.memory.table import Table, column
 from controlplane.rm.memory.view import PlanView
 from controlplane.rm.reasons.waiting import about, alike, back_off, moment, with_preemption
 from scheduler.core.snapshot import Memo, Snapshot
-from scheduler.explain.columns import After, Explanation, Patience, explain_all
-from scheduler.explain.outlook import Outlook
+from scheduler.explain.columns import Explanation, LocalityDelay, Outcome, explain_all
+from scheduler.explain.forecast import Forecast
 from scheduler.explain.sentence import describe
 
 REFRESH_S = 5.0  # the numbers of a reason may be this old
@@ -43,17 +44,23 @@ class _Seen:
     snapshot: Snapshot
     free: np.ndarray
     at: float
-    outlook: Outlook | None = None
+    forecast: Forecast | None = None
+
+
+class _Reported(Table):
+    """By row of the ask table: of which ask a reason was reported (-1: of none), its limits, and when (s)."""
+
+    key: np.ndarray = column(np.int64, fill=-1)
+    limits: np.ndarray = column(np.int16)
+    at: np.ndarray = column(np.float64)
 
 
 @dataclass(slots=True)
 class ReasonReporter:
-    """more: sentences are still owed. told_*: by row of the ask table, what its group was told and when."""
+    """more: sentences are still owed. waiting: by row of the ask table, whether its group waits by the last plan."""
 
     more: bool = False
-    reported_key: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    reported_limits: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
-    reported_at: np.ndarray = field(default_factory=lambda: np.empty(0))
+    reported: _Reported = field(default_factory=_Reported)
     waiting: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
     _somebody: bool = False  # waited when all was last planned
     _plans: dict[str, _Plan] = field(default_factory=dict)
@@ -62,11 +69,7 @@ class ReasonReporter:
     def begin(self, m: Memory) -> None:
         """All partitions are about to be planned."""
         rows = len(m.asks.key)
-        if len(self.reported_key) < rows:
-            more = rows - len(self.reported_key)
-            self.reported_key = np.append(self.reported_key, np.full(more, -1, np.int64))
-            self.reported_limits = np.append(self.reported_limits, np.zeros(more, np.int16))
-            self.reported_at = np.append(self.reported_at, np.zeros(more))
+        self.reported.reserve(rows)
         self._somebody = bool(self.waiting.any())
         self.waiting = np.zeros(rows, np.bool_)
         self._plans.clear()
@@ -78,19 +81,26 @@ class ReasonReporter:
 
     def invalidate(self, rows: np.ndarray) -> None:
         """Something has come up for these rows of the ask table that their groups should be told soon."""
-        self.reported_at[rows] = 0.0
+        self.reported.at[rows] = 0.0
 
     def record_plan(
-        self, m: Memory, name: str, view: PlanView, after: After, memo: Memo, patience: Patience, now: float
+        self,
+        m: Memory,
+        name: str,
+        view: PlanView,
+        outcome: Outcome,
+        memo: Memo,
+        locality_delay: LocalityDelay,
+        now: float,
     ) -> None:
         """A partition was planned."""
         s = view.snapshot
         if s.running is not None and self.refresh_due(name, now):
             place = (m.nodes.labels_version, m.queues.version, len(view.nodes))
-            self._seen[name] = _Seen(place, s, after.free, now)
-        if not (after.left > 0).any():
+            self._seen[name] = _Seen(place, s, outcome.free, now)
+        if not (outcome.left > 0).any():
             return
-        e = explain_all(s, after, memo, patience, now)
+        e = explain_all(s, outcome, memo, locality_delay, now)
         rows = view.asks[e.columns.ask]
         self.waiting[rows] = True
         self._plans[name] = _Plan(view, e, rows)
@@ -109,38 +119,38 @@ class ReasonReporter:
         e, rows = plan.explanation, plan.rows
         keys = plan.view.snapshot.asks.key[e.columns.ask]
         theirs = m.asks.key[rows] == keys
-        fresh = (self.reported_key[rows] != keys) | (self.reported_limits[rows] != e.columns.limits)
-        old = ~fresh & (e.now - self.reported_at[rows] >= REFRESH_S)
+        fresh = (self.reported.key[rows] != keys) | (self.reported.limits[rows] != e.columns.limits)
+        old = ~fresh & (e.now - self.reported.at[rows] >= REFRESH_S)
         first = np.flatnonzero(fresh & theirs)
         due = np.concatenate((first, np.flatnonzero(old & theirs)))[:most]
-        outlook = self._outlook(m, name, plan) if len(due) else None
+        forecast = self._forecast(m, name, plan) if len(due) else None
         for i in due.tolist():
-            self._sentence(m, plan, i, outlook, changed)
+            self._sentence(m, plan, i, forecast, changed)
         self.more |= most < len(first)
         return len(due)
 
-    def _outlook(self, m: Memory, name: str, plan: _Plan) -> Outlook | None:
+    def _forecast(self, m: Memory, name: str, plan: _Plan) -> Forecast | None:
         """What runs, as last seen; None when nodes or queues are others since."""
         seen = self._seen.get(name)
         if seen is None or seen.place != (m.nodes.labels_version, m.queues.version, len(plan.view.nodes)):
             self._seen.pop(name, None)
             return None
-        if seen.outlook is None:
-            seen.outlook = Outlook(seen.snapshot, seen.free, seen.at)
-        return seen.outlook
+        if seen.forecast is None:
+            seen.forecast = Forecast(seen.snapshot, seen.free, seen.at)
+        return seen.forecast
 
     def _sentence(
-        self, m: Memory, plan: _Plan, i: int, outlook: Outlook | None, changed: dict[Key, GroupEntry]
+        self, m: Memory, plan: _Plan, i: int, forecast: Forecast | None, changed: dict[Key, GroupEntry]
     ) -> None:
         row = int(plan.rows[i])
         owner = m.asks.owner[row]
         assert owner is not None
         job, group = owner
-        reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), outlook)
+        reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), forecast)
         reason = with_preemption(m, m.queues.paths[job.queue_row], reason, plan.explanation.now)
         reason["at"] = moment(plan.explanation.now)
-        self.reported_key[row], self.reported_at[row] = m.asks.key[row], plan.explanation.now
-        self.reported_limits[row] = plan.explanation.columns.limits[i]
+        self.reported.key[row], self.reported.at[row] = m.asks.key[row], plan.explanation.now
+        self.reported.limits[row] = plan.explanation.columns.limits[i]
         if group.reason is None or not alike(group.reason, reason):
             group.reason = reason
             changed[job.id, group.run.no] = group
@@ -148,31 +158,31 @@ class ReasonReporter:
     def _forget(self, m: Memory) -> dict[Key, GroupEntry]:
         """Groups that were told and do not wait any more."""
         changed: dict[Key, GroupEntry] = {}
-        known = self.reported_key >= 0
+        known = self.reported.key >= 0
         for row in np.flatnonzero(known[: len(self.waiting)] & ~self.waiting).tolist():
             owner = m.asks.owner[row]
-            same = owner is not None and m.asks.key[row] == self.reported_key[row]
+            same = owner is not None and m.asks.key[row] == self.reported.key[row]
             if same and owner is not None:
                 job, group = owner
-                if group.run.delayed and self.reported_limits[row] == _BACKOFF:
+                if group.run.backing_off and self.reported.limits[row] == _BACKOFF:
                     continue
                 if group.reason is not None:
                     group.reason = None
                     changed[job.id, group.run.no] = group
-            self.reported_key[row] = -1
+            self.reported.key[row] = -1
         return changed
 
     def _back_off(self, m: Memory, now: float, changed: dict[Key, GroupEntry]) -> None:
         """Groups of which nothing waits but starts that fall due later."""
-        for key, group in m.delayed.items():
+        for key, group in m.backing_off.items():
             row = group.row
             due = group.run.next_due
             if due is None or row >= len(self.waiting) or self.waiting[row]:
                 continue
-            same = self.reported_key[row] == m.asks.key[row] and self.reported_limits[row] == _BACKOFF
-            if not (same and self.reported_at[row] == due):
-                group.reason = back_off(group, due - now, len(group.run.delayed)) | {"at": moment(now)}
-                self.reported_key[row], self.reported_limits[row], self.reported_at[row] = (
+            same = self.reported.key[row] == m.asks.key[row] and self.reported.limits[row] == _BACKOFF
+            if not (same and self.reported.at[row] == due):
+                group.reason = back_off(group, due - now, len(group.run.backing_off)) | {"at": moment(now)}
+                self.reported.key[row], self.reported.limits[row], self.reported.at[row] = (
                     m.asks.key[row],
                     _BACKOFF,
                     due,

@@ -9,7 +9,7 @@ import numpy as np
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.view import PlanView
-from scheduler.explain.sentence import About
+from scheduler.explain.sentence import AskContext
 from wire import labels
 from wire.resources import AXES
 
@@ -74,7 +74,7 @@ def moment(now: float) -> str:
     return dt.datetime.fromtimestamp(now, dt.UTC).isoformat(timespec="seconds")
 
 
-def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> About:
+def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> AskContext:
     """What the snapshot does not say of a group's ask. now: s, when the plan was made."""
     clear = " and is free of maintenance until it would end" if group.constraints.duration_s else ""
     number = int(m.asks.mask[group.row])
@@ -92,10 +92,10 @@ def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> About:
             rest = " && ".join(terms[:at] + terms[at + 1 :])
             word = "label term" if len(terms) > 1 else "label condition"
             found.append((f"Drop the {word} {term!r}.", m.mask((rest, nodes, racks, avoided))[view.nodes]))
-        in_time = m.nodes.quiet_us[view.nodes] >= until_us
+        in_time = m.nodes.next_window_us[view.nodes] >= until_us
         return [(text, mask & in_time) for text, mask in found]
 
-    return About(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))
+    return AskContext(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))
 
 
 def with_preemption(m: Memory, queue: str, reason: dict[str, Any], now: float) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps.outcome import apply_instructions
-from scheduler.explain.amounts import counted
+from scheduler.explain.amounts import amount_text
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.admission import AdmissionDecision, AdmissionWhy, Rules, decide
+from scheduler.lifecycle.admission import AdmissionDecision, AdmissionRules, AdmissionWhy, decide
 from wire.resources import AXES
 
 POLL_US = 1_000_000  # between two looks at what other sub-clusters run while somebody waits
 REPORTED_PER_ROUND = 200  # jobs that hear why they wait
-RULES = Rules()
+RULES = AdmissionRules()
 _MASTERS, _QUOTA = 1, 2  # which amounts a column is one of, as ``AdmissionQueue.arrays`` puts them
 
 
@@ -41,7 +41,7 @@ def _decide(m: Memory, store: Store, c: Changes) -> None:
     begun = _claimed(waiting, store, chosen)
     for job in begun:
         _begin(m, c, job)
-    waiting.changed = len(begun) < len(chosen) or bool((d.why == AdmissionWhy.LATER).any())
+    waiting.changed = len(begun) < len(chosen) or bool((d.why == AdmissionWhy.DECISION_FULL).any())
     waiting.next_us = c.at_us + POLL_US
     _report(waiting, c, rows, d)
 
@@ -95,7 +95,7 @@ def _report(waiting: AdmissionQueue, c: Changes, rows: np.ndarray, d: AdmissionD
     """Say why they wait to those who have not heard yet, and now and then to those for whom it has changed."""
     why, queue, column = (x.astype(np.int64) for x in (d.why, d.queue, d.column))
     now = (why << 56) | (queue << 36) | ((column + 1) << 28) | np.minimum(d.ahead, (1 << 28) - 1)
-    waits = ~np.isin(d.why, (AdmissionWhy.ADMITTED, AdmissionWhy.LATER))
+    waits = ~np.isin(d.why, (AdmissionWhy.ADMITTED, AdmissionWhy.DECISION_FULL))
     unreported = waits & (waiting.reported[rows] == UNREPORTED)
     news = unreported
     if c.at_us >= waiting.report_us:
@@ -156,7 +156,7 @@ def _limit(waiting: AdmissionQueue, job: JobEntry, d: AdmissionDecision, i: int)
             column = int(d.column[i])
             resource, need = AXES[column % R], int(waiting.demand[job.waiting_row, column])
             name, text = _amount(path, column // waiting.amounts, resource, need, now, most)
-            if why == AdmissionWhy.HELD:
+            if why == AdmissionWhy.EARMARKED:
                 text = f"What {path} has left is held for a job that has waited longer"
             asked, available = {resource: need}, {resource: max(0, most - now)}
     return {
@@ -172,13 +172,15 @@ def _limit(waiting: AdmissionQueue, job: JobEntry, d: AdmissionDecision, i: int)
 
 def _amount(path: str, kind: int, resource: str, need: int, now: int, most: int) -> tuple[str, str]:
     if kind == _MASTERS:
-        return "max_am_share", f"Application masters of {path} hold {now:,} of at most {counted(resource, most)}"
+        held = f"{now:,} of at most {amount_text(resource, most)}"
+        return "max_am_share", f"Application masters of {path} hold {held}"
     if kind == _QUOTA:
-        needs = f"It needs {counted(resource, need)} of the quota of {path}"
+        needs = f"It needs {amount_text(resource, need)} of the quota of {path}"
         if need > most:
-            return "quota", f"{needs}, which is {counted(resource, most)} in all sub-clusters"
-        return "quota", f"{needs}, of which {now:,} of {counted(resource, most)} are held in all sub-clusters"
+            return "quota", f"{needs}, which is {amount_text(resource, most)} in all sub-clusters"
+        return "quota", f"{needs}, of which {now:,} of {amount_text(resource, most)} are held in all sub-clusters"
     if need > most:
-        return "gang", f"It needs {counted(resource, need)} at once, and {path} may hold {counted(resource, most)} here"
-    held = f"gangs of {path} hold {now:,} of at most {counted(resource, most)}"
-    return "gang", f"It needs {counted(resource, need)} at once, and {held}"
+        needs = f"It needs {amount_text(resource, need)} at once"
+        return "gang", f"{needs}, and {path} may hold {amount_text(resource, most)} here"
+    held = f"gangs of {path} hold {now:,} of at most {amount_text(resource, most)}"
+    return "gang", f"It needs {amount_text(resource, need)} at once, and {held}"

@@ -38,7 +38,7 @@ def _heads(m: Memory, c: Changes, box: Inbox, answered: float) -> None:
     old_news = (n.seq[at] == 0) & (n.state[at] == _LOST)
     n.seq[at], n.seen[at] = h[:, 0], answered
     n.echo_epoch[at], n.echo_generation[at] = h[:, 1], h[:, 2]
-    n.heard_policy(at, h[:, 3], c.at_us)
+    n.record_policy_version(at, h[:, 3], c.at_us)
     n.load[at] = h[:, 5:8]
     health = h[:, 4].astype(np.int16)
     state = np.where(health == 0, _UP, _UNHEALTHY).astype(np.int8)
@@ -93,17 +93,17 @@ def _not_young(m: Memory, e: np.ndarray, slots: np.ndarray, moved: np.ndarray) -
     young = (e["state"][moved] == _RUNNING) & (e["ran_ms"][moved] < YOUNG_MS) & ~shared["service"]
     if m.masters.jobs:  # application masters wait for theirs
         young &= ~np.isin(shared["job"], list(m.masters.jobs))
-    told: np.ndarray = moved[~young]
-    return told
+    written: np.ndarray = moved[~young]
+    return written
 
 
 def _vanished(m: Memory, store: Store, c: Changes, box: Inbox) -> None:
     """End containers their node should hold by the document it obeys, yet does not list."""
     t, n = m.containers, m.nodes
-    obeys = np.zeros(len(n), np.bool_)
-    obeys[box.at] = n.echo_epoch[box.at] == m.epoch
+    applied = np.zeros(len(n), np.bool_)
+    applied[box.at] = n.echo_epoch[box.at] == m.epoch
     # Whole columns first: of what is left there are few, and picking rows out costs most.
-    unseen = np.flatnonzero(t.live & obeys[t.node] & (t.seen_round != m.round_number))
+    unseen = np.flatnonzero(t.live & applied[t.node] & (t.seen_round != m.round_number))
     added = t.added[unseen]
     missing = (added > 0) & (added <= n.echo_generation[t.node[unseen]])
     _lost(m, store, c, unseen[missing], ContainerReason.VANISHED)

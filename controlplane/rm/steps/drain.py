@@ -17,7 +17,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry, named_tasks
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps.outcome import emit_event
-from scheduler.lifecycle.emptying import down_at_once
+from scheduler.lifecycle.draining import max_unavailable
 from wire.states import ContainerReason, ContainerState, Want
 
 LOOK_EVERY_US = 200_000
@@ -63,20 +63,20 @@ def _movable(m: Memory, group: GroupEntry, slots: list[int], elsewhere: int) -> 
     unstarted = [s for s in slots if t.state[s] < ContainerState.RUNNING]
     serving = sum(t.state[s] == ContainerState.RUNNING and t.want[s] == Want.RUN for s in group.slots)
     serving += elsewhere
-    spare = serving - (group.run.count - down_at_once(group.run.count))
+    spare = serving - (group.run.count - max_unavailable(group.run.count))
     running = sorted((s for s in slots if t.state[s] >= ContainerState.RUNNING), key=lambda s: int(t.id[s]))
     return unstarted + running[: max(0, spare)]
 
 
 def _stop(m: Memory, c: Changes, slots: list[int]) -> None:
     t = m.containers
-    told: dict[tuple[int, str, int], tuple[JobEntry, list[int]]] = {}
+    by_group: dict[tuple[int, str, int], tuple[JobEntry, list[int]]] = {}
     for slot in slots:
         (job, group), at = t.owner_of(slot), int(t.node[slot])
         t.want[slot] = Want.STOP
         m.dirty_nodes.add(at)
-        told.setdefault((job.id, group.run.name, at), (job, []))[1].append(int(t.task[slot]))
-    for (_, name, at), (job, tasks) in told.items():
+        by_group.setdefault((job.id, group.run.name, at), (job, []))[1].append(int(t.task[slot]))
+    for (_, name, at), (job, tasks) in by_group.items():
         why = windows.why(m.nodes, at, c.at_us)
         emit_event(c, job, "drain", f"{named_tasks(name, tasks)} stopped, to start again where there is room: {why}")
 

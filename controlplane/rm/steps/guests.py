@@ -12,7 +12,7 @@ from controlplane.rm.ports import Store
 from controlplane.rm.rows import AskRow, JobRow
 from controlplane.rm.steps import masters
 from controlplane.rm.steps.reports import touched
-from scheduler.lifecycle.guest import GuestRun, Handed
+from scheduler.lifecycle.guest import GuestRun, HandedTasks
 from wire.states import Want
 
 BATCH = 500
@@ -26,7 +26,7 @@ def take_asks(m: Memory, store: Store, c: Changes, log_max_bytes: int) -> bool:
     known = {row.id: row for row in jobs}
     masters.join_guests(m, store, rows)
     for row in rows:
-        job = m.jobs.get(row.job_id) or _invite(m, known.get(row.job_id), log_max_bytes)
+        job = m.jobs.get(row.job_id) or _add_guest(m, known.get(row.job_id), log_max_bytes)
         # One that has moved here asks for itself.
         if job is not None and job.home and row.group_no < len(job.groups):
             _apply_ask(m, c, job, row)
@@ -35,12 +35,12 @@ def take_asks(m: Memory, store: Store, c: Changes, log_max_bytes: int) -> bool:
     return len(rows) >= BATCH
 
 
-def _invite(m: Memory, row: JobRow | None, log_max_bytes: int) -> JobEntry | None:
+def _add_guest(m: Memory, row: JobRow | None, log_max_bytes: int) -> JobEntry | None:
     """A guest from its job's row; its home has refused what cannot be read."""
     if row is None:
         return None
     job = guest_entry(row, log_max_bytes)
-    m.watch(job)
+    m.add_job(job)
     return job
 
 
@@ -70,7 +70,7 @@ def stop(m: Memory, group: GroupEntry) -> None:
     m.dirty_nodes.update(m.containers.node[slots].tolist())
 
 
-def adopted(m: Memory, job: JobEntry) -> None:
+def take_over(m: Memory, job: JobEntry) -> None:
     """A new leader has taken over the guest's containers."""
     for group in job.groups:
         if isinstance(group.run, GuestRun) and not group.run.handed.wish:
@@ -78,12 +78,12 @@ def adopted(m: Memory, job: JobEntry) -> None:
     forget_idle(m, job)
 
 
-def _handed(row: AskRow) -> Handed:
+def _handed(row: AskRow) -> HandedTasks:
     wish = 0 if row.halt else row.wish
-    return Handed.of_row(row.base, row.target, row.taken, wish, row.work)
+    return HandedTasks.of_row(row.base, row.target, row.taken, wish, row.work)
 
 
-def set_apart(m: Memory, c: Changes, explained: dict[tuple[int, int], GroupEntry]) -> dict[tuple[int, int], GroupEntry]:
+def separate(m: Memory, c: Changes, explained: dict[tuple[int, int], GroupEntry]) -> dict[tuple[int, int], GroupEntry]:
     """Of guests nothing but asks and reports is written; those that have nothing left here are forgotten.
 
     explained: groups whose reason to wait has changed; those that are no guests.

@@ -43,8 +43,8 @@ def take_intents(
     masters.take(m, store, c, intents)
     changed = {i.node_id for i in intents if i.kind == "node"}
     if changed:
-        anew = {i.node_id for i in intents if i.kind == "node" and "duty" not in i.payload}
-        _nodes_changed(m, store, c, changed, anew, answered)
+        registered = {i.node_id for i in intents if i.kind == "node" and "duty" not in i.payload}
+        _nodes_changed(m, store, c, changed, registered, answered)
     if any(i.kind == "maintenance" for i in intents):
         windows.take(m.nodes, store.windows())
     m.outdated |= any(i.kind == "adopt" for i in intents)
@@ -91,7 +91,7 @@ def _submit(m: Memory, c: Changes, row: JobRow, log_max_bytes: int) -> None:
         log.exception("a job cannot be read", job=row.id)
         _refuse(c, row, f"the stored specification cannot be read: {error!r}; submit it again")
         return
-    m.watch(job)
+    m.add_job(job)
     c.jobs[job.id] = job
     for group in job.groups:
         c.groups[job.id, group.run.no] = group
@@ -119,14 +119,16 @@ def _unread(no: int, spec: Any) -> GroupEntry:
     return GroupEntry(run, np.zeros(R, np.int64), b"", b"", 0)
 
 
-def _nodes_changed(m: Memory, store: Store, c: Changes, changed: set[int], anew: set[int], answered: float) -> None:
-    """Take in what was registered (``anew``) or changed; of what was revoked the containers are lost."""
+def _nodes_changed(
+    m: Memory, store: Store, c: Changes, changed: set[int], registered: set[int], answered: float
+) -> None:
+    """Take in what was registered (again) or changed; of what was revoked the containers are lost."""
     gone = []
     for row in store.nodes():
         if row.id not in changed:
             continue
         at = m.nodes.put(row, answered)
-        if row.id in anew:
+        if row.id in registered:
             m.nodes.seq[at] = 0  # it may have been installed anew
             m.nodes.seen[at] = answered
             m.dirty_nodes.add(at)

@@ -19,7 +19,7 @@ from controlplane.rm.steps.outcome import STATES
 from wire.ids import format_container
 from wire.states import ContainerReason, ContainerState, Want, terminal
 
-Told = tuple[int, int, str, dict[str, Any]]  # number of the group, microseconds, kind, body
+MasterEvent = tuple[int, int, str, dict[str, Any]]  # number of the group, microseconds, kind, body
 
 
 def emit(m: Memory, c: Changes) -> None:
@@ -53,7 +53,7 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
             place = m.nodes.rows[m.nodes.index[node]]
             body |= {"node": place.name, "rack": place.rack, "launch": group.held}
             if group.held:
-                mm.held.setdefault(cid, c.at_us / 1e6 + mm.grant_s)
+                mm.open_grants.setdefault(cid, c.at_us / 1e6 + mm.grant_s)
                 body["expires_in_s"] = mm.grant_s
             _event(c, job, group, "granted", body, c.at_us)
         elif new == ContainerState.RUNNING:
@@ -68,9 +68,9 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
             mm.warned.discard(cid)
 
 
-def receive(c: Changes, job: JobEntry, told: Iterable[Told]) -> None:
+def receive(c: Changes, job: JobEntry, events: Iterable[MasterEvent]) -> None:
     """What another sub-cluster has to tell the job's master."""
-    for no, at_us, kind, body in told:
+    for no, at_us, kind, body in events:
         _event(c, job, job.groups[no], kind, body, at_us)
 
 
@@ -88,8 +88,8 @@ def _warnings(m: Memory, c: Changes) -> None:
         body = {"container": format_container(cid), "ask": group.run.name, "index": int(m.containers.task[slot])}
         if cid in m.warned:
             mm.warned.add(cid)
-            said = body | {"message": m.warned[cid], "stops_in_s": grace_s}
-            _event(c, job, group, "warned", said, c.at_us)
+            warning = body | {"message": m.warned[cid], "stops_in_s": grace_s}
+            _event(c, job, group, "warned", warning, c.at_us)
         else:
             mm.warned.discard(cid)
             if m.containers.want[slot] != Want.STOP:
@@ -100,15 +100,15 @@ def _event(c: Changes, job: JobEntry, group: GroupEntry, kind: str, body: dict[s
     """One event more. Its home numbers it, and counts grants: those of several sub-clusters come in any order."""
     app: Application = job.application  # type: ignore[assignment]
     if job.home:
-        c.told.setdefault(job.id, []).append((group.run.no, at_us, kind, body))
+        c.home_events.setdefault(job.id, []).append((group.run.no, at_us, kind, body))
         c.homes.add(job.home)
         return
     if kind == "granted":
         group.granted += 1
         body = body | {"granted": group.granted}
         c.granted[job.id, group.run.no] = group.granted
-    app.told += 1
-    c.master_events.append((job.id, app.told, at_us, kind, body))
+    app.last_event += 1
+    c.master_events.append((job.id, app.last_event, at_us, kind, body))
 
 
 def announce(bus: Bus, c: Changes) -> None:

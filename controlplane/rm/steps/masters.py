@@ -59,7 +59,7 @@ def restore(m: Memory, wanted: Wanted, theirs: Wanted) -> None:
             for slot in group.slots if group.held else ():
                 cid = int(t.id[slot])
                 if cid not in mm.launches and t.want[slot] == Want.RUN:
-                    t.want[slot], mm.held[cid] = Want.HOLD, t.allocated_us[slot] / 1e6 + mm.grant_s
+                    t.want[slot], mm.open_grants[cid] = Want.HOLD, t.allocated_us[slot] / 1e6 + mm.grant_s
     _restore_sessions(m, wanted)
 
 
@@ -74,7 +74,7 @@ def _restore_sessions(m: Memory, wanted: Wanted) -> None:
     for row in wanted.sessions:
         job = mm.jobs.get(row.job_id)
         if job is not None and job.application is not None:
-            job.application.told = row.told
+            job.application.last_event = row.last_event
             if row.verdict is not None:
                 mm.resuming.append(row)
             elif terminal(job.groups[MASTER].run.state):
@@ -130,7 +130,7 @@ def _group(app: Application, job: JobEntry, row: MasterAskRow) -> GroupEntry | N
     """The job's next group, as an ask's row says; None where that cannot be read."""
     try:
         spec = stored.group(row.spec | {"count": row.target})
-        group = group_entry(app.said, row.no, spec, {}, app.log_max_bytes)
+        group = group_entry(app.identity, row.no, spec, {}, app.log_max_bytes)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         log.exception("an ask cannot be read", job=job.id, ask=row.no)  # one job must not stop the sub-cluster
         return None
@@ -164,7 +164,7 @@ def _start(m: Memory, row: LaunchRow) -> None:
     job, group = t.owner_of(slot)
     if job.id == row.job_id and not job.run.stopping:
         m.masters.launches[cid] = _launch(job, group, row.spec)
-        m.masters.held.pop(cid, None)
+        m.masters.open_grants.pop(cid, None)
         t.want[slot] = Want.RUN
         m.dirty_nodes.add(int(t.node[slot]))
 
@@ -173,7 +173,7 @@ def _launch(job: JobEntry, group: GroupEntry, spec: dict[str, Any]) -> Launch:
     app: Application = job.application  # type: ignore[assignment]
     no = group.run.no
     full = replace(stored.launched(app.specs[no], spec), count=group.run.count)
-    made = group_entry(app.said, no, full, {}, app.log_max_bytes)
+    made = group_entry(app.identity, no, full, {}, app.log_max_bytes)
     return Launch(made.template, made.digest, made.timeout_s, spec.get("tag", ""))
 
 
@@ -191,13 +191,13 @@ def enforce_deadlines(m: Memory, c: Changes) -> None:
     mm, t, now = m.masters, m.containers, c.at_us / 1e6
     verdicts.apply(m, c, mm.resuming)
     mm.resuming = []
-    if mm.held:
-        ids = np.fromiter(mm.held, np.int64, len(mm.held))
-        slots, due = t.slots_of(ids), np.fromiter(mm.held.values(), np.float64, len(mm.held))
+    if mm.open_grants:
+        ids = np.fromiter(mm.open_grants, np.int64, len(mm.open_grants))
+        slots, due = t.slots_of(ids), np.fromiter(mm.open_grants.values(), np.float64, len(mm.open_grants))
         stopped = (slots >= 0) & (t.want[slots] == Want.STOP)
         gone = stopped | ((slots >= 0) & (due <= now))
         for cid in ids[gone | (slots < 0)].tolist():
-            del mm.held[cid]
+            del mm.open_grants[cid]
         endings = np.zeros(int(gone.sum()), ENDING)
         endings["slot"], endings["state"] = slots[gone], ContainerState.KILLED
         endings["reason"] = np.where(stopped[gone], ContainerReason.STOPPED, ContainerReason.UNUSED)

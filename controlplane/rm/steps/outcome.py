@@ -11,7 +11,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.steps.reports import report
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import End
+from scheduler.lifecycle.group import AttemptEnd
 from wire import ids
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, Want
 
@@ -137,10 +137,10 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     slots = endings["slot"]
     nodes, held_us = t.node[slots], np.maximum(0, c.at_us - t.allocated_us[slots])
     _record_end(m, c, endings)
-    rows, told = _task_rows(m, c, endings), TaskRows()
+    rows, task_rows = _task_rows(m, c, endings), TaskRows()
     for at, devices in zip(nodes[t.gpus[slots] != 0].tolist(), t.gpus[slots][t.gpus[slots] != 0].tolist(), strict=True):
         m.nodes.free_gpus(at, devices)
-    m.unmark(t.id[slots])
+    m.clear_marks(t.id[slots])
     _vacate(m, nodes, owners)
     t.drop(slots)
     held_sum, states, tasks = summed(held_us), endings["state"].tolist(), rows["index"]
@@ -157,10 +157,10 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
             group.run.running -= stop - start
             job.run.live -= stop - start
             report(c, t, job, group, ended)
-            told.skip(stop - start)
+            task_rows.skip(stop - start)
         else:
-            apply_instructions(m, c, job, conclude(m, c, job, group, ended, tasks[part], told))
-    told.write(c, rows)
+            apply_instructions(m, c, job, conclude(m, c, job, group, ended, tasks[part], task_rows))
+    task_rows.write(c, rows)
     _acknowledge(m, c, nodes)
     m.placeable = True
 
@@ -211,14 +211,14 @@ class TaskRows:
     """What became of tasks whose attempts ended, in the order of their rows; written for all groups at once."""
 
     def __init__(self) -> None:
-        self._told: tuple[list[int], ...] = ([], [], [])  # state, attempts, failures
+        self._columns: tuple[list[int], ...] = ([], [], [])  # state, attempts, failures
         self._rowed: list[bool] = []
         self._groups: list[GroupEntry | None] = []
 
     def add(self, group: GroupEntry, index: np.ndarray) -> None:
         """The group's job master has decided about these tasks."""
         run = group.run
-        columns: tuple[list[Any], ...] = (*self._told, self._rowed)
+        columns: tuple[list[Any], ...] = (*self._columns, self._rowed)
         for column, values in zip(columns, (run.task_state, run.launches, run.failures, group.rowed), strict=True):
             if len(index) == 1:  # most often, and then ten times as fast
                 column.append(values.item(int(index[0])))
@@ -228,7 +228,7 @@ class TaskRows:
 
     def skip(self, k: int) -> None:
         """The next ``k`` tasks are at home elsewhere, where their rows are written."""
-        for column in self._told:
+        for column in self._columns:
             column.extend([0] * k)
         self._rowed += [False] * k
         self._groups += [None] * k
@@ -236,7 +236,7 @@ class TaskRows:
     def write(self, c: Changes, rows: np.ndarray) -> None:
         """rows: (k,) ``TASK`` of all that was told. A task's first row is written when it has ended for good; one that
         is tried again has a row from then on."""
-        for name, column in zip(("state", "attempts", "failures"), self._told, strict=True):
+        for name, column in zip(("state", "attempts", "failures"), self._columns, strict=True):
             rows[name] = column
         first = ~np.array(self._rowed, np.bool_) & (rows["state"] >= _DONE)
         if first.any():
@@ -249,7 +249,7 @@ class TaskRows:
 
 
 def conclude(
-    m: Memory, c: Changes, job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray, told: TaskRows
+    m: Memory, c: Changes, job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray, task_rows: TaskRows
 ) -> list[master.Instruction]:
     """Attempts of the group ended, successes first: tell its job master. What follows for the job.
 
@@ -263,13 +263,13 @@ def conclude(
         instructions += _notify_master(job, group, endings[well:], tasks[well:], c.at_us / 1e6)
     key = (job.id, run.no)
     c.groups[key] = group
-    if run.delayed:
-        m.delayed[key] = group
+    if run.backing_off:
+        m.backing_off[key] = group
     if run.state >= GroupState.SUCCEEDED and not group.finished_us:
         group.finished_us = c.at_us
         for other in job.groups:
             c.groups[job.id, other.run.no] = other
-    told.add(group, tasks)
+    task_rows.add(group, tasks)
     return instructions
 
 
@@ -280,7 +280,7 @@ def _notify_master(
     instructions: list[master.Instruction] = []
     columns = (tasks, *(endings[name] for name in ("state", "reason", "exit_code", "ran_ms")))
     for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
-        e = End(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
+        e = AttemptEnd(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
         instructions += master.ended(job.run, group.run, e, now)[1]
     return instructions
 

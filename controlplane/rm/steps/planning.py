@@ -9,7 +9,7 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.columns import stretches
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
-from controlplane.rm.memory.view import PlanView, clear_of, foresees, partition_view
+from controlplane.rm.memory.view import PlanView, backfills, partition_view, without_maintenance
 from controlplane.rm.reasons.reporting import ReasonReporter
 from controlplane.rm.steps import reclaim
 from controlplane.rm.steps.outcome import allocate
@@ -17,7 +17,7 @@ from controlplane.rm.steps.policies import round_policy
 from scheduler.core.invariants import check_plan, check_preempt, check_reserved
 from scheduler.core.plan import Plan, Why
 from scheduler.core.snapshot import Memo
-from scheduler.preemption.claims import contested
+from scheduler.preemption.eligibleasks import contested
 from scheduler.round import RoundPolicy, plan_round
 from wire.states import JobState
 
@@ -31,7 +31,7 @@ class Planner:
     """What planning keeps from round to round beside the memory.
 
     again_at: when to plan again though nothing has happened, s on the
-    database's clock. teller: why groups wait. explained: those whose reasons
+    database's clock. reporter: why groups wait. explained: those whose reasons
     should be written. frozen: most nodes are silent, so nothing is taken from anybody.
     """
 
@@ -67,7 +67,7 @@ class Planner:
         m.shares.settle(m.queues, c.at_us)
         policy = self.policy()
         if m.warned and not policy.preemption.takes:
-            reclaim.forgive_all(m)
+            reclaim.clear_warnings(m)
             reclaim.spare(m, c)
         if not policy.preemption.observes:
             m.observed.clear()
@@ -81,8 +81,8 @@ class Planner:
         for partition, name in enumerate(m.partitions):
             rows = m.asks.wanting(partition)
             if len(rows) or (reclaims and marked):
-                estimates = reclaims or self.reporter.refresh_due(name, now) or foresees(m, rows)
-                view = clear_of(m.nodes, partition_view(m, partition, rows, now, estimates), c.at_us)
+                estimates = reclaims or self.reporter.refresh_due(name, now) or backfills(m, rows)
+                view = without_maintenance(m.nodes, partition_view(m, partition, rows, now, estimates), c.at_us)
                 self._plan(c, name, view, policy, reclaims)
             else:
                 m.release_reservations(name)
@@ -101,9 +101,9 @@ class Planner:
         if not reclaims:
             seen = replace(seen, running=seen.running if seen.queues.backfill is not None else None, reclaim=False)
         observes = policy.preemption.observes
-        memo = reclaim.standing(m, m.observed.lend(name, m.memos.get(name, Memo())))
+        memo = reclaim.still_warned(m, m.observed.with_marks(name, m.memos.get(name, Memo())))
         plan, after = plan_round(seen, memo, policy, now)
-        m.memos[name] = m.observed.keep(name, after) if observes else after
+        m.memos[name] = m.observed.store_marks(name, after) if observes else after
         if self.check:
             check_plan(seen, plan)
             check_reserved(seen, plan, memo, after)
@@ -112,10 +112,10 @@ class Planner:
         (reclaim.observe if observes else reclaim.apply_plan)(m, c, plan.preempt, view, policy.preemption.grace_s)
         if len(plan.preempt.warn) and not observes:
             self.reporter.invalidate(view.asks[np.isin(seen.ask_queue, plan.preempt.owed_to)])
-        if plan.after is not None:
-            self.reporter.record_plan(m, name, view, plan.after, m.memos[name], policy.placement, now)
+        if plan.outcome is not None:
+            self.reporter.record_plan(m, name, view, plan.outcome, m.memos[name], policy.placement, now)
             others = m.ledger.others(m.partitions.index(name), m.asks.job[view.asks])
-            self._contested |= contested(plan.after.left, plan.after.why, others)
+            self._contested |= contested(plan.outcome.left, plan.outcome.why, others)
         short = plan.refused is not None and bool(np.isin(plan.refused.why, FOR_ROOM).any())
         (m.short_of_room.add if short else m.short_of_room.discard)(name)
         if plan.refused is not None:

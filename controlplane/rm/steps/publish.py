@@ -40,9 +40,9 @@ def documents(
     t, generations = m.containers, m.nodes.generation[due]
     slots, starts = t.by_node(due)
     want = t.want.take(slots)
-    told = want != _HOLD
-    if not told.all():
-        slots, want, starts = slots[told], want[told], summed(told)[starts]
+    published = want != _HOLD
+    if not published.all():
+        slots, want, starts = slots[published], want[published], summed(published)[starts]
     fresh = np.flatnonzero(t.added.take(slots) == 0)
     t.added[slots[fresh]] = generations[np.searchsorted(starts, fresh, side="right") - 1]
     entries = np.empty(len(slots), WANTED)

@@ -15,7 +15,7 @@ from scheduler.core.snapshot import Memo
 from wire.states import ContainerReason, Want
 
 
-def standing(m: Memory, memo: Memo) -> Memo:
+def still_warned(m: Memory, memo: Memo) -> Memo:
     """The memo without containers that have ended or are being stopped: nothing more can come of a warning to them."""
     if not len(memo.warned):
         return memo
@@ -24,7 +24,7 @@ def standing(m: Memory, memo: Memo) -> Memo:
     return replace(memo, warned=memo.warned[stands], warned_due=memo.warned_due[stands])
 
 
-def forgive_all(m: Memory) -> None:
+def clear_warnings(m: Memory) -> None:
     """Nothing is to be taken back any more."""
     none = Memo()
     m.memos = {name: replace(x, warned=none.warned, warned_due=none.warned_due) for name, x in m.memos.items()}
@@ -41,16 +41,16 @@ def observe(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float
     if not (len(plan.warn) or len(plan.kill)):
         return
     known, ids = m.observed, m.containers.id[view.slots]
-    fresh = ~np.isin(ids[plan.warn], list(known.told))
-    told: dict[tuple[int, int, str], list[int]] = defaultdict(list)
+    fresh = ~np.isin(ids[plan.warn], list(known.notified))
+    by_group: dict[tuple[int, int, str], list[int]] = defaultdict(list)
     for row, intra in zip(plan.warn[fresh].tolist(), plan.intra[fresh].tolist(), strict=True):
         job, group = m.containers.owner_of(view.slots[row])
-        told[job.id, group.run.no, _why(intra)].append(int(view.slots[row]))
-    for (job_id, no, why), slots in told.items():
+        by_group[job.id, group.run.no, _why(intra)].append(int(view.slots[row]))
+    for (job_id, no, why), slots in by_group.items():
         names = _names(m, m.jobs[job_id].groups[no], slots)
         text = f"{names} would be stopped in {grace_s:g} s, because {why}; but preemption only observes"
         emit_event(c, m.jobs[job_id], "preemption", text)
-    known.told.update(ids[plan.warn].tolist())
+    known.notified.update(ids[plan.warn].tolist())
     gone = set(ids[plan.kill].tolist()) - known.gone
     known.gone |= gone
     known.stopped += len(gone)
@@ -68,11 +68,11 @@ def _warn(m: Memory, c: Changes, plan: Preempt, view: PlanView, grace_s: float) 
     for row, owed, intra in zip(plan.warn.tolist(), plan.owed_to.tolist(), plan.intra.tolist(), strict=True):
         m.warned[int(m.containers.id[view.slots[row]])] = _why(intra)
         m.room_due[paths[owed]] = c.at_us / 1e6 + grace_s
-    told: dict[tuple[int, int, str], list[int]] = defaultdict(list)
+    by_group: dict[tuple[int, int, str], list[int]] = defaultdict(list)
     for slot in view.slots[plan.warn].tolist():
         job, group = m.containers.owner_of(slot)
-        told[job.id, group.run.no, m.warned[int(m.containers.id[slot])]].append(slot)
-    for (job_id, no, why), slots in told.items():
+        by_group[job.id, group.run.no, m.warned[int(m.containers.id[slot])]].append(slot)
+    for (job_id, no, why), slots in by_group.items():
         names = _names(m, m.jobs[job_id].groups[no], slots)
         emit_event(c, m.jobs[job_id], "preemption", f"{names} will be stopped in {grace_s:g} s, because {why}")
 
@@ -82,12 +82,12 @@ def _why(intra: bool) -> str:
 
 
 def _spare(m: Memory, c: Changes, ids: np.ndarray) -> None:
-    told: dict[tuple[int, int], list[int]] = defaultdict(list)
+    by_group: dict[tuple[int, int], list[int]] = defaultdict(list)
     for cid, slot in zip(ids.tolist(), m.containers.slots_of(ids).tolist(), strict=True):
         if m.warned.pop(cid, None) and slot >= 0 and m.containers.want[slot] != Want.STOP:
             job, group = m.containers.owner_of(slot)
-            told[job.id, group.run.no].append(slot)
-    for (job_id, no), slots in told.items():
+            by_group[job.id, group.run.no].append(slot)
+    for (job_id, no), slots in by_group.items():
         emit_event(
             c, m.jobs[job_id], "preemption", f"{_names(m, m.jobs[job_id].groups[no], slots)} may go on after all"
         )

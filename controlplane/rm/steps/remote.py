@@ -12,7 +12,7 @@ from controlplane.rm.steps import masterevents, verdicts
 from controlplane.rm.steps.outcome import TaskRows, apply_instructions, conclude
 from controlplane.rm.steps.reports import EVENT
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.guest import Handed
+from scheduler.lifecycle.guest import HandedTasks
 from wire.states import ContainerState, TaskState
 
 BATCH = 2000
@@ -20,7 +20,7 @@ BATCH = 2000
 
 def hand_over(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, sub: int, k: int) -> None:
     """Let another sub-cluster start the group's next ``k`` tasks."""
-    handed = group.remote.setdefault(sub, Handed())
+    handed = group.remote.setdefault(sub, HandedTasks())
     handed.append(*group.run.hand_over(k))
     master.handed_over(job.run, k)
     c.hand(job, group, sub)
@@ -67,7 +67,7 @@ def take_reports(m: Memory, store: Store, c: Changes) -> bool:
         else:
             events = np.frombuffer(row.events, EVENT)
             _events(m, store, c, job, row.sub_cluster_id, events)
-            masterevents.receive(c, job, row.told or ())
+            masterevents.receive(c, job, row.master_events or ())
         c.reports_read.append(row.id)
     if misdirected:  # of jobs that live elsewhere by now
         store.forward_reports(misdirected)
@@ -135,9 +135,9 @@ def _ended(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, events: np.n
     tasks["submitted_on"], tasks["job"], tasks["group"] = job.day, job.id, group.run.no
     tasks["index"], tasks["container"] = events["task"], events["container"]
     tasks["exit_code"], tasks["finished_us"] = events["exit_code"], c.at_us
-    told = TaskRows()
-    instructions = conclude(m, c, job, group, events, tasks["index"], told)
-    told.write(c, tasks)
+    task_rows = TaskRows()
+    instructions = conclude(m, c, job, group, events, tasks["index"], task_rows)
+    task_rows.write(c, tasks)
     apply_instructions(m, c, job, instructions)
     m.placeable = True
 
@@ -164,7 +164,7 @@ def restore(jobs: dict[int, JobEntry], store: Store) -> None:
 
 
 def _restore_ask(group: GroupEntry, job: JobEntry, row: HandedRow) -> None:
-    handed = Handed.of_row(row.base, row.target, row.taken, row.wish, row.work)
+    handed = HandedTasks.of_row(row.base, row.target, row.taken, row.wish, row.work)
     handed.prune()
     group.reach(int(handed.index.max(initial=-1)) + 1)
     group.remote[row.sub_cluster_id] = handed

@@ -10,8 +10,8 @@ from controlplane.rm.ports import Store
 from controlplane.rm.rows import PlaceRow
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
-from scheduler.federation.split import ProxyPolicy, Sites
-from scheduler.placement.choice import of_ask
+from scheduler.federation.split import ProxyPolicy, SplitTargets
+from scheduler.placement.nodeselection import ask_nodes
 from wire.resources import AXES
 from wire.states import NodeState
 
@@ -59,8 +59,8 @@ class RemoteSubClusters:
 
     def load(self, sub: int) -> float:
         """Demand over capacity, as last told; endless where nobody has told it."""
-        told = self.own if sub == self.sub else self.loads.get(sub)
-        return told.load if told is not None else np.inf
+        row = self.own if sub == self.sub else self.loads.get(sub)
+        return row.load if row is not None else np.inf
 
     def name(self, sub: int) -> str:
         return self.loads[sub].name if sub in self.loads else f"sub-cluster {sub}"
@@ -109,9 +109,9 @@ class RemoteSubClusters:
         free: np.ndarray = (own & table.open[nodes]) @ np.maximum(table.free.take(nodes, axis=0), 0)
         return free
 
-    def sites(
+    def split_targets(
         self, m: Memory, group: GroupEntry, policy: ProxyPolicy, fits: int, free: dict[int, np.ndarray]
-    ) -> tuple[list[int], Sites]:
+    ) -> tuple[list[int], SplitTargets]:
         """Where the group's tasks may go: home first. fits: tasks that could start at home now."""
         subs = [self.sub, *free]
         nodes = self._matching(m, group, subs)
@@ -119,7 +119,7 @@ class RemoteSubClusters:
         usable = nodes > 0
         usable[0] &= not self.closed_here
         weights = np.maximum(policy.vector(subs), 0.0)
-        return subs, Sites(usable & policy.reach(subs), weights, np.array(headroom, np.int64), 0)
+        return subs, SplitTargets(usable & policy.reach(subs), weights, np.array(headroom, np.int64), 0)
 
     def owned(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray | None:
         """How much of the group's demand names nodes or racks of each sub-cluster; None when it names none."""
@@ -146,7 +146,7 @@ class RemoteSubClusters:
         self._read_places()
         key = (expression, strict, near, racks)
         if key not in self._choices:
-            may, found = of_ask(expression, strict, near, racks), dict[int, int]()
+            may, found = ask_nodes(expression, strict, near, racks), dict[int, int]()
             for place in self._places:
                 if may(place.name, place.rack, place.labels):
                     found[place.sub_cluster_id] = found.get(place.sub_cluster_id, 0) + 1

@@ -9,7 +9,7 @@ from controlplane.rm.memory.application import LEAVE_S, MASTER
 from controlplane.rm.memory.jobs import JobEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
-from controlplane.rm.rows import SessionRow
+from controlplane.rm.rows import MasterSessionRow
 from controlplane.rm.steps.outcome import apply_instructions
 from scheduler.lifecycle import job as master
 from wire.states import JobState
@@ -34,7 +34,7 @@ def apply_for_jobs(m: Memory, store: Store, c: Changes, jobs: Iterable[int]) -> 
         apply(m, c, store.some_masters({}, [], [], undecided).sessions)
 
 
-def apply(m: Memory, c: Changes, rows: Iterable[SessionRow]) -> None:
+def apply(m: Memory, c: Changes, rows: Iterable[MasterSessionRow]) -> None:
     """Carry out the verdicts of these sessions; one without a verdict, or taken before, changes nothing."""
     for row in rows:
         job = m.masters.jobs.get(row.job_id)

@@ -49,6 +49,8 @@ KEY = text_parameter(
     pattern="^[!-~]+$",
 )
 TASK_STATES = {state.name: state for state in TaskState}
+_ORDERS = {"oldest": False, "newest": True}
+ORDER = text_parameter("order", "which come first; oldest by default", enum=list(_ORDERS))
 
 
 class BulkSpec(BaseModel):
@@ -248,11 +250,11 @@ def _task(job_id: int, name: str | None) -> tuple[int, int] | None:
 
 
 class JobEvents(View):
-    @extend_schema(operation_id="jobs_events", parameters=PAGING, responses=answers({200: EventPage}))
+    @extend_schema(operation_id="jobs_events", parameters=[ORDER, *PAGING], responses=answers({200: EventPage}))
     def get(self, request: Request, job_id: int) -> Response:
         """What happened to the job that its states do not say."""
-        job = job_of(request, job_id)
-        return paged(request, 1, lambda at, size: listing.events(job, at, size))
+        job, newest_first = job_of(request, job_id), bool(choice(request, "order", _ORDERS))
+        return paged(request, 1, lambda at, size: listing.events(job, at, size, newest_first))
 
 
 class JobOutputs(View):

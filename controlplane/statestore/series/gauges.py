@@ -9,7 +9,7 @@ from django.db import connection
 from controlplane.statestore import bus, loads
 from controlplane.statestore.capacities import R
 from controlplane.statestore.queries.queues import tree
-from scheduler.shares.tree import TreeShape
+from scheduler.shares.tree import QueueHierarchy
 from wire.states import NodeState
 
 from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Rows, WindowRow, ancestors
@@ -93,7 +93,7 @@ def tree_sums(fresh: list[loads.Load]) -> tuple[list[str], np.ndarray]:
         for p in load.queues.values():
             rows = [place[path] for path in p.paths]
             own[rows] += np.concatenate((p.used, p.pending), axis=1)
-    return paths, TreeShape.of(paths, [path.rpartition(".")[0] for path in paths]).summed(own)
+    return paths, QueueHierarchy.of(paths, [path.rpartition(".")[0] for path in paths]).subtree_sums(own)
 
 
 def _measured(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:

@@ -1816,6 +1816,22 @@ export interface components {
             /** @default  */
             query?: string;
         };
+        /** @description One scope in a window. ``capacity`` is what a queue is guaranteed, and what a sub-cluster has. */
+        ScopeUsage: {
+            allocated: components["schemas"]["Amounts"] | null;
+            capacity: components["schemas"]["Amounts"] | null;
+            decisions: number;
+            dominant_share: number | null;
+            name: string;
+            nodes: {
+                [key: string]: number | null;
+            };
+            pending: components["schemas"]["Amounts"] | null;
+            pending_containers: number | null;
+            preemptions: number;
+            used_memory_mib: number | null;
+            used_vcores_milli: number | null;
+        };
         /** @description One metric of one scope, a value per point; null where nothing is known, as in an outage. */
         Series: {
             metric: string;
@@ -1842,12 +1858,12 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @description null for tenants, and where nothing is known of the moment */
-            cluster: components["schemas"]["Standing"] | null;
-            queues: components["schemas"]["Standing"][];
+            cluster: components["schemas"]["ScopeUsage"] | null;
+            queues: components["schemas"]["ScopeUsage"][];
             /** @description How many more queues had something in them */
             queues_left_out: number;
             step_s: number;
-            sub_clusters: components["schemas"]["Standing"][];
+            sub_clusters: components["schemas"]["ScopeUsage"][];
         };
         /**
          * @description A service's tasks on the node. ``fit``: how many of them have room elsewhere now, also in other
@@ -2163,22 +2179,6 @@ export interface components {
             soak_s?: number;
             /** @default [] */
             sub_clusters?: string[];
-        };
-        /** @description One scope in a window. ``capacity`` is what a queue is guaranteed, and what a sub-cluster has. */
-        Standing: {
-            allocated: components["schemas"]["Amounts"] | null;
-            capacity: components["schemas"]["Amounts"] | null;
-            decisions: number;
-            dominant_share: number | null;
-            name: string;
-            nodes: {
-                [key: string]: number | null;
-            };
-            pending: components["schemas"]["Amounts"] | null;
-            pending_containers: number | null;
-            preemptions: number;
-            used_memory_mib: number | null;
-            used_vcores_milli: number | null;
         };
         Starving: {
             at: number;

@@ -1,5 +1,5 @@
 /** Who is signed in, and which page the address shows. */
-import { Suspense, useEffect } from "react";
+import { Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
 import type { Me } from "../api/types";
 import { live } from "../live/hooks";
@@ -27,15 +27,35 @@ function Inside() {
   return <PaletteCommands><Shell me={me.data}><Here me={me.data} path={path} /></Shell></PaletteCommands>;
 }
 
+/** A change of page is said: in the tab's title, to screen readers, and by focus, which goes on in the new page. */
+function useArrival(name: string, path: string) {
+  const [said, setSaid] = useState("");
+  const from = useRef(name);
+  useLayoutEffect(() => {
+    document.title = `${name} · Hydra`;
+  }, [name, path]);
+  useEffect(() => {
+    if (from.current === name) return;
+    from.current = name;
+    setSaid(name);
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }, [name]);
+  return <p className="sr" aria-live="polite">{said}</p>;
+}
+
 /** The page of this address. A fault in it leaves the navigation as it is. */
 function Here({ me, path }: { me: Me; path: string }) {
   const place = placeOf(pagesFor(me.role), path);
+  const arrival = useArrival(place?.page.name ?? "No such page", path);
   if (!place) return <Empty title="There is no such page">The address may be mistyped, the page may have moved, or it is not for the role {me.role}.</Empty>;
   const Page = place.page.page;
   return (
-    <Boundary key={place.page.to}>
-      <Suspense fallback={<Loading />}><Page me={me} rest={place.rest} /></Suspense>
-    </Boundary>
+    <>
+      {arrival}
+      <Boundary key={place.page.to}>
+        <Suspense fallback={<Loading />}><Page me={me} rest={place.rest} /></Suspense>
+      </Boundary>
+    </>
   );
 }
 

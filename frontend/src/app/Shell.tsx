@@ -11,7 +11,7 @@ import { useNow } from "../ui/parts";
 import { Dialogs, FindButton, opening, useKeys } from "./palette/Keys";
 import { pagesFor } from "./pages";
 import { restOf } from "./place";
-import { useSignOut } from "./session";
+import { signOut } from "./session";
 
 function LiveIndicator() {
   const liveness = useLiveness();
@@ -57,8 +57,6 @@ function Pages({ me, onChosen }: { me: Me; onChosen?: () => void }) {
 }
 
 function Account({ me, onChosen }: { me: Me; onChosen?: () => void }) {
-  const [, go] = useLocation();
-  const signOut = useSignOut();
   return (
     <div className="account">
       <Link href="/account" className="who" aria-label={`Your account: ${me.username} ${me.role}`} title="Your account" onClick={onChosen}>
@@ -66,7 +64,7 @@ function Account({ me, onChosen }: { me: Me; onChosen?: () => void }) {
         <span className="small muted">{me.role}</span>
       </Link>
       <SchemeButton />
-      <button type="button" className="icon-button" title="Sign out" aria-label="Sign out" onClick={() => void signOut().then(() => go("/login"))}>
+      <button type="button" className="icon-button" title="Sign out" aria-label="Sign out" onClick={() => void signOut()}>
         <Leave />
       </button>
     </div>

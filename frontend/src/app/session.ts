@@ -1,8 +1,7 @@
 /** Who is signed in. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { call, API, ApiError, get } from "../api/client";
 import type { Me } from "../api/types";
-import { live } from "../live/hooks";
 
 export function useMe() {
   return useQuery<Me, ApiError>({
@@ -13,13 +12,17 @@ export function useMe() {
   });
 }
 
-export function useSignOut(): () => Promise<void> {
-  const client = useQueryClient();
-  return async () => {
+/** Ends the session, and the page with all that it knows: whoever signs in next begins with nothing. */
+export async function signOut(): Promise<void> {
+  try {
     await call(`${API}/auth/session`, { method: "DELETE" });
-    live.stop();
-    client.clear();
-  };
+  } catch (cause) {
+    if (!(cause instanceof ApiError && (cause.status === 401 || cause.status === 403))) {
+      window.alert("You are still signed in: Hydra could not be reached. Try again.");
+      return;
+    }
+  }
+  location.assign("/login");
 }
 
 export async function signIn(username: string, password: string): Promise<void> {

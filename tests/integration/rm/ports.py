@@ -115,10 +115,10 @@ class InMemory(Behind):
         self.west.rows.masters.asks[job, number] = {"count": target}, target
 
     def tell(self, cluster: MemoryCluster, node: int, status: bytes) -> None:
-        self.west.wires[cluster.sub.id].report({node: status})
+        self.west.redis[cluster.sub.id].report({node: status})
 
     def document(self, cluster: MemoryCluster, node: int) -> bytes | None:
-        return self.west.wires[cluster.sub.id].documents.get(node)
+        return self.west.redis[cluster.sub.id].documents.get(node)
 
     def flush(self, cluster: MemoryCluster) -> None:
-        self.west.wires[cluster.sub.id].flush()
+        self.west.redis[cluster.sub.id].flush()

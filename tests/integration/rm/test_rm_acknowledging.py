@@ -73,7 +73,7 @@ def test_many_starts_of_bulk_containers_are_written_when_they_have_lasted(
     cluster.nodes.step()
     leader.round()
     assert cluster.one(running) == (count if at_once else 0)
-    cluster.nodes.held.began -= YOUNG_MS / 1000
+    cluster.nodes.containers.began -= YOUNG_MS / 1000
     leader.clock.ahead_s += YOUNG_MS / 1000
     cluster.nodes.step()
     leader.round()

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from controlplane.rm.adapters.clock import HostClock
-from controlplane.rm.driver.keeper import PATIENCE, Keeper
+from controlplane.rm.driver.leasekeeper import PATIENCE, LeaseKeeper
 from controlplane.statestore.membership import Leadership, take
 from controlplane.statestore.models import Lease
 from tests.integration.rm.cluster import Cluster
@@ -26,7 +26,7 @@ def keepers() -> int:
 
 
 def test_long_work_keeps_its_lease_for_as_long_as_our_patience_lasts(cluster: Cluster) -> None:
-    keeper = Keeper(LEASE_S, HostClock())
+    keeper = LeaseKeeper(LEASE_S, HostClock())
     first = taken(cluster, "first")
     assert first is not None
     with keeper.keeping(first):
@@ -44,7 +44,7 @@ def test_long_work_keeps_its_lease_for_as_long_as_our_patience_lasts(cluster: Cl
 
 
 def test_a_leader_that_renews_by_itself_costs_nothing_and_none_is_kept_after_its_end(cluster: Cluster) -> None:
-    keeper, first = Keeper(LEASE_S, HostClock()), taken(cluster, "first")
+    keeper, first = LeaseKeeper(LEASE_S, HostClock()), taken(cluster, "first")
     assert first is not None
     with keeper.keeping(first):
         for _ in range(20):

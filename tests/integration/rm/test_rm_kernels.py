@@ -26,7 +26,7 @@ def forms() -> Iterator[dict[str, int]]:
 def test_both_forms_decide_the_same(forms: dict[str, int]) -> None:
     def plans() -> list[np.ndarray]:
         plan, _ = plan_round(snapshot(), Memo(), RoundPolicy(), 0.0)
-        return [plan.place.ask, plan.place.node, plan.preempt.warn, plan.after.why, plan.after.share]
+        return [plan.place.ask, plan.place.node, plan.preempt.warn, plan.outcome.why, plan.outcome.share]
 
     fast = plans()
     compiled.interpret()

@@ -247,8 +247,8 @@ def test_a_new_leader_knows_all_of_it(cluster: Cluster) -> None:
     again = leader.rebuilt()
     assert memory_state(again) == memory_state(leader.memory)
     assert again.masters.launches == leader.memory.masters.launches
-    assert again.masters.held.keys() == leader.memory.masters.held.keys() == {parse_container(held[2])}
-    assert again.jobs[job].application.told == leader.memory.jobs[job].application.told
+    assert again.masters.open_grants.keys() == leader.memory.masters.open_grants.keys() == {parse_container(held[2])}
+    assert again.jobs[job].application.last_event == leader.memory.jobs[job].application.last_event
     cluster.expire()
     ask(job, "work", 3, command=["work"])
     actions.finish(job, JobState.SUCCEEDED, "over")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from controlplane.accounts.models import Role, User
 from controlplane.statestore.actions import jobs as job_actions
 from controlplane.statestore.queries.subclusters import listing
 from tests.integration.rm.cluster import Cluster, Leading
@@ -39,7 +40,7 @@ def test_preemption_that_observes_tells_what_it_would_stop_and_stops_nothing(clu
     assert (cluster.events(borrower), leader.summary().observed) == ([would], (4, 4)), "told once"
     assert not (leader.memory.room_due or leader.memory.memos[""].warned.any()), "nobody is promised room"
     leader.bus.summary(leader.summary(), b"", {})
-    (shown,) = listing.sub_clusters(cluster.user)
+    (shown,) = listing.sub_clusters(User(role=Role.OPERATOR))
     assert shown["would_preempt"] == {"marked": 4, "stopped": 4}
     cluster.kill(owed)
     turn(cluster, leader, 3)

@@ -55,7 +55,7 @@ class Federation:
     def take_shares(self) -> None:
         for leader in self.leaders:
             m = leader.memory
-            if m.shares.look(leader.store, leader.clock, hinted=True):
+            if m.shares.refresh(leader.store, leader.clock, hinted=True):
                 m.placeable = True
 
     def cycle(self, times: int = 1) -> None:
@@ -289,7 +289,7 @@ def test_a_maximum_follows_the_demand_and_is_never_exceeded(federation: Federati
         f.tell()
         f.duty.run(f.post)
         for leader in f.leaders:  # one after the other takes the new ones: whatever mixture is in force
-            leader.memory.shares.look(leader.store, leader.clock, hinted=True)
+            leader.memory.shares.refresh(leader.store, leader.clock, hinted=True)
             leader.memory.placeable = True
             assert sum(f.guaranteed("root.q1", "maximum")) <= most
             leader.round()

@@ -218,7 +218,7 @@ def told(job: JobEntry) -> tuple[Any, ...]:
         (
             g.run.state, g.run.running, g.run.succeeded, g.run.failed, g.run.retried, g.run.launches.tolist(),
             g.run.task_state.tolist(), g.run.remote.tolist(),
-            {*g.run.again, *(i for _, i in g.run.delayed), *range(g.run.next_fresh, g.run.count)},
+            {*g.run.to_retry, *(i for _, i in g.run.backing_off), *range(g.run.next_fresh, g.run.count)},
         )
         for g in job.groups
     ]  # fmt: skip

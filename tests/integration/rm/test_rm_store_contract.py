@@ -10,11 +10,11 @@ from controlplane.rm.changes import ENDED, NEW, TRANSITION, Changes
 from controlplane.rm.claims import ClaimRequest, Counts
 from controlplane.rm.driver.load import own_load
 from controlplane.rm.ports import Fenced, Store, StoreDown
-from controlplane.rm.rows import AskRow, CapacityRow, IntentRow, SessionRow, TaskRow
+from controlplane.rm.rows import AskRow, CapacityRow, IntentRow, MasterSessionRow, TaskRow
 from controlplane.rm.steps import guests
 from controlplane.rm.steps.reports import EVENT
 from controlplane.statestore.acknowledgements import NodesRun
-from scheduler.lifecycle.guest import UNLOWERED, Handed
+from scheduler.lifecycle.guest import UNLOWERED, HandedTasks
 from tests.integration.rm.ports import Behind, InMemory, Real
 from tests.stepped import LOG_BYTES, SteppedLeader
 from wire.ids import container_id
@@ -123,7 +123,7 @@ def test_what_was_committed_is_what_is_read(behind: Behind) -> None:
     (end,) = store.last_ends(jobs)
     assert (end.job_id, end.group_no, end.task, end.state) == (job, 0, 1, ContainerState.FAILED)
     (group,) = store.groups(jobs)
-    assert (group.job_id, group.no, group.state, group.told) == (job, 0, GroupState.RUNNING, False)
+    assert (group.job_id, group.no, group.state, group.has_reason) == (job, 0, GroupState.RUNNING, False)
     (row,) = store.live_jobs()
     assert (row.id, row.state, row.home_id) == (job, JobState.RUNNING, leader.rounds.sub)
     assert row.admitted_at <= row.started_at
@@ -241,7 +241,7 @@ def handed(behind: Behind, count: int = 3) -> tuple[Store, Store, int, int, int]
 
 def hand(store: Store, job: int, sub: int, target: int, wish: int = UNLOWERED) -> None:
     tasks = np.arange(target, dtype=np.int32), np.ones(target, np.int16)
-    store.commit(Changes(asks={(job, 0, sub): (Handed(0, target, 0, wish, *tasks), False)}))
+    store.commit(Changes(asks={(job, 0, sub): (HandedTasks(0, target, 0, wish, *tasks), False)}))
 
 
 def answer(store: Store, row: AskRow, taken: int, lowered: int | None = None) -> None:
@@ -299,11 +299,14 @@ def test_reports_reach_the_home_in_their_order_and_once(behind: Behind) -> None:
     for number in (job, other):
         event["container"] = number
         told = {number: [(0, 1, "started", {"task": 0})]} if number == job else {}
-        east.commit(Changes(reports={number: [event.copy()]}, told=told))
+        east.commit(Changes(reports={number: [event.copy()]}, home_events=told))
     first, second = west.reports(10)
     assert (first.job_id, second.job_id) == (job, other)
     assert [np.frombuffer(row.events, EVENT)["container"].item() for row in (first, second)] == [job, other]
-    assert ([list(each) for each in first.told or ()], second.told) == ([[0, 1, "started", {"task": 0}]], None)
+    assert ([list(each) for each in first.master_events or ()], second.master_events) == (
+        [[0, 1, "started", {"task": 0}]],
+        None,
+    )
     west.forward_reports([first.id])
     assert west.reports(1) == [first], "its home is here"
     west.commit(Changes(reports_read=[first.id]))
@@ -389,9 +392,9 @@ def test_what_masters_want_is_read_whole_or_as_far_as_it_is_named(behind: Behind
     assert [(row.job_id, row.no, row.target, row.started) for row in found.asks] == [
         (job, 1, 5, 0), (job, 2, 7, 0),
     ]  # fmt: skip
-    assert found.sessions == [SessionRow(job, None, "", told=0)]
+    assert found.sessions == [MasterSessionRow(job, None, "", last_event=0)]
     store.commit(Changes(master_events=[(job, number, 1_000_000, "granted", {}) for number in (1, 2)]))
-    assert store.masters([job]).sessions[0].told == 2
+    assert store.masters([job]).sessions[0].last_event == 2
     assert [row.no for row in store.some_masters({job: 2}, [], [], []).asks] == [2]
     assert [row.no for row in store.some_masters({job: 3}, [(job, 1)], [], []).asks] == [1]
-    assert store.some_masters({job: 3}, [], [], [job]).sessions[0].told == 2
+    assert store.some_masters({job: 3}, [], [], [job]).sessions[0].last_event == 2

@@ -208,7 +208,7 @@ def test_what_cannot_be_answered_any_more_is_told(operator: User, west: SubClust
 def test_where_no_room_is_known_containers_take_another_machine() -> None:
     """As in a sample."""
     machines = Fleet({"west": [Machine("w1", 1024, 1000, 1), Machine("w2", 1024, 2000, 2)]}, {"west": [11, 12]}, {})
-    seats = snapshot.Seats(machines)
+    seats = snapshot.MachineAssigner(machines)
     seats.names = {1: "west"}
     kind = SubmittedGroup(1, 256, 1000, np.array([1.0]), gpus=1)
     assert seats.reserve(1, 12, 0b10, kind) == ("west", 1, 0b10) and seats.reserve(1, 13, 1, kind) is None
@@ -224,5 +224,5 @@ def test_repeated_jobs_come_as_they_came() -> None:
 
 def test_how_long_what_runs_goes_on() -> None:
     ran_s = np.array([1.0, 50.0, 150.0, 500.0])
-    assert history.lasting(ran_s, 100.0, 200.0).tolist() == [100.0, 100.0, 200.0, 1000.0]
-    assert history.lasting(ran_s, 0.0, 0.0).tolist() == [60.0, 100.0, 300.0, 1000.0]
+    assert history.expected_run_s(ran_s, 100.0, 200.0).tolist() == [100.0, 100.0, 200.0, 1000.0]
+    assert history.expected_run_s(ran_s, 0.0, 0.0).tolist() == [60.0, 100.0, 300.0, 1000.0]

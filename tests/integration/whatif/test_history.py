@@ -4,7 +4,7 @@ import pytest
 
 from controlplane.accounts.models import User
 from controlplane.statestore.models import Node, SubCluster
-from controlplane.whatif import asked, fleet, history
+from controlplane.whatif import cases, fleet, history
 from tests.integration.whatif.past import BEGIN, END, Attempt, attempts, busy_hour, job, nodes
 from wire.states import ContainerState, JobState
 
@@ -110,7 +110,7 @@ def test_jobs_whose_queue_a_policy_lacks_are_left_out_of_both(operator: User, we
     jobs = history.read(BEGIN, END).jobs
     other = {"queues": {"default": {"guaranteed": 1.0}}}
     both = {"queues": {"default": {"guaranteed": 0.5}, "prod": {"guaranteed": 0.5, "children": {"etl": {}}}}}
-    kept, notes = asked.kept(jobs, [both, other], ["west"])
+    kept, notes = cases.kept(jobs, [both, other], ["west"])
     assert {job.queue for job in kept} == {"root.default"} and len(kept) == 2
     assert notes == ["2 jobs are left out, since not both policies have their queue: root.prod.etl."]
-    assert asked.kept(jobs, [both, both], ["west"]) == (jobs, [])
+    assert cases.kept(jobs, [both, both], ["west"]) == (jobs, [])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.policy.components import stored
-from contract.policy.subclusters import held, own_components
+from contract.policy.subclusters import effective_components, own_components
 from controlplane.policy.diff import Change, diff
 from controlplane.policy.documents import parse
 from controlplane.policy.rows import INHERITED, flattened
@@ -106,7 +106,7 @@ def effective(document: Json) -> dict[tuple[str, str], Any]:
 
 def in_sub_cluster(document: Json, name: str) -> Json:
     whole, own = document.get("components"), own_components(document.get("sub_clusters"), name)
-    return stored(held(whole, whole, own)).model_dump()
+    return stored(effective_components(whole, whole, own)).model_dump()
 
 
 def below(path: str, top: str) -> bool:

@@ -55,7 +55,7 @@ class World:
         self.jobs = [job_entry(number, shape) for number, shape in enumerate(jobs, 1)]
         self.c = Changes(at_us=1_000_000_000)
         for job in self.jobs:
-            self.m.watch(job)
+            self.m.add_job(job)
             outcome.apply_instructions(self.m, self.c, job, master.admit(job.run))
 
     def wanting(self) -> list[tuple[int, int]]:
@@ -102,7 +102,7 @@ class World:
             "nodes": (m.nodes.used.tolist(), m.nodes.containers.tolist(), m.nodes.gpu_held.tolist()),
             "ledger": [x.tolist() for x in (m.ledger.queues, m.ledger.users.held, m.ledger.jobs.held)],
             "dirty": sorted(m.dirty_nodes),
-            "delayed": sorted(m.delayed),
+            "delayed": sorted(m.backing_off),
             "changes": {name: [row for block in getattr(c, name) for row in block.tolist()] for name in blocks},
             "entries": {name: list(getattr(c, name)) for name in lists},
             "usage": c.usage,

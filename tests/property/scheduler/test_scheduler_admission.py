@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.snapshot import Ordering
-from scheduler.lifecycle.admission import AdmissionDecision, AdmissionLimits, AdmissionWhy, Rules, Waiting, decide
+from scheduler.lifecycle.admission import (
+    AdmissionDecision,
+    AdmissionLimits,
+    AdmissionRules,
+    AdmissionWhy,
+    WaitingJobs,
+    decide,
+)
 from tests.examples import examples
 from tests.limits import limit
 
@@ -20,9 +27,9 @@ NONE = np.iinfo(np.int64).max
 
 @dataclass
 class World:
-    w: Waiting
+    w: WaitingJobs
     limits: AdmissionLimits
-    rules: Rules
+    rules: AdmissionRules
     now: float = 100.0
 
     def decide(self) -> AdmissionDecision:
@@ -52,7 +59,7 @@ def worlds(draw: st.DrawFn) -> World:
         return np.array([draw(strategy) for _ in range(size)], kind)
 
     demand = column(st.sampled_from([0, 0, 1, 2, 4]), n * d).reshape(n, d)
-    w = Waiting(
+    w = WaitingJobs(
         np.array([owners[i][0] for i in who], np.int32),
         np.array(who, np.int32),
         column(st.integers(0, 2), n, np.int32),
@@ -71,7 +78,9 @@ def worlds(draw: st.DrawFn) -> World:
         column(small, q * d).reshape(q, d),
         column(st.integers(0, 9), q * d).reshape(q, d),
     )
-    rules = Rules(batch=draw(st.sampled_from([3, 1000])), max_passed=3, max_wait_s=draw(st.sampled_from([50.0, 1e9])))
+    rules = AdmissionRules(
+        batch=draw(st.sampled_from([3, 1000])), max_passed=3, max_wait_s=draw(st.sampled_from([50.0, 1e9]))
+    )
     return World(w, limits, rules)
 
 
@@ -145,9 +154,9 @@ def test_no_limit_is_exceeded_and_nobody_waits_without_need(world: World) -> Non
     assert len(set(decision.admitted.tolist())) == len(decision.admitted) <= world.rules.batch
     for i in reference.waiting():
         why = AdmissionWhy(decision.why[i])
-        if why == AdmissionWhy.LATER:
+        if why == AdmissionWhy.DECISION_FULL:
             assert len(decision.admitted) == world.rules.batch
-        elif why == AdmissionWhy.HELD:
+        elif why == AdmissionWhy.EARMARKED:
             assert any(reference.overdue)
         else:
             assert reference.by_numbers(i) or reference.lacks(i) >= 0, (i, why)
@@ -171,7 +180,7 @@ def test_numbers_told_are_those_that_bind(world: World) -> None:
                 assert told.now[i] >= told.most[i]
             case AdmissionWhy.USER_JOBS:
                 assert told.now[i] == reference.user[w.user[i]] >= told.most[i] and q == w.leaf[i]
-            case AdmissionWhy.AMOUNT | AdmissionWhy.HELD:
+            case AdmissionWhy.AMOUNT | AdmissionWhy.EARMARKED:
                 assert w.demand[i, c] > 0
                 assert (told.now[i], told.most[i]) == (reference.held[q][c], world.limits.most[q, c])
 
@@ -184,7 +193,7 @@ def test_one_leaf_alone_is_what_asking_one_by_one_gives(world: World) -> None:
         return
     leaf = world.w.leaf[0]
     chosen = world.w.leaf == leaf
-    w = Waiting(*(getattr(world.w, name)[chosen] for name in Waiting.__slots__))
+    w = WaitingJobs(*(getattr(world.w, name)[chosen] for name in WaitingJobs.__slots__))
     world = replace(world, w=w)
     decision, reference = world.decide(), Reference(world)
     for i in reference.waiting():
@@ -211,7 +220,7 @@ def test_the_order_of_a_line_is_kept_among_equals(world: World) -> None:
 @examples(60)
 def test_a_large_gang_is_passed_only_so_often(most: int, size: int, other_leaf: bool) -> None:
     """Small gangs keep coming, here or in another leaf; each runs for a few steps. The large one has its turn."""
-    rules = Rules(max_passed=most, max_wait_s=1e9)
+    rules = AdmissionRules(max_passed=most, max_wait_s=1e9)
     capacity, running = 8, []
     big = {"leaf": 1, "order": 0, "passed": 0, "demand": capacity}
     line = [big]
@@ -223,7 +232,7 @@ def test_a_large_gang_is_passed_only_so_often(most: int, size: int, other_leaf: 
         columns = {name: np.array([job[name] for job in line]) for name in ("leaf", "order", "passed")}
         demand = np.array([[job["demand"]] for job in line])
         n, nothing = len(line), np.zeros(3, np.int64)
-        w = Waiting(columns["leaf"], columns["leaf"] - 1, np.zeros(n, np.int32), columns["order"], np.zeros(n),
+        w = WaitingJobs(columns["leaf"], columns["leaf"] - 1, np.zeros(n, np.int32), columns["order"], np.zeros(n),
                     columns["passed"], demand)  # fmt: skip
         unlimited, full = np.full(3, NONE), np.full((3, 1), capacity)
         fifo = np.zeros(3, np.int8)
@@ -243,12 +252,12 @@ def test_a_large_gang_is_passed_only_so_often(most: int, size: int, other_leaf: 
 def crowd(n: int, demand: np.ndarray, passed: int = 0) -> World:
     """So many gangs of one user in one leaf; the leaf has room for 60 of each amount."""
     alike, none = np.zeros(n, np.int64), np.zeros(2, np.int64)
-    w = Waiting(alike + 1, alike, alike, np.arange(n), np.zeros(n), alike + passed, demand)
+    w = WaitingJobs(alike + 1, alike, alike, np.arange(n), np.zeros(n), alike + passed, demand)
     unlimited, room = np.full(2, NONE), np.full((2, 3), 60)
     limits = AdmissionLimits(
         np.array([-1, 0]), none, none, unlimited, none, unlimited, np.zeros((2, 3), np.int64), room
     )
-    return World(w, limits, Rules())
+    return World(w, limits, AdmissionRules())
 
 
 @pytest.mark.parametrize("passed", [0, 200])
@@ -289,7 +298,7 @@ def test_a_long_line_is_decided_as_if_asked_one_by_one(sizes: list[int], passed:
 def test_twenty_thousand_wait_and_a_decision_is_quick() -> None:
     n = 20_000
     rng = np.random.default_rng(1)
-    w = Waiting(
+    w = WaitingJobs(
         rng.integers(1, 51, n).astype(np.int32), np.zeros(n, np.int32), rng.integers(0, 9, n).astype(np.int32),
         np.arange(n), np.zeros(n), np.zeros(n, np.int64), rng.integers(0, 3, (n, 3)),
     )  # fmt: skip
@@ -300,5 +309,5 @@ def test_twenty_thousand_wait_and_a_decision_is_quick() -> None:
         np.zeros(u, np.int64), np.full(u, 3), np.zeros((q, 3), np.int64), np.full((q, 3), 60),
     )  # fmt: skip
     with limit("admission among 20,000 waiting jobs (processor)", 0.5, time.process_time):  # about ten milliseconds
-        decision = decide(w, limits, Rules(), 10.0)
+        decision = decide(w, limits, AdmissionRules(), 10.0)
     assert len(decision.admitted) == 40

@@ -91,8 +91,8 @@ def worlds(draw: st.DrawFn, rules: tuple[Backfill, ...] = tuple(Backfill)) -> Sn
         shape=np.array([x[2] for x in rows], np.int64).reshape(c, R),
         started=np.full(c, -10.0),
         ends=np.array([x[3] for x in rows], np.float64),
-        spared=np.zeros(c, np.bool_),
-        late=np.array([draw(st.integers(0, 5)) == 0 for _ in rows], np.bool_),
+        protected=np.zeros(c, np.bool_),
+        overdue=np.array([draw(st.integers(0, 5)) == 0 for _ in rows], np.bool_),
     )
     duration = np.array([draw(st.sampled_from([0.0, 0.5, 2.0, 3.0, 9.0])) for _ in range(a)], np.float64)
     backfill = np.array([draw(st.sampled_from(rules)) for _ in range(q)], np.int8)
@@ -123,8 +123,8 @@ def plan(s: Snapshot, policy: RoundPolicy, memo: Memo | None = None) -> tuple[Pl
 def flat(found: tuple[Plan, Memo]) -> list[Any]:
     """Everything a round says, as lists."""
     (p, memo), out = found, []
-    parts = [p.place, p.preempt, p.reserve, p.after, memo, *([p.refused] if p.refused else [])]
-    for part in parts + ([p.after.ahead] if p.after and p.after.ahead else []):
+    parts = [p.place, p.preempt, p.reserve, p.outcome, memo, *([p.refused] if p.refused else [])]
+    for part in parts + ([p.outcome.promised] if p.outcome and p.outcome.promised else []):
         values = [getattr(part, name) for name in part.__slots__]
         out += [x.tolist() if isinstance(x, np.ndarray) else x for x in values if isinstance(x, np.ndarray | int)]
     return out
@@ -154,11 +154,11 @@ def test_without_a_rule_nothing_changes(s: Snapshot, policy: RoundPolicy) -> Non
 @given(worlds((Backfill.EASY, Backfill.CONSERVATIVE)), policies)
 def test_every_promise_can_be_kept_after_all_that_was_placed(s: Snapshot, policy: RoundPolicy) -> None:
     found, _ = plan(s, policy)
-    ahead = found.after.ahead if found.after else None
+    ahead = found.outcome.promised if found.outcome else None
     if ahead is None:
         return
     assert len(ahead.ask) <= policy.placement.backfill_depth
-    queue, gang, left = s.ask_queue, s.asks.gang, found.after.left
+    queue, gang, left = s.ask_queue, s.asks.gang, found.outcome.left
     easy = [queue[a] for a in ahead.ask.tolist() if s.queues.backfill[queue[a]] == Backfill.EASY]
     assert len(set(easy)) == len(easy), "one of each queue"
     for a, start in zip(ahead.ask.tolist(), ahead.start.tolist(), strict=True):
@@ -168,16 +168,16 @@ def test_every_promise_can_be_kept_after_all_that_was_placed(s: Snapshot, policy
         earlier = [t for t in moments(s, found) if t < start]
         if len(ahead.ask) == 1 and gang[a] and earlier:
             assert could(s, found, a, max(earlier)) < wanted, "it is the earliest"
-    for a, by in enumerate(ahead.behind.tolist()):
+    for a, by in enumerate(ahead.kept_back_by.tolist()):
         if by >= 0:
-            assert found.after.why[a] == Why.RESERVED and left[a] > 0 and by in ahead.ask
+            assert found.outcome.why[a] == Why.RESERVED and left[a] > 0 and by in ahead.ask
             assert could(s, found, a, NOW, overdue=False) > 0, "there was room"
 
 
 def moments(s: Snapshot, found: Plan) -> list[float]:
     assert s.running is not None
     ends = np.maximum(s.running.ends, NOW)
-    ends[s.running.late] = NOW
+    ends[s.running.overdue] = NOW
     lasting = s.asks.duration[found.place.ask]
     return [NOW, *sorted({*ends[np.isfinite(ends)].tolist(), *(NOW + lasting[lasting > 0]).tolist()})]
 
@@ -193,7 +193,7 @@ def could(s: Snapshot, found: Plan, a: int, when: float, overdue: bool = True) -
     there = when < NOW + lasts
     placed, nodes = found.place.ask[there], found.place.node[there]
     shapes, shape = asks.shapes[asks.shape[placed]], asks.shapes[asks.shape[a]]
-    gone = ((np.maximum(live.ends, NOW) <= when) | live.late) & overdue
+    gone = ((np.maximum(live.ends, NOW) <= when) | live.overdue) & overdue
     free = s.nodes.free.copy()
     np.add.at(free, live.node[gone], live.shape[gone])
     np.subtract.at(free, nodes, shapes)
@@ -257,7 +257,7 @@ class Cluster:
             a = waiting[row]
             self.live.append((now + self.asks[a].duration, a, node))
             self.left[a] -= 1
-        ahead = found.after.ahead if found.after else None
+        ahead = found.outcome.promised if found.outcome else None
         for row, start in zip(ahead.ask.tolist(), ahead.start.tolist(), strict=True) if ahead else ():
             self._keep(waiting, row, start)
         for a, start in self.promised.items():

@@ -11,9 +11,9 @@ from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Running, Snapshot
 from scheduler.explain.columns import Explanation, explain_all
 from scheduler.explain.estimate import estimate
-from scheduler.explain.limits import binding, situation
-from scheduler.explain.outlook import Outlook
-from scheduler.explain.sentence import About, describe
+from scheduler.explain.forecast import Forecast
+from scheduler.explain.limits import binding, situation_of
+from scheduler.explain.sentence import AskContext, describe
 from tests.examples import examples
 from tests.worlds import R, snapshots
 
@@ -41,7 +41,7 @@ class Left:
     order: np.ndarray
     room_queue: np.ndarray
     room_user: np.ndarray
-    ahead: None = None
+    promised: None = None
 
     def __init__(self, s: Snapshot, reserved: dict[int, int]):
         """reserved: node -> the ask that holds it."""
@@ -185,13 +185,13 @@ def test_each_change_would_start_it_and_a_smaller_one_would_not(x: Left, data: s
     n = len(x.s.nodes.open)
     other = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), np.bool_)
     for row, ask in enumerate(e.columns.ask.tolist()):
-        told = describe(e, row, About("gpu", relaxed=lambda: [("Drop the label gpu.", other)]))
+        told = describe(e, row, AskContext("gpu", relaxed=lambda: [("Drop the label gpu.", other)]))
         change = told["change"]
         if change["starts"]:
             assert change["what"] != "wait"
-            tried(x, ask, change, other, situation(e, ask).units)
+            tried(x, ask, change, other, situation_of(e, ask).units)
         elif change["what"] == "wait":
-            units, shape = situation(e, ask).units, x.s.asks.shapes[x.s.asks.shape[ask]]
+            units, shape = situation_of(e, ask).units, x.s.asks.shapes[x.s.asks.shape[ask]]
             first = binding(e, row)[0]
             assert first == Why.ROUND_FULL or not x.starts(ask, units, shape, x.nodes(ask, other), x.rooms(ask))
         assert told["code"] == told["limits"][0]["limit"]
@@ -263,14 +263,14 @@ def test_the_estimate_is_when_released_room_reaches_it(x: Left, data: st.DataObj
         shape=draw(st.tuples(*[st.integers(0, 9)] * R)).astype(np.int64).reshape(c, R),
         started=np.zeros(c),
         ends=draw(st.sampled_from([1.0, 2.0, 3.5, 8.0, np.inf])).astype(np.float64),
-        spared=np.zeros(c, np.bool_),
+        protected=np.zeros(c, np.bool_),
     )
-    outlook = Outlook(replace(x.s, running=running), x.free, NOW)
+    forecast = Forecast(replace(x.s, running=running), x.free, NOW)
     e = explained(x)
     for row, ask in enumerate(e.columns.ask.tolist()):
         if binding(e, row) not in ([Why.NO_ROOM], [Why.RESERVED], [Why.GANG]):
             continue
-        told = estimate(e, row, situation(e, ask), outlook, row)
+        told = estimate(e, row, situation_of(e, ask), forecast, row)
         expected = tuple(released(x, e, row, running, of_queue) for of_queue in (True, False))
         assert (told["earliest_s"], told["latest_s"]) == expected
 
@@ -285,7 +285,7 @@ def released(x: Left, e: Explanation, row: int, running: Running, of_queue: bool
         if not never and (not of_queue or x.s.ask_queue[other] == x.s.ask_queue[ask]):
             before += x.left[other] * x.s.asks.shapes[x.s.asks.shape[other]]
     asked = shape > 0
-    wanted = situation(e, ask).units + max(
+    wanted = situation_of(e, ask).units + max(
         int(np.ceil(b / s)) for b, s in zip(before[asked], shape[asked], strict=True)
     )
     moments = [NOW, *np.unique(running.ends[np.isfinite(running.ends)]).tolist()]
@@ -302,5 +302,5 @@ def said(x: Left) -> list[dict[str, Any]]:
     """All that is said of a round."""
     e = explained(x)
     running = Running(*(np.empty((0, R) if name == "shape" else 0, np.int64) for name in Running.__slots__))
-    outlook = Outlook(replace(x.s, running=running), x.free, NOW)
-    return [describe(e, row, About(), outlook) | {"all": binding(e, row)} for row in range(len(e.columns.ask))]
+    forecast = Forecast(replace(x.s, running=running), x.free, NOW)
+    return [describe(e, row, AskContext(), forecast) | {"all": binding(e, row)} for row in range(len(e.columns.ask))]

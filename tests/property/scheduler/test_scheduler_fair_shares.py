@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.shares.fair import fair_shares, held_part, shares_of_rows
-from scheduler.shares.tree import ShareTree, demand_of, dominant_shares
+from scheduler.shares.tree import ShareTree, dominant_shares, entity_demand
 from tests.examples import examples
 from tests.fair_reference import reference
 
@@ -243,5 +243,5 @@ def test_demand_is_what_is_used_and_what_living_asks_want():
     entity, shape = np.array([1, 1, 2], np.int32), np.array([0, 1, 1], np.int32)
     count, alive = np.array([2, 3, 4]), np.array([True, True, False])
     used = np.array([[0, 0], [5, 5], [7, 7]])
-    demand = demand_of(entity, shape, count, alive, np.array([[1, 2], [10, 0]]), used)
+    demand = entity_demand(entity, shape, count, alive, np.array([[1, 2], [10, 0]]), used)
     assert demand.tolist() == [[0, 0], [37, 9], [7, 7]]

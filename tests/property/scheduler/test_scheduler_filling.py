@@ -26,9 +26,9 @@ def budgets(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]
 def test_both_divide_alike(drawn: tuple[np.ndarray, np.ndarray, np.ndarray, float]) -> None:
     low, high, weight, budget = drawn
     limit, start = high / weight, np.empty(len(low))
-    filling.starts(low, weight, start)
-    x = filling.level(low, weight, start, limit, 0.0, budget)
+    filling.start_levels(low, weight, start)
+    x = filling.fill_level(low, weight, start, limit, 0.0, budget)
     filled = np.maximum(low, weight * np.minimum(x, limit))
-    divided = ideal.level(np.zeros(len(low)), weight, low, high, budget)
+    divided = ideal.divide_max_min(np.zeros(len(low)), weight, low, high, budget)
     np.testing.assert_allclose(filled, divided, rtol=1e-9, atol=1e-5)
     assert abs(divided.sum() - budget) < 1e-5

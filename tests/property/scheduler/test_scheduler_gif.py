@@ -231,7 +231,7 @@ def test_preemption_takes_only_what_others_are_owed(w: World):
     due = w.shares().due
     used = np.zeros_like(w.demand)
     used[w.leaves] = np.minimum(w.demand[w.leaves][::-1], w.capacity) // max(len(w.leaves), 1)
-    taken = gif.preempt(w.tree, w.capacity, used, due)
+    taken = gif.amounts_to_give_back(w.tree, w.capacity, used, due)
     leaves = w.leaves
     lacking = np.maximum(due - used, 0)[leaves].sum(axis=0)
     free = w.capacity - used[leaves].sum(axis=0)

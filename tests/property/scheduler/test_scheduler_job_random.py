@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import End, GroupRun
+from scheduler.lifecycle.group import AttemptEnd, GroupRun
 from scheduler.lifecycle.job import Ended, JobRun, StopAll
 from tests.examples import examples
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
@@ -66,7 +66,7 @@ class Life:
     def end(self, state: ContainerState | None = None) -> None:
         no, index = self.live.pop(self.data.draw(st.integers(0, len(self.live) - 1)))
         state = self.data.draw(st.sampled_from(ENDS)) if state is None else state
-        event = End(index, state, ContainerReason.NONE, 1, self.data.draw(st.sampled_from([0.0, 1000.0])))
+        event = AttemptEnd(index, state, ContainerReason.NONE, 1, self.data.draw(st.sampled_from([0.0, 1000.0])))
         self.follow(master.ended(self.job, self.job.groups[no], event, self.now)[1])
 
     def wake(self) -> None:
@@ -88,7 +88,7 @@ class Life:
         by_group = Counter(no for no, _ in self.live)
         for g in job.groups:
             tasks = Counter(g.task_state.tolist())
-            waiting = sorted([*g.again, *(i for _, i in g.delayed)])
+            waiting = sorted([*g.to_retry, *(i for _, i in g.backing_off)])
             assert g.running == by_group[g.no] == tasks[TaskState.RUNNING]
             assert (g.succeeded, g.failed) == (tasks[TaskState.SUCCEEDED], tasks[TaskState.FAILED])
             assert g.succeeded + g.failed + g.killed + g.unfinished == g.count
@@ -163,7 +163,7 @@ def test_successes_told_together_are_those_told_one_by_one(job: JobRun, data: st
     some = data.draw(st.lists(st.sampled_from(by_group[no]), unique=True))
     single, singly = deepcopy(job), []
     for index in some:
-        event = End(index, ContainerState.SUCCEEDED, ContainerReason.NONE, 0, 1.0)
+        event = AttemptEnd(index, ContainerState.SUCCEEDED, ContainerReason.NONE, 0, 1.0)
         became, out = master.ended(single, single.groups[no], event, life.now)
         assert became == TaskState.SUCCEEDED
         singly += out

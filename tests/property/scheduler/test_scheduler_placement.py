@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.fills import Fill
-from scheduler.placement.place import Attempt, PlacementOutcome, PlacementPolicy, begin, finish, run
+from scheduler.placement.place import PlacementOutcome, PlacementPolicy, PlacementRound, begin, finish, run
 from tests.examples import examples
 from tests.placement_reference import PlacementReference
 from tests.worlds import Ask, Node, Queue, build, snapshots
@@ -138,10 +138,10 @@ def within_maxima(s: Snapshot, a: int) -> bool:
 
 def play(
     s: Snapshot, memo: Memo, policy: PlacementPolicy, passes: Passes
-) -> tuple[Attempt, PlacementOutcome, list[int]]:
-    attempt = begin(s, memo, policy, NOW, s.nodes.free)
-    placed = [run(attempt, *one) for one in passes]
-    return attempt, finish(attempt, *passes[-1][:2]), placed
+) -> tuple[PlacementRound, PlacementOutcome, list[int]]:
+    placement = begin(s, memo, policy, NOW, s.nodes.free)
+    placed = [run(placement, *one) for one in passes]
+    return placement, finish(placement, *passes[-1][:2]), placed
 
 
 def follow(
@@ -163,9 +163,9 @@ def follow(
 @given(rounds())
 def test_every_choice_and_every_reason_is_that_of_the_rules(drawn) -> None:
     s, _memo, _policy, _passes = drawn
-    reference, outcome = follow(*drawn)
-    np.testing.assert_array_equal(outcome.left, reference.left)
-    assert [(Why(w), d) for w, d in zip(outcome.why.tolist(), outcome.detail.tolist(), strict=True)] == list(
+    reference, placed = follow(*drawn)
+    np.testing.assert_array_equal(placed.left, reference.left)
+    assert [(Why(w), d) for w, d in zip(placed.why.tolist(), placed.binding_row.tolist(), strict=True)] == list(
         zip(map(Why, reference.why.tolist()), reference.detail.tolist(), strict=True)
     )
     given_some = s.asks.count - reference.left
@@ -174,38 +174,38 @@ def test_every_choice_and_every_reason_is_that_of_the_rules(drawn) -> None:
         for a in range(len(given_some))
     ]
     late = [a for a, times in enumerate(expected) if times]
-    assert outcome.memo.late.tolist() == s.asks.key[late].tolist()
-    assert outcome.memo.misses.tolist() == [expected[a] for a in late]
-    assert outcome.memo.late_at.tolist() == [reference.late_at[a] for a in late]
-    if len(s.nodes.open) and len(outcome.place.node):
-        assert outcome.memo.cursor == reference.cursor
+    assert placed.memo.delayed.tolist() == s.asks.key[late].tolist()
+    assert placed.memo.missed.tolist() == [expected[a] for a in late]
+    assert placed.memo.delayed_since.tolist() == [reference.late_at[a] for a in late]
+    if len(s.nodes.open) and len(placed.place.node):
+        assert placed.memo.cursor == reference.cursor
 
 
 @EXAMPLES
 @given(rounds())
 def test_reservations_are_for_the_first_in_line_and_within_bounds(drawn) -> None:
     s, memo, policy, passes = drawn
-    reference, outcome = follow(*drawn)
+    reference, placed = follow(*drawn)
     order, entity = passes[-1][:2]
-    new, held = outcome.reserve, held_nodes(s, memo, policy)
-    kept = list(zip(outcome.memo.reserved.tolist(), outcome.memo.reserved_node.tolist(), strict=True))
+    new, held = placed.reserve, held_nodes(s, memo, policy)
+    kept = list(zip(placed.memo.reserved.tolist(), placed.memo.reserved_node.tolist(), strict=True))
     assert len({node for _, node in kept}) == len(kept), "a node is held for one ask"
     share = policy.reserve_max_node_share
     most = max(1, int(share * s.nodes.open.sum())) if share else 0
     room = max(0, most - len(held))
     assert len(new.ask) <= room
-    served = set(zip(outcome.place.ask.tolist(), outcome.place.node.tolist(), strict=True))
+    served = set(zip(placed.place.ask.tolist(), placed.place.node.tolist(), strict=True))
     rows = list(zip(new.ask.tolist(), new.node.tolist(), strict=True))
     waiting = [(a, n) for a, n in held.items() if reference.left[a] and (a, n) not in served]
     assert sorted(kept) == sorted((int(s.asks.key[a]), n) for a, n in waiting + rows)
     first = {}
     for a in order.tolist():
-        if outcome.left[a] and outcome.why[a] in (Why.NO_ROOM, Why.GANG):
+        if placed.left[a] and placed.why[a] in (Why.NO_ROOM, Why.GANG):
             first.setdefault(int(entity[a]), a)
     taken, expected = set(held.values()), iter(rows)
     for a in first.values():
         units = int(a in held)
-        wanted = int(outcome.left[a]) if s.asks.gang[a] else 1
+        wanted = int(placed.left[a]) if s.asks.gang[a] else 1
         while NOW - s.asks.since[a] > policy.reserve_after_s and units < wanted and room:
             able = [n for n in range(len(s.nodes.open)) if n not in taken and could_hold(s, a, n)]
             if not able:

@@ -47,7 +47,7 @@ def test_it_keeps_every_limit_and_every_reason_is_true(s: Snapshot, policy: Roun
         if why is Why.ROUND_FULL:  # a gang came after others, and not all of it had room in what was left of the batch
             assert s.asks.gang[ask] and placed.sum() + s.asks.count[ask] > policy.placement.batch
         else:
-            reason_holds(s, found, ask, why, int(found.refused.detail[row]))
+            reason_holds(s, found, ask, why, int(found.refused.binding_row[row]))
 
 
 def reason_holds(s: Snapshot, found: Plan, ask: int, why: Why, detail: int) -> None:
@@ -181,4 +181,4 @@ def test_a_large_round_in_one_go() -> None:
     check_plan(s, found)
     assert len(found.place.ask) > 8_000
     for row, ask in enumerate([] if found.refused is None else found.refused.ask.tolist()):
-        reason_holds(s, found, ask, Why(int(found.refused.why[row])), int(found.refused.detail[row]))
+        reason_holds(s, found, ask, Why(int(found.refused.why[row])), int(found.refused.binding_row[row]))

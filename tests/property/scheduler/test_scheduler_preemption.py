@@ -11,7 +11,7 @@ from benchmarks.preemption_reference import LITTLE, Plain, cheapest_first
 from scheduler.core.invariants import check_preempt
 from scheduler.core.plan import Preempt, Why
 from scheduler.core.snapshot import Ordering, Snapshot
-from scheduler.preemption.claims import contested
+from scheduler.preemption.eligibleasks import contested
 from scheduler.preemption.plan import plan_preemption
 from scheduler.preemption.policy import PreemptionPolicy
 from tests.examples import examples
@@ -90,7 +90,7 @@ def with_masters(s: Snapshot, seed: int) -> Snapshot:
     """Some of what runs are application masters."""
     assert s.running is not None
     last = np.random.default_rng(seed).random(len(s.running.id)) < 0.4
-    return replace(s, running=replace(s.running, last=last))
+    return replace(s, running=replace(s.running, master=last))
 
 
 seeds = st.integers(0, 1 << 32)
@@ -143,7 +143,7 @@ class Watched(Plain):
         live, q, room = self.live, self.queue[a], np.array(self.room[node])
         debt, alive, asked = np.array(self.debt), list(self.alive), np.array(self.shape[a])
         for x in cheapest_first(live):
-            p, may = live.queue[x], not (self.master[x] or live.spared[x] or x in self.chosen)
+            p, may = live.queue[x], not (self.master[x] or live.protected[x] or x in self.chosen)
             starves = alive[p] <= 1 and self.wants(a) == "exception"
             if not may or live.node[x] != node or p == q or starves:
                 continue
@@ -162,9 +162,9 @@ def test_a_master_goes_only_for_a_queue_that_nothing_else_can_satisfy(s: Snapsho
 @EXAMPLES
 @given(any_worlds)
 def test_a_master_never_goes_for_its_own_queue(s: Snapshot):
-    assert s.running is not None and s.running.last is not None
+    assert s.running is not None and s.running.master is not None
     plan, _ = preempt(s, ALL)
-    assert not (s.running.last[plan.warn] & plan.intra).any(), "neither for another job of it nor for another user"
+    assert not (s.running.master[plan.warn] & plan.intra).any(), "neither for another job of it nor for another user"
 
 
 @EXAMPLES

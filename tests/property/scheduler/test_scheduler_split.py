@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from scheduler.federation.split import (
     POLICIES,
-    UNKNOWN,
-    Sites,
+    UNKNOWN_HEADROOM,
+    SplitTargets,
     blend,
     capped_split,
     integer_split,
@@ -25,13 +25,15 @@ WEIGHTS = st.one_of(
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> Sites:
+def worlds(draw: st.DrawFn) -> SplitTargets:
     n = draw(st.integers(1, 24))
     each = {"min_size": n, "max_size": n}
-    return Sites(
+    return SplitTargets(
         usable=np.array(draw(st.lists(st.booleans(), **each))),
         weights=np.array(draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 1 / 3, 2.5, 1e6]), **each))),
-        headroom=np.array(draw(st.lists(st.one_of(st.just(UNKNOWN), st.just(0), st.integers(0, 10**6)), **each))),
+        headroom=np.array(
+            draw(st.lists(st.one_of(st.just(UNKNOWN_HEADROOM), st.just(0), st.integers(0, 10**6)), **each))
+        ),
         home=draw(st.integers(0, n - 1)),
     )
 
@@ -61,7 +63,7 @@ def test_equal_remainders_go_by_index_or_to_the_first_named_or_by_chance() -> No
 
 @EXAMPLES
 @given(total=COUNTS, world=worlds())
-def test_capped_parts_stay_within_room_and_leave_none_of_it_idle(total: int, world: Sites) -> None:
+def test_capped_parts_stay_within_room_and_leave_none_of_it_idle(total: int, world: SplitTargets) -> None:
     got = capped_split(total, world.weights, world.headroom)
     room = np.where(world.weights > 0, np.maximum(world.headroom, 0), 0)
     assert (got >= 0).all() and (got <= room).all()
@@ -79,7 +81,7 @@ def test_capped_parts_stay_within_room_and_leave_none_of_it_idle(total: int, wor
     data=st.data(),
 )
 def test_splits_are_exact_and_never_ask_an_unusable_sub_cluster(
-    policy: str, count: int, world: Sites, alpha: float, prefer_home: bool, within: bool, data: st.DataObject
+    policy: str, count: int, world: SplitTargets, alpha: float, prefer_home: bool, within: bool, data: st.DataObject
 ) -> None:
     n = len(world.usable)
     owned = np.array(data.draw(st.none() | st.lists(st.integers(0, 40), min_size=n, max_size=n)) or [0] * n)
@@ -91,14 +93,14 @@ def test_splits_are_exact_and_never_ask_an_unusable_sub_cluster(
     assert (got >= 0).all() and (got[~open_to] == 0).all()
     if within:
         assert got.sum() <= count
-        assert (got <= np.where(world.headroom == UNKNOWN, got, world.headroom)).all()
+        assert (got <= np.where(world.headroom == UNKNOWN_HEADROOM, got, world.headroom)).all()
     else:
         assert got.sum() == (count if open_to.any() else 0)
 
 
 @EXAMPLES
 @given(world=worlds(), alpha=st.floats(0, 1))
-def test_the_blend_sums_to_one(world: Sites, alpha: float) -> None:
+def test_the_blend_sums_to_one(world: SplitTargets, alpha: float) -> None:
     assert blend(world, alpha).sum() == pytest.approx(float((world.usable & (world.weights > 0)).any()))
 
 
@@ -112,8 +114,8 @@ def test_what_a_lost_sub_cluster_owed_goes_to_the_others_inversely_to_load(unmet
     assert (np.diff(got[order]) <= 1).all()  # rounding alone may favour the busier
 
 
-def site(usable: list[int], weights: list[float], headroom: list[int], home: int = 0) -> Sites:
-    return Sites(np.array(usable, bool), np.array(weights), np.array(headroom), home)
+def site(usable: list[int], weights: list[float], headroom: list[int], home: int = 0) -> SplitTargets:
+    return SplitTargets(np.array(usable, bool), np.array(weights), np.array(headroom), home)
 
 
 def test_home_first_then_where_there_is_room_then_everywhere() -> None:
@@ -137,8 +139,8 @@ def test_names_go_to_their_owners_and_wait_there() -> None:
 
 
 def test_unknown_headroom_counts_as_average() -> None:
-    assert blend(site([1, 1, 1], [1, 1, 1], [30, 10, UNKNOWN]), 1.0) == pytest.approx([0.5, 1 / 6, 1 / 3])
-    nobody = site([1, 1], [1, 1], [UNKNOWN, UNKNOWN])
+    assert blend(site([1, 1, 1], [1, 1, 1], [30, 10, UNKNOWN_HEADROOM]), 1.0) == pytest.approx([0.5, 1 / 6, 1 / 3])
+    nobody = site([1, 1], [1, 1], [UNKNOWN_HEADROOM, UNKNOWN_HEADROOM])
     assert split("locality", 7, nobody).tolist() == [7, 0]
     assert split("locality", 7, nobody, prefer_home=False).tolist() == [4, 3]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.shares import tree
-from scheduler.shares.tree import TreeShape
+from scheduler.shares.tree import QueueHierarchy
 from tests.examples import examples
 
 
@@ -25,22 +25,24 @@ def above(path: str, other: str) -> bool:
 @examples(200)
 @given(paths(), st.integers(0, 2**31 - 1))
 def test_both_forms_are_the_definition(names: list[str], seed: int) -> None:
-    shape = TreeShape.of(names, [name.rpartition(".")[0] for name in names])
+    shape = QueueHierarchy.of(names, [name.rpartition(".")[0] for name in names])
     own = np.random.default_rng(seed).integers(0, 1000, (len(names), 2))
     related = np.array([[above(path, other) for other in names] for path in names])
     total = related.astype(np.int64) @ own
     least = np.array([own[line].min(axis=0) for line in related.T])
     every = np.array([(own[line] > 200).all(axis=0) for line in related.T])
-    assert (shape.summed(own) == total).all() and (tree.summed(shape.parent, own) == total).all()
-    assert (tree.summed(shape.parent, own.astype(np.float64)) == total).all()
-    assert (shape.lowered(own, np.minimum) == least).all() and (tree.lowered(shape.parent, own) == least).all()
-    assert (shape.lowered(own > 200, np.logical_and) == every).all()
-    assert (tree.lowered(shape.parent, own > 200) == every).all()
-    assert (tree.without_children(shape.parent, total) == own).all()
-    assert (tree.lowest(shape.parent) == (related.sum(axis=1) == 1)).all()
+    assert (shape.subtree_sums(own) == total).all() and (tree.subtree_sums(shape.parent, own) == total).all()
+    assert (tree.subtree_sums(shape.parent, own.astype(np.float64)) == total).all()
+    assert (shape.path_combined(own, np.minimum) == least).all() and (
+        tree.path_minimum(shape.parent, own) == least
+    ).all()
+    assert (shape.path_combined(own > 200, np.logical_and) == every).all()
+    assert (tree.path_minimum(shape.parent, own > 200) == every).all()
+    assert (tree.own_amounts(shape.parent, total) == own).all()
+    assert (tree.is_leaf(shape.parent) == (related.sum(axis=1) == 1)).all()
 
 
 def test_several_roots() -> None:
     parent, own = np.array([-1, -1, 0, 1, 1], np.int32), np.array([[1], [2], [4], [8], [16]])
-    assert tree.summed(parent, own)[:, 0].tolist() == [5, 26, 4, 8, 16]
-    assert tree.lowered(parent, own)[:, 0].tolist() == [1, 2, 1, 2, 2]
+    assert tree.subtree_sums(parent, own)[:, 0].tolist() == [5, 26, 4, 8, 16]
+    assert tree.path_minimum(parent, own)[:, 0].tolist() == [1, 2, 1, 2, 2]

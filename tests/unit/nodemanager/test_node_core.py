@@ -37,24 +37,24 @@ class World:
         self.core = Core(Node(7, 1, 60.0, one_tenant))
         self.at, self.unix, self.epoch, self.generation = 100.0, 500.0, 1, 0
 
-    def hear(self, event: ev.Event) -> list[ev.Instruction]:
-        return [i for i in self.core.handle(event) if not isinstance(i, ev.Persist | ev.Report | ev.Note)]
+    def dispatch(self, event: ev.Event) -> list[ev.Instruction]:
+        return [i for i in self.core.handle(event) if not isinstance(i, ev.Persist | ev.PublishStatus | ev.Note)]
 
     def want(self, entries: dict[int, int], *leases: Lease, **changes: object) -> list[ev.Instruction]:
         self.generation += 1
         doc = Desired(b"rm", 1, 7, self.epoch, self.generation, 1, entries, {x.container_id: x for x in leases})
-        return self.hear(ev.DesiredRead(dataclasses.replace(doc, **changes), self.at, self.unix))  # type: ignore[arg-type]
+        return self.dispatch(ev.DesiredRead(dataclasses.replace(doc, **changes), self.at, self.unix))  # type: ignore[arg-type]
 
     def run(self, cid: int = 1, template: Template = PLAIN, **changes: object) -> None:
         """Bring a container to RUNNING."""
         self.core.templates[DIGEST] = template
         entries = {c: int(Want.RUN) for c in (*self.core.containers, cid)}
-        assert self.want(entries, lease(cid, **changes)) == [ev.Localise(cid)]
-        assert self.hear(ev.Localised(cid, "")) == [ev.Start(cid)]
-        assert self.hear(ev.Started(cid, self.at)) == []
+        assert self.want(entries, lease(cid, **changes)) == [ev.Localize(cid)]
+        assert self.dispatch(ev.Localized(cid, "")) == [ev.Start(cid)]
+        assert self.dispatch(ev.Started(cid, self.at)) == []
 
     def ends(self, how: ev.Exit, cid: int = 1) -> list[ev.Instruction]:
-        return self.hear(ev.Exited(cid, how))
+        return self.dispatch(ev.Exited(cid, how))
 
     def result(self, cid: int = 1) -> tuple[int, int]:
         return self.core.containers[cid].state, self.core.containers[cid].reason
@@ -64,10 +64,10 @@ def test_a_container_goes_from_lease_to_forgotten() -> None:
     world = World()
     assert world.want({1: 1}, lease(1)) == [ev.FetchTemplate(DIGEST)]
     assert world.core.status(1).containers[0].state == State.ALLOCATED
-    assert world.hear(ev.TemplateRead(DIGEST, PLAIN)) == [ev.Localise(1)]
-    world.hear(ev.Localised(1, ""))
+    assert world.dispatch(ev.TemplateRead(DIGEST, PLAIN)) == [ev.Localize(1)]
+    world.dispatch(ev.Localized(1, ""))
     assert world.core.status(1).containers[0].state == State.LOCALIZING
-    world.hear(ev.Started(1, world.at))
+    world.dispatch(ev.Started(1, world.at))
     assert world.core.status(1).containers[0].state == State.RUNNING
     world.ends(ev.Exit(ran_ms=5, cpu_ms=4, peak_mib=3))
     report = world.core.status(1).containers[0]
@@ -86,14 +86,14 @@ def test_with_many_containers_only_ends_are_news_that_cannot_wait() -> None:
         world.core.templates[DIGEST] = PLAIN
         entries = {c: int(Want.RUN) for c in (*world.core.containers, 1)}
         world.want(entries, lease(1))
-        world.hear(ev.Localised(1, ""))
+        world.dispatch(ev.Localized(1, ""))
         assert reports(world.core.handle(ev.Started(1, world.at))) == {patient}
         assert False in reports(world.core.handle(ev.Exited(1, ev.Exit()))), "an end is told at once"
 
 
 def reports(instructions: list[ev.Instruction]) -> set[bool]:
     """Whether what is to be reported may wait."""
-    return {i.patient for i in instructions if isinstance(i, ev.Report)}
+    return {i.patient for i in instructions if isinstance(i, ev.PublishStatus)}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_outputs_travel_before_success() -> None:
         world.run(template=WITH_OUTPUT)
         assert world.ends(ev.Exit()) == [ev.Collect(1)]
         assert world.core.status(1).containers[0].state == State.RUNNING
-        world.hear(ev.Collected(1, error))
+        world.dispatch(ev.Collected(1, error))
         assert world.result() == end
     world = World()
     world.run(template=WITH_OUTPUT)
@@ -158,10 +158,10 @@ def test_a_container_without_a_process_stops_at_once(phase: str) -> None:
     world = World()
     world.want({1: 1}, lease(1))
     if phase == "localizing":
-        world.hear(ev.TemplateRead(DIGEST, PLAIN))
+        world.dispatch(ev.TemplateRead(DIGEST, PLAIN))
     assert world.want({1: Want.STOP}) == []
     assert world.result() == (State.KILLED, Reason.STOPPED)
-    assert world.hear(ev.Localised(1, "")) == []  # too late
+    assert world.dispatch(ev.Localized(1, "")) == []  # too late
 
 
 def test_only_newer_documents_of_this_writer_and_sub_cluster_are_obeyed() -> None:
@@ -196,41 +196,41 @@ def test_a_node_without_users_of_its_own_serves_one_tenant_at_a_time() -> None:
     world.run(1, tenant=1)
     world.want({1: 1, 2: 1}, lease(2, tenant=2))
     assert world.result(2) == (State.FAILED, Reason.LEASE)
-    assert world.want({1: 1, 2: 1, 3: 1}, lease(3, tenant=1)) == [ev.Localise(3)]
+    assert world.want({1: 1, 2: 1, 3: 1}, lease(3, tenant=1)) == [ev.Localize(3)]
     world.want({2: 1})
     for cid in (1, 3):
         world.ends(ev.Exit(signal=15), cid)
-    assert world.want({2: 1, 4: 1}, lease(4, tenant=2)) == [ev.Localise(4)]
+    assert world.want({2: 1, 4: 1}, lease(4, tenant=2)) == [ev.Localize(4)]
 
 
 def test_a_missing_template_is_asked_for_again_and_given_up_in_the_end() -> None:
     world = World()
     world.want({1: 1}, lease(1))
-    assert world.hear(ev.Tick(world.at + 1)) == [ev.FetchTemplate(DIGEST)]
-    world.hear(ev.Tick(world.at + TEMPLATE_WAIT_S + 1))
+    assert world.dispatch(ev.Tick(world.at + 1)) == [ev.FetchTemplate(DIGEST)]
+    world.dispatch(ev.Tick(world.at + TEMPLATE_WAIT_S + 1))
     assert world.result() == (State.FAILED, Reason.LOCALIZATION)
     world = World()
     world.want({1: 1}, lease(1))
-    world.hear(ev.TemplateRead(DIGEST, None))  # bytes that do not match
+    world.dispatch(ev.TemplateRead(DIGEST, None))  # bytes that do not match
     assert world.result() == (State.FAILED, Reason.LOCALIZATION)
 
 
 def test_a_timeout_stops_and_fails() -> None:
     world = World()
     world.run(timeout_s=10)
-    assert world.hear(ev.Tick(world.at + 9.9)) == []
-    assert world.hear(ev.Tick(world.at + 10)) == [ev.Stop(1, 3.0)]
+    assert world.dispatch(ev.Tick(world.at + 9.9)) == []
+    assert world.dispatch(ev.Tick(world.at + 10)) == [ev.Stop(1, 3.0)]
     world.ends(ev.Exit(code=0))
     assert world.result() == (State.FAILED, Reason.TIMEOUT)
 
 
 def test_a_cut_off_node_stops_everything_after_its_time_and_not_before() -> None:
     world = World()
-    world.hear(ev.Contact(world.at))
+    world.dispatch(ev.Contact(world.at))
     world.run()
-    assert world.hear(ev.Tick(world.at + 60)) == []
-    assert world.hear(ev.Tick(world.at + 60.1)) == [ev.Stop(1, 3.0)]
-    assert world.hear(ev.Tick(world.at + 61)) == []
+    assert world.dispatch(ev.Tick(world.at + 60)) == []
+    assert world.dispatch(ev.Tick(world.at + 60.1)) == [ev.Stop(1, 3.0)]
+    assert world.dispatch(ev.Tick(world.at + 61)) == []
     world.ends(ev.Exit(signal=15))
     assert world.result() == (State.KILLED, Reason.DISCONNECTED)
 
@@ -240,14 +240,18 @@ def test_the_runtimes_list_is_the_truth_about_processes() -> None:
     for cid in (1, 2, 3):
         world.run(cid)
     world.want({1: 1, 2: 1, 3: 1, 4: 1}, lease(4))
-    world.hear(ev.Localised(4, ""))  # STARTING
+    world.dispatch(ev.Localized(4, ""))  # STARTING
     meta = {"lease": lease_to_json(lease(9)), "grace_s": 1.5, "outputs": []}
-    held = [ev.Adopted(1, {}, 5000), ev.Adopted(2, {}, 9, ev.Exit(code=4)), ev.Adopted(9, meta, 7)]
-    done = world.hear(ev.RuntimeListed(held, world.at))
+    held = [
+        ev.RuntimeContainer(1, {}, 5000),
+        ev.RuntimeContainer(2, {}, 9, ev.Exit(code=4)),
+        ev.RuntimeContainer(9, meta, 7),
+    ]
+    done = world.dispatch(ev.RuntimeListed(held, world.at))
     assert world.core.containers[1].phase is Phase.RUNNING
     assert world.result(2) == (State.FAILED, Reason.EXIT_CODE)
     assert world.result(3) == (State.FAILED, Reason.EXIT_UNKNOWN)
-    assert done == [ev.Localise(4)]  # never arrived there: begins again
+    assert done == [ev.Localize(4)]  # never arrived there: begins again
     assert world.core.containers[9].phase is Phase.RUNNING
     assert world.core.containers[9].lease == lease(9)
     assert world.want({1: 1, 2: 1, 3: 1, 4: 1}) == [ev.Stop(9, OMITTED_GRACE_S)]  # now a document proves it stale
@@ -260,23 +264,25 @@ def test_a_process_that_ended_unseen_is_collected_although_state_was_saved_befor
     after = World()
     after.core.containers[1] = saved
     meta = {"lease": lease_to_json(lease(1)), "grace_s": 1.5, "outputs": [["o", "o", False]]}
-    assert after.hear(ev.RuntimeListed([ev.Adopted(1, meta, 9, ev.Exit(code=0))], after.at)) == [ev.Collect(1)]
-    after.hear(ev.Collected(1, ""))
+    assert after.dispatch(ev.RuntimeListed([ev.RuntimeContainer(1, meta, 9, ev.Exit(code=0))], after.at)) == [
+        ev.Collect(1)
+    ]
+    after.dispatch(ev.Collected(1, ""))
     assert after.result() == (State.SUCCEEDED, Reason.NONE)
 
 
 def test_state_alone_kills_nothing() -> None:
     world = World()
-    assert world.hear(ev.RuntimeListed([ev.Adopted(1, {"lease": "garbage"}, 7)], world.at)) == []
+    assert world.dispatch(ev.RuntimeListed([ev.RuntimeContainer(1, {"lease": "garbage"}, 7)], world.at)) == []
     assert world.core.status(1).containers[0].state == State.RUNNING
 
 
 def test_health_and_usage_are_reported() -> None:
     world = World()
     world.run()
-    world.hear(ev.HealthRead(NodeHealth.DISK_FULL, 12))
-    world.hear(ev.Sampled(1, 50, 700))
-    world.hear(ev.Sampled(1, 20, 900))
+    world.dispatch(ev.HealthRead(NodeHealth.DISK_FULL, 12))
+    world.dispatch(ev.Sampled(1, 50, 700))
+    world.dispatch(ev.Sampled(1, 20, 900))
     said = world.core.status(9)
     assert (said.health, said.disk_free_mib, said.memory_mib) == (NodeHealth.DISK_FULL, 12, 20)
     world.ends(ev.Exit())
@@ -286,21 +292,21 @@ def test_health_and_usage_are_reported() -> None:
 def test_the_newest_word_on_the_policy_version_is_said_and_a_former_leaders_is_not() -> None:
     world = World()
 
-    def runs(*told: ev.PolicyTold) -> int:
+    def runs(*told: ev.PolicyVersionRead) -> int:
         for event in told:
-            world.hear(event)
+            world.dispatch(event)
         return world.core.status(9).policy_version
 
     world.want({})
     assert runs() == 1
-    assert runs(ev.PolicyTold(1, 5), ev.PolicyTold(1, 4)) == 5
+    assert runs(ev.PolicyVersionRead(1, 5), ev.PolicyVersionRead(1, 4)) == 5
     world.want({})
     assert runs() == 5, "a document made before the version came"
-    assert ev.Report() in world.core.handle(ev.PolicyTold(1, 6))
-    assert ev.Report() not in world.core.handle(ev.PolicyTold(1, 6))
+    assert ev.PublishStatus() in world.core.handle(ev.PolicyVersionRead(1, 6))
+    assert ev.PublishStatus() not in world.core.handle(ev.PolicyVersionRead(1, 6))
     world.epoch, world.generation = 3, 0
     world.want({}, policy_version=2)
-    assert runs(ev.PolicyTold(2, 9)) == 2
+    assert runs(ev.PolicyVersionRead(2, 9)) == 2
 
 
 def test_every_move_is_in_the_table() -> None:
@@ -326,13 +332,13 @@ def random_event(world: World, draw: st.DataObject) -> ev.Event:
 
     def listed() -> ev.Event:
         some = draw.draw(st.sets(st.integers(1, 4)))
-        return ev.RuntimeListed([ev.Adopted(c, {}, 1, draw.draw(st.none() | exits)) for c in some], world.at)
+        return ev.RuntimeListed([ev.RuntimeContainer(c, {}, 1, draw.draw(st.none() | exits)) for c in some], world.at)
 
     makers = [
         document,
         listed,
         lambda: ev.TemplateRead(DIGEST, draw.draw(st.sampled_from([PLAIN, WITH_OUTPUT, SERVER, None]))),
-        lambda: ev.Localised(cid, error),
+        lambda: ev.Localized(cid, error),
         lambda: ev.Started(cid, world.at),
         lambda: ev.StartFailed(cid, "no"),
         lambda: ev.Exited(cid, draw.draw(exits)),

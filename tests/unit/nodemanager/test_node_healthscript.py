@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nodemanager import config, limits
-from nodemanager.healthscript import Script, run
+from nodemanager import config
+from nodemanager.healthscript import Script, configured_script, run
+from nodemanager.isolation import Isolation, detect
 from tests.patience import wait_until
 
 
@@ -76,12 +77,12 @@ def test_it_runs_as_the_task_user_when_operators_say_so(tmp_path: Path) -> None:
     path = tmp_path / "node.json"
     path.write_text(json.dumps(settings | {"health_script": ["/bin/sh", "-c", "echo ERROR $(id -u) $(id -G); id"]}))
     read = config.load(str(path), {"HYDRA_NODE_HEALTH_INTERVAL_S": "7"})
-    found = limits.find(read, [])
-    made = limits.health_script(read, found)
+    found = detect(read, [])
+    made = configured_script(read, found)
     assert made.interval_s == 7
     if found.separates_users:
         assert run(made) == f"ERROR {read.uid_base} {read.uid_base}"
-    assert limits.health_script(read, limits.Limits(False, [], 1)).uid == -1
+    assert configured_script(read, Isolation(False, [], 1)).uid == -1
 
 
 def test_the_environment_names_a_script_as_a_path_or_as_words(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nodemanager import capture, config, health, limits, paths, records
+from nodemanager import capture, config, health, isolation, jsonfiles, launchcontext, paths
 from nodemanager.containers import Node
 from nodemanager.core import Core
 from nodemanager.lifecycle import Container, Phase
@@ -101,10 +101,10 @@ def test_damaged_state_is_set_aside(tmp_path: Path, cut: int) -> None:
 
 def test_a_failed_write_leaves_the_old_record(tmp_path: Path) -> None:
     path = str(tmp_path / "r.json")
-    records.write_json(path, {"a": 1})
+    jsonfiles.write_json(path, {"a": 1})
     with pytest.raises(TypeError):
-        records.write_json(path, {"a": object()})
-    assert records.read_json(path) == {"a": 1}
+        jsonfiles.write_json(path, {"a": object()})
+    assert jsonfiles.read_json(path) == {"a": 1}
     assert os.listdir(tmp_path) == ["r.json"]
 
 
@@ -177,13 +177,13 @@ def test_the_cache_forgets_what_was_not_used_for_longest(tmp_path: Path) -> None
     for name in names[:2]:
         cache.path(name).write_bytes(b"x" * 100)
         cache.add(name, 100)
-    assert cache.use(names[0])
+    assert cache.touch(names[0])
     cache.path(names[2]).write_bytes(b"x" * 100)
     cache.add(names[2], 100)
-    assert [cache.use(n) for n in names] == [True, False, True]
+    assert [cache.touch(n) for n in names] == [True, False, True]
     (tmp_path / "c" / "interrupted.part").touch()
     assert sorted(Cache(tmp_path / "c", 250).sizes) == [names[0], names[2]]
-    assert isinstance(cache.only_one(names[0]), type(threading.Lock()))
+    assert isinstance(cache.download_lock(names[0]), type(threading.Lock()))
 
 
 def test_health_tells_full_from_readonly_and_recovers(tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_the_environment_is_ours_where_it_says_hydra(tmp_path: Path) -> None:
     import dataclasses
 
     asked = dataclasses.replace(PLAIN, env={"HYDRA_USER": "root", "HYDRA_NEW": "x", "PATH": "/mine", "A": "b"})
-    where = limits.Where("n", "r", "west", "/bin", "n.example")
-    env = limits.environment(lease(1, gpus=0b1010), asked, "/f", where, {"web-ui": 20_001})
+    where = launchcontext.Location("n", "r", "west", "/bin", "n.example")
+    env = launchcontext.environment(lease(1, gpus=0b1010), asked, "/f", where, {"web-ui": 20_001})
     assert (env["HYDRA_HOST"], env["HYDRA_PORT_WEB_UI"]) == ("n.example", "20001")
     assert env["HYDRA_USER"] == "ann"
     assert "HYDRA_NEW" not in env
@@ -209,13 +209,13 @@ def test_the_environment_is_ours_where_it_says_hydra(tmp_path: Path) -> None:
 
 def test_every_device_that_a_node_may_offer_can_be_named_to_a_task(tmp_path: Path) -> None:
     offered = settings(tmp_path, gpus=GPUS_MAX).gpus
-    where = limits.Where("n", "r", "west", "/bin", "n.example")
-    env = limits.environment(lease(1, gpus=(1 << offered) - 1), PLAIN, "/f", where, {})
+    where = launchcontext.Location("n", "r", "west", "/bin", "n.example")
+    env = launchcontext.environment(lease(1, gpus=(1 << offered) - 1), PLAIN, "/f", where, {})
     assert env["HYDRA_GPUS"].split(",") == [str(i) for i in range(GPUS_MAX)]
 
 
 def test_markers_differ_by_folder() -> None:
-    made = {limits.marker(f"/n/containers/c-1-1-{i}") for i in range(1000)}
+    made = {isolation.marker_gid(f"/n/containers/c-1-1-{i}") for i in range(1000)}
     assert len(made) == 1000
-    assert min(made) >= limits.MARKER_BASE
+    assert min(made) >= isolation.MARKER_BASE
     assert max(made) < 2**32 - 2

@@ -20,9 +20,9 @@ from nodemanager.checks import STARTING_S, Check, from_json, to_json
 from nodemanager.config import ConfigError, load
 from nodemanager.containers import Node
 from nodemanager.core import Core
+from nodemanager.endpoints import own_address
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
-from nodemanager.serving import own_address
 from nodemanager.state import container_from_json, container_to_json
 from tests.unit.nodemanager.test_node_core import DIGEST, PLAIN, World, lease
 from wire import desired, template
@@ -59,25 +59,25 @@ def test_a_template_names_the_lowest_version_that_can_read_it() -> None:
 
 def test_failures_count_after_the_grace_or_once_it_has_served() -> None:
     check = Check(RULE)
-    assert not check.answered(False, 1.0) and check.healthy is None and check.failures == 0
-    assert check.answered(True, 2.0) and check.healthy is True
-    assert check.answered(False, 3.0) and check.healthy is False and not check.given_up
-    assert not check.answered(False, 4.0)
-    assert check.answered(True, 4.5) and check.failures == 0
+    assert not check.record_result(False, 1.0) and check.healthy is None and check.failures == 0
+    assert check.record_result(True, 2.0) and check.healthy is True
+    assert check.record_result(False, 3.0) and check.healthy is False and not check.given_up
+    assert not check.record_result(False, 4.0)
+    assert check.record_result(True, 4.5) and check.failures == 0
     late = Check(RULE)
-    assert [late.answered(False, 6.0) for _ in range(3)] == [True, False, False] and late.given_up
+    assert [late.record_result(False, 6.0) for _ in range(3)] == [True, False, False] and late.given_up
 
 
 def test_it_is_asked_often_until_it_serves_and_never_twice_at_once() -> None:
     check = Check(RULE)
     assert check.due(100.0) and not check.due(200.0)
-    check.answered(False, 0.0)
+    check.record_result(False, 0.0)
     assert not check.due(100.0 + STARTING_S / 2) and check.due(100.0 + STARTING_S)
-    check.answered(True, 1.0)
+    check.record_result(True, 1.0)
     assert check.due(102.0)
-    check.answered(True, 2.0)
+    check.record_result(True, 2.0)
     assert not check.due(111.9) and check.due(112.0)
-    check.answered(False, 12.0)
+    check.record_result(False, 12.0)
     assert not check.due(121.9) and check.due(122.0)  # one that fails has the same time to recover
 
 
@@ -85,7 +85,7 @@ def test_it_is_asked_often_until_it_serves_and_never_twice_at_once() -> None:
 def test_it_gives_up_exactly_after_so_many_failures_in_a_row(answers: list[tuple[bool, float]]) -> None:
     check, row, served = Check(RULE), 0, False
     for well, ran_s in sorted(answers, key=lambda a: a[1]):
-        check.answered(well, ran_s)
+        check.record_result(well, ran_s)
         served = served or well or ran_s > RULE.start_s
         row = 0 if well else row + served
         assert check.given_up == (row >= RULE.failures)
@@ -106,10 +106,10 @@ class Serving(World):
     def starts(self, cid: int = 1, numbers: tuple[int, ...] = (20_000, 20_001), held: frozenset[int] = frozenset()):
         self.core.templates[DIGEST] = SERVER
         entries = dict.fromkeys((*self.core.containers, cid), 1)
-        assert self.want(entries, lease(cid)) == [ev.Localise(cid)]
-        assert self.hear(ev.Localised(cid, "")) == [ev.FindPorts(cid, 2, held)]
-        assert self.hear(ev.PortsFound(cid, list(numbers), "")) == [ev.Start(cid)]
-        assert self.hear(ev.Started(cid, self.at)) == [ev.Announce(cid)]
+        assert self.want(entries, lease(cid)) == [ev.Localize(cid)]
+        assert self.dispatch(ev.Localized(cid, "")) == [ev.FindPorts(cid, 2, held)]
+        assert self.dispatch(ev.PortsFound(cid, list(numbers), "")) == [ev.Start(cid)]
+        assert self.dispatch(ev.Started(cid, self.at)) == [ev.Announce(cid)]
 
 
 def test_ports_are_found_before_the_start_and_told_after_it() -> None:
@@ -124,8 +124,8 @@ def test_no_ports_no_start() -> None:
     world = Serving()
     world.core.templates[DIGEST] = SERVER
     world.want({1: 1}, lease(1))
-    world.hear(ev.Localised(1, ""))
-    assert world.hear(ev.PortsFound(1, [], "none are free")) == []
+    world.dispatch(ev.Localized(1, ""))
+    assert world.dispatch(ev.PortsFound(1, [], "none are free")) == []
     assert world.result() == (State.FAILED, Reason.START)
 
 
@@ -133,25 +133,25 @@ def test_a_container_that_fails_its_check_is_stopped_and_told_apart() -> None:
     world = Serving()
     world.starts()
     probe = ev.Probe(1, 20_000, "/", 2.0)
-    assert world.hear(ev.Tick(world.at)) == [probe]
-    assert world.hear(ev.Probed(1, "", world.at)) == [ev.Announce(1)]
+    assert world.dispatch(ev.Tick(world.at)) == [probe]
+    assert world.dispatch(ev.Probed(1, "", world.at)) == [ev.Announce(1)]
     told = []
     for i in range(1, 4):
         at = world.at + 20.0 * i
-        world.hear(ev.Contact(at))
-        assert world.hear(ev.Tick(at)) == [probe]
-        assert world.hear(ev.Tick(at + 15.0)) == []  # the last question is still open
-        told += world.hear(ev.Probed(1, "HTTP status 500", at))
+        world.dispatch(ev.Contact(at))
+        assert world.dispatch(ev.Tick(at)) == [probe]
+        assert world.dispatch(ev.Tick(at + 15.0)) == []  # the last question is still open
+        told += world.dispatch(ev.Probed(1, "HTTP status 500", at))
     assert told == [ev.Announce(1), ev.Stop(1, PLAIN.grace_s)]
     world.ends(ev.Exit())
     assert world.result() == (State.FAILED, Reason.UNHEALTHY)
-    assert world.hear(ev.Probed(1, "late", world.at)) == []
+    assert world.dispatch(ev.Probed(1, "late", world.at)) == []
 
 
 def test_a_verdict_is_kept_before_it_is_told() -> None:
     world = Serving()
     world.starts()
-    world.hear(ev.Tick(world.at))
+    world.dispatch(ev.Tick(world.at))
     assert world.core.handle(ev.Probed(1, "", world.at)) == [ev.Persist(), ev.Announce(1)]
 
 
@@ -160,13 +160,13 @@ def test_an_agents_restart_keeps_ports_and_check() -> None:
     world.starts()
     known = world.core.containers[1]
     order = json.loads(json.dumps(lifecycle.meta(known)))  # as it was given to the runtime
-    world.hear(ev.Tick(world.at))
-    world.hear(ev.Probed(1, "", world.at))
+    world.dispatch(ev.Tick(world.at))
+    world.dispatch(ev.Probed(1, "", world.at))
     raw = json.loads(json.dumps(container_to_json(known)))
     for saved in ([container_from_json(raw, 0.0)], []):  # with and without local state
         core = Core(Node(7, 1, 60.0))
         core.containers = {c.container_id: c for c in saved}
-        out = core.handle(ev.RuntimeListed([ev.Adopted(1, order, 7000)], 50.0))
+        out = core.handle(ev.RuntimeListed([ev.RuntimeContainer(1, order, 7000)], 50.0))
         assert ev.Announce(1) in out
         again = core.containers[1]
         assert again.ports == {"http": 20_000, "admin": 20_001}
@@ -209,7 +209,7 @@ def test_they_are_given_round_the_range(somebody: int) -> None:
     assert len(set(seen)) == 5
 
 
-# --- asking
+# --- probing
 
 
 class Upstream:
@@ -245,11 +245,11 @@ def ask(port: int, path: str, timeout_s: float = 5.0) -> str:
     heard: list[tuple[int, str]] = []
     with selectors.DefaultSelector() as selector:
         prober = Prober(selector, lambda cid, wrong: heard.append((cid, wrong)))
-        prober.ask(7, "127.0.0.1", port, path, timeout_s)
+        prober.probe(7, "127.0.0.1", port, path, timeout_s)
         while not heard:
             for key, mask in selector.select(0.05):
                 key.data(mask)
-            prober.tend(time.monotonic())
+            prober.tick(time.monotonic())
         assert not prober.open and not selector.get_map()
     assert len(heard) == 1 and heard[0][0] == 7
     return heard[0][1]

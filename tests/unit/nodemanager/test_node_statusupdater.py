@@ -11,13 +11,13 @@ from nodemanager.config import Config
 from nodemanager.containers import Node
 from nodemanager.core import Core
 from nodemanager.http import Http
-from nodemanager.limits import Limits
-from nodemanager.link import Link
+from nodemanager.isolation import Isolation
 from nodemanager.mailbox import Background
 from nodemanager.membership import Membership
+from nodemanager.redisconnection import RedisConnection
 from nodemanager.state import StateFile
 from nodemanager.statusupdater import COALESCE_S, StatusUpdater
-from nodemanager.usage import Rates
+from nodemanager.usage import CpuRates
 from wire.nodeapi import NodeSession
 
 SESSION = NodeSession(7, 1, "west", "redis://127.0.0.1:1", "node-7", {"1": "00"}, 5.0, 60.0, "secret")
@@ -29,27 +29,27 @@ def updater(folder: Path) -> StatusUpdater:
     core = Core(Node(7, 1, 60.0))
     membership = Membership(
         config=config,
-        limits=Limits(False, [], 1),
+        isolation=Isolation(False, [], 1),
         http=Http(config.control_plane, "", Clock()),
         background=background,
         known=SESSION,
         renewed=lambda changed: None,
     )
-    link = Link(
+    redis = RedisConnection(
         selector=selectors.DefaultSelector(),
         background=background,
         on_ready=lambda: None,
         on_wake=lambda: None,
         on_denied=lambda why: None,
     )
-    return StatusUpdater(link, core, membership, Checkpoint(StateFile(folder), core, membership, 0), Rates())
+    return StatusUpdater(redis, core, membership, Checkpoint(StateFile(folder), core, membership, 0), CpuRates())
 
 
 def test_without_a_connection_news_wait_for_the_next_heartbeat(tmp_path: Path) -> None:
     made = updater(tmp_path)
-    made.tend(100.0)
-    made.note(ev.Report())
-    made.tend(101.0)
+    made.tick(100.0)
+    made.request_publish(ev.PublishStatus())
+    made.tick(101.0)
     assert made.due() == 105.0  # or the agent would look again and again, as fast as it can
 
 
@@ -57,11 +57,11 @@ def test_with_a_connection_news_go_out_at_once(tmp_path: Path) -> None:
     made = updater(tmp_path)
     near, far = socket.socketpair()
     with near, far:
-        made.link.selector.register(near, selectors.EVENT_READ)
-        made.link.connection, made.link.ready = near, True
-        made.tend(100.0)
-        made.note(ev.Report())
+        made.redis.selector.register(near, selectors.EVENT_READ)
+        made.redis.connection, made.redis.ready = near, True
+        made.tick(100.0)
+        made.request_publish(ev.PublishStatus())
         assert made.due() == 100.0 + COALESCE_S
-        made.tend(100.0 + COALESCE_S)
+        made.tick(100.0 + COALESCE_S)
         assert made.due() == 105.0 + COALESCE_S
         assert far.recv(1 << 16).count(b"SET") == 2

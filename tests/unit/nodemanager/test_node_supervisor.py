@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from nodemanager import adoption, proctree, records
+from nodemanager import adoption, jsonfiles, procfs
 from nodemanager.capture import STREAMS
 from nodemanager.cgroups import Cgroups
-from nodemanager.launch import Order
-from nodemanager.runtimes import Happened
+from nodemanager.launch import LaunchContext
+from nodemanager.runtimes import RuntimeEvent
 from nodemanager.runtimes.process import START_S, ProcessRuntime
 from nodemanager.supervisor import Supervisor
 from nodemanager.task import Task
@@ -31,11 +31,11 @@ def selector() -> Iterator[selectors.BaseSelector]:
         yield made
 
 
-def order(folder: Path, cid: int = 1, **changes: Any) -> Order:
+def order(folder: Path, cid: int = 1, **changes: Any) -> LaunchContext:
     for name in ("work", "logs"):
         (folder / name).mkdir(parents=True)
     values: dict[str, Any] = {"id": cid, "argv": ["true"], "env": {}, "folder": str(folder), "meta": {"name": "c"}}
-    return Order(**(values | changes))
+    return LaunchContext(**(values | changes))
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def left_behind(folder: Path, selector: selectors.BaseSelector, pid: int, ticks:
 def test_whoever_has_the_number_of_a_dead_task_now_is_not_touched(
     tmp_path: Path, selector: selectors.BaseSelector, stranger: "subprocess.Popen[bytes]", boot: str
 ) -> None:
-    task = left_behind(tmp_path, selector, stranger.pid, 1, boot or proctree.boot_id())
+    task = left_behind(tmp_path, selector, stranger.pid, 1, boot or procfs.boot_id())
     assert task.ended == {"unknown": True} | {"ran_ms": task.ended["ran_ms"]}  # type: ignore[index]
     assert task.tree.members() == set()
 
@@ -68,7 +68,7 @@ def test_whoever_has_the_number_of_a_dead_task_now_is_not_touched(
 def test_a_task_whose_process_was_never_recorded_has_no_processes_of_others(
     tmp_path: Path, selector: selectors.BaseSelector
 ) -> None:
-    task = left_behind(tmp_path, selector, 0, 0, proctree.boot_id())
+    task = left_behind(tmp_path, selector, 0, 0, procfs.boot_id())
     assert task.tree.members() == set()  # and not those of session 0, the kernel's own
 
 
@@ -79,8 +79,8 @@ def test_a_task_whose_number_cannot_be_written_down_does_not_run_on(
     (tmp_path / "containers").mkdir()
     supervisor = Supervisor(str(tmp_path), str(tmp_path / "containers"), "", 60.0)
     said: list[dict[str, Any]] = []
-    monkeypatch.setattr(supervisor, "say", said.append)
-    write, written = records.write_json, []
+    monkeypatch.setattr(supervisor, "send", said.append)
+    write, written = jsonfiles.write_json, []
 
     def full(path: str, value: Any, durable: bool = False) -> None:
         written.append(path)
@@ -88,7 +88,7 @@ def test_a_task_whose_number_cannot_be_written_down_does_not_run_on(
             raise OSError(errno.ENOSPC, "No space left on device")
         write(path, value, durable)
 
-    monkeypatch.setattr(records, "write_json", full)
+    monkeypatch.setattr(jsonfiles, "write_json", full)
     made = order(tmp_path / "containers" / "c-1", argv=["/bin/sleep", "600"])
     supervisor.op_start({"order": asdict(made)})
     pid = supervisor.tasks[1].pid
@@ -103,7 +103,7 @@ def test_a_task_whose_number_cannot_be_written_down_does_not_run_on(
     finally:
         subprocess.run(["kill", "-9", str(pid)], check=False, capture_output=True)
     assert [(news["ev"], news["error"]) for news in said] == [("start_failed", "[Errno 28] No space left on device")]
-    assert proctree.read(pid) is None
+    assert procfs.read(pid) is None
 
 
 @pytest.fixture
@@ -111,10 +111,10 @@ def runtime(tmp_path: Path, selector: selectors.BaseSelector) -> Iterator[Proces
     """An agent's end of a real supervisor; ``heard`` is what it tells."""
     (tmp_path / "run").mkdir()
     (tmp_path / "containers").mkdir()
-    heard: list[Happened] = []
+    heard: list[RuntimeEvent] = []
     made = ProcessRuntime(
         root=tmp_path, containers=tmp_path / "containers", cgroup="", max_disconnect_s=1.0, selector=selector,
-        tell=heard.append,
+        on_event=heard.append,
     )  # fmt: skip
     made.heard = heard  # type: ignore[attr-defined]
     yield made
@@ -127,24 +127,24 @@ def runtime(tmp_path: Path, selector: selectors.BaseSelector) -> Iterator[Proces
 def listed(runtime: ProcessRuntime) -> list[int]:
     """The containers that the supervisor says it holds, when it has been found."""
 
-    def turn() -> list[Happened]:
-        runtime.tend(time.monotonic())
+    def turn() -> list[RuntimeEvent]:
+        runtime.tick(time.monotonic())
         for key, mask in runtime.selector.select(0.05):
             key.data(mask)
         return [news for news in runtime.heard if news.kind in ("list", "down")]  # type: ignore[attr-defined]
 
     (news,) = wait_until(turn, 20)
     assert news.kind == "list"
-    return [record.container_id for record in news.held]
+    return [record.container_id for record in news.containers]
 
 
 def test_a_supervisor_that_cannot_be_started_is_tried_again(runtime: ProcessRuntime) -> None:
     log = runtime.root / "run" / "supervisor.log"
     log.mkdir()  # nothing can be written there, as on a disk that has failed
-    runtime.tend(time.monotonic())
+    runtime.tick(time.monotonic())
     assert runtime.child is None
     log.rmdir()
-    runtime.tend(time.monotonic() + START_S + 1.0)
+    runtime.tick(time.monotonic() + START_S + 1.0)
     assert listed(runtime) == []
 
 
@@ -153,9 +153,9 @@ def write_spec(folder: Path, cid: int, pid: int, **changes: Any) -> None:
     made = order(folder / f"c-{cid}", cid, **changes)
     for stream in STREAMS:
         os.mkfifo(f"{made.logs}/{stream}.pipe")
-    process = proctree.read(pid)
+    process = procfs.read(pid)
     assert process is not None
-    spec = {"order": asdict(made), "pid": pid, "ticks": process.start_ticks, "boot": proctree.boot_id()}
+    spec = {"order": asdict(made), "pid": pid, "ticks": process.start_ticks, "boot": procfs.boot_id()}
     (folder / f"c-{cid}" / "spec.json").write_text(json.dumps(spec | {"unix": time.time()}))
 
 
@@ -167,7 +167,7 @@ def test_as_many_containers_are_taken_over_as_the_machine_has_files_for(
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
     try:
-        runtime.tend(time.monotonic())
+        runtime.tick(time.monotonic())
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert sorted(listed(runtime)) == list(range(1, 101))

@@ -11,7 +11,7 @@ import yaml
 from contract.policy import components
 from contract.policy.document import PartitionPolicy, QueuePolicy
 from contract.policy.findings import models_in
-from contract.policy.subclusters import OwnComponents, held
+from contract.policy.subclusters import OwnComponents, effective_components
 from controlplane.policy.documents import DEFAULT, json_schema, validate
 from controlplane.statestore.errors import Invalid
 from tests.limits import limit
@@ -169,7 +169,7 @@ def test_a_sub_clusters_components_are_the_clusters_but_for_what_it_names() -> N
     stored = validate(document, ["east"])[0]
     own = stored["sub_clusters"]["east"]["components"]
     assert own == {"placement": {"parameters": {"batch": 5}}}, "nothing is written that was not"
-    found = components.stored(held(stored["components"], stored["components"], own))
+    found = components.stored(effective_components(stored["components"], stored["components"], own))
     expected = components.stored(
         whole | {"placement": {"policy": "pack", "parameters": {"backfill": "easy", "batch": 5}}}
     )
@@ -178,10 +178,11 @@ def test_a_sub_clusters_components_are_the_clusters_but_for_what_it_names() -> N
 
 def test_what_concerns_all_sub_clusters_is_taken_from_the_version_in_force() -> None:
     in_force, version = {"routing": {"policy": "hash"}}, {"routing": {"policy": "uniform"}}
-    assert held(in_force, version | {"placement": {"policy": "pack"}}, {"placement": {"policy": "align"}}) == {
+    version |= {"placement": {"policy": "pack"}}
+    assert effective_components(in_force, version, {"placement": {"policy": "align"}}) == {
         "placement": {"policy": "align"}, "routing": {"policy": "hash"},
     }  # fmt: skip
-    assert held(None, None, None) == {}
+    assert effective_components(None, None, None) == {}
 
 
 def test_a_sub_cluster_that_does_not_exist_is_refused() -> None:

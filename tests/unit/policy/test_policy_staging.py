@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from controlplane.policy.staging import STUCK_S, Action, RolloutStanding, decide
+from controlplane.policy.staging import STUCK_S, Action, RolloutStatus, decide
 
-SOAKING = RolloutStanding("soaking", 0, 2, 60.0, told_s=10.0, soaked_s=10.0)
+SOAKING = RolloutStatus("soaking", 0, 2, 60.0, in_stage_s=10.0, soaked_s=10.0)
 BEHIND = ("the RM of west",)
 
 
-def action(s: RolloutStanding) -> Action:
+def action(s: RolloutStatus) -> Action:
     return decide(s).action
 
 
 def test_a_rollout_in_which_nothing_goes_wrong() -> None:
-    assert action(RolloutStanding("pending", 0, 2, 60.0)) is Action.BEGIN
-    running = RolloutStanding("running", 0, 2, 60.0, told_s=1.0)
+    assert action(RolloutStatus("pending", 0, 2, 60.0)) is Action.BEGIN
+    running = RolloutStatus("running", 0, 2, 60.0, in_stage_s=1.0)
     assert action(replace(running, behind=BEHIND)) is Action.WAIT
     assert action(running) is Action.SOAK
     assert action(SOAKING) is Action.WAIT
@@ -33,8 +33,8 @@ def test_a_breach_ends_the_soak_with_its_reason(rolls_back: bool, what: Action) 
 
 
 def test_a_stage_that_does_not_take_the_version_in_is_a_breach() -> None:
-    stuck = RolloutStanding("running", 0, 1, 60.0, told_s=STUCK_S, behind=BEHIND)
-    assert action(replace(stuck, told_s=STUCK_S - 1)) is Action.WAIT
+    stuck = RolloutStatus("running", 0, 1, 60.0, in_stage_s=STUCK_S, behind=BEHIND)
+    assert action(replace(stuck, in_stage_s=STUCK_S - 1)) is Action.WAIT
     assert action(stuck) is Action.ROLL_BACK
     assert "the RM of west" in decide(stuck).message
 
@@ -51,6 +51,6 @@ def test_what_is_over_or_paused_stays_so(state: str) -> None:
 
 
 def test_rolling_back_ends_when_all_run_the_old_content() -> None:
-    back = RolloutStanding("rolling_back", 0, 1, 0.0, behind=BEHIND)
+    back = RolloutStatus("rolling_back", 0, 1, 0.0, behind=BEHIND)
     assert action(back) is Action.WAIT
     assert action(replace(back, behind=())) is Action.ROLLED_BACK

@@ -38,7 +38,7 @@ class Serving:
             assert self.clock.now < ends, what
             if self.clock.now >= self.beat_at:
                 self.beat_at = self.clock.now + QUICK.heartbeat_s
-                self.cluster.nodes.held.finish(self.clock.now)
+                self.cluster.nodes.containers.end_due(self.clock.now)
                 self.cluster.nodes.step(*self.silent)
             return done()
 
@@ -47,7 +47,7 @@ class Serving:
     def submit(self, count: int) -> int:
         """A job of so many containers, all of which run."""
         job = self.cluster.submit({"count": count})
-        self.cluster.nodes.wires.dirty[keys.INTENTS] = None
+        self.cluster.nodes.redis.dirty[keys.INTENTS] = None
         self.until(lambda: [c.state for c in self.cluster.live(job)] == [2] * count, 10, f"{count} run")
         return job
 
@@ -83,7 +83,7 @@ def test_an_idle_node_that_falls_silent_is_lost_among_idle_ones(cluster: MemoryC
 
 def test_when_all_fall_silent_nothing_is_lost(cluster: MemoryCluster) -> None:
     def frozen() -> bool:
-        told = cluster.nodes.wires.summary
+        told = cluster.nodes.redis.summary
         return told is not None and told[0].frozen
 
     serving = Serving(cluster, run_s=2.0)

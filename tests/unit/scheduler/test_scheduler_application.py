@@ -1,7 +1,7 @@
 """Stories of jobs that bring their own application master: asks that grow, ends that it chooses, its own failures."""
 
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import End, GroupRun
+from scheduler.lifecycle.group import AttemptEnd, GroupRun
 from scheduler.lifecycle.job import Ended, JobRun, StopAll
 from wire.states import ContainerReason as R
 from wire.states import ContainerState as C
@@ -31,7 +31,7 @@ def start(job: JobRun, no: int, k: int = 1) -> list[int]:
 
 
 def end(job: JobRun, no: int, index: int, state: C = C.SUCCEEDED, reason: R = R.NONE) -> tuple[T, list]:
-    return master.ended(job, job.groups[no], End(index, state, reason, 0, 1.0), 0.0)
+    return master.ended(job, job.groups[no], AttemptEnd(index, state, reason, 0, 1.0), 0.0)
 
 
 def test_an_ask_grows_and_never_ends_by_itself() -> None:
@@ -119,7 +119,7 @@ def test_what_comes_back_unstarted_waits_for_the_target_to_rise() -> None:
     assert (group.claimed, group.wanted, group.count) == (2, 1, 5)
     assert start(job, 1, 1) == [1]
     group.resize(2)
-    assert group.wanted == 0 and list(group.again) == [2, 3]
+    assert group.wanted == 0 and list(group.to_retry) == [2, 3]
     group.resize(6)
     assert start(job, 1, 3) == [2, 3, 5]
 

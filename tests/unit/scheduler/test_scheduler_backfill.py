@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scheduler.core.plan import Ahead, Plan, Why
+from scheduler.core.plan import Plan, PromisedStarts, Why
 from scheduler.core.snapshot import Backfill, Memo, Running, Snapshot
 from scheduler.explain.columns import explain_all
-from scheduler.explain.sentence import About, describe
+from scheduler.explain.sentence import AskContext, describe
 from scheduler.placement.place import PlacementPolicy
 from scheduler.preemption.policy import POLICIES, PreemptionPolicy
 from scheduler.round import RoundPolicy, plan_round
@@ -38,17 +38,17 @@ def machine(ends: Ends, free: int, *asks: Ask, queues: list[Queue] | None = None
     running = Running(
         np.arange(c), node, np.full(c, -1, np.int32), np.ones(c, np.int32), np.zeros(c, np.int32),
         np.ones((c, 3), np.int64) * [1, 1, 0], np.zeros(c), np.repeat([end for _, end in ends], cores),
-        np.zeros(c, np.bool_), late=late,
+        np.zeros(c, np.bool_), overdue=late,
     )  # fmt: skip
     s = build(nodes, queues, list(asks), [CORE, (2, 1, 0)], **more)
     return replace(s, running=running, reclaim=False)
 
 
-def plan(s: Snapshot, memo: Memo | None = None, **policy: Any) -> tuple[Plan, Ahead]:
+def plan(s: Snapshot, memo: Memo | None = None, **policy: Any) -> tuple[Plan, PromisedStarts]:
     given = RoundPolicy(PlacementPolicy(**policy), PreemptionPolicy(POLICIES["off"]))
     found, _ = plan_round(s, memo or Memo(), given, NOW)
-    assert found.after is not None and found.after.ahead is not None
-    return found, found.after.ahead
+    assert found.outcome is not None and found.outcome.promised is not None
+    return found, found.outcome.promised
 
 
 def outcome(s: Snapshot, **policy: Any) -> tuple[list[int], dict[int, float], dict[int, int]]:
@@ -56,13 +56,13 @@ def outcome(s: Snapshot, **policy: Any) -> tuple[list[int], dict[int, float], di
     found, ahead = plan(s, **policy)
     placed = np.bincount(found.place.ask, minlength=len(s.asks.key)).tolist()
     promised = dict(zip(ahead.ask.tolist(), ahead.start.tolist(), strict=True))
-    return placed, promised, {a: by for a, by in enumerate(ahead.behind.tolist()) if by >= 0}
+    return placed, promised, {a: by for a, by in enumerate(ahead.kept_back_by.tolist()) if by >= 0}
 
 
 def whys(s: Snapshot) -> list[Why]:
     found, _ = plan(s)
-    assert found.after is not None
-    return [Why(int(w)) for w in found.after.why]
+    assert found.outcome is not None
+    return [Why(int(w)) for w in found.outcome.why]
 
 
 # what is promised
@@ -193,7 +193,7 @@ def test_shapes_are_weighed_against_one_another_on_the_nodes_themselves() -> Non
     found, ahead = plan(replace(s, running=running, reclaim=False))
     assert ahead.start.tolist() == [110.0]
     assert list(zip(found.place.ask.tolist(), found.place.node.tolist(), strict=True)) == [(1, 1)]
-    assert ahead.behind.tolist() == [-1, -1, 0]
+    assert ahead.kept_back_by.tolist() == [-1, -1, 0]
 
 
 def test_nobody_is_preempted_for_those_whom_promises_keep_back() -> None:
@@ -204,7 +204,7 @@ def test_nobody_is_preempted_for_those_whom_promises_keep_back() -> None:
     running = replace(s.running, queue=np.full(len(s.running.id), 2, np.int32)) if s.running else None
     s = replace(s, running=running, reclaim=True, queues=replace(s.queues, used=s.queues.used))
     found, _ = plan_round(s, Memo(), RoundPolicy(), NOW)
-    assert found.after is not None and found.after.why.tolist() == [Why.GANG, Why.RESERVED]
+    assert found.outcome is not None and found.outcome.why.tolist() == [Why.GANG, Why.RESERVED]
     assert len(found.preempt.warn) <= 1, "one core more lets the first start; nothing is taken for the second"
 
 
@@ -214,9 +214,9 @@ def test_nobody_is_preempted_for_those_whom_promises_keep_back() -> None:
 def told(s: Snapshot, ask: int) -> dict[str, Any]:
     policy = RoundPolicy()
     found, memo = plan_round(s, Memo(), policy, NOW)
-    assert found.after is not None
-    e = explain_all(s, found.after, memo, policy.placement, NOW)
-    return describe(e, e.columns.ask.tolist().index(ask), About())
+    assert found.outcome is not None
+    e = explain_all(s, found.outcome, memo, policy.placement, NOW)
+    return describe(e, e.columns.ask.tolist().index(ask), AskContext())
 
 
 def test_what_is_said_to_who_waits_for_his_own_start() -> None:

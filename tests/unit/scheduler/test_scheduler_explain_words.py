@@ -7,8 +7,8 @@ import pytest
 
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.explain.columns import explain_all
-from scheduler.explain.nodes import look
-from scheduler.explain.sentence import About, describe
+from scheduler.explain.feasibility import free_pieces
+from scheduler.explain.sentence import AskContext, describe
 from scheduler.round import RoundPolicy, plan_round
 from tests.worlds import Ask, Node, Queue, build
 
@@ -16,15 +16,15 @@ GIB = 1024
 WHOLE = (8 * GIB, 8000, 0)
 
 
-def told(s: Snapshot, ask: int = 0, about: About | None = None, before: Memo | None = None) -> dict[str, Any]:
+def told(s: Snapshot, ask: int = 0, about: AskContext | None = None, before: Memo | None = None) -> dict[str, Any]:
     policy = RoundPolicy()
     plan, memo = plan_round(s, before or Memo(), policy, 0.0)
-    assert plan.after is not None
-    e = explain_all(s, plan.after, memo, policy.placement, 0.0)
+    assert plan.outcome is not None
+    e = explain_all(s, plan.outcome, memo, policy.placement, 0.0)
     row = e.columns.ask.tolist().index(ask)
     assert plan.refused is not None
     why = dict(zip(plan.refused.ask.tolist(), plan.refused.why.tolist(), strict=True))[ask]
-    answer = describe(e, row, about or About())
+    answer = describe(e, row, about or AskContext())
     assert int(e.columns.limits[row]) >> why & 1, "what the round says is among the limits"
     return answer
 
@@ -47,7 +47,7 @@ def test_no_node_has_all_of_it():
 
 
 def test_the_largest_containers_are_counted_too():
-    large = look(np.array([[2**24, 10**6, 0]]), np.array([True]), np.array([2**23, 1000, 0]))
+    large = free_pieces(np.array([[2**24, 10**6, 0]]), np.array([True]), np.array([2**23, 1000, 0]))
     assert large.fits == 2
 
 
@@ -90,7 +90,7 @@ def test_a_gang_is_told_how_many_fit():
 def test_waiting_for_a_place_near_the_data(late_at: float, level: str, left: float):
     full, empty = Node(WHOLE, WHOLE), Node(WHOLE, rack=1)
     s = build([full, empty], [Queue("root")], [Ask(0, 1, near=[0], since=-1000.0)], [(GIB, 1000, 0)])
-    held_back = Memo(late=np.array([0]), misses=np.array([1]), late_at=np.array([late_at]))
+    held_back = Memo(delayed=np.array([0]), missed=np.array([1]), delayed_since=np.array([late_at]))
     answer = told(s, before=held_back)
     limit = answer["limits"][0]
     assert (limit["limit"], limit["level"], limit["wait_s"]) == ("locality_wait", level, left)
@@ -100,7 +100,7 @@ def test_waiting_for_a_place_near_the_data(late_at: float, level: str, left: flo
 
 def test_the_label_to_drop():
     s = build([Node(WHOLE)], [Queue("root")], [Ask(0, 1)], [(GIB, 1000, 0)], [[False]])
-    answer = told(s, about=About("gpu", relaxed=lambda: [("Drop the label condition 'gpu'.", np.array([True]))]))
+    answer = told(s, about=AskContext("gpu", relaxed=lambda: [("Drop the label condition 'gpu'.", np.array([True]))]))
     assert answer["text"] == "No node matches the labels 'gpu'."
     assert told(s)["text"] == "No node of its partition is among those it may run on."
     assert answer["change"] == {"what": "nodes", "text": "Drop the label condition 'gpu'.", "starts": True}

@@ -10,7 +10,7 @@ from scheduler.lifecycle.group import (
     FREE_ATTEMPTS,
     SERVICE_BACKOFF_S,
     SERVICE_STABLE_S,
-    End,
+    AttemptEnd,
     GroupRun,
 )
 from scheduler.lifecycle.job import EmitEvent, Ended, JobRun, StopAll
@@ -43,7 +43,7 @@ def start(job: JobRun, no: int = 0, k: int = 1) -> list[int]:
 
 def end(job: JobRun, index: int, state: C = C.SUCCEEDED, no: int = 0, now: float = 0.0, **more) -> tuple[T, list]:
     values = {"reason": R.NONE, "exit_code": 0, "ran_s": 1.0} | more
-    return master.ended(job, job.groups[no], End(index, state, **values), now)
+    return master.ended(job, job.groups[no], AttemptEnd(index, state, **values), now)
 
 
 def test_a_batch_job_runs_to_its_end() -> None:
@@ -90,7 +90,7 @@ def test_a_failed_attempt_is_tried_again_after_a_growing_wait() -> None:
         now = g.next_due
         assert g.wake(now) == 1
         assert g.next_due is None
-    assert waits == [BATCH_BACKOFF_S[0] * 2**i for i in range(3)]
+    assert waits == [BATCH_BACKOFF_S.first * 2**i for i in range(3)]
     start(job)
     task, out = end(job, 0, C.FAILED, now=now, reason=R.MEMORY)
     assert task == T.FAILED
@@ -107,7 +107,7 @@ def test_the_wait_of_a_batch_task_is_bounded() -> None:
         end(job, 0, C.FAILED)
         wait = g.next_due
         g.wake(1e9)
-    assert wait == BATCH_BACKOFF_S[1]
+    assert wait == BATCH_BACKOFF_S.longest
 
 
 @pytest.mark.parametrize("reason", [R.PREEMPTED, R.DRAINED])
@@ -132,7 +132,7 @@ def test_a_lost_attempt_is_not_counted_and_starts_again_at_once(state: C, reason
         task, _ = end(job, 0, state, reason=reason)
         if task == T.FAILED:
             break
-        assert (task, g.wanted, g.delayed) == (T.PENDING, 1, [])
+        assert (task, g.wanted, g.backing_off) == (T.PENDING, 1, [])
         assert g.failures[0] == 0
     assert g.launches[0] == FREE_ATTEMPTS + 1
     start(job)  # bounded all the same: a task that takes its node down does not wander for ever
@@ -224,7 +224,7 @@ def test_a_service_that_ran_long_starts_at_once_and_its_wait_is_short_again() ->
     assert (g.wanted, g.next_due) == (1, None)
     start(job)
     end(job, 0, C.FAILED, now=50.0)
-    assert g.next_due == 50.0 + SERVICE_BACKOFF_S[0]
+    assert g.next_due == 50.0 + SERVICE_BACKOFF_S.first
 
 
 def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
@@ -234,8 +234,10 @@ def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
     g.restore(3, T.PENDING, failures=2, launches=7)
     g.adopt(3, 8)
     blamed, lost = (C.SUCCEEDED, R.NONE), (C.LOST, R.NODE_LOST)
-    g.restored([(End(i, *how, 0, 0.0), 50.0) for i, how in ((0, blamed), (1, lost), (3, blamed))])
-    assert (list(g.again), g.delayed) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S[0], 0)]), "1 did nothing wrong"
+    g.restored([(AttemptEnd(i, *how, 0, 0.0), 50.0) for i, how in ((0, blamed), (1, lost), (3, blamed))])
+    assert (list(g.to_retry), g.backing_off) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S.first, 0)]), (
+        "1 did nothing wrong"
+    )
     assert (g.failures.tolist(), g.retried) == ([3, 2, 0, 2], 4 + 1 + 1 + 1 + 7)
 
 
@@ -268,14 +270,14 @@ def test_attempt_numbers_never_wrap() -> None:
 @pytest.mark.parametrize(
     ("end_", "text"),
     [
-        (End(0, C.SUCCEEDED, R.NONE, 0, 1), "ended"),
-        (End(0, C.FAILED, R.EXIT_CODE, 2, 1), "ended with exit status 2"),
-        (End(0, C.FAILED, R.SIGNAL, 139, 1), "was ended by signal 11"),
-        (End(0, C.LOST, R.NODE_LOST, 0, 1), "was on a node that fell silent"),
-        (End(0, C.FAILED, R.TIMEOUT, 0, 1), "ran longer than its timeout"),
+        (AttemptEnd(0, C.SUCCEEDED, R.NONE, 0, 1), "ended"),
+        (AttemptEnd(0, C.FAILED, R.EXIT_CODE, 2, 1), "ended with exit status 2"),
+        (AttemptEnd(0, C.FAILED, R.SIGNAL, 139, 1), "was ended by signal 11"),
+        (AttemptEnd(0, C.LOST, R.NODE_LOST, 0, 1), "was on a node that fell silent"),
+        (AttemptEnd(0, C.FAILED, R.TIMEOUT, 0, 1), "ran longer than its timeout"),
     ],
 )
-def test_an_end_is_told_as_part_of_a_sentence(end_: End, text: str) -> None:
+def test_an_end_is_told_as_part_of_a_sentence(end_: AttemptEnd, text: str) -> None:
     assert master.describe(end_) == text
 
 
@@ -319,7 +321,7 @@ def test_a_restored_group_equals_the_uninterrupted_one(seed: int) -> None:
     for name in ("running", "succeeded", "failed", "killed", "unfinished"):
         assert getattr(new, name) == getattr(g, name), name
     if not job.stopping:
-        assert (new.next_fresh, sorted(new.again), new.retried) == (g.next_fresh, sorted(g.again), g.retried)
+        assert (new.next_fresh, sorted(new.to_retry), new.retried) == (g.next_fresh, sorted(g.to_retry), g.retried)
     for name in ("task_state", "failures", "launches"):
         np.testing.assert_array_equal(getattr(new, name), getattr(g, name), err_msg=name)
 

@@ -19,16 +19,16 @@ def one_pass(
     s: Snapshot, policy: PlacementPolicy, memo: Memo | None = None, now: float = 0.0, share: int = ALL, **more: bool
 ) -> PlacementOutcome:
     """One pass over all asks in order, all of one entity."""
-    attempt = begin(s, memo or Memo(), policy, now, s.nodes.free)
+    placement = begin(s, memo or Memo(), policy, now, s.nodes.free)
     a = len(s.asks.key)
     order, entity = np.arange(a, dtype=np.int32), np.zeros(a, np.int32)
-    run(attempt, order, entity, np.full((1, 3), share, np.int64), more.get("overshoot", False))
-    return finish(attempt, order, entity)
+    run(placement, order, entity, np.full((1, 3), share, np.int64), more.get("overshoot", False))
+    return finish(placement, order, entity)
 
 
 def held_out(since: float) -> Memo:
     """The first ask has let an opportunity pass."""
-    return Memo(late=np.zeros(1, np.int64), misses=np.ones(1, np.int64), late_at=np.array([since]))
+    return Memo(delayed=np.zeros(1, np.int64), missed=np.ones(1, np.int64), delayed_since=np.array([since]))
 
 
 def racks(*used: int) -> list[Node]:
@@ -70,18 +70,18 @@ def test_levels_open_by_missed_opportunities_which_rounds_carry_on() -> None:
         memo = found.memo
         placed.append(len(found.place.node))
     assert placed == [0, 0, 0, 1]
-    assert not len(memo.late)
+    assert not len(memo.delayed)
 
 
 def test_an_opportunity_counts_once_a_round_and_only_if_there_was_one() -> None:
     s = build(racks(4, 4, 0, 0), QUEUES, [Ask(1, 1, near=[0])], [(1, 1, 1)])
-    attempt = begin(s, Memo(), PlacementPolicy(), 0.0, s.nodes.free)
+    placement = begin(s, Memo(), PlacementPolicy(), 0.0, s.nodes.free)
     order, entity, share = np.zeros(1, np.int32), np.zeros(1, np.int32), np.full((1, 3), ALL)
     for _ in range(3):
-        run(attempt, order, entity, share, False)
-    assert finish(attempt, order, entity).memo.misses.tolist() == [1]
+        run(placement, order, entity, share, False)
+    assert finish(placement, order, entity).memo.missed.tolist() == [1]
     full = build(racks(4, 4, 4, 4), QUEUES, [Ask(1, 1, near=[0])], [(1, 1, 1)])
-    assert not len(one_pass(full, PlacementPolicy()).memo.late)
+    assert not len(one_pass(full, PlacementPolicy()).memo.delayed)
 
 
 def test_nobody_waits_for_what_cannot_come() -> None:
@@ -163,7 +163,7 @@ def test_reasons_name_the_row_that_binds() -> None:
     s = build(FOUR, queues, asks, [(1, 1, 1)], user_maximum={(2, 5): (2, 9, 9)})
     found = one_pass(s, PlacementPolicy())
     assert reasons(found) == [Why.QUEUE_MAXIMUM, Why.USER_MAXIMUM, Why.QUEUE_MAXIMUM]
-    assert found.detail.tolist() == [1, 1, 0]
+    assert found.binding_row.tolist() == [1, 1, 0]
 
 
 def test_a_full_round_says_so() -> None:
@@ -235,7 +235,7 @@ def test_a_node_that_may_not_be_held_is_neither_chosen_nor_kept() -> None:
     s = build(nodes, QUEUES, [Ask(1, 1)], [(8, 8, 8)])
     first = one_pass(s, policy, now=2.0)
     assert first.memo.reserved_node.tolist() == [0]
-    barred = replace(s, nodes=replace(s.nodes, holdable=np.array([False, True])))
+    barred = replace(s, nodes=replace(s.nodes, reservable=np.array([False, True])))
     assert one_pass(barred, policy, first.memo, now=3.0).memo.reserved_node.tolist() == [1]
 
 

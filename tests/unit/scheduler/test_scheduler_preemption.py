@@ -24,10 +24,10 @@ def decide(
     memo: Memo = NONE,
     now: float = 0.0,
     why: Why = Why.NO_ROOM,
-    held: np.ndarray | None = None,
+    reserved_for: np.ndarray | None = None,
 ) -> tuple[Preempt, Memo]:
     reasons = np.full(len(s.asks.count), why, np.int8)
-    plan, ids, due = plan_preemption(s, s.nodes.free, s.asks.count, reasons, memo, policy, now, held)
+    plan, ids, due = plan_preemption(s, s.nodes.free, s.asks.count, reasons, memo, policy, now, reserved_for)
     return plan, (ids, due)
 
 
@@ -143,8 +143,8 @@ def test_nodes_that_the_ask_may_not_use_are_left_alone():
     running = [Live(1, n, ONE, started=float(n)) for n in range(5) for _ in range(2)]
     nodes = [Node((2, 2, 0), open=n != 3) for n in range(5)]
     s = live(nodes, HALVES, [Ask(2, 1)], [ONE], running, [[False, True, True, True, False]])
-    held = np.array([-1, -1, 7, -1, -1])
-    assert s.running and s.running.node[decide(s, held=held)[0].warn].tolist() == [1]
+    reserved_for = np.array([-1, -1, 7, -1, -1])
+    assert s.running and s.running.node[decide(s, reserved_for=reserved_for)[0].warn].tolist() == [1]
 
 
 def test_a_node_held_for_the_ask_is_where_room_is_made():
@@ -152,7 +152,7 @@ def test_a_node_held_for_the_ask_is_where_room_is_made():
     s = live(
         [Node((2, 2, 0)) for _ in range(5)], HALVES, [Ask(2, 1)], [ONE], running, [[False, True, False, False, False]]
     )
-    assert s.running and s.running.node[decide(s, held=np.array([-1, 0, -1, -1, -1]))[0].warn].tolist() == [1]
+    assert s.running and s.running.node[decide(s, reserved_for=np.array([-1, 0, -1, -1, -1]))[0].warn].tolist() == [1]
 
 
 def test_a_gang_gets_room_for_all_or_for_none():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scheduler.federation.routing import (
     FALLBACKS,
     POLICIES,
-    Candidate,
+    HomeCandidate,
     RoutedJob,
     Router,
     RoutingDecision,
@@ -32,9 +32,9 @@ def made(name: str, **more: Any) -> Router:
     return router(name, **(NEEDED.get(name, {}) | more))
 
 
-def candidate(number: int, **fields: object) -> Candidate:
+def candidate(number: int, **fields: object) -> HomeCandidate:
     values = {"accepts": True, "led": True, "nodes_up": 2, "capacity": (1000, 1000, 0), "demand": [0, 0, 0]} | fields
-    return Candidate(id=number, name=f"s{number}", **values)  # type: ignore[arg-type]
+    return HomeCandidate(id=number, name=f"s{number}", **values)  # type: ignore[arg-type]
 
 
 def ask(memory: int = 10, gpus: int = 0, owner: int = 1, queue: str = "root.a", **more: Any) -> RoutedJob:
@@ -46,7 +46,7 @@ def home(decision: RoutingDecision) -> int:
     return decision.home.id
 
 
-def homes(candidates: list[Candidate], by: Router, n: int, seed: int = 0, **more: Any) -> Counter[int]:
+def homes(candidates: list[HomeCandidate], by: Router, n: int, seed: int = 0, **more: Any) -> Counter[int]:
     draws = np.random.default_rng(seed).random(n)
     return Counter(home(route(candidates, ask(**more), by, x)) for x in draws.tolist())
 

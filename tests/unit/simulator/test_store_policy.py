@@ -8,7 +8,7 @@ from simulator.store import SimulatedStore
 def test_each_sub_cluster_has_the_components_the_document_names_for_it() -> None:
     rows = Federation(VirtualClock())
     for number, name in enumerate(("west", "east"), 1):
-        rows.enter(number, name)
+        rows.add_sub_cluster(number, name)
     own = {"components": {"placement": {"policy": "pack"}}}
     version = rows.publish({"queues": {"a": {"guaranteed": 1.0}}, "sub_clusters": {"east": own}}).version
     stores = (SimulatedStore(rows, number, 0, lambda sub, changes: None) for number in rows.subs)

@@ -12,7 +12,7 @@ from controlplane.statestore.models import Container, Job, Node, SubCluster
 from controlplane.statestore.queries.jobs.masters import container_spec
 from controlplane.statestore.queries.nodes.maintenance import windows
 from controlplane.statestore.queries.queues.tree import asked_partitions
-from scheduler.lifecycle.emptying import down_at_once
+from scheduler.lifecycle.draining import max_unavailable
 from wire.ids import format_container
 from wire.resources import AXES
 from wire.states import NodeState
@@ -143,7 +143,7 @@ def _service(s: Service, fit: int) -> Json:
         "group": s.group.name,
         "tasks": [c.task_index for c in s.tasks],
         "count": s.group.count,
-        "at_once": down_at_once(s.group.count),
+        "at_once": max_unavailable(s.group.count),
         "resources": dict(zip(AXES, s.shape, strict=True)),
         "fit": fit,
     }

@@ -10,7 +10,7 @@ from contract.stored import StoredGroup
 from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
-from scheduler.placement.choice import Partition, of_ask, partition_of, usable
+from scheduler.placement.nodeselection import Partition, ask_nodes, partition_of_node, usable_partitions
 from wire import labels
 from wire.resources import AXES, NOTHING
 
@@ -19,7 +19,7 @@ Reach = Callable[[str, Sequence[int]], Collection[int]]  # of a queue: to which 
 
 
 class Constraints(NamedTuple):
-    """Which nodes a group may use, as ``of_ask`` takes it."""
+    """Which nodes a group may use, as ``ask_nodes`` takes it."""
 
     node_labels: str
     strict: bool
@@ -65,8 +65,8 @@ def partitions() -> tuple[Partition, ...]:
 
 def divided(known: Sequence[Partition], nodes: Iterable[Json], used: Mapping[int, Sequence[int]]) -> list[Room]:
     """As ``of``, with these partitions."""
-    number_of, names = partition_of(known), [*(p.name for p in known), DEFAULT]
-    of_default = usable(known, len(known))
+    number_of, names = partition_of_node(known), [*(p.name for p in known), DEFAULT]
+    of_default = usable_partitions(known, len(known))
     found = []
     for n in nodes:
         own = number_of(n["name"], n["rack"], n["labels"])
@@ -82,7 +82,7 @@ def of_partition(rooms: list[Room], name: str) -> list[Room]:
 
 def allowed(constraints: Constraints, rooms: list[Room]) -> list[Room]:
     """Those that the labels and strict places allow."""
-    may = of_ask(*constraints)
+    may = ask_nodes(*constraints)
     return [room for room in rooms if may(room.name, room.rack, room.labels)]
 
 

@@ -261,8 +261,8 @@ def detail(user: User, job_id: int) -> dict[str, Any] | None:
     return veil.jobs(user, as_json([row]))[0] | {"spec": row["spec"], "tracking": page}
 
 
-def events(job: Job, at: Cursor, size: int) -> Page:
-    """What the job's owner was told, oldest first."""
+def events(job: Job, at: Cursor, size: int, newest_first: bool = False) -> Page:
+    """What the job's owner was told, oldest first unless asked otherwise."""
     found = JobEvent.objects.filter(job_id=job.pk).values("id", "at", "kind", "message")
-    rows = by_number(found, at, size)
+    rows = by_number(found, at, size, newest_first)
     return page(rows, [(row["id"],) for row in rows], size, at)

@@ -11,8 +11,8 @@ from django.utils import timezone
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore.models import MaintenanceWindow, Node
-from scheduler.lifecycle.emptying import window_phase
-from scheduler.placement.choice import Chooses, of_window
+from scheduler.lifecycle.draining import window_phase
+from scheduler.placement.nodeselection import NodePredicate, window_nodes
 from wire.states import NodeState
 
 Json = dict[str, Any]
@@ -23,11 +23,11 @@ class Window:
     """A maintenance window that has neither ended nor been cancelled, and which nodes it is about."""
 
     row: MaintenanceWindow
-    chooses: Chooses
+    chooses: NodePredicate
 
     @classmethod
     def of(cls, row: MaintenanceWindow) -> "Window":
-        return cls(row, of_window(row.node, row.rack, row.labels))
+        return cls(row, window_nodes(row.node, row.rack, row.labels))
 
     def matches(self, node: Json) -> bool:
         return self.chooses(node["name"], node["rack"], node["labels"])

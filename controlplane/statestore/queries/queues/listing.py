@@ -16,7 +16,7 @@ from controlplane.statestore.models import Node, Queue, SubCluster
 from controlplane.statestore.nodesets import capacity_of
 from controlplane.statestore.queries.looks import shared
 from controlplane.statestore.queries.ownuse import JobCounts, OwnUse, own_use
-from scheduler.placement.choice import Partition
+from scheduler.placement.nodeselection import Partition
 from wire.resources import AXES
 from wire.states import LIVE_NODE_MAX
 from wire.summary import Summary

@@ -228,7 +228,9 @@ def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> Part
                 rows[:, 2 * R :],
             )
     guaranteed, maximum = resolve(tree.shape, tree.limits[name], capacity.sum(axis=0))
-    below_too = [np.array([tree.shape.summed(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending)]
+    below_too = [
+        np.array([tree.shape.subtree_sums(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending)
+    ]
     all_used, all_pending = below_too
     return PartitionStanding(
         capacity, all_used, all_pending, pending, share, guaranteed_part, ceiling, guaranteed, maximum

@@ -11,10 +11,10 @@ from controlplane.statestore.models import PolicyVersion, Queue
 from controlplane.statestore.nodesets import ordered
 from controlplane.statestore.queries.looks import shared
 from scheduler.federation.divide import SharesPolicy
-from scheduler.placement.choice import Partition, asked_of
+from scheduler.placement.nodeselection import Partition, partition_of_ask
 from scheduler.preemption.policy import Reclaiming
 from scheduler.registry import PREEMPTION, SHARES
-from scheduler.shares.tree import TreeShape, nearest
+from scheduler.shares.tree import QueueHierarchy, nearest
 
 Json = dict[str, Any]
 _SHARES: Json = {
@@ -36,7 +36,7 @@ class PolicyTree:
 
     version: int
     rows: list[Queue]
-    shape: TreeShape
+    shape: QueueHierarchy
     index: dict[str, int]
     partitions: tuple[Partition, ...]
     limits: dict[str, QueueLimits]
@@ -90,7 +90,7 @@ def asked_partitions() -> Callable[[str, str | None], str]:
     tree = in_force()
     if tree is None:
         return lambda queue, wished: DEFAULT
-    return lambda queue, wished: asked_of(tree.partitions, wished, tree.rows[tree.at(queue)].default_partition)
+    return lambda queue, wished: partition_of_ask(tree.partitions, wished, tree.rows[tree.at(queue)].default_partition)
 
 
 def guaranteed(amounts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -112,7 +112,7 @@ def _read(version: int, partitions: Any, shares: Any, preemption: Any, sub_clust
     return PolicyTree(
         version,
         rows,
-        TreeShape.of([q.path for q in rows], [q.parent_path for q in rows]),
+        QueueHierarchy.of([q.path for q in rows], [q.parent_path for q in rows]),
         {q.path: at for at, q in enumerate(rows)},
         named,
         {name: QueueLimits.of(stored, name) for name in (*(p.name for p in named), DEFAULT)},

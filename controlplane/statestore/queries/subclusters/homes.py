@@ -6,7 +6,7 @@ from django.db import connection
 
 from controlplane.statestore.loads import SILENT_S
 from controlplane.statestore.models import SubCluster
-from scheduler.federation.routing import Candidate
+from scheduler.federation.routing import HomeCandidate
 from wire.resources import Amounts, amounts
 from wire.states import NodeState
 
@@ -48,10 +48,10 @@ class Home:
     demand: Amounts
     at: float
 
-    def candidate(self) -> Candidate:
+    def candidate(self) -> HomeCandidate:
         """As routing sees it, with what its leader last said."""
         accepts = self.state == SubCluster.State.RUNNING
-        return Candidate(
+        return HomeCandidate(
             self.id, self.name, accepts, self.led, self.nodes_up, self.capacity, list(self.demand), self.at
         )
 

@@ -35,8 +35,7 @@ def _sub_cluster(sub: Json, own: OwnUse, used: list[int], wanted: list[int]) -> 
         "used": {"memory_mib": 0, "cpu_milli": 0},
         "pending": pending,
         "live_containers": own.containers_at.get(sub["id"], 0),
-        "load": None,
-        "left": None,
+        **dict.fromkeys(("load", "left", "would_preempt")),
         **dict.fromkeys(("rounds", "placed", "ended"), 0),
         **dict.fromkeys(("rounds_per_s", "placed_per_s", "ended_per_s", "round_ms"), None),
     }

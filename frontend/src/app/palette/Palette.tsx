@@ -9,7 +9,7 @@ import { topicKey } from "../../live/hooks";
 import { Search } from "../../ui/icons";
 import { useModal } from "../../ui/modal";
 import { pagesFor } from "../pages";
-import { useSignOut } from "../session";
+import { signOut } from "../session";
 import { useAddedCommands } from "./commands";
 import { grouped, jobEntry, jobNumber, matching, nodeEntry, placeEntries, type Entry } from "./find";
 import "./palette.css";
@@ -52,7 +52,6 @@ function useServer(typed: string, has: (to: string) => boolean): { entries: Entr
 function useOwn(me: Me, onHelp: () => void): Entry[] {
   const { setColorScheme } = useMantineColorScheme();
   const added = useAddedCommands();
-  const signOut = useSignOut();
   const [, go] = useLocation();
   const client = useQueryClient();
   return useMemo(() => {
@@ -69,10 +68,10 @@ function useOwn(me: Me, onHelp: () => void): Entry[] {
       act("Dark colours", () => setColorScheme("dark")),
       act("Colours of the system", () => setColorScheme("auto")),
       act("Show the keys", onHelp),
-      act("Sign out", () => void signOut().then(() => go("/login"))),
+      act("Sign out", () => void signOut()),
       ...places,
     ];
-  }, [me, added, onHelp, setColorScheme, signOut, go, client]);
+  }, [me, added, onHelp, setColorScheme, go, client]);
 }
 
 export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () => void; onHelp: () => void }) {

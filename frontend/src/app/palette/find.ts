@@ -53,7 +53,7 @@ export function jobEntry(job: Pick<Job, "id" | "name" | "state" | "queue">): Ent
 export function placeEntries(overview: Overview | undefined, has: (to: string) => boolean): Entry[] {
   if (!overview) return [];
   const queue = (path: string) => (has("/queues") ? `/queues?queue=${encodeURIComponent(path)}` : `/jobs?queue=${encodeURIComponent(path)}`);
-  const sub = (name: string) => (has("/fleet") ? `/fleet?sub_cluster=${encodeURIComponent(name)}` : "/");
+  const sub = (name: string) => (has("/fleet") ? `/fleet?sub=${encodeURIComponent(name)}` : "/");
   return [
     ...overview.queues.map((q) => ({ id: `queue-${q.path}`, group: "Queues", name: q.path, note: q.state === "running" ? undefined : q.state, to: queue(q.path) })),
     ...overview.sub_clusters.filter((s) => s.state !== "decommissioned").map((s) => ({ id: `sub-${s.id}`, group: "Sub-clusters", name: s.name, note: s.state, to: sub(s.name) })),

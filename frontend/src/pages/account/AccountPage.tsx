@@ -11,7 +11,7 @@ import { Card, Command, Confirm, Empty, Failed, Loading, Notice, useNow } from "
 import "../admin/admin.css";
 import { ShownOnce } from "../admin/ShownOnce";
 import { endsSoon, ROLES, span, until, VALID } from "../admin/words";
-import { quote } from "../jobs/filters";
+import { hydractl } from "../../format/shell";
 
 export default function AccountPage({ me }: PageProps) {
   return (
@@ -47,7 +47,7 @@ function Tokens() {
       {ending && (
         <Confirm title="Revoke the token" action="Revoke" busy={end.isPending} error={end.error} onClose={() => { end.reset(); setEnding(null); }} onConfirm={() => end.mutate(ending)}>
           <p>Programs that use <strong>{ending.name || ending.key}</strong> are refused from now on.</p>
-          <Command text={`hydractl token revoke ${ending.key}`} />
+          <Command text={hydractl("token", "revoke", ending.key)} />
         </Confirm>
       )}
     </Card>
@@ -87,7 +87,7 @@ function MakeToken({ onClose }: { onClose: () => void }) {
       <p>A program that has it may do what you may, until it ends or you revoke it.</p>
       <TextInput label="Name" description="What it is for" required maxLength={64} autoComplete="off" value={name} onChange={(e) => setName(e.currentTarget.value)} />
       <NativeSelect label="Ends after" value={valid} onChange={(e) => setValid(e.currentTarget.value)} data={VALID} />
-      <Command text={`hydractl token create ${quote(name || "NAME")} --valid ${span(Number(valid))}`} />
+      <Command text={hydractl("token", "create", name || "NAME", "--valid", span(Number(valid)))} />
     </Confirm>
   );
 }

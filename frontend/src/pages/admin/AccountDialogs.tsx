@@ -9,9 +9,9 @@ import { useRead } from "../../live/hooks";
 import { Close } from "../../ui/icons";
 import { useModal } from "../../ui/modal";
 import { Command, Confirm, Failed, Loading } from "../../ui/parts";
-import { quote } from "../jobs/filters";
 import { Grants } from "./Grants";
 import { barred, ROLES } from "./words";
+import { hydractl } from "../../format/shell";
 
 const fieldError = (error: ApiError | null, field: string) => error?.errors.find((e) => e.field === field)?.message;
 const roleHelp = (role: string) => ROLES.find((r) => r.value === role)?.may;
@@ -31,7 +31,7 @@ export function CreateAccount({ onClose }: { onClose: () => void }) {
       <TextInput label="Name" required autoComplete="off" maxLength={150} value={name} error={fieldError(make.error, "username")} onChange={(e) => setName(e.currentTarget.value)} />
       <PasswordInput label="Password" description="At least ten characters; its owner can change it" required autoComplete="new-password" value={password} error={fieldError(make.error, "password")} onChange={(e) => setPassword(e.currentTarget.value)} />
       <NativeSelect label="Role" description={roleHelp(role)} value={role} onChange={(e) => setRole(e.currentTarget.value as Role)} data={ROLES.map(({ value, label }) => ({ value, label }))} />
-      <Command text={`hydractl account create ${quote(name || "NAME")} --role ${role}`} />
+      <Command text={hydractl("account", "create", name || "NAME", "--role", role)} />
     </Confirm>
   );
 }
@@ -75,7 +75,7 @@ export function AccountDialog({ username, me, onClose }: { username: string; me:
             </div>
           )}
           {operator && why && <p className="small muted">{why}.</p>}
-          <Command text={`hydractl account show ${quote(username)}`} />
+          <Command text={hydractl("account", "show", username)} />
           {asking && <Change key={asking} act={asking} account={account} onClose={() => setAsking(null)} />}
         </>
       )}
@@ -92,15 +92,14 @@ function Change({ act, account, onClose }: { act: Act; account: Account; onClose
     mutationFn: () => post<Account>(`/accounts/${encodeURIComponent(account.username)}/${act}`, body),
     onSuccess: () => { void client.invalidateQueries({ queryKey: ["read"] }); onClose(); },
   });
-  const name = quote(account.username);
-  const command = act === "role" ? `role ${name} ${role}` : act === "password" ? `reset-password ${name}` : `${act} ${name}`;
+  const command = [act === "password" ? "reset-password" : act, account.username, act === "role" && role];
   const known = act === "password" ? fieldError(send.error, "password") : undefined;
   return (
     <Confirm title={`${TITLES[act]}: ${account.username}`} action={TITLES[act]} busy={send.isPending} error={known ? null : send.error} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>{WHAT[act]}</p>
       {act === "role" && <NativeSelect label="Role" description={roleHelp(role)} value={role} onChange={(e) => setRole(e.currentTarget.value as Role)} data={ROLES.map(({ value, label }) => ({ value, label }))} />}
       {act === "password" && <PasswordInput label="New password" required autoComplete="new-password" value={password} error={known} onChange={(e) => setPassword(e.currentTarget.value)} />}
-      <Command text={`hydractl account ${command}`} />
+      <Command text={hydractl("account", ...command)} />
     </Confirm>
   );
 }

@@ -6,9 +6,9 @@ import type { Account, Me, Page } from "../../api/types";
 import { ago, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
-import { quote } from "../jobs/filters";
 import { AccountDialog, CreateAccount } from "./AccountDialogs";
 import { ROLES } from "./words";
+import { hydractl } from "../../format/shell";
 
 const KEPT = ["name", "role", "cursor"] as const;
 
@@ -25,7 +25,7 @@ export function Accounts({ me }: { me: Me }) {
     if (!("cursor" in changes) && !("account" in changes)) next.delete("cursor");
     go(`/admin/accounts${next.size ? `?${next}` : ""}`, { replace: !changes.account });
   };
-  const words = ["hydractl account list", ...(params.get("name") ? [`--name ${quote(params.get("name") ?? "")}`] : []), ...(params.get("role") ? [`--role ${params.get("role")}`] : [])];
+  const filters = (["name", "role"] as const).flatMap((n) => (params.get(n) ? [`--${n}`, params.get(n)] : []));
   const other = (address: string | null | undefined) => new URLSearchParams(address?.split("?")[1]).get("cursor") ?? "";
   const page = view.data;
   const chosen = params.get("account");
@@ -44,7 +44,7 @@ export function Accounts({ me }: { me: Me }) {
           : <Table accounts={page.results} now={now} open={(account) => set({ account })} />}
       </Card>
       <div className="row wrap">
-        <Command text={words.join(" ")} />
+        <Command text={hydractl("account", "list", ...filters)} />
         <span className="grow" />
         <Button variant="default" disabled={!page?.previous} onClick={() => set({ cursor: other(page?.previous) })}>Previous</Button>
         <Button variant="default" disabled={!page?.next} onClick={() => set({ cursor: other(page?.next) })}>Next</Button>

@@ -7,7 +7,7 @@ import type { Account, Page, Queue, QueueGrant } from "../../api/types";
 import { useRead } from "../../live/hooks";
 import { Close } from "../../ui/icons";
 import { Command, Failed } from "../../ui/parts";
-import { quote } from "../jobs/filters";
+import { hydractl } from "../../format/shell";
 
 type Change = { path: string; level: QueueGrant["level"] | null };
 
@@ -29,7 +29,7 @@ export function Grants({ account, editable }: { account: Account; editable: bool
         {account.queues.map((q) => (
           <li key={q.path} className="row">
             <span className="clip mono">{q.path}</span><span className="tag">{q.level}</span><span className="grow" />
-            {editable && <button type="button" className="icon-button" aria-label={`Withdraw ${q.path}`} title={`hydractl queue rights withdraw ${q.path} ${account.username}`} disabled={change.isPending} onClick={() => change.mutate({ path: q.path, level: null })}><Close /></button>}
+            {editable && <button type="button" className="icon-button" aria-label={`Withdraw ${q.path}`} title={hydractl("queue", "rights", "withdraw", q.path, account.username)} disabled={change.isPending} onClick={() => change.mutate({ path: q.path, level: null })}><Close /></button>}
           </li>
         ))}
       </ul>
@@ -46,12 +46,13 @@ function Add({ account, busy, add }: { account: Account; busy: boolean; add: (ch
   const free = (queues.data?.results ?? []).map((q) => q.path).filter((p) => !account.queues.some((q) => q.path === p && q.level === level));
   return (
     <>
+      {queues.error && <Failed error={queues.error} retry={() => void queues.refetch()} />}
       <div className="row wrap grant-add">
         <NativeSelect aria-label="Queue to grant" className="grow" value={path} onChange={(e) => setPath(e.currentTarget.value)} data={[{ value: "", label: "Grant a queue…" }, ...free]} />
         <NativeSelect aria-label="Level" value={level} onChange={(e) => setLevel(e.currentTarget.value as QueueGrant["level"])} data={[{ value: "submit", label: "Submit" }, { value: "admin", label: "Administer" }]} />
         <Button variant="default" loading={busy} disabled={path === ""} onClick={() => { add({ path, level }); setPath(""); }}>Grant</Button>
       </div>
-      {path && <Command text={`hydractl queue rights grant ${path} ${quote(account.username)} --level ${level}`} />}
+      {path && <Command text={hydractl("queue", "rights", "grant", path, account.username, "--level", level)} />}
     </>
   );
 }

@@ -8,10 +8,10 @@ import { ago, count, moment } from "../../format/units";
 import { useRead, useTopic } from "../../live/hooks";
 import { Card, Command, Confirm, Empty, Failed, Loading, useNow } from "../../ui/parts";
 import { ToneIcon } from "../../ui/icons";
-import { quote } from "../jobs/filters";
 import { health } from "../overview/fleet";
 import { ShownOnce } from "./ShownOnce";
 import { joins, span, until, VALID } from "./words";
+import { hydractl } from "../../format/shell";
 
 const SubClusterLife = lazy(() => import("../overview/SubClusterLife"));
 type Made = { token: string; sub_cluster?: string; name?: string };
@@ -97,17 +97,17 @@ function MakeToken({ subs, onClose }: { subs: SubCluster[]; onClose: () => void 
     onSuccess: () => void client.invalidateQueries({ queryKey: ["read"] }),
   });
   if (make.data) {
-    const use = what ? `manage.py node --join-token -` : `hydractl sub-cluster register ${quote(name || "NAME")} --token -`;
+    const use = what ? `manage.py node --join-token -` : hydractl("sub-cluster", "register", name || "NAME", "--token", "-");
     return <ShownOnce title={what ? `Join token of ${what}` : "Token of a new sub-cluster"} secret={make.data.token} onClose={onClose}><p className="small muted">On the new machine: <span className="mono">{use}</span></p></ShownOnce>;
   }
-  const more = `${note ? ` --note ${quote(note)}` : ""} --valid ${span(Number(valid))}`;
+  const more = [...(note ? ["--note", note] : []), "--valid", span(Number(valid))];
   return (
     <Confirm title="New join token" action="Make the token" busy={make.isPending} error={make.error} onClose={onClose} onConfirm={() => make.mutate()}>
       <NativeSelect label="It registers" value={what} onChange={(e) => setWhat(e.currentTarget.value)} data={[...subs.map((s) => ({ value: s.name, label: `Nodes of ${s.name}` })), { value: "", label: "One new sub-cluster" }]} />
       {!what && <TextInput label="Name" description="The only one it may register; empty for any" maxLength={63} value={name} onChange={(e) => setName(e.currentTarget.value)} />}
       <TextInput label="Note" description="What it is for" maxLength={255} value={note} onChange={(e) => setNote(e.currentTarget.value)} />
       <NativeSelect label="Ends after" value={valid} onChange={(e) => setValid(e.currentTarget.value)} data={VALID.slice(0, 3)} />
-      <Command text={what ? `hydractl sub-cluster join-token ${quote(what)}${more}` : `hydractl sub-cluster token${name ? ` --name ${quote(name)}` : ""}${more}`} />
+      <Command text={what ? hydractl("sub-cluster", "join-token", what, ...more) : hydractl("sub-cluster", "token", ...(name ? ["--name", name] : []), ...more)} />
     </Confirm>
   );
 }

@@ -7,7 +7,7 @@ import type { MaintenanceWindow, Page, SubCluster } from "../../api/types";
 import { useMe } from "../../app/session";
 import { count, duration, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
-import { Card, Command, Confirm, State } from "../../ui/parts";
+import { Card, Command, Confirm, Failed, Loading, Stale, State, useNow } from "../../ui/parts";
 
 const PlanDialog = lazy(() => import("./PlanMaintenance"));
 
@@ -15,6 +15,7 @@ export function Maintenance({ subClusters }: { subClusters: SubCluster[] }) {
   const operator = useMe().data?.role === "operator";
   const [planning, setPlanning] = useState(false);
   const view = useRead<Page<MaintenanceWindow>>("/maintenance", subClusters.map((sc) => `${sc.duties?.open}`).join());
+  const now = useNow(10_000);
   const windows = view.data?.results ?? [];
   if (windows.length === 0 && !operator) return null;
   return (
@@ -22,7 +23,8 @@ export function Maintenance({ subClusters }: { subClusters: SubCluster[] }) {
       <Command text="hydractl maintenance list" />
       {operator && <Button size="compact-sm" variant="default" onClick={() => setPlanning(true)}>Plan a window…</Button>}
     </>}>
-      {windows.length === 0 ? <p className="muted small node-detail">No maintenance is planned.</p> : (
+      {view.error && <div className="body">{view.data ? <Stale since={view.dataUpdatedAt} now={now} why={view.error.detail} /> : <Failed error={view.error} retry={() => void view.refetch()} />}</div>}
+      {!view.data ? !view.error && <Loading lines={2} label="Loading maintenance" /> : windows.length === 0 ? <p className="muted small node-detail">No maintenance is planned.</p> : (
         <div className="table-wrap">
           <table className="grid small">
             <thead><tr><th>State</th><th>Nodes</th><th>Starts</th><th>Ends</th><th>Why</th><th /></tr></thead>

@@ -7,8 +7,8 @@ import type { DrainPreview, Node } from "../../api/types";
 import { count, moment } from "../../format/units";
 import { topicKey, useRead } from "../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice } from "../../ui/parts";
-import { quote } from "../jobs/filters";
 import { DEADLINES } from "./duty";
+import { hydractl } from "../../format/shell";
 
 type Act = "cordon" | "uncordon" | "drain" | "decommission";
 const TITLES: Record<Act, string> = { cordon: "Cordon", uncordon: "Back to work", drain: "Drain", decommission: "Decommission" };
@@ -43,8 +43,8 @@ function Ask({ act, node, onClose }: { act: Act; node: Node; onClose: () => void
       onClose();
     },
   });
-  const words = ["hydractl node", act, quote(`${node.sub_cluster}/${node.name}`), ...(empties && !now ? ["--deadline", deadline] : []),
-    ...(now ? ["--now"] : []), ...(message ? ["--message", quote(message)] : [])];
+  const words = ["node", act, `${node.sub_cluster}/${node.name}`, ...(empties && !now ? ["--deadline", deadline] : []),
+    ...(now ? ["--now"] : []), ...(message ? ["--message", message] : [])];
   return (
     <Confirm title={`${TITLES[act]}: ${node.name}`} action={TITLES[act]} busy={send.isPending} error={send.error} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>{WHAT[act]}</p>
@@ -54,7 +54,7 @@ function Ask({ act, node, onClose }: { act: Act; node: Node; onClose: () => void
       )}
       <TextInput label="Why" description="Owners of what moves read it" maxLength={255} value={message} onChange={(e) => setMessage(e.currentTarget.value)} />
       {empties && !now && <Preview node={node} limit={limit} />}
-      <Command text={words.join(" ")} />
+      <Command text={hydractl(...words)} />
     </Confirm>
   );
 }

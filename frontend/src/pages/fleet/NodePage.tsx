@@ -1,14 +1,16 @@
 /** One node: how it is, what it has and gives, what operators want of it, what runs there. */
-import { lazy, Suspense } from "react";
+import { Button } from "@mantine/core";
+import { lazy, Suspense, useState } from "react";
 import { Link } from "wouter";
 import { get } from "../../api/client";
 import type { Me, Node, NodeContainer, Page } from "../../api/types";
 import { ago, coarse, cores, count, memory, moment } from "../../format/units";
 import { useLiveness, useTopic } from "../../live/hooks";
+import { usePages } from "../../live/pages";
 import { Meter } from "../../ui/bars";
 import { Card, Command, Empty, Failed, Loading, Stale, State, useNow } from "../../ui/parts";
-import { quote } from "../jobs/filters";
 import { silentFor, standing } from "../overview/fleet";
+import { hydractl } from "../../format/shell";
 
 const NodeDuty = lazy(() => import("./NodeDuty"));
 const NodeHistory = lazy(() => import("./NodeHistory"));
@@ -31,7 +33,6 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
   if (!view.data) return <>{back}<h1>Node {id}</h1>{view.error ? <Failed error={view.error} /> : <Card><Loading label="Loading the node" /></Card>}</>;
   const { node, containers } = view.data;
   const age = silentFor(node, live ? 0 : now - view.updatedAt);
-  const name = quote(`${node.sub_cluster}/${node.name}`);
   return (
     <>
       <div>
@@ -58,7 +59,7 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
       </div>
       <Containers node={node} page={containers} now={now} own={me.role === "tenant"} />
       {me.role !== "tenant" && <Suspense fallback={<Loading lines={6} label="Loading the node's history" />}><NodeHistory node={node} /></Suspense>}
-      <div className="row wrap"><Command text={`hydractl node show ${name}`} /></div>
+      <div className="row wrap"><Command text={hydractl("node", "show", `${node.sub_cluster}/${node.name}`)} /></div>
     </>
   );
 }
@@ -104,15 +105,20 @@ function Wish({ node }: { node: Node }) {
   return <>{lines.map((line) => <p key={line}>{line}</p>)}</>;
 }
 
+/** The socket brings the first of them; those beyond, when they are asked for, come from the server. */
 function Containers({ node, page, now, own }: { node: Node; page: Page<NodeContainer>; now: number; own: boolean }) {
-  const others = Math.max(0, node.containers - page.results.length);
+  const [more, setMore] = useState(false);
+  const pages = usePages<NodeContainer>(`/nodes/${node.id}/containers?page_size=${SIZE}`, `${node.containers}`, more);
+  const rows = (more && pages.rows) || page.results;
+  const goOn = more ? pages.more : page.next ? () => setMore(true) : null;
+  const others = Math.max(0, node.containers - rows.length);
   return (
     <Card title="Containers" flush>
-      {page.results.length === 0 ? <Empty title={own || others ? "None of yours runs here" : "Nothing runs here"} /> : (
+      {rows.length === 0 ? <Empty title={own || others ? "None of yours runs here" : "Nothing runs here"} /> : (
         <div className="table-wrap">
           <table className="grid small">
             <thead><tr><th>Job</th><th>Task</th><th>State</th><th>Queue</th><th>Owner</th><th className="num">Memory</th><th className="num">used</th><th className="num">Cores</th><th className="num">Started</th></tr></thead>
-            <tbody>{page.results.map((c) => (
+            <tbody>{rows.map((c) => (
               <tr key={c.id}>
                 <td className="clip"><Link href={`/jobs/${c.job}`}>{c.job_name}</Link> <span className="muted">#{c.job}</span></td>
                 <td className="clip">{c.group} {c.index}{c.attempt > 1 ? `, attempt ${c.attempt}` : ""}</td>
@@ -128,7 +134,10 @@ function Containers({ node, page, now, own }: { node: Node; page: Page<NodeConta
           </table>
         </div>
       )}
-      {others > 0 && <p className="muted small node-detail">{page.next ? `The first ${count(page.results.length)} are shown.` : `${count(others)} more ${others === 1 ? "container is" : "containers are"} of jobs that you may not see.`}</p>}
+      {more && pages.error && <div className="body"><Failed error={pages.error} retry={pages.again} /></div>}
+      {goOn ? (
+        <div className="tasks-foot row wrap"><span className="grow small muted">The first {count(rows.length)} are shown.</span><Button variant="default" loading={pages.reading} onClick={goOn}>Show more</Button></div>
+      ) : others > 0 && <p className="muted small node-detail">{`${count(others)} more ${others === 1 ? "container is" : "containers are"} of jobs that you may not see.`}</p>}
     </Card>
   );
 }

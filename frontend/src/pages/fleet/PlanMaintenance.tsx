@@ -6,8 +6,8 @@ import { ApiError, post, withFields } from "../../api/client";
 import type { MaintenanceWindow, SubCluster } from "../../api/types";
 import { localInput } from "../../format/units";
 import { Command, Confirm } from "../../ui/parts";
-import { quote } from "../jobs/filters";
 import { request, wrong, type Plan } from "./duty";
+import { hydractl } from "../../format/shell";
 
 const HOUR_MS = 3_600_000;
 
@@ -22,8 +22,8 @@ export default function PlanMaintenance({ subClusters, onClose }: { subClusters:
     mutationFn: () => (missing ? Promise.reject(new ApiError(0, missing, "")) : post<MaintenanceWindow>("/maintenance", request(plan))),
     onSuccess: () => { void client.invalidateQueries({ queryKey: ["read"] }); onClose(); },
   });
-  const command = ["hydractl maintenance add", quote(plan.sub_cluster), `--${plan.by}`, quote(plan.which.trim() || "…"), "--start", plan.start, "--for", `${plan.hours}h`,
-    "--lead", `${plan.lead_min}m`, ...(plan.message ? ["--message", quote(plan.message)] : [])].join(" ");
+  const command = hydractl("maintenance", "add", plan.sub_cluster, `--${plan.by}`, plan.which.trim() || "…", "--start", plan.start, "--for", `${plan.hours}h`,
+    "--lead", `${plan.lead_min}m`, ...(plan.message ? ["--message", plan.message] : []));
   return (
     <Confirm title="Plan maintenance" action="Plan it" busy={send.isPending} error={send.error && withFields(send.error)} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>The nodes are empty when the window starts and take work again by themselves when it ends.</p>

@@ -1,6 +1,7 @@
 /** What a comparison of sub-clusters says, as rows of a table: a sub-cluster is a column. */
 import type { Comparison } from "../../api/types";
 import { count, cores, duration, many, memory, percent, short } from "../../format/units";
+import { hydractl } from "../../format/shell";
 
 type Compared = Comparison["sub_clusters"][number];
 
@@ -123,5 +124,5 @@ export function alike(found: Comparison): string {
 }
 
 export function commandOf({ names, windowS }: Asked): string {
-  return ["hydractl compare", ...names, ...(windowS === WINDOW_S ? [] : [`--window ${windowS}s`])].join(" ");
+  return hydractl("compare", ...names, ...(windowS === WINDOW_S ? [] : ["--window", `${windowS}s`]));
 }

@@ -9,6 +9,7 @@ import { ended } from "../../format/states";
 import { Command, Confirm } from "../../ui/parts";
 import { QueueChoice } from "./QueueChoice";
 import { mayAct } from "./rights";
+import { hydractl } from "../../format/shell";
 
 type What = "kill" | "retry" | "priority" | "queue";
 
@@ -38,7 +39,7 @@ function useDoing(job: Job, what: What): Doing {
       text: <TextInput type="number" label="Priority" description="Higher goes first in its queue; -500 to 499" min={-500} max={499} value={priority} onChange={(e) => setPriority(e.currentTarget.valueAsNumber || 0)} />,
     };
     case "queue": return {
-      title: `Move job ${job.id}`, action: "Move", command: `hydractl move ${job.id} --to ${queue || "QUEUE"}`, body: { queue }, ready: queue !== "",
+      title: `Move job ${job.id}`, action: "Move", command: hydractl("move", job.id, "--to", queue || "QUEUE"), body: { queue }, ready: queue !== "",
       text: <><p>What runs goes on and counts in the other queue. If that queue may run no job more, the job stays in {job.queue}, and its events say so.</p><QueueChoice value={queue} onChange={setQueue} without={job.queue} /></>,
     };
   }

@@ -31,7 +31,7 @@ function Row({ a, index, at }: { a: Container; index: number; at: number }) {
   return (
     <div role="row" aria-rowindex={index + 2} className="attempt-row" style={{ transform: `translateY(${at}px)`, position: "absolute" }}>
       <span role="cell" className="clip" title={a.id}>{a.group}/{a.index}</span><span role="cell">{a.attempt}</span><span role="cell"><State state={a.state} /></span>
-      <span role="cell" className="clip">{why}</span><span role="cell" className="clip"><Link href={`/fleet?q=${encodeURIComponent(a.node ?? "")}`}>{a.node}</Link></span>
+      <span role="cell" className="clip">{why}</span><span role="cell" className="clip"><Link href={`/fleet?${new URLSearchParams({ sub: a.sub_cluster ?? "", q: a.node ?? "" })}`}>{a.node}</Link></span>
       <span role="cell" className="clip">{a.sub_cluster}</span><span role="cell" title={moment(a.allocated_at)}>{moment(a.started_at).slice(-8)}</span><span role="cell">{ran}</span><span role="cell">{a.finished_at ? (a.exit_code ?? "–") : "–"}</span>
     </div>
   );

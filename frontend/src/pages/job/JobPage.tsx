@@ -38,8 +38,7 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
   const now = useNow();
   const name = view.data?.job.name;
   useEffect(() => {
-    document.title = name ? `${name} · Hydra` : "Hydra";
-    return () => void (document.title = "Hydra");
+    if (name) document.title = `${name} · Hydra`;
   }, [name]);
   if (!valid) return <Failed error={new ApiError(404, "There is no such job", `${id} is not a job number.`)} />;
   if (view.loading) return <Card><Loading lines={6} label="Loading the job" /></Card>;

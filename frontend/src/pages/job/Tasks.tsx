@@ -1,17 +1,17 @@
 /** Tasks as a grid of cells or as a table, both virtual; one chosen task shows its attempts and logs. */
 import { Button, NativeSelect, SegmentedControl } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
-import { API, call, type ApiError } from "../../api/client";
+import { useRef, useState } from "react";
 import type { Container, JobSnapshot, Page, Task } from "../../api/types";
 import { count, duration, moment } from "../../format/units";
 import { TASK_STATES, tone, word } from "../../format/states";
 import { useRead } from "../../live/hooks";
+import { usePages } from "../../live/pages";
 import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { Logs } from "./Logs";
+import { hydractl } from "../../format/shell";
 
 const CELL = 22; // px, with its gap
 const ROW = 36;
@@ -25,22 +25,11 @@ function useTasks(snapshot: JobSnapshot, group: string, state: string) {
   const wanted = filtered || more;
   const moved = job.groups.map((g) => `${g.running}.${g.succeeded}.${g.failed}.${g.killed}`).join();
   const params = new URLSearchParams({ page_size: "200", ...(group && { group }), ...(state && { state }) });
-  const pages = useInfiniteQuery<Page<Task>, ApiError, { pages: Page<Task>[] }, unknown[], string>({
-    queryKey: ["tasks", job.id, params.toString()],
-    queryFn: ({ pageParam, signal }) => call<Page<Task>>(pageParam, { signal }),
-    initialPageParam: `${API}/jobs/${job.id}/tasks?${params}`,
-    getNextPageParam: (page) => page.next,
-    enabled: wanted,
-    retry: 1,
-  });
-  const { refetch } = pages;
-  useEffect(() => {
-    if (wanted) void refetch();
-  }, [moved, wanted, refetch]);
-  const list = wanted && pages.data ? pages.data.pages.flatMap((p) => p.results) : filtered ? [] : tasks.results;
-  const hasMore = wanted ? pages.hasNextPage : tasks.next !== null;
-  const loadMore = () => (more || filtered ? void pages.fetchNextPage() : setMore(true));
-  return { list, hasMore, loadMore, loading: wanted && pages.isPending, error: wanted ? pages.error : null };
+  const pages = usePages<Task>(`/jobs/${job.id}/tasks?${params}`, moved, wanted);
+  const list = wanted && pages.rows ? pages.rows : filtered ? [] : tasks.results;
+  const hasMore = wanted ? pages.more !== null : tasks.next !== null;
+  const loadMore = () => (more || filtered ? pages.more?.() : setMore(true));
+  return { list, hasMore, loadMore, loading: wanted && !pages.rows && !pages.error, error: wanted ? pages.error : null };
 }
 
 /** What is looked at first: a failure, else something that runs, else whatever has a log. */
@@ -159,7 +148,7 @@ function TaskDetail({ jobId, task }: { jobId: number; task: Task }) {
   const container = shown?.id ?? task.container;
   return (
     <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> <State state={task.state} /></span>}
-      aside={<><Command text={`hydractl logs -f ${jobId}/${key(task)}`} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => setPicked(e.currentTarget.value)} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
+      aside={<><Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => setPicked(e.currentTarget.value)} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
       {shown && <AttemptFacts c={shown} />}
       {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} /> : <Empty title="It has not started">Its logs appear here from the first line.</Empty>}
     </Card>

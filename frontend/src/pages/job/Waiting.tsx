@@ -41,7 +41,7 @@ function Elsewhere({ job, now }: { job: Job; now: number }) {
       <h3>Elsewhere</h3>
       <ul className="elsewhere">{rows.map((e) => (
         <li key={`${e.group}/${e.sub_cluster}`}>
-          <Link href={`/fleet?q=${encodeURIComponent(e.sub_cluster)}`}><b>{e.sub_cluster}</b></Link>: {count(e.waiting)} of {e.group} since {ago(e.since, now)}. {e.reason ? sentence(e.reason.text, e.reason.code) : "It has not answered yet."}
+          <Link href={`/fleet?sub=${encodeURIComponent(e.sub_cluster)}`}><b>{e.sub_cluster}</b></Link>: {count(e.waiting)} of {e.group} since {ago(e.since, now)}. {e.reason ? sentence(e.reason.text, e.reason.code) : "It has not answered yet."}
         </li>))}</ul>
     </div>
   );

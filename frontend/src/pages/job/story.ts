@@ -18,9 +18,8 @@ const TITLES: Record<string, [string, Step["kind"]]> = {
   not_moved: ["Not moved", "change"],
   kill: ["Kill asked for", "change"],
   retry: ["Tried again", "trouble"],
-  preempt: ["Preempted", "trouble"],
-  preempted: ["Preempted", "trouble"],
-  drained: ["Drained", "trouble"],
+  preemption: ["Preempted", "trouble"],
+  drain: ["Drained", "trouble"],
   speculate: ["Second attempt", "decision"],
   avoid: ["Avoids a node", "decision"],
 };

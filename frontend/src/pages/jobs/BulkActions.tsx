@@ -7,6 +7,7 @@ import type { Job } from "../../api/types";
 import { count } from "../../format/units";
 import { Command, Confirm, Notice } from "../../ui/parts";
 import { QueueChoice } from "../job/QueueChoice";
+import { hydractl } from "../../format/shell";
 
 type Action = "kill" | "priority" | "queue";
 
@@ -18,10 +19,9 @@ interface Answer {
 const WORDS: Record<Action, string> = { kill: "Kill", priority: "Change priority", queue: "Move" };
 
 export function bulkCommand(action: Action, ids: number[], priority: number, queue: string): string {
-  const jobs = ids.join(" ");
-  if (action === "kill") return `hydractl kill ${jobs}`;
-  if (action === "queue") return `hydractl move ${jobs} --to ${queue || "QUEUE"}`;
-  return `for job in ${jobs}; do hydractl priority $job ${priority}; done`;
+  if (action === "kill") return hydractl("kill", ...ids);
+  if (action === "queue") return hydractl("move", ...ids, "--to", queue || "QUEUE");
+  return `for job in ${ids.join(" ")}; do hydractl priority $job ${priority}; done`;
 }
 
 export function BulkActions({ jobs, clear }: { jobs: Job[]; clear: () => void }) {

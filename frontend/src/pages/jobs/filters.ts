@@ -1,5 +1,6 @@
 /** The job list's filters live in the address, so that a link shares the exact view. */
 import { localInput } from "../../format/units";
+import { hydractl } from "../../format/shell";
 
 const FILTERS = ["state", "queue", "owner", "tag", "name", "kind", "since", "until", "order"] as const;
 export type FilterName = (typeof FILTERS)[number];
@@ -32,19 +33,12 @@ export function topic(filters: Filters): string {
 }
 
 export function command(filters: Filters): string {
-  const flags = FILTERS.filter((n) => filters[n]).map((n) => `--${n} ${quote(filters[n] ?? "")}`);
-  return ["hydractl jobs", ...flags].join(" ");
-}
-
-/** As a shell takes it literally. */
-export function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return hydractl("jobs", ...FILTERS.filter((n) => filters[n]).flatMap((n) => [`--${n}`, filters[n]]));
 }
 
 /** What keeps the view under a name from a shell. */
 export function saveCommand(name: string, filters: Filters): string {
-  const pairs = FILTERS.filter((n) => filters[n]).map((n) => quote(`${n}=${filters[n]}`));
-  return ["hydractl views save", quote(name), ...pairs].join(" ");
+  return hydractl("views", "save", name, ...FILTERS.filter((n) => filters[n]).map((n) => `${n}=${filters[n]}`));
 }
 
 /** Where the list stands: the cursor of a page that is not the first, from the address or from a page's link. */

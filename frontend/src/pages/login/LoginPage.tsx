@@ -1,7 +1,5 @@
 import { Button, PasswordInput, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
-import { useLocation } from "wouter";
 import { ApiError } from "../../api/client";
 import { nextPath, signIn } from "../../app/session";
 import { MARK } from "../../ui/mark";
@@ -10,8 +8,6 @@ import { Failed } from "../../ui/parts";
 export function LoginPage() {
   const [error, setError] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
-  const [, go] = useLocation();
-  const client = useQueryClient();
 
   async function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
@@ -20,8 +16,7 @@ export function LoginPage() {
     setError(null);
     try {
       await signIn(String(form.get("username")), String(form.get("password")));
-      client.clear();
-      go(nextPath(location.search), { replace: true });
+      location.replace(nextPath(location.search)); // a page of its own: nothing of another account's is left in it
     } catch (cause) {
       setError(cause instanceof ApiError ? cause : new ApiError(0, "Signing in failed", String(cause)));
       setBusy(false);

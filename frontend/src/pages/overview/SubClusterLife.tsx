@@ -8,9 +8,9 @@ import type { SubCluster, SubClusterDrainPreview } from "../../api/types";
 import { count, coresWord, many, memory, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice } from "../../ui/parts";
-import { quote } from "../jobs/filters";
 import { DEADLINES } from "../fleet/duty";
 import { leftThere } from "./fleet";
+import { hydractl } from "../../format/shell";
 
 type Act = "drain" | "resume" | "decommission";
 const TITLES: Record<Act, string> = { drain: "Drain", resume: "Resume", decommission: "Decommission" };
@@ -48,7 +48,7 @@ function Ask({ act, sc, onClose }: { act: Act; sc: SubCluster; onClose: () => vo
       onClose();
     },
   });
-  const words = ["hydractl sub-cluster", act, quote(sc.name), ...(act === "drain" ? ["--deadline", deadline] : []), ...(message ? ["--message", quote(message)] : [])];
+  const words = ["sub-cluster", act, sc.name, ...(act === "drain" ? ["--deadline", deadline] : []), ...(message ? ["--message", message] : [])];
   return (
     <Confirm title={`${TITLES[act]}: ${sc.name}`} action={TITLES[act]} busy={send.isPending} error={send.error} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>{WHAT[act]}</p>
@@ -56,7 +56,7 @@ function Ask({ act, sc, onClose }: { act: Act; sc: SubCluster; onClose: () => vo
       <TextInput label="Why" description="Owners of what moves read it" maxLength={255} value={message} onChange={(e) => setMessage(e.currentTarget.value)} />
       {act === "drain" && <Preview sc={sc} limit={limit} />}
       {act === "drain" && <WouldWait sc={sc} />}
-      <Command text={words.join(" ")} />
+      <Command text={hydractl(...words)} />
     </Confirm>
   );
 }

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { useSearchParams } from "wouter";
 import type { ApiError } from "../../api/client";
 import type { Page } from "../../api/types";
-import { Failed, Loading } from "../../ui/parts";
+import { Failed, Loading, Stale, useNow } from "../../ui/parts";
 import { cursorOf } from "../jobs/filters";
 
 type Put = (more: Record<string, string | null>, replace?: boolean) => void;
@@ -41,8 +41,10 @@ export function Paged<T>({ read, cursor, empty, children }: {
   read: UseQueryResult<Page<T>, ApiError>; cursor: CursorView; empty: ReactNode; children: (rows: T[]) => ReactNode;
 }) {
   const page = read.data;
+  const now = useNow(10_000);
   return (
     <>
+      {read.error && page && <div className="body"><Stale since={read.dataUpdatedAt} now={now} why={read.error.detail} /></div>}
       {read.error && !page ? <div className="body"><Failed error={read.error} retry={() => void read.refetch()} /></div> : !page ? <Loading lines={8} /> : page.results.length ? children(page.results) : empty}
       <Pager page={page} cursor={cursor} />
     </>

@@ -235,11 +235,11 @@ describe("the draft", () => {
   };
   it("is found again, and what is no draft is none", () => {
     const s = store();
-    expect(load(s)).toBeNull();
-    expect(save(s, { text: "queues: {}", base: 3, savedAt: 1 })).toBe(true);
-    expect(load(s)).toEqual({ text: "queues: {}", base: 3, savedAt: 1 });
-    s.setItem("hydra.policy.draft", "not json");
-    expect(load(s)).toBeNull();
+    expect(load(s, "ann")).toBeNull();
+    expect(save(s, "ann", { text: "queues: {}", base: 3, savedAt: 1 })).toBe(true);
+    expect(load(s, "ann")).toEqual({ text: "queues: {}", base: 3, savedAt: 1 });
+    s.setItem("hydra.policy.draft.ann", "not json");
+    expect(load(s, "ann")).toBeNull();
   });
 });
 

@@ -12,6 +12,7 @@ import { amount } from "./QueueBar";
 import { RESOURCES } from "./tree";
 import type { QueueDetail } from "./types";
 import type { View } from "./view";
+import { hydractl } from "../../format/shell";
 
 export function Drawer({ path, view, signature, operator, onClose }: { path: string; view: View; signature: number; operator: boolean; onClose: () => void }) {
   const p = new URLSearchParams();
@@ -66,7 +67,7 @@ function Told({ q, operator }: { q: QueueDetail; operator: boolean }) {
       {q.users.length > 0 && <section><h3>Whose jobs hold it</h3><table className="grid small"><thead><tr><th>User</th><th className="num">Jobs</th><th className="num">Memory</th><th className="num">Cores</th></tr></thead>
         <tbody>{q.users.map((u) => <tr key={u.user}><td className="clip"><Link href={`/jobs?state=live&owner=${encodeURIComponent(u.user)}`}>{u.user}</Link></td><td className="num">{count(u.jobs)}</td><td className="num">{memory(u.used.memory_mib)}</td><td className="num">{amount(1, u.used.vcores_milli)}</td></tr>)}</tbody></table></section>}
       {q.rights && <section><h3>Who may use it</h3><ul className="rights">{q.open_to_all && <li>every tenant may submit</li>}{q.rights.map((r) => <li key={`${r.who}${r.level}${r.queue}${r.source}`}><b>{r.who}</b> {r.level === "admin" ? "may administer" : "may submit"} <span className="muted small">by {r.source === "policy" ? "the policy" : "a grant"} on {r.queue}</span></li>)}{!q.open_to_all && q.rights.length === 0 && <li className="muted">nobody but operators</li>}</ul></section>}
-      <Command text={`hydractl queues --why ${q.path}`} />
+      <Command text={hydractl("queues", "--why", q.path)} />
     </>
   );
 }

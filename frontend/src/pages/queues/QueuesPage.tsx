@@ -33,8 +33,8 @@ export default function QueuesPage({ me }: PageProps) {
     <>
       <div className="page-head row wrap">
         <h1 className="grow">Queues</h1>
-        <div className="segments" role="tablist" aria-label="Views of the queues">
-          {tabs.map(([tab, name]) => <button key={tab} type="button" role="tab" aria-selected={view.tab === tab} onClick={() => set({ tab })}>{name}</button>)}
+        <div className="segments views" role="group" aria-label="Views of the queues">
+          {tabs.map(([tab, name]) => <button key={tab} type="button" aria-pressed={view.tab === tab} onClick={() => set({ tab })}>{name}</button>)}
         </div>
       </div>
       {view.tab === "use" ? <MyUse days={view.days} choose={(days) => set({ days })} me={me} /> : <Live view={view} set={set} operator={me.role === "operator"} tenant={me.role === "tenant"} />}

@@ -1,5 +1,6 @@
 /** What is chosen on the page, as its address says it, so that a link shows the same. */
 import { RESOURCES, SCALES, SORTS, type ResourceName, type Scale, type Sort } from "./tree";
+import { hydractl } from "../../format/shell";
 
 export const TABS = ["tree", "matrix", "use"] as const;
 export type Tab = (typeof TABS)[number];
@@ -64,9 +65,9 @@ export function named(names: string[]): string {
 
 /** The same view from a shell. */
 export function command(view: View): string {
-  const flags = view.tab === "matrix" ? ["--matrix", ...(view.under === "root" ? [] : [`--under ${view.under}`])] : ["--tree"];
-  if (view.tab === "use") return `hydractl usage --days ${view.days}`;
-  if (view.tab === "tree" && view.place) flags.push(`--sub-cluster ${view.place}`);
-  if (view.resource !== "dominant") flags.push(`--resource ${view.resource}`);
-  return ["hydractl queues", ...flags].join(" ");
+  if (view.tab === "use") return hydractl("usage", "--days", view.days);
+  const flags = view.tab === "matrix" ? ["--matrix", ...(view.under === "root" ? [] : ["--under", view.under])] : ["--tree"];
+  if (view.tab === "tree" && view.place) flags.push("--sub-cluster", view.place);
+  if (view.resource !== "dominant") flags.push("--resource", view.resource);
+  return hydractl("queues", ...flags);
 }

@@ -120,8 +120,8 @@ function Select({ text, value, errors, change, label, path, data }: Of & { data:
 }
 
 function QueueField({ text, value, errors, change }: FormProps) {
-  const { paths } = useQueuesToSubmit();
+  const { paths, error } = useQueuesToSubmit();
   const there = textAt(value, ["queue"]) || "root.default";
   const data = paths.includes(there) ? paths : [there, ...paths];
-  return <NativeSelect label="Queue" data={data} value={there} error={wrong(errors, ["queue"])} onChange={(e) => change(withField(text, ["queue"], e.currentTarget.value))} />;
+  return <NativeSelect label="Queue" description={error && `The queues could not be read: ${error.detail || error.title}`} data={data} value={there} error={wrong(errors, ["queue"])} onChange={(e) => change(withField(text, ["queue"], e.currentTarget.value))} />;
 }

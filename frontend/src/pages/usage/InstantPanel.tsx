@@ -1,7 +1,7 @@
 /** How sub-clusters and queues stood at the chosen moment. */
 import { useQuery } from "@tanstack/react-query";
 import { get, type ApiError } from "../../api/client";
-import { timeLabel, type Instant, type Standing } from "../../charts/series";
+import { timeLabel, type Instant, type ScopeUsage } from "../../charts/series";
 import { Meter } from "../../ui/bars";
 import { Close } from "../../ui/icons";
 import { coresWord, count, memory, short } from "../../format/units";
@@ -36,7 +36,7 @@ export function InstantPanel({ at, scope, close, pick }: { at: number; scope: st
   );
 }
 
-function Part({ title, kind, rows, scope, pick }: { title: string; kind: string; rows: Standing[]; scope: string; pick: (scope: string) => void }) {
+function Part({ title, kind, rows, scope, pick }: { title: string; kind: string; rows: ScopeUsage[]; scope: string; pick: (scope: string) => void }) {
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
@@ -58,7 +58,7 @@ function Part({ title, kind, rows, scope, pick }: { title: string; kind: string;
   );
 }
 
-function words(row: Standing): string {
+function words(row: ScopeUsage): string {
   if (!row.allocated) return "its leader was silent";
   const parts = [`${memory(row.allocated.memory_mib)}, ${coresWord(row.allocated.vcores_milli)}`];
   if (row.allocated.gpus > 0) parts.push(`${row.allocated.gpus} GPUs`);

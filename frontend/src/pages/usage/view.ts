@@ -1,6 +1,7 @@
 /** What the address of the page says: whose history, which range, which moment. Pure. */
 import { linesOf, type Line, type LineSpec, type SeriesAnswer, type Span } from "../../charts/series";
 import { short } from "../../format/units";
+import { hydractl } from "../../format/shell";
 
 /** Seconds back from now; the default is the first. */
 export const RANGES = [
@@ -141,8 +142,7 @@ function nodes(): ChartSpec {
 
 /** The same history from a shell. */
 export function command(view: View, metric: string): string {
-  const range = view.span
-    ? ` --from ${new Date(view.span.from * 1000).toISOString()} --to ${new Date(view.span.to * 1000).toISOString()}`
-    : ` --last ${view.last}`;
-  return `hydractl series ${metric} --scope '${view.scope}'${range} -o csv`;
+  const utc = (s: number) => new Date(s * 1000).toISOString();
+  const range = view.span ? ["--from", utc(view.span.from), "--to", utc(view.span.to)] : ["--last", view.last];
+  return hydractl("series", metric, "--scope", view.scope, ...range, "-o", "csv");
 }

@@ -37,7 +37,7 @@ def test_gif_preemption(case: Case, times: int):
     demand = np.zeros_like(used)
     demand[leaves] = used[leaves] + pending[leaves]
     due = gif.shares(tree, capacity, demand).due
-    taken = gif.preempt(tree, capacity, used, due)
+    taken = gif.amounts_to_give_back(tree, capacity, used, due)
     names = ["root", *(q["name"] for q in given["queues"])]
     for name, expected in case["expected"]["to_be_preempted"].items():
         assert taken[names.index(name)] == pytest.approx(np.repeat([expected], times, axis=0), abs=0.5), name

@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scheduler.federation.split import UNKNOWN, Sites, integer_split, split
+from scheduler.federation.split import UNKNOWN_HEADROOM, SplitTargets, integer_split, split
 from tests.peer_cases import Case, cases
 
 
-def sites(given: Case) -> tuple[list[str], Sites]:
+def sites(given: Case) -> tuple[list[str], SplitTargets]:
     names = sorted([*given["active"], *given["inactive"]])
     headroom = [given["headroom_containers"].get(name) for name in names]
-    return names, Sites(
+    return names, SplitTargets(
         usable=np.array([name in given["active"] for name in names]),
         weights=np.array([given["weights"].get(name, 0.1) for name in names]),
-        headroom=np.array([UNKNOWN if h is None else h for h in headroom]),
+        headroom=np.array([UNKNOWN_HEADROOM if h is None else h for h in headroom]),
         home=0,
     )
 

@@ -19,12 +19,12 @@ import { useDraft, type DraftView } from "./useDraft";
 const Editor = lazy(() => import("./Editor"));
 const PlanStep = lazy(() => import("../plan/PlanStep"));
 
-export default function EditTab(_: PageProps) {
+export default function EditTab({ me }: PageProps) {
   const spread = useSpread();
   const inForce = spread.data?.convergence?.active ? spread.data.convergence.version : "";
   const active = useRead<Policy>("/policy", inForce);
   const schema = useRead<Schema>("/policy/schema");
-  const draft = useDraft(active.data);
+  const draft = useDraft(me.username, active.data);
   if (active.error && !active.data) return <Failed error={active.error} retry={() => void active.refetch()} />;
   if (!draft || !active.data) return <Loading lines={8} label="Loading the policy" />;
   return <Edit draft={draft} active={active.data} schema={schema.data} reread={async () => (await active.refetch()).data} />;

@@ -21,8 +21,8 @@ export interface DraftView {
   discard: (now?: Policy) => void;
 }
 
-export function useDraft(active: Policy | undefined): DraftView | null {
-  const [draft, setDraft] = useState<Draft | null>(() => load(sessionStorage));
+export function useDraft(account: string, active: Policy | undefined): DraftView | null {
+  const [draft, setDraft] = useState<Draft | null>(() => load(sessionStorage, account));
   const [restored, setRestored] = useState(draft !== null);
   const [unkept, setUnkept] = useState(false);
   const [known, setKnown] = useState<Policy | null>(null);
@@ -33,26 +33,26 @@ export function useDraft(active: Policy | undefined): DraftView | null {
   const clean = useMemo(() => (base ? documentText(base.document) : ""), [base]);
   const keep = useCallback((made: Draft) => {
     setDraft(made);
-    setUnkept(!save(sessionStorage, made));
-  }, []);
+    setUnkept(!save(sessionStorage, account, made));
+  }, [account]);
   const set = useCallback((text: string) => {
     if (!base) return;
     if (text === clean) {
-      clear(sessionStorage);
+      clear(sessionStorage, account);
       setDraft(null);
       setKnown(base);
     } else keep({ text, base: base.version, savedAt: Date.now() });
-  }, [base, clean, keep]);
+  }, [account, base, clean, keep]);
   const rebase = useCallback((to: Policy, text: string) => {
     setKnown(to);
     keep({ text, base: to.version, savedAt: Date.now() });
   }, [keep]);
   const discard = useCallback((now?: Policy) => {
-    clear(sessionStorage);
+    clear(sessionStorage, account);
     setDraft(null);
     setRestored(false);
     setKnown(now ?? null);
-  }, []);
+  }, [account]);
   useEffect(() => {
     if (!unkept || !draft) return;
     const warn = (event: BeforeUnloadEvent) => event.preventDefault();

@@ -3,7 +3,7 @@ import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { useLocation } from "wouter";
-import { API, ApiError, call, post } from "../../../api/client";
+import { API, ApiError, call, get, post } from "../../../api/client";
 import type { Page } from "../../../api/types";
 import { ago, moment } from "../../../format/units";
 import { useRead } from "../../../live/hooks";
@@ -58,13 +58,13 @@ export default function HistoryTab() {
           </Wide>
         )}</Paged>
       </Card>
-      {back && <RollBack version={back.version} active={page.data?.results.find((v) => v.active)?.version ?? null} onClose={() => setBack(null)} />}
+      {back && <RollBack version={back.version} onClose={() => setBack(null)} />}
     </>
   );
 }
 
-function useDiff(first: number | null, second: number | null) {
-  return useQuery<Diff, ApiError>({ queryKey: ["policy-diff", first, second], queryFn: () => post<Diff>("/policy/diff", { from: first, to: second }), retry: false, staleTime: Infinity });
+function useDiff(first: number | null, second: number | null, enabled = true) {
+  return useQuery<Diff, ApiError>({ enabled, queryKey: ["policy-diff", first, second], queryFn: () => post<Diff>("/policy/diff", { from: first, to: second }), retry: false, staleTime: Infinity });
 }
 
 function Compared({ first, second }: { first: number; second: number }) {
@@ -78,15 +78,18 @@ function Compared({ first, second }: { first: number; second: number }) {
   );
 }
 
-function RollBack({ version, active, onClose }: { version: number; active: number | null; onClose: () => void }) {
+/** Back from the version that is in force when this is opened: one that comes into force meanwhile is not overwritten. */
+function RollBack({ version, onClose }: { version: number; onClose: () => void }) {
   const [message, setMessage] = useState(`Back to version ${version}`);
-  const diff = useDiff(active, version);
+  const read = useQuery<Policy, ApiError>({ queryKey: ["policy-in-force"], queryFn: ({ signal }) => get<Policy>("/policy", signal), gcTime: 0, staleTime: Infinity, retry: 1 });
+  const active = read.data?.version ?? null;
+  const diff = useDiff(active, version, active !== null);
   const client = useQueryClient();
   const [, go] = useLocation();
   const send = useMutation<Policy | Proposal, ApiError>({
     mutationFn: () => {
       if (!message.trim()) return Promise.reject(new ApiError(0, "The change has no message", "Say why."));
-      return call<Policy | Proposal>(`${API}/policy/rollback`, { method: "POST", json: { version, message, parent: active }, headers: active ? { "If-Match": `"${active}"` } : {} });
+      return call<Policy | Proposal>(`${API}/policy/rollback`, { method: "POST", json: { version, message, parent: active }, headers: { "If-Match": `"${active}"` } });
     },
     onSuccess: (done) => {
       void client.invalidateQueries({ queryKey: ["read"] });
@@ -95,7 +98,7 @@ function RollBack({ version, active, onClose }: { version: number; active: numbe
     },
   });
   return (
-    <Confirm title={`Roll back to version ${version}`} action="Roll back" busy={send.isPending} error={send.error} onClose={onClose} onConfirm={() => send.mutate()}>
+    <Confirm title={`Roll back to version ${version}`} action="Roll back" busy={send.isPending} error={send.error ?? read.error} ready={active !== null} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>What version {version} says comes into force everywhere, as a new version. This changes:</p>
       <div className="policy-scroll">{diff.error ? <Refusal error={diff.error} /> : diff.data ? <Changes changes={diff.data.changes} total={diff.data.total} /> : <Loading lines={2} />}</div>
       <Textarea label="Why" autosize minRows={2} maxLength={1000} value={message} onChange={(e) => setMessage(e.currentTarget.value)} />

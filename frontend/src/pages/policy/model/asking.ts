@@ -2,6 +2,7 @@
 import { ApiError } from "../../../api/client";
 import { clock, duration, moment } from "../../../format/units";
 import type { Json, Simulation, SimulationRequest } from "../types";
+import { hydractl } from "../../../format/shell";
 
 export type Window = "hour" | "day" | "week" | "span";
 export interface Chosen {
@@ -34,13 +35,13 @@ function spanErrors({ from, to }: Chosen) {
 }
 
 export function simulateCommand(chosen: Chosen, what: What): string {
-  const words = ["hydractl policy simulate", "version" in what ? String(what.version) : "policy.yaml"];
+  const words = ["policy", "simulate", "version" in what ? String(what.version) : "policy.yaml"];
   if (chosen.window === "span") {
     const utc = (text: string) => (Number.isNaN(Date.parse(text)) ? "…" : new Date(text).toISOString().replace(/\.\d+Z$/, "Z"));
-    words.push(`--from ${utc(chosen.from)}`, `--to ${utc(chosen.to)}`);
-  } else if (chosen.window !== "hour") words.push(`--last ${chosen.window}`);
-  if (chosen.seeds !== "3") words.push(`--seeds ${chosen.seeds || "…"}`);
-  return words.join(" ");
+    words.push("--from", utc(chosen.from), "--to", utc(chosen.to));
+  } else if (chosen.window !== "hour") words.push("--last", chosen.window);
+  if (chosen.seeds !== "3") words.push("--seeds", chosen.seeds || "…");
+  return hydractl(...words);
 }
 
 export const over = (s: Pick<Simulation, "state">): boolean => s.state !== "queued" && s.state !== "running";

@@ -67,7 +67,7 @@ function One({ proposal, me }: { proposal: Proposal; me: Me }) {
   const own = proposal.author === me.username;
   const document = proposal.payload.document as Json | undefined;
   const goOn = () => {
-    save(sessionStorage, { text: documentText(document ?? {}), base: proposal.base, savedAt: Date.now() });
+    save(sessionStorage, me.username, { text: documentText(document ?? {}), base: proposal.base, savedAt: Date.now() });
     go("/policy/edit");
   };
   return (

@@ -1,0 +1,130 @@
+"""From a simulation's row to what the simulator needs: policies, machines and the workload."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from controlplane.policy import documents, versions
+from controlplane.policy.federation import routers
+from controlplane.statestore.models import Simulation as Row
+from controlplane.whatif import fleet, history, pace
+from controlplane.whatif.drained import Drain
+from simulator.engine import Setup, Simulation
+from simulator.site import Pace
+from simulator.workload import Machine, RunningJob, Submission
+
+Json = dict[str, Any]
+
+
+class Unanswerable(Exception):
+    """The question makes no sense with the history there is; the text says why, and what to do."""
+
+
+@dataclass(slots=True)
+class Case:
+    """Everything that runs of one question share. policies: name -> document, the one in force first.
+
+    running_jobs: those that run already. drained: by policy's name, the
+    sub-clusters that are emptied from the beginning on. drain: what is asked
+    about one of these.
+    """
+
+    workload: str
+    jobs: Sequence[Submission]
+    sub_clusters: dict[str, list[Machine]]
+    policies: dict[str, Json]
+    window_s: float
+    sample: float = 1.0
+    notes: list[str] = field(default_factory=list)
+    running_jobs: Sequence[RunningJob] = ()
+    drained: dict[str, list[str]] = field(default_factory=dict)
+    drain: Drain | None = None
+
+    @property
+    def containers(self) -> int:
+        """All that may come to run."""
+        return sum(group.count for job in self.submitted() for group in job.groups)
+
+    @property
+    def size(self) -> int:
+        """Containers times nodes: what interpreted rounds take time in proportion to."""
+        return self.containers * sum(map(len, self.sub_clusters.values()))
+
+    def submitted(self) -> Iterator[Submission]:
+        """In the order in which tasks are counted."""
+        yield from (each.job for each in self.running_jobs)
+        yield from self.jobs
+
+    def seeds(self, wanted: int) -> range:
+        """One, and a note, where no router throws dice: nothing else here is left to chance."""
+        if wanted > 1 and not self._by_chance():
+            self.notes.append("One seed is enough: no policy leaves to chance where jobs go.")
+            return range(1)
+        return range(wanted)
+
+    def _by_chance(self) -> bool:
+        if sum(map(bool, self.sub_clusters.values())) < 2:
+            return False
+        queues = {job.queue for job in self.jobs}
+        found = [of(queue) for of in map(routers, self.policies.values()) for queue in queues]
+        return any(router.by_chance for router in found)
+
+    def setup(self, policy: str, seed: int) -> Setup:
+        until_s = self.window_s * (1 + pace.TAIL)
+        return Setup(
+            self.sub_clusters, self.policies[policy], self.pace, seed, pace.period_of(until_s), until_s, name=policy,
+            running_jobs=self.running_jobs, waits=self.drain is not None,
+        )  # fmt: skip
+
+    def simulation(self, policy: str, seed: int) -> Simulation:
+        """One run, to be begun."""
+        found = Simulation(self.setup(policy, seed), iter(self.jobs), self.workload)
+        for number, name in enumerate(self.sub_clusters, 1):
+            if name in self.drained.get(policy, ()):
+                found.drain(number, 0.0)
+        return found
+
+    @property
+    def pace(self) -> Pace:
+        return pace.pace_of(self.containers, self.window_s, len(self.sub_clusters))
+
+
+def of(row: Row) -> Case:
+    """Read all of it. ``Unanswerable``, or ``Invalid`` where a policy is not valid for the present sub-clusters."""
+    recorded = history.read(row.begins_at, row.ends_at)
+    machines = fleet.read(recorded.sample)
+    if not any(machines.sub_clusters.values()):
+        raise Unanswerable("no node takes containers now, so nothing can be simulated; add nodes first")
+    policies = _policies(row)
+    jobs, skipped = kept(recorded.jobs, policies.values(), list(machines.sub_clusters))
+    if not jobs:
+        raise Unanswerable("no job ran in this window in a queue that both policies have; choose another window")
+    window = f"{row.begins_at:%Y-%m-%d %H:%M:%S} to {row.ends_at:%Y-%m-%d %H:%M:%S} UTC"
+    found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample)
+    found.notes = [*recorded.notes, *machines.notes, *skipped, *pace.note(found.pace)]
+    return found
+
+
+def _policies(row: Row) -> dict[str, Json]:
+    proposed = f"version {row.version_id}" if row.version_id else "proposed"
+    base = f"version {row.base_id}, in force"
+    return {base: versions.readable(row.base.document), proposed: versions.readable(row.document)}
+
+
+def kept(
+    jobs: Sequence[Submission], policies: Iterable[Json], sub_clusters: list[str]
+) -> tuple[list[Submission], list[str]]:
+    """Jobs whose queue every policy has as a leaf, so that all simulate the same; and what was left out.
+
+    Where a job's home is gone, the router finds another.
+    """
+    leaves = set.intersection(
+        *({row.path for row in documents.validate(each, sub_clusters)[1] if row.leaf} for each in policies)
+    )
+    missing = Counter(job.queue for job in jobs if job.queue not in leaves)
+    found = [job if job.home in ("", *sub_clusters) else replace(job, home="") for job in jobs if job.queue in leaves]
+    if not missing:
+        return found, []
+    names = ", ".join(name for name, _ in missing.most_common(3)) + (" and others" if len(missing) > 3 else "")
+    return found, [f"{missing.total():,} jobs are left out, since not both policies have their queue: {names}."]

@@ -1,0 +1,40 @@
+/** A list that is read page by page and shown as far as it was read. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { API, call, type ApiError } from "../api/client";
+import type { Page } from "../api/types";
+
+export interface Pages<T> {
+  /** What was read so far; undefined before the first page. */
+  rows: T[] | undefined;
+  error: ApiError | null;
+  /** When the rows were read, in ms since 1970. */
+  readAt: number;
+  /** Reads the next page; null when there is none. */
+  more: (() => void) | null;
+  reading: boolean;
+  again: () => void;
+}
+
+/** `path` with its parameters; read again, as far as it was, when `signature` changes. */
+export function usePages<T>(path: string, signature: string, enabled = true): Pages<T> {
+  const pages = useInfiniteQuery<Page<T>, ApiError, { pages: Page<T>[] }, unknown[], string>({
+    queryKey: ["pages", path],
+    queryFn: ({ pageParam, signal }) => call<Page<T>>(pageParam, { signal }),
+    initialPageParam: `${API}${path}`,
+    getNextPageParam: (page) => page.next,
+    enabled,
+    retry: 1,
+  });
+  const { refetch } = pages;
+  const read = useRef(signature);
+  useEffect(() => {
+    if (!enabled || read.current === signature) return;
+    read.current = signature;
+    void refetch();
+  }, [signature, enabled, refetch]);
+  return {
+    rows: pages.data?.pages.flatMap((page) => page.results), error: pages.error, readAt: pages.dataUpdatedAt,
+    more: pages.hasNextPage ? () => void pages.fetchNextPage() : null, reading: pages.isFetchingNextPage, again: () => void refetch(),
+  };
+}

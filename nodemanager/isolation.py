@@ -1,0 +1,66 @@
+"""What keeps this node's containers apart, found out by trying: users of their own, marker groups, enforced limits."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+
+from nodemanager.config import Config
+
+MARKER_BASE = 1 << 30  # groups above it mark one container's processes
+MARKERS = 1 << 30
+NPROC = 4096  # processes per tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """``separates_users``: tasks run as their tenant's own user. ``enforces``: names told at registration."""
+
+    separates_users: bool
+    enforces: list[str]
+    nproc: int
+
+
+def _can_become(uid: int, marker: int) -> bool:
+    """Try in a child: a user namespace may lack the numbers although we are root in it."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([marker])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def detect(config: Config, controllers: list[str]) -> Isolation:
+    """Try out what this machine allows the agent. ``controllers``: of the control groups that can be made."""
+    separates = os.geteuid() == 0 and _can_become(config.uid_base, MARKER_BASE)
+    names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
+    names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
+    names += [f"{name}_cgroup" for name in ("cpu", "pids") if name in controllers]
+    names.append("user_per_tenant" if separates else "one_tenant_at_a_time")
+    return Isolation(separates, sorted(names), NPROC if separates else _own_processes() + NPROC)
+
+
+def _own_processes() -> int:
+    """RLIMIT_NPROC counts every process of a user; as our own user there are others already."""
+    me, count = os.geteuid(), 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                count += os.stat(f"/proc/{name}").st_uid == me
+            except OSError:
+                pass
+    return count
+
+
+def uid_of(config: Config, isolation: Isolation, tenant: int) -> int:
+    """The user that a tenant's tasks run as; -1 where all run as the agent's own."""
+    return config.uid_base + tenant % config.uid_range if isolation.separates_users else -1
+
+
+def marker_gid(folder: str) -> int:
+    """A group number for one container's processes: it survives double forks and cannot be left."""
+    return MARKER_BASE + int.from_bytes(hashlib.sha256(folder.encode()).digest()[:4]) % MARKERS

@@ -1,0 +1,94 @@
+"""From a lease and its template to the launch context that the supervisor starts a container by."""
+
+import os
+from dataclasses import dataclass
+
+from nodemanager import lifecycle
+from nodemanager.config import Config, advertised_host
+from nodemanager.isolation import Isolation, marker_gid, uid_of
+from nodemanager.launch import LaunchContext
+from nodemanager.lifecycle import Container
+from wire.desired import Lease
+from wire.ids import format_container
+from wire.resources import gpu_ids
+from wire.template import Template, port_variable
+
+NOFILE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The names of the place a task runs in, for its environment."""
+
+    node: str
+    rack: str
+    sub_cluster: str
+    path: str
+    host: str
+
+
+def environment(
+    lease: Lease, template: Template, folder: str, location: Location, ports: dict[str, int]
+) -> dict[str, str]:
+    """The task's environment, built from nothing; the group's own names cannot replace ours."""
+    work, gpus = os.path.join(folder, "work"), ",".join(map(str, gpu_ids(lease.gpus)))
+    fixed = {
+        "PATH": location.path,
+        "HOME": work,
+        "TMPDIR": os.path.join(folder, "tmp"),
+        "LANG": "C.UTF-8",
+        "CUDA_VISIBLE_DEVICES": gpus,
+    }
+    own = {
+        "HYDRA_JOB_ID": str(lease.job_id),
+        "HYDRA_JOB_NAME": template.job_name,
+        "HYDRA_GROUP": template.group,
+        "HYDRA_TASK_INDEX": str(lease.task_index),
+        "HYDRA_TASK_COUNT": str(template.count),
+        "HYDRA_ATTEMPT": str(lease.attempt),
+        "HYDRA_CONTAINER_ID": format_container(lease.container_id),
+        "HYDRA_QUEUE": template.queue,
+        "HYDRA_USER": template.user,
+        "HYDRA_NODE": location.node,
+        "HYDRA_RACK": location.rack,
+        "HYDRA_SUB_CLUSTER": location.sub_cluster,
+        "HYDRA_MEMORY_MIB": str(lease.memory_mib),
+        "HYDRA_VCORES_MILLI": str(lease.vcores_milli),
+        "HYDRA_GPUS": gpus,
+        "HYDRA_WORK_DIR": work,
+        "HYDRA_HOST": location.host,
+    }
+    own |= {port_variable(name): str(number) for name, number in ports.items()}
+    requested = {k: v for k, v in template.env.items() if not k.startswith("HYDRA_")}
+    return fixed | requested | own
+
+
+def launch_context(
+    container: Container, config: Config, isolation: Isolation, folder: str, sub_cluster: str, token: str = ""
+) -> LaunchContext:
+    """The launch context of one container whose template is known and whose ports are found.
+
+    token: of an application master; it and the API's address are in its environment.
+    """
+    lease, template = container.lease, container.template
+    assert lease is not None
+    assert template is not None
+    argv = ["/bin/sh", "-c", *template.command] if template.shell else list(template.command)
+    uid = uid_of(config, isolation, lease.tenant)
+    location = Location(config.name, config.rack, sub_cluster, config.path, advertised_host(config))
+    env = environment(lease, template, folder, location, container.ports)
+    if template.master:
+        env |= {"HYDRA_API_URL": config.control_plane, "HYDRA_AM_TOKEN": token, "HYDRA_API_CA": config.ca_file}
+    return LaunchContext(
+        id=lease.container_id,
+        argv=argv,
+        env=env,
+        folder=folder,
+        uid=uid,
+        marker_gid=marker_gid(folder) if uid >= 0 else -1,
+        memory_bytes=lease.memory_mib << 20,
+        cpu_milli=lease.vcores_milli,
+        log_max_bytes=template.log_max_bytes,
+        rlimits={"CORE": 0, "NPROC": isolation.nproc, "NOFILE": NOFILE},
+        meta=lifecycle.meta(container),
+    )
