@@ -28,5 +28,6 @@ export default defineConfig(({ command }) => ({
     proxy: { "/api": backend, "/ws": { target: backend, ws: true } },
   },
   // Tests change nothing that others read, so they share one process: each of its own would load everything again.
-  test: { environment: "node", include: ["src/**/*.test.ts"], isolate: false, maxWorkers: 1 },
+  // Their time-out ends what hangs, not what a busy machine makes slow.
+  test: { environment: "node", include: ["src/**/*.test.ts"], isolate: false, maxWorkers: 1, testTimeout: 120_000 },
 }));

@@ -144,6 +144,7 @@ class Life:
             if lost:
                 leader.round(*lost)
             self.f.one_round(at)
+            leader.store.renew()  # as a leader's loop does: a round that changes nothing renews no lease
         except Outdated:
             leader.close()
             self.f.lead(at)
