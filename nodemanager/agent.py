@@ -161,7 +161,7 @@ class Agent:
             signal.signal(number, lambda *_: self._shut_down())
         self.containers.logs.thread.start()
         self.health.script.start()
-        self.endpoints.start(self.background.pool)
+        self.endpoints.start(self.background.contact)
         self._configure()  # what was valid last time; a control plane that hangs must not make this node silent
         self.membership.renew()
         self.containers.runtime.tick(time.monotonic())

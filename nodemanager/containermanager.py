@@ -102,14 +102,14 @@ class ContainerManager:
 
     # --- what became of it
 
-    def _localized(self, cid: int, error: str) -> None:
+    def _localized(self, cid: int, error: str, unreachable: bool) -> None:
         if cid in self.core.containers:
-            self.dispatch(ev.Localized(cid, error))
+            self.dispatch(ev.Localized(cid, error, unreachable))
         else:
             self.transfers.remove(cid)  # forgotten while its files came
 
-    def _collected(self, cid: int, error: str) -> None:
-        self.dispatch(ev.Collected(cid, error))
+    def _collected(self, cid: int, error: str, unreachable: bool) -> None:
+        self.dispatch(ev.Collected(cid, error, unreachable))
 
     def _on_runtime_event(self, event: RuntimeEvent) -> None:
         now, cid = time.monotonic(), event.container_id

@@ -200,7 +200,7 @@ class Core(Containers):
             if at - container.since > TEMPLATE_WAIT_S:
                 self._note("error", "its template never came", container=container.container_id)
                 self._move(container, "template_failed", Phase.ENDED)
-                self._end(container, State.FAILED, Reason.LOCALIZATION)
+                self._end(container, State.FAILED, Reason.UNREACHABLE)
             else:
                 self.out.append(ev.FetchTemplate(container.lease.template))
         elif container.phase is Phase.RUNNING and container.started_at is not None:

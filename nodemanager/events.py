@@ -65,10 +65,11 @@ class TemplateRead:
 
 @dataclass(frozen=True, slots=True)
 class Localized:
-    """The work folder is ready; or, with an ``error``, it cannot be made so."""
+    """The work folder is ready; or, with an ``error``, it cannot be made so. unreachable: nobody here is to blame."""
 
     container_id: int
     error: str
+    unreachable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +98,11 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The outputs are stored; or, with an ``error``, one that had to be there is not."""
+    """The outputs are stored; or, with an ``error``, one that had to be there is not. unreachable: as above."""
 
     container_id: int
     error: str
+    unreachable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,16 @@ import os
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from nodemanager.http import Http, HttpError
 from nodemanager.paths import PathError, open_parent
+from nodemanager.persistence import persist
 from wire import nodeapi
 from wire.template import File, Template
 
-T = TypeVar("T")
-TRIES = 4
+DAMAGED_TRIES = 4  # of a file whose content is not what its digest says
 LINK_BYTES = 1 << 20  # larger files are linked, not copied, where the tenant cannot change them
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 HEX = set("0123456789abcdef")
@@ -23,6 +22,10 @@ HEX = set("0123456789abcdef")
 
 class LocalizeError(Exception):
     """A file could not be brought; the text names it."""
+
+
+class Damaged(Exception):
+    """What came is not the file that was asked for."""
 
 
 class Cache:
@@ -85,41 +88,38 @@ class Localizer:
         self.http, self.cache, self.stopping = http, cache, stopping
 
     def localize(self, container: str, template: Template, work: str, uid: int) -> None:
-        """Place the template's files and inputs below ``work``. Raises ``LocalizeError``."""
+        """Place the template's files and inputs below ``work``. Raises ``LocalizeError`` or ``Unreachable``."""
         files = list(template.files)
         if template.inputs:
             files += self._inputs(container)
         for file in files:
             try:
                 self._place(self._fetch(container, file), file, work, uid)
-            except (OSError, PathError, HttpError) as error:
+            except (OSError, PathError, HttpError, Damaged) as error:
                 raise LocalizeError(f"{file.path}: {error}") from None
 
     def token(self, container: str) -> str:
-        """What the application master in this container speaks to the API with. Raises ``LocalizeError``."""
+        """What the application master in this container speaks to the API with.
+
+        Raises ``LocalizeError`` or ``Unreachable``.
+        """
         try:
-            answer = self._retry(lambda: self.http.request("GET", f"{nodeapi.PREFIX}/containers/{container}/token"))
+            answer = self._ask(f"containers/{container}/token")
             return str(answer["token"])
         except (HttpError, KeyError, TypeError) as error:
             raise LocalizeError(f"the application master's token: {error}") from None
 
     def _inputs(self, container: str) -> list[File]:
         try:
-            raw = self._retry(lambda: self.http.request("GET", f"{nodeapi.PREFIX}/containers/{container}/inputs"))
+            raw = self._ask(f"containers/{container}/inputs")
             return [File(str(i["path"]), str(i["digest"]), int(i["size"])) for i in raw["inputs"]]
         except HttpError as error:
             raise LocalizeError(f"the list of inputs: {error}") from None
         except (KeyError, TypeError, ValueError):
             raise LocalizeError("the list of inputs is malformed") from None
 
-    def _retry(self, call: Callable[[], T]) -> T:
-        for attempt in range(TRIES):
-            try:
-                return call()
-            except HttpError as error:
-                if not error.retry or attempt == TRIES - 1 or self.stopping.wait(0.25 * 4**attempt):
-                    raise
-        raise AssertionError("unreachable")
+    def _ask(self, path: str) -> Any:
+        return persist(lambda: self.http.request("GET", f"{nodeapi.PREFIX}/{path}"), self.stopping)
 
     def _fetch(self, container: str, file: File) -> Path:
         """The file in the cache, downloaded by whoever comes first."""
@@ -127,9 +127,17 @@ class Localizer:
             raise PathError(f"{file.digest[:80]!r} is not a digest")
         with self.cache.download_lock(file.digest):
             if not self.cache.touch(file.digest):
-                size = self._retry(lambda: self._download(container, file))
-                self.cache.add(file.digest, size)
+                self.cache.add(file.digest, self._undamaged(container, file))
         return self.cache.path(file.digest)
+
+    def _undamaged(self, container: str, file: File) -> int:
+        for left in reversed(range(DAMAGED_TRIES)):
+            try:
+                return persist(lambda: self._download(container, file), self.stopping)
+            except Damaged:
+                if not left:
+                    raise
+        raise AssertionError("not reached")
 
     def _download(self, container: str, file: File) -> int:
         target = self.cache.path(file.digest)
@@ -140,11 +148,11 @@ class Localizer:
                 for block in self.http.download(f"{nodeapi.PREFIX}/artifacts/{file.digest}?container={container}"):
                     size += len(block)
                     if size > file.size:
-                        raise HttpError(0, f"longer than the {file.size} bytes it should have")
+                        raise Damaged(f"longer than the {file.size} bytes it should have")
                     sha.update(block)
                     out.write(block)
             if sha.hexdigest() != file.digest:
-                raise HttpError(0, "what came does not match the digest")
+                raise Damaged("what came does not match the digest")
             os.chmod(temporary, 0o444)
             os.replace(temporary, target)
         finally:

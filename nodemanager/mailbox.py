@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-THREADS = 4  # downloads, uploads and connects at the same time
+TRANSFERS = 4  # downloads and uploads at the same time
+CONTACTS = 3  # what keeps the node in touch: connecting, registering, announcing
 
 
 class Mailbox:
@@ -47,9 +48,11 @@ class Background:
 
     def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
         self.post = post
-        self.pool = ThreadPoolExecutor(THREADS, "transfer")
+        self.pool = ThreadPoolExecutor(TRANSFERS, "transfer")
+        self.contact = ThreadPoolExecutor(CONTACTS, "contact")  # never behind a transfer, which may take for ever
         self.stopping = threading.Event()
 
     def close(self) -> None:
         """Begin nothing more; what runs is not waited for."""
         self.pool.shutdown(wait=False, cancel_futures=True)
+        self.contact.shutdown(wait=False, cancel_futures=True)

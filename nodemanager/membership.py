@@ -91,7 +91,7 @@ class Membership:
             else:
                 self.background.post(lambda: self._on_session(fresh))
 
-        self.background.pool.submit(work)
+        self.background.contact.submit(work)
 
     def _on_refused(self, why: str) -> None:
         self.renewing = False

@@ -3,13 +3,14 @@
 import hashlib
 import os
 import threading
+from functools import partial
+from typing import BinaryIO
 from urllib.parse import quote
 
 from nodemanager.http import Http, HttpError
 from nodemanager.paths import PathError, open_regular
+from nodemanager.persistence import persist
 from wire import nodeapi
-
-TRIES = 6
 
 
 class OutputError(Exception):
@@ -19,7 +20,10 @@ class OutputError(Exception):
 def collect(
     http: Http, container: str, work: str, outputs: list[tuple[str, str, bool]], stopping: threading.Event
 ) -> None:
-    """Upload each (name, path, optional). Raises ``OutputError``; an absent optional one is no error."""
+    """Upload each (name, path, optional); an absent optional one is no error.
+
+    Raises ``OutputError`` or ``Unreachable``.
+    """
     for name, path, optional in outputs:
         try:
             fd = open_regular(work, path)
@@ -33,11 +37,12 @@ def collect(
                 f"{nodeapi.PREFIX}/containers/{container}/outputs/{quote(name, safe='')}"
                 f"?path={quote(path, safe='')}&sha256={digest}"
             )
-            for attempt in range(TRIES):
-                file.seek(0)
-                try:
-                    http.upload(url, file)
-                    break
-                except HttpError as error:
-                    if not error.retry or attempt == TRIES - 1 or stopping.wait(0.25 * 2**attempt):
-                        raise OutputError(f"output {name}: {error}") from None
+            try:
+                persist(partial(_upload, http, url, file), stopping)
+            except HttpError as error:
+                raise OutputError(f"output {name}: {error}") from None
+
+
+def _upload(http: Http, url: str, file: BinaryIO) -> None:
+    file.seek(0)
+    http.upload(url, file)

@@ -84,7 +84,7 @@ class RedisConnection:
             if self.pending and now - self.pending[0][1] > REPLY_TIMEOUT_S:
                 self.drop()
         elif self.connecting is None and self.url and now >= self.retry_at:
-            self.connecting = self.background.pool.submit(open_socket, self.url, self.ca_file)
+            self.connecting = self.background.contact.submit(open_socket, self.url, self.ca_file)
             self.connecting.add_done_callback(lambda future: self.background.post(lambda: self._on_connected(future)))
 
     def _on_connected(self, future: "Future[socket.socket]") -> None:

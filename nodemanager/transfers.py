@@ -8,20 +8,27 @@ from nodemanager.localize import LocalizeError, Localizer
 from nodemanager.log import note
 from nodemanager.mailbox import Background
 from nodemanager.paths import remove_tree
+from nodemanager.persistence import Unreachable
 from wire.ids import format_container, parse_container
 from wire.template import Template
 
+Ended = Callable[[int, str, bool], None]
+
 
 class Transfers:
-    """``localized`` and ``collected`` are called on the loop with a container and what went wrong, "" for nothing."""
+    """``localized`` and ``collected`` are called on the loop.
+
+    With a container, what went wrong ("" for nothing), and whether it was the
+    control plane that did not answer.
+    """
 
     def __init__(
         self,
         containers: Path,
         localizer: Localizer,
         background: Background,
-        localized: Callable[[int, str], None],
-        collected: Callable[[int, str], None],
+        localized: Ended,
+        collected: Ended,
     ) -> None:
         self.containers, self.localizer, self.background = containers, localizer, background
         self.localized, self.collected = localized, collected
@@ -45,35 +52,31 @@ class Transfers:
     def localize(self, cid: int, template: Template, uid: int) -> None:
         """Prepare the container's folder; without files to bring that is done at once."""
         if not (template.files or template.inputs or template.master):
-            self.localized(cid, self._prepare(cid, uid))
+            self.localized(cid, *_outcome(lambda: self._prepare(cid, uid)))
             return
         self.localizing.add(cid)
 
+        def bring() -> None:
+            self._prepare(cid, uid)
+            self.localizer.localize(format_container(cid), template, str(self.folder(cid) / "work"), uid)
+            if template.master:
+                self.tokens[cid] = self.localizer.token(format_container(cid))
+
         def work() -> None:
-            try:
-                error = self._prepare(cid, uid)
-                if not error:
-                    self.localizer.localize(format_container(cid), template, str(self.folder(cid) / "work"), uid)
-                    if template.master:
-                        self.tokens[cid] = self.localizer.token(format_container(cid))
-            except LocalizeError as failed:
-                error = str(failed)
-            except Exception as failed:  # whatever it is, it must not leave the container waiting
-                error = f"{type(failed).__name__}: {failed}"
-            self.background.post(lambda: self._localized(cid, error))
+            error, unreachable = _outcome(bring)
+            self.background.post(lambda: self._localized(cid, error, unreachable))
 
         self.background.pool.submit(work)
 
-    def _localized(self, cid: int, error: str) -> None:
+    def _localized(self, cid: int, error: str, unreachable: bool) -> None:
         self.localizing.discard(cid)
-        self.localized(cid, error)
+        self.localized(cid, error, unreachable)
 
-    def _prepare(self, cid: int, uid: int) -> str:
+    def _prepare(self, cid: int, uid: int) -> None:
         try:
             folders.make(self.folder(cid), uid)
         except OSError as error:
-            return f"the work folder: {error.strerror}"
-        return ""
+            raise LocalizeError(f"the work folder: {error.strerror}") from None
 
     def collect(self, cid: int) -> None:
         """Send the outputs its launch context named."""
@@ -81,19 +84,16 @@ class Transfers:
         spec = jsonfiles.read_json(str(folder / "spec.json"))
         stopping = self.background.stopping
 
+        def send() -> None:
+            if spec is None:
+                raise outputs.OutputError("what it should leave behind is no longer known")
+            wanted = [(str(n), str(p), bool(o)) for n, p, o in spec["order"]["meta"]["outputs"]]
+            outputs.collect(self.localizer.http, format_container(cid), str(folder / "work"), wanted, stopping)
+
         def work() -> None:
-            try:
-                if spec is None:
-                    raise outputs.OutputError("what it should leave behind is no longer known")
-                wanted = [(str(n), str(p), bool(o)) for n, p, o in spec["order"]["meta"]["outputs"]]
-                outputs.collect(self.localizer.http, format_container(cid), str(folder / "work"), wanted, stopping)
-                error = ""
-            except outputs.OutputError as failed:
-                error = str(failed)
-            except Exception as failed:  # as above
-                error = f"{type(failed).__name__}: {failed}"
+            error, unreachable = _outcome(send)
             if not stopping.is_set():  # else the next agent collects
-                self.background.post(lambda: self.collected(cid, error))
+                self.background.post(lambda: self.collected(cid, error, unreachable))
 
         self.background.pool.submit(work)
 
@@ -107,3 +107,16 @@ class Transfers:
             remove_tree(str(folder))
         except OSError as error:
             note("warning", "a folder could not be removed", folder=str(folder), why=str(error))
+
+
+def _outcome(work: Callable[[], None]) -> tuple[str, bool]:
+    """What went wrong, "" for nothing; whether the control plane did not answer. Nothing leaves a container waiting."""
+    try:
+        work()
+    except Unreachable as failed:
+        return f"the control plane does not answer: {failed}", True
+    except (LocalizeError, outputs.OutputError) as failed:
+        return str(failed), False
+    except Exception as failed:
+        return f"{type(failed).__name__}: {failed}", False
+    return "", False

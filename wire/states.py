@@ -65,6 +65,7 @@ class ContainerReason(IntEnum):
     PREEMPTED = 15  # made way for what another queue is owed, or for a more important job
     UNHEALTHY = 16  # its health check failed too often in a row
     UNUSED = 17  # granted to an application master that did not say in time what to run
+    UNREACHABLE = 18  # files could not be fetched or stored, as the control plane did not answer for long
 
 
 class NodeState(IntEnum):

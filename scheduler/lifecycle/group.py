@@ -29,6 +29,8 @@ BATCH_BACKOFF_S = Backoff(0.5, 60.0)
 BACKOFF_MAX_S = max(SERVICE_BACKOFF_S.longest, BATCH_BACKOFF_S.longest)
 FREE_ATTEMPTS = 20  # attempts lost through no fault of the task that are not counted
 _CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster, which may do so again and again
+# Ended without fault of the task, where trying again at once would come to the same.
+_LATER = (ContainerReason.LEASE, ContainerReason.UNREACHABLE)
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
 
 
@@ -49,9 +51,9 @@ class AttemptEnd:
 
     @property
     def blameless(self) -> bool:
-        """Whether the task cannot be held to have failed: stopped, lost, or ended while nobody could see how."""
+        """Whether the task is not to blame: stopped, lost, never begun, or ended while nobody could see how."""
         gone = self.state in (ContainerState.LOST, ContainerState.KILLED)
-        return gone or self.reason == ContainerReason.EXIT_UNKNOWN
+        return gone or self.reason == ContainerReason.EXIT_UNKNOWN or self.reason in _LATER
 
 
 @dataclass(slots=True)
@@ -297,13 +299,18 @@ class GroupRun:
             self.to_retry.append(e.index)
 
     def _backoff_s(self, e: AttemptEnd) -> float:
-        """Exponential back-off: first * 2 ** (failures - 1), at most the longest; 0 where the task is not to blame."""
+        """Exponential back-off: first * 2 ** (failures - 1), at most the longest; 0 where the task is not to blame.
+
+        Where its node could do nothing for it, whoever was to blame, ``launches`` counts instead.
+        """
+        first, longest = SERVICE_BACKOFF_S if self.service else BATCH_BACKOFF_S
+        if e.reason in _LATER:
+            return min(longest, first * 2.0 ** min(int(self.launches[e.index]) - 1, 12))
         if e.blameless:
             return 0.0
         if self.service and e.ran_s >= SERVICE_STABLE_S:
             self.failures[e.index] = 0
             return 0.0
-        first, longest = SERVICE_BACKOFF_S if self.service else BATCH_BACKOFF_S
         return min(longest, first * 2.0 ** min(int(self.failures[e.index]) - 1, 12))
 
     def halt(self) -> None:

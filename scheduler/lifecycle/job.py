@@ -236,6 +236,7 @@ _WHY = {
     ContainerReason.PREEMPTED: "was stopped to make way",
     ContainerReason.UNHEALTHY: "failed its health check too often",
     ContainerReason.UNUSED: "was granted and not used in time",
+    ContainerReason.UNREACHABLE: "could not have its files fetched or stored, as the control plane did not answer",
 }
 
 

@@ -23,6 +23,8 @@ from wire.states import ContainerReason as Reason
 from wire.states import ContainerState as State
 from wire.states import JobState
 
+BLAMELESS = (Reason.EXIT_UNKNOWN, Reason.LEASE, Reason.UNREACHABLE)  # failures that use no retry up
+
 Task = tuple[int, int, int]  # job, group, index
 _SLACK_S = 1e-6
 
@@ -225,7 +227,7 @@ class Oracle:
     def _check_retries(self, task: Task) -> None:
         """It was tried as often as it may be."""
         ends = [self.containers[cid] for cid in self.attempts[task]]
-        failed = sum(e.state == State.FAILED and e.reason != Reason.EXIT_UNKNOWN for e in ends)
+        failed = sum(e.state == State.FAILED and e.reason not in BLAMELESS for e in ends)
         retries = self.groups(task[0])[task[1]].retries
         hopeless = len(ends) > retries + 1 + FREE_ATTEMPTS
         require(failed > retries or hopeless, "a task fails when its retries are used up", task, failed, retries)

@@ -106,6 +106,7 @@ class Cluster:
         self.stack = Stack(ready_made(home), sub_clusters=1, nodes=nodes)
         self.evidence = Path(tempfile.mkdtemp(prefix="hydra-evidence-"))
         self.evidence.chmod(0o1777)  # tasks run as their tenant's user
+        self._gates: dict[str, int] = {}  # those that are open
         self.acknowledged: set[int] = set()  # jobs whose submit was answered
         self.ended: dict[tuple[Any, ...], Any] = {}  # what had ended when the invariants were last checked
         self.relays: list[Relay] = []
@@ -135,7 +136,7 @@ class Cluster:
         finally:
             for relay in self.relays:
                 relay.close()
-            shutil.rmtree(self.evidence, ignore_errors=True)
+            self._leave_no_evidence()
 
     # --- processes beside the stack's own
 
@@ -238,13 +239,28 @@ class Cluster:
     def gate(self, name: str) -> str:
         """A shell line that waits until ``open_gate`` is called with the same name; closed from now on.
 
-        It ends with the cluster too: tasks whose node was killed for good have nobody who would stop them.
+        It ends with the cluster too: tasks whose node was killed for good have nobody who would stop them. Who waits
+        costs nothing: a pipe is opened once somebody else has it open for writing.
         """
+        if (opened := self._gates.pop(name, None)) is not None:
+            os.close(opened)
         (self.evidence / name).unlink(missing_ok=True)
-        return f'while [ ! -e "$EVIDENCE/{name}" ]; do [ -d "$EVIDENCE" ] || exit 9; sleep 0.1; done; '
+        if not (pipe := self.evidence / f"{name}.gate").exists():
+            os.mkfifo(pipe)
+            pipe.chmod(0o666)
+        return f'[ -e "$EVIDENCE/{name}" ] || : < "$EVIDENCE/{name}.gate"; [ -d "$EVIDENCE" ] || exit 9; '
 
     def open_gate(self, name: str) -> None:
         (self.evidence / name).touch()
+        if name not in self._gates and (pipe := self.evidence / f"{name}.gate").exists():
+            self._gates[name] = os.open(pipe, os.O_RDWR)  # kept: who comes now passes as well
+
+    def _leave_no_evidence(self) -> None:
+        """Who still waits at a gate finds the folder gone, and ends."""
+        gone = self.evidence.rename(self.evidence.with_suffix(".gone"))
+        for opened in (*self._gates.values(), *(os.open(pipe, os.O_RDWR) for pipe in gone.glob("*.gate"))):
+            os.close(opened)
+        shutil.rmtree(gone, ignore_errors=True)
 
     # --- rows and keys
 

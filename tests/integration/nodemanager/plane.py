@@ -94,6 +94,7 @@ class Handler(BaseHTTPRequestHandler):
         body, parts = self.body(), urlsplit(self.path)
         plane = self.plane
         if plane.http_down:
+            plane.refused.append(self.path)
             self.answer(503, {"detail": "down"})
             return
         if parts.path == "/node/v1/register":
@@ -153,6 +154,7 @@ class Plane:
         self.log_chunks: list[dict] = []
         self.health_texts: list[str] = []
         self.http_down = False
+        self.refused: list[str] = []  # while it was down
         self.max_disconnect_s = 300.0
         self.epoch, self.generation, self.counter = 1, 0, 0
         self.wants: dict[int, int] = {}

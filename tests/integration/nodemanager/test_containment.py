@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
 from tests.integration.nodemanager.test_restarts import alive
-from wire.states import ContainerReason, ContainerState, NodeHealth
+from wire.states import ContainerReason, ContainerState, NodeHealth, terminal
 from wire.template import File, Output
 
 DOUBLE_FORK = """
@@ -207,6 +207,24 @@ def test_a_timeout_ends_a_task(plane: Plane, node: NodeProcess) -> None:
     cid = plane.add(["sleep", "60"], lease_changes={"timeout_s": 1})
     report = plane.ended(cid)
     assert (report.state, report.reason) == (ContainerState.FAILED, ContainerReason.TIMEOUT)
+
+
+def test_files_are_fetched_and_outputs_stored_once_a_web_that_was_down_is_back(plane: Plane, node: NodeProcess) -> None:
+    """A task has no part in that: it is neither failed nor run twice, however long it takes."""
+    digest, later = plane.artifact(b"input"), plane.artifact(b"later")
+    gate = "while [ ! -e go ]; do sleep 0.05; done; cp in out; echo once >> runs; cat runs"
+    leaves = plane.add(["sh", "-c", gate], files=[File("in", digest, 5)], outputs=[Output("out", "out", False)])
+    plane.in_state(leaves, ContainerState.RUNNING)
+    plane.http_down = True
+    (node.container(leaves) / "work" / "go").touch()
+    fetches = plane.add(["cat", "late"], files=[File("late", later, 5)])
+    for part in ("/outputs/out", f"/artifacts/{later}"):
+        wait_for(lambda part=part: sum(part in path for path in plane.refused) > 3, "it is tried again and again")
+    assert not any(terminal(plane.reports()[cid].state) for cid in (leaves, fetches))
+    plane.http_down = False
+    assert plane.ended(leaves).state == plane.ended(fetches).state == ContainerState.SUCCEEDED
+    assert list(plane.outputs.values()) == [b"input"]
+    wait_for(lambda: plane.log(leaves) == b"once\n" and plane.log(fetches) == b"later", "both logs")
 
 
 def test_logs_wait_for_a_web_that_is_down(plane: Plane, node: NodeProcess) -> None:

@@ -208,7 +208,7 @@ def test_a_missing_template_is_asked_for_again_and_given_up_in_the_end() -> None
     world.want({1: 1}, lease(1))
     assert world.dispatch(ev.Tick(world.at + 1)) == [ev.FetchTemplate(DIGEST)]
     world.dispatch(ev.Tick(world.at + TEMPLATE_WAIT_S + 1))
-    assert world.result() == (State.FAILED, Reason.LOCALIZATION)
+    assert world.result() == (State.FAILED, Reason.UNREACHABLE)
     world = World()
     world.want({1: 1}, lease(1))
     world.dispatch(ev.TemplateRead(DIGEST, None))  # bytes that do not match

@@ -227,6 +227,21 @@ def test_a_service_that_ran_long_starts_at_once_and_its_wait_is_short_again() ->
     assert g.next_due == 50.0 + SERVICE_BACKOFF_S.first
 
 
+@pytest.mark.parametrize("reason", [R.LEASE, R.UNREACHABLE])
+@pytest.mark.parametrize("service", [False, True])
+def test_what_its_node_could_not_begin_or_end_is_not_counted_and_waits_a_while(reason: R, service: bool) -> None:
+    """To be started at once would come to the same: the node is another tenant's, or nobody answers it."""
+    g = group(retries=0, service=service)
+    job = admitted(g)
+    first, longest = SERVICE_BACKOFF_S if service else BATCH_BACKOFF_S
+    for attempt in range(10):
+        now = 1000.0 * attempt
+        start(job)
+        assert end(job, 0, C.FAILED, reason=reason, now=now)[0] == T.PENDING
+        assert (g.failures[0], g.next_due) == (0, now + min(longest, first * 2.0**attempt))
+        g.wake(now + longest)
+
+
 def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
     g = group(count=4, service=True)
     g.restore(0, T.PENDING, failures=3, launches=5)
