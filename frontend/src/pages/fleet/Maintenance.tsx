@@ -24,7 +24,7 @@ export function Maintenance({ subClusters }: { subClusters: SubCluster[] }) {
       {operator && <Button size="compact-sm" variant="default" onClick={() => setPlanning(true)}>Plan a window…</Button>}
     </>}>
       {view.error && <div className="body">{view.data ? <Stale since={view.dataUpdatedAt} now={now} why={view.error.detail} /> : <Failed error={view.error} retry={() => void view.refetch()} />}</div>}
-      {!view.data ? !view.error && <Loading lines={2} label="Loading maintenance" /> : windows.length === 0 ? <p className="muted small node-detail">No maintenance is planned.</p> : (
+      {!view.data ? !view.error && <Loading lines={2} label="Loading maintenance" /> : windows.length === 0 ? <p className="muted small body">No maintenance is planned.</p> : (
         <div className="table-wrap">
           <table className="grid small">
             <thead><tr><th>State</th><th>Nodes</th><th>Starts</th><th>Ends</th><th>Why</th><th /></tr></thead>

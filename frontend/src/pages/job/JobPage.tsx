@@ -5,7 +5,9 @@ import { Link, useLocation, useSearch } from "wouter";
 import { ApiError, get } from "../../api/client";
 import type { Endpoint, Job, JobSnapshot, Me, Page, Task } from "../../api/types";
 import { ago, coarse, duration, moment } from "../../format/units";
+import { tone } from "../../format/states";
 import { useLiveness, useTopic } from "../../live/hooks";
+import { ToneIcon } from "../../ui/icons";
 import { Card, Failed, Loading, Notice, Stale, State, useNow } from "../../ui/parts";
 import { Actions } from "./Actions";
 import { Endpoints } from "./Endpoints";
@@ -49,7 +51,7 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
     <>
       <Head job={job} me={me} now={now} />
       {old && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}
-      {job.message && <Notice kind={job.state === "FAILED" ? "bad" : undefined}>{job.message}</Notice>}
+      {job.message && <Notice kind={job.state === "FAILED" ? "bad" : undefined} icon={<span className={`tone-${tone(job.state)}`}><span className="state"><ToneIcon tone={tone(job.state)} /></span></span>}>{job.message}</Notice>}
       <Waiting job={job} now={now} operator={me.role === "operator"} />
       <Endpoints snapshot={view.data} open={mayAct(job, me)} />
       <div className="job-top">

@@ -33,7 +33,7 @@ export default function QueuesPage({ me }: PageProps) {
     <>
       <div className="page-head row wrap">
         <h1 className="grow">Queues</h1>
-        <div className="segments views" role="group" aria-label="Views of the queues">
+        <div className="segments queue-views" role="group" aria-label="Views of the queues">
           {tabs.map(([tab, name]) => <button key={tab} type="button" aria-pressed={view.tab === tab} onClick={() => set({ tab })}>{name}</button>)}
         </div>
       </div>
