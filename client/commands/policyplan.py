@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from client.answers import to_json
-from client.commands.cluster import amounts
+from client.commands.cluster import resources
 from client.commands.common import connected
 from client.commands.policy import FileOption, policy, read
 from client.commands.policypush import show_diff
@@ -16,7 +16,7 @@ from contract.plans import PlanQueue, PlanSide, PolicyPlan
 
 
 def _side(side: PlanSide | None, name: str) -> str:
-    return "-" if side is None else amounts(getattr(side, name))
+    return "-" if side is None else resources(getattr(side, name))
 
 
 def _says(queue: PlanQueue) -> str:
@@ -27,7 +27,7 @@ def _says(queue: PlanQueue) -> str:
     if after is None:
         return "goes"
     if not after.gives_back.nothing:
-        found.append(f"gives back {amounts(after.gives_back)}")
+        found.append(f"gives back {resources(after.gives_back)}")
     if after.starves:
         found.append("starves" if queue.before is None or not queue.before.starves else "still starves")
     return ", ".join(found)
@@ -57,7 +57,7 @@ def _show(found: PolicyPlan, limit: int) -> None:
         ("QUEUE", lambda q: q.path), ("MOVES", lambda q: f"{100 * q.moved:+.1f} %"),
         ("GUARANTEED", lambda q: _side(q.before, "guaranteed")), ("-> THEN", lambda q: _side(q.after, "guaranteed")),
         ("SHARE", lambda q: _side(q.before, "share")), ("-> THEN", lambda q: _side(q.after, "share")),
-        ("USES", lambda q: amounts(q.used)), ("", _says),
+        ("USES", lambda q: resources(q.used)), ("", _says),
     ]  # fmt: skip
     if found.loads_missing:
         say("No sub-cluster has said yet what it has: there are no shares to work out.")
@@ -65,6 +65,6 @@ def _show(found: PolicyPlan, limit: int) -> None:
     moved = [q for q in found.queues if q.before is None or q.after is None or q.before != q.after]
     show(moved[:limit], columns, Format.table, nothing="No queue gets more or less by it now.")
     if not found.gives_back.nothing:
-        print(f"{amounts(found.gives_back)} would be taken back, because others lack it.")
+        print(f"{resources(found.gives_back)} would be taken back, because others lack it.")
     if found.starving:
         print(f"{found.starving} queue(s) would want something and get less than they are guaranteed, or nothing.")
