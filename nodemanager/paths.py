@@ -5,7 +5,12 @@ and no ``..`` leads out.
 """
 
 import os
+import secrets
 import stat
+from collections.abc import Iterator
+from functools import partial
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class PathError(ValueError):
@@ -30,7 +35,7 @@ def open_parent(folder: str, path: str, create: bool, uid: int = -1) -> tuple[in
         for part in above:
             if create:
                 _make(fd, part, uid)
-            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+            below = os.open(part, _FOLDER, dir_fd=fd)
             os.close(fd)
             fd = below
     except OSError as error:
@@ -65,19 +70,43 @@ def open_regular(folder: str, path: str) -> int:
 
 
 def remove_tree(folder: str) -> None:
-    """Delete a folder that a tenant filled, links not followed. Raises OSError when something stays."""
-    import shutil
+    """Delete a folder that a tenant filled, links not followed. Raises OSError when something stays.
 
-    def unlock(function: object, path: str, _: object) -> None:
-        parent = os.path.dirname(path)
-        if os.path.islink(parent):
-            return
-        os.chmod(parent, 0o700)
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.chmod(path, 0o700)
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            os.unlink(path)
+    What lies deeper is moved up before it is looked at, so that depth costs neither stack nor descriptors.
+    """
+    try:
+        root = os.open(folder, _FOLDER)
+    except FileNotFoundError:
+        return
+    try:
+        names = iter(partial(secrets.token_hex, 16), None)
+        while entries := _entries(root):
+            for name, is_folder in entries:
+                if is_folder:
+                    _dissolve(root, name, names)
+                else:
+                    os.unlink(name, dir_fd=root)
+    finally:
+        os.close(root)
+    os.rmdir(folder)
 
-    if os.path.lexists(folder):
-        shutil.rmtree(folder, onerror=unlock)
+
+def _dissolve(root: int, name: str, names: Iterator[str]) -> None:
+    """Delete a folder in ``root`` whose own folders go on in there under new names."""
+    os.chmod(name, 0o700, dir_fd=root)  # as it may be locked, also against being moved
+    fd = os.open(name, _FOLDER, dir_fd=root)
+    try:
+        for inner, is_folder in _entries(fd):
+            if is_folder:
+                os.chmod(inner, 0o700, dir_fd=fd)
+                os.rename(inner, next(names), src_dir_fd=fd, dst_dir_fd=root)
+            else:
+                os.unlink(inner, dir_fd=fd)
+    finally:
+        os.close(fd)
+    os.rmdir(name, dir_fd=root)
+
+
+def _entries(fd: int) -> list[tuple[str, bool]]:
+    with os.scandir(fd) as found:
+        return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]

@@ -140,6 +140,26 @@ def test_locked_folders_are_removed_too(tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
+def test_however_deep_a_tenant_digs_its_folder_goes(tmp_path: Path) -> None:
+    """With a depth at which recursion ends, a path is too long, and a descriptor a level would be too many."""
+    top = tmp_path / "deep"
+    top.mkdir()
+    kept = tmp_path / "kept"
+    kept.write_text("not theirs")
+    at = os.open(top, os.O_RDONLY)
+    for level in range(1_500):
+        os.mkdir("a", dir_fd=at)
+        os.symlink(kept, "link", dir_fd=at)
+        below = os.open("a", os.O_RDONLY, dir_fd=at)
+        if level % 100 == 0:
+            os.chmod("a", 0, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+    paths.remove_tree(str(top))
+    assert not top.exists() and kept.read_text() == "not theirs"
+
+
 def test_a_stream_keeps_its_newest_bytes_and_shows_the_gap(tmp_path: Path) -> None:
     writer = capture.Writer(str(tmp_path), "stdout", 16_384)
     data = bytes(i % 251 for i in range(50_000))
