@@ -27,8 +27,10 @@ def load(folder: str, selector: selectors.BaseSelector, cgroups: Cgroups) -> lis
         try:
             task = Task(LaunchContext(**spec["order"]), selector, cgroups)
             _adopt(task, spec, os.path.join(folder, name))
-        except (KeyError, TypeError, ValueError, OSError):
+        except (KeyError, TypeError, ValueError):
             continue
+        except OSError:  # no descriptor is left, say: what cannot be watched is ended, not left to itself
+            task.leader_ended(None, None, time.monotonic())
         tasks.append(task)
     return tasks
 

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -63,6 +64,26 @@ def test_whoever_has_the_number_of_a_dead_task_now_is_not_touched(
     task = left_behind(tmp_path, selector, stranger.pid, 1, boot or procfs.boot_id())
     assert task.ended == {"unknown": True} | {"ran_ms": task.ended["ran_ms"]}  # type: ignore[index]
     assert task.tree.members() == set()
+
+
+def test_a_process_that_cannot_be_watched_is_ended(
+    tmp_path: Path,
+    selector: selectors.BaseSelector,
+    stranger: "subprocess.Popen[bytes]",
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when no descriptor is left: unlisted, it would run on while its container starts anew elsewhere."""
+
+    def none_left(pid: int) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(os, "pidfd_open", none_left)
+    found = procfs.read(stranger.pid)
+    assert found is not None
+    task = left_behind(tmp_path, selector, stranger.pid, found.start_ticks, procfs.boot_id())
+    told: list[dict[str, Any]] = []
+    wait_until(lambda: task.check(time.monotonic(), set(), told.append) or told, 10, "its end is told")
+    assert told[0]["exit"]["unknown"] and stranger.wait(10) == -signal.SIGKILL
 
 
 def test_a_task_whose_process_was_never_recorded_has_no_processes_of_others(
