@@ -5,10 +5,13 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.template.loader import get_template
-from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
 
+from controlplane.router.views.common import View
 from controlplane.router.views.description import described
 
 POLICY = "default-src 'none'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -37,14 +40,18 @@ class Operation:
     answers: list[tuple[str, str, str]]  # status, type or words, shape
 
 
-@require_safe
-def page(request: HttpRequest) -> HttpResponse:
-    """For people. Needs no account."""
-    nonce = secrets.token_urlsafe(16)
-    response = HttpResponse(_page().replace(NONCE, nonce))
-    response["Content-Security-Policy"] = POLICY.format(nonce=nonce)
-    response["Cache-Control"] = "no-store"
-    return response
+class ApiPage(View):
+    permission_classes = [AllowAny]
+    authentication_classes: list[Any] = []
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        """For people. Needs no account."""
+        nonce = secrets.token_urlsafe(16)
+        response = HttpResponse(_page().replace(NONCE, nonce))
+        response["Content-Security-Policy"] = POLICY.format(nonce=nonce)
+        response["Cache-Control"] = "no-store"
+        return response
 
 
 @functools.cache
