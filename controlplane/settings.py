@@ -137,7 +137,11 @@ STORAGES = {
 HTTPS = flag("HYDRA_HTTPS", PUBLIC_URL.startswith("https://"))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = flag("HYDRA_SSL_REDIRECT", HTTPS)
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("HYDRA_BEHIND_PROXY", False) else None
+BEHIND_PROXY = flag("HYDRA_BEHIND_PROXY", False)
+# Whose X-Forwarded-* uvicorn believes: addresses and networks, none unless there is a proxy.
+_trusted = env("HYDRA_TRUSTED_PROXIES", "127.0.0.1,::1" if BEHIND_PROXY else "")
+TRUSTED_PROXIES = [address.strip() for address in _trusted.split(",") if address.strip()]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -152,6 +156,13 @@ CHANNEL_LAYERS = {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
         "CONFIG": {"hosts": [{"address": BROKER_URL, "socket_timeout": None}], "prefix": "ch"},
     }
+}
+
+# What a web process remembers. Rates have room of their own: of so many addresses the least used are forgotten first.
+_MEMORY = "django.core.cache.backends.locmem.LocMemCache"
+CACHES = {
+    "default": {"BACKEND": _MEMORY, "OPTIONS": {"MAX_ENTRIES": 10_000}},
+    "throttles": {"BACKEND": _MEMORY, "LOCATION": "throttles", "OPTIONS": {"MAX_ENTRIES": 100_000}},
 }
 
 REST_FRAMEWORK = {
@@ -172,7 +183,9 @@ REST_FRAMEWORK = {
         "master": env("HYDRA_RATE_MASTER", "50/s"),
         "login": env("HYDRA_RATE_LOGIN", "30/min"),
         "join": env("HYDRA_RATE_JOIN", "100/s"),
+        "proxy": env("HYDRA_RATE_PROXY", "50/s"),
     },
+    "NUM_PROXIES": 0,  # no header says where a request comes from; uvicorn knows which proxies to believe
 }
 REST_KNOX = {"TOKEN_TTL": timedelta(hours=number("HYDRA_TOKEN_HOURS", 240)), "TOKEN_PREFIX": ""}
 DATA_UPLOAD_MAX_MEMORY_SIZE = 32 << 20  # a bulk submit of the largest kind; artifacts are streamed
@@ -202,6 +215,7 @@ HYDRA = {
     "series_nodes_hours": number("HYDRA_SERIES_NODES_HOURS", 24),  # a sample a minute of each node
     "series_queues": int(number("HYDRA_SERIES_QUEUES", 200)),  # that have windows of 10 s; five times more of 1 min
     "metrics_queues": int(number("HYDRA_METRICS_QUEUES", 200)),  # at /metrics, the largest shares first
+    "audit_days": number("HYDRA_AUDIT_DAYS", 730),
     "log_days": number("HYDRA_LOG_DAYS", 7),
     "log_max_mib": number("HYDRA_LOG_MAX_MIB", 4),  # kept per stream and container
     "artifact_max_mib": number("HYDRA_ARTIFACT_MAX_MIB", 512),
@@ -211,6 +225,7 @@ HYDRA = {
     "master_max_asks": int(number("HYDRA_MASTER_MAX_ASKS", 200)),  # of different ids, per application
     "master_max_containers": int(number("HYDRA_MASTER_MAX_CONTAINERS", 10_000)),  # wanted or running at once
     "master_grant_s": number("HYDRA_MASTER_GRANT_S", 30),  # a grant nobody launches is taken back after this
+    "body_wait_s": number("HYDRA_BODY_WAIT_S", 30),  # how long a body may take to come, and longer by its size
     "proxy_answer_s": number("HYDRA_PROXY_ANSWER_S", 60),  # how long a job's page may take to begin its answer
     "compile_after_s": number("HYDRA_COMPILE_AFTER_S", 3),  # of the processor, for interpreted plans
     "check_invariants": flag("HYDRA_CHECK_INVARIANTS", False),  # after every round; for tests

@@ -28,7 +28,7 @@ class HttpError(Exception):
     @property
     def retry(self) -> bool:
         """Whether the same request may succeed later."""
-        return self.status in (0, 429) or self.status >= 500
+        return self.status in (0, 408, 429) or self.status >= 500
 
 
 class Http:

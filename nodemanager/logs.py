@@ -177,7 +177,7 @@ class LogPusher:
         try:
             self.http.request("POST", f"{nodeapi.PREFIX}/logs", {"chunks": chunks})
         except HttpError as error:
-            if error.retry or error.status in (401, 403):
+            if error.retry or error.status == 401:  # who is unknown registers again; what is refused stays refused
                 self.backoff_s = min(BACKOFF_MAX_S, max(1.0, self.backoff_s * 2))
                 return False
             self.note("warning", "a batch of logs was refused and is dropped", why=str(error))

@@ -54,7 +54,11 @@ def _make(fd: int, part: str, uid: int) -> None:
 
 
 def open_regular(folder: str, path: str) -> int:
-    """A plain file below ``folder``, open for reading; ``PathError`` for links, pipes and whatever else."""
+    """A plain file below ``folder``, open for reading; ``PathError`` for links, pipes and whatever else.
+
+    It must belong to whom the folder belongs to, and have no other name: where the kernel lets anybody make hard links
+    (``fs.protected_hardlinks`` 0), one may lead to a file that its maker cannot read.
+    """
     parent, name = open_parent(folder, path, create=False)
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
@@ -66,6 +70,9 @@ def open_regular(folder: str, path: str) -> int:
     if not stat.S_ISREG(info.st_mode):
         os.close(fd)
         raise PathError(f"{path[:80]!r} is not a regular file")
+    if info.st_uid != os.stat(folder).st_uid or info.st_nlink != 1:
+        os.close(fd)
+        raise PathError(f"{path[:80]!r} has another owner or another name; write a file of its own")
     return fd
 
 

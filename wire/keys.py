@@ -91,7 +91,10 @@ def acl_user(n: int) -> str:
 
 
 def acl_rules(s: int, n: int, password_sha256_hex: str) -> list[str]:
-    """``ACL SETUSER`` rules for node ``n``: its own keys and channel, nothing else."""
+    """``ACL SETUSER`` rules for node ``n``: its own keys and channel, nothing else.
+
+    What it shares with others, the dirty set, it can add to only: that is a selector of its own.
+    """
     return [
         "reset",
         "on",
@@ -100,18 +103,17 @@ def acl_rules(s: int, n: int, password_sha256_hex: str) -> list[str]:
         f"%R~{template(s, '*')}",
         f"%R~{policy(s)}",
         f"%W~{status(s, n)}",
-        f"%W~{dirty(s)}",
         f"&{wake_channel(s, n)}",
         f"&{policy_wake(s)}",
         "-@all",
         "+get",
         "+mget",
         "+set",
-        "+zadd",
         "+subscribe",
         "+unsubscribe",
         "+ping",
         "+hello",
         "+client|setinfo",
         "+client|setname",
+        f"(%W~{dirty(s)} -@all +zadd)",
     ]

@@ -1,12 +1,52 @@
-"""Rates. State is per process (Django's local memory cache), so a missing Redis changes nothing."""
+"""Rates. State is per process (local memory), so a missing Redis changes nothing.
 
+An address is the connection's own. What a request says of where it comes from
+counts only where the server takes it from a proxy it trusts, and then has put
+it there already.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
+from django.core.cache import caches
+from django.utils.connection import ConnectionProxy
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
+NETWORK_BITS = 64  # of an IPv6 address: whoever has one has the whole network
 
-class ByAccount(SimpleRateThrottle):
+
+def address_of(meta: Mapping[str, Any]) -> str:
+    """Whom a rate counts, by the connection's address."""
+    text = str(meta.get("REMOTE_ADDR") or "")
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return text[:64]  # a Unix socket has none
+    if address.version == 6:
+        return str(ipaddress.ip_network((address, NETWORK_BITS), strict=False).network_address)
+    return str(address)
+
+
+class Rate(SimpleRateThrottle):
+    """A rate whose state shares its room with other rates only."""
+
+    cache = ConnectionProxy(caches, "throttles")
+
+    def get_ident(self, request: Request) -> str:
+        return address_of(request.META)
+
+
+class ByAddress(Rate):
+    """A rate of one address, whoever is behind it. Subclasses name the rate by ``scope``."""
+
+    def get_cache_key(self, request: Request, view: Any) -> str:
+        return f"throttle:{self.scope}:{self.get_ident(request)}"
+
+
+class ByAccount(Rate):
     """Requests of one account; of one address while nobody is logged in (then the lower rate)."""
 
     scope = "user"
@@ -22,13 +62,26 @@ class ByAccount(SimpleRateThrottle):
         return f"throttle:address:{self.get_ident(request)}"
 
 
-class Login(SimpleRateThrottle):
-    """Attempts to log in, from one address."""
+class Login(ByAddress):
+    """Attempts to log in."""
 
     scope = "login"
 
-    def get_cache_key(self, request: Request, view: Any) -> str:
-        return f"throttle:login:{self.get_ident(request)}"
+
+class Join(ByAddress):
+    """Registrations of nodes. Tokens are long, so this only bounds the work."""
+
+    scope = "join"
+
+
+class Proxied(ByAddress):
+    """Looks of the tracking proxy into the StateStore, which precede any knowledge of who asks."""
+
+    scope = "proxy"
+
+    def allows(self, address: str) -> bool:
+        """Whether this address may cause one more."""
+        return bool(self.allow_request(SimpleNamespace(META={"REMOTE_ADDR": address}), None))
 
 
 def _rate(scope: str) -> tuple[int, int]:
@@ -36,12 +89,3 @@ def _rate(scope: str) -> tuple[int, int]:
     throttle = SimpleRateThrottle.__new__(SimpleRateThrottle)
     number, duration = throttle.parse_rate(SimpleRateThrottle.THROTTLE_RATES[scope])
     return int(number or 0), int(duration or 1)
-
-
-class Join(SimpleRateThrottle):
-    """Registrations of nodes, from one address. Tokens are long, so this only bounds the work."""
-
-    scope = "join"
-
-    def get_cache_key(self, request: Request, view: Any) -> str:
-        return f"throttle:join:{self.get_ident(request)}"

@@ -12,11 +12,11 @@ that it has missed one even when nothing comes after it.
 
 import asyncio
 import contextlib
-import json
 from typing import Any
 
 import structlog
 from channels.generic.websocket import AsyncWebsocketConsumer
+from pydantic_core import from_json
 
 from .feed import Feed, dumps
 from .hints import Hints
@@ -87,7 +87,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if text is None or len(text) > MESSAGE_MAX:
             return None
         try:
-            value = json.loads(text)
+            value = from_json(text, allow_inf_nan=False)  # bounds how deeply it is nested
         except ValueError:
             return None
         return value if isinstance(value, dict) else None

@@ -7,41 +7,31 @@ people's requests cannot keep them waiting, nor they people's.
 """
 
 import asyncio
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
-from inspect import iscoroutinefunction
 from typing import IO, Any
 
-from django.conf import settings
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest, get_script_prefix
 from django.core.handlers.base import BaseHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import Resolver404, resolve, set_script_prefix
+from django.urls import set_script_prefix
 
-from controlplane.router import metrics, problems
+from controlplane.router import bodies, metrics, problems
 from controlplane.router.download import Streamed
 from controlplane.router.storeprobe import StoreProbe
-from controlplane.router.threads import Threads
+from controlplane.router.threads import MAX_WAITING, Threads
 from wire import nodeapi
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 THREADS, NODE_THREADS = 6, 4
-MAX_WAITING = 200  # more requests than this without a thread are refused, so that the others are answered in a second
 PATIENCE_S = 1.0  # then the store is asked whether it still answers
 LOOK_AGAIN_S = 0.5
 LONGEST_S = 120.0
-BODY_MAX = 32 << 20
-SPOOL_BYTES = 1 << 20
 RETRY_AFTER_S = 2
-
-
-class BodyTooLarge(Exception):
-    """The client sends more than the address takes."""
 
 
 class _SyncChain(BaseHandler):
@@ -69,17 +59,21 @@ class HttpHandler(ASGIHandler):
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise ValueError(f"not HTTP: {scope['type']}")
-        if _is_async(scope["path"]):
-            await self.handle(scope, receive, send)
-            return
+        route = bodies.route_of(scope)
         try:
-            body = await _read_body(receive, _body_limit(scope))
+            body = await bodies.read(scope, receive, route, self._threads(scope["path"]))
         except RequestAborted:
             return
-        except BodyTooLarge as error:
-            await self.send_response(problems.plain(413, str(error)), send)
+        except bodies.BodyRefused as refused:
+            await self.send_response(refused.response, send)
             return
-        await self._serve(scope, body, send)
+        if route.asynchronous:
+            await self.handle(scope, bodies.replayed(body, receive), send)
+        else:
+            await self._serve(scope, body, send)
+
+    def _threads(self, path: str) -> Threads:
+        return self._nodes if path.startswith(nodeapi.PREFIX + "/") else self._people
 
     async def _serve(self, scope: MutableMapping[str, Any], body: IO[bytes], send: Send) -> None:
         began = time.perf_counter()
@@ -97,7 +91,7 @@ class HttpHandler(ASGIHandler):
 
     async def _answer(self, request: ASGIRequest, body: IO[bytes]) -> HttpResponseBase:
         """The view's answer, or a problem when there are too many requests or the store does not answer."""
-        threads = self._nodes if request.path.startswith(nodeapi.PREFIX + "/") else self._people
+        threads = self._threads(request.path)
         if threads.waiting > MAX_WAITING:
             metrics.REFUSED.labels("busy").inc()
             body.close()
@@ -128,41 +122,3 @@ class HttpHandler(ASGIHandler):
 async def _pieces(iterator: Iterator[bytes]) -> AsyncIterator[bytes]:
     while (piece := await asyncio.to_thread(next, iterator, None)) is not None:
         yield piece
-
-
-def _is_async(path: str) -> bool:
-    try:
-        return iscoroutinefunction(resolve(path).func)
-    except Resolver404:
-        return False
-
-
-def _body_limit(scope: MutableMapping[str, Any]) -> int:
-    """Bytes this address takes: artifacts and outputs are large, everything else is JSON."""
-    uploads = scope["method"] == "PUT"
-    return int(settings.HYDRA["artifact_max_mib"]) << 20 if uploads else BODY_MAX
-
-
-async def _read_body(receive: Receive, limit: int) -> IO[bytes]:
-    """The body in a file that leaves memory when it grows; ``BodyTooLarge`` as soon as it is."""
-    body = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - whoever reads it closes it
-    size, more = 0, True
-    try:
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise RequestAborted
-            piece = message.get("body", b"")
-            size += len(piece)
-            if size > limit:
-                raise BodyTooLarge(f"a body here may have {limit} bytes")
-            if size > SPOOL_BYTES:
-                await asyncio.to_thread(body.write, piece)
-            else:
-                body.write(piece)
-            more = message.get("more_body", False)
-    except BaseException:
-        body.close()
-        raise
-    body.seek(0)
-    return body

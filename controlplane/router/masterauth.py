@@ -16,8 +16,8 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.throttling import SimpleRateThrottle
 
+from controlplane.accounts.throttles import Rate
 from controlplane.statestore.errors import Forbidden
 from wire.ids import format_container, parse_container
 from wire.states import TERMINAL
@@ -104,7 +104,7 @@ class IsMaster(BasePermission):
         return isinstance(request.user, MasterPrincipal)
 
 
-class ByMaster(SimpleRateThrottle):
+class ByMaster(Rate):
     """Requests of one application master, whatever it asks."""
 
     scope = "master"

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, NoReturn
 
 from django.http.response import HttpResponseBase
 from rest_framework.permissions import AllowAny
@@ -10,11 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.problems import FieldError
-from controlplane.accounts.throttles import Join
+from controlplane.accounts.throttles import Join, Rate
 from controlplane.router import download, masterauth
 from controlplane.router.nodeauth import IsNode, NodeAuthentication, NodePrincipal
 from controlplane.router.views.artifacts import RawBody, body_of, check_digest, check_size
-from controlplane.router.views.common import View
+from controlplane.router.views.common import SMALL, UPLOAD_MAX, View
 from controlplane.statestore.actions import artifacts, logs, nodes
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.errors import Conflict, Forbidden, Invalid
@@ -24,6 +24,16 @@ from wire.ids import parse_container
 from wire.nodeapi import FORMER_FIELDS, HEALTH_TEXT_MAX, InputFile, Register
 
 INDEX = "{index}"
+NODE_JSON_MAX = 4 << 20  # a batch of logs has 512 KiB of them, and says in base64 what it has
+
+
+class RefusedNode(Rate):
+    """What the audit log is told of one node's wrong requests: a broken node may make many, and for ever."""
+
+    rate = "60/min"
+
+    def get_cache_key(self, request: Request, view: Any) -> str:
+        return f"throttle:refused:{principal(request).node_id}"
 
 
 class NodeView(View):
@@ -33,6 +43,7 @@ class NodeView(View):
     permission_classes = [IsNode]
     throttle_classes: list[Any] = []
     schema = None
+    body_max = NODE_JSON_MAX
 
 
 def principal(request: Request) -> NodePrincipal:
@@ -45,6 +56,7 @@ class RegisterNode(View):
     permission_classes = [AllowAny]
     throttle_classes = [Join]
     schema = None
+    body_max = SMALL
 
     def post(self, request: Request) -> Response:
         """Join token and description in, session with credential out."""
@@ -84,7 +96,10 @@ class NodeHealthText(NodeView):
 
 class NodeLogs(NodeView):
     def post(self, request: Request) -> Response:
-        """Pieces of logs of this node's containers; repeating one changes nothing."""
+        """Pieces of logs of this node's containers; repeating one changes nothing.
+
+        Pieces of others are left out, so that one container which is no longer known does not keep the rest waiting.
+        """
         data = request.data
         pieces = logs.parse(data.get("chunks") if isinstance(data, dict) else None)
         wanted = logs.containers(pieces)
@@ -93,19 +108,27 @@ class NodeLogs(NodeView):
         for model in (Container, ContainerHistory):
             rows = model.objects.filter(pk__in=wanted - days.keys(), node_id=node_id).values_list("pk", "allocated_at")
             days |= {pk: at.date() for pk, at in rows}
-        if wanted - days.keys():
-            refuse(request, f"logs of {len(wanted - days.keys())} containers that are not its own")
-        logs.store(pieces, days)
+        logs.store([piece for piece in pieces if piece.container_id in days], days)
+        if foreign := len(wanted - days.keys()):
+            what = f"logs of {foreign} containers that are not its own"
+            if not days:
+                refuse(request, what)
+            note_refused(request, what)
         return Response(status=204)
 
 
-def refuse(request: Request, what: str) -> None:
-    """Note in the audit log that a node reached for what is not its own, and refuse."""
+def note_refused(request: Request, what: str) -> None:
+    """Note in the audit log that a node reached for what is not its own, unless that log is full of it."""
     me = principal(request)
-    record(
-        Actor(None, request.META.get("REMOTE_ADDR") or None), "node.refused", f"node/{me.node_id}", after={"what": what}
-    )
-    raise Forbidden(f"node {me.node_id} may not have {what}")
+    if RefusedNode().allow_request(request, None):
+        actor = Actor(None, request.META.get("REMOTE_ADDR") or None)
+        record(actor, "node.refused", f"node/{me.node_id}", after={"what": what})
+
+
+def refuse(request: Request, what: str) -> NoReturn:
+    """Note it, and refuse."""
+    note_refused(request, what)
+    raise Forbidden(f"node {principal(request).node_id} may not have {what}")
 
 
 def own_container(request: Request, text: str) -> Container:
@@ -127,11 +150,15 @@ def _group(container: Container) -> tuple[Job, dict[str, Any]]:
     return job, masters.container_spec(container, job.spec)
 
 
+def _wanted(group: dict[str, Any]) -> set[tuple[str, str]]:
+    """Outputs that a group asks for: pairs of group and name."""
+    return {(i["group"], i["name"]) for i in group["inputs"]}
+
+
 def inputs_of(container: Container) -> list[InputFile]:
     """The outputs of other groups that the container's group asks for; winning attempts only."""
     job, group = _group(container)
-    wanted = {(i["group"], i["name"]) for i in group["inputs"]}
-    found = outputs.of_groups(job, wanted)
+    found = outputs.of_groups(job, _wanted(group))
     return [
         InputFile(i["path"].replace(INDEX, str(o["index"])), o["digest"], o["size"])
         for i in group["inputs"]
@@ -160,11 +187,9 @@ class NodeArtifact(NodeView):
     def get(self, request: Request, digest: str) -> HttpResponseBase:
         """The bytes, for a live container on this node whose files or inputs name them."""
         container = own_container(request, request.query_params.get("container", ""))
-        _, group = _group(container)
-        allowed = {f["digest"] for f in group["files"]}
-        if check_digest(digest) not in allowed:
-            allowed |= {i.digest for i in inputs_of(container)}
-        if digest not in allowed:
+        job, group = _group(container)
+        named = check_digest(digest) in {f["digest"] for f in group["files"]}
+        if not named and not outputs.made(job, _wanted(group), digest):
             refuse(request, f"artifact {digest[:12]}, which its container does not name")
         size = Artifact.objects.filter(digest=digest).values_list("size", flat=True).first()
         artifacts.touch([digest])
@@ -173,6 +198,7 @@ class NodeArtifact(NodeView):
 
 class ContainerOutput(NodeView):
     parser_classes = [RawBody]
+    body_max = UPLOAD_MAX
 
     def put(self, request: Request, container: str, name: str) -> Response:
         """Keep an output of a live attempt. An attempt that has ended publishes nothing (409)."""

@@ -26,6 +26,7 @@ TITLES = {
     404: ("not-found", "There is no such thing, or it is not yours to see"),
     405: ("method-not-allowed", "This address does not take that method"),
     406: ("not-acceptable", "This address cannot answer in that format"),
+    408: ("too-slow", "The request took too long to come"),
     412: ("stale", "It has changed since it was read"),
     413: ("too-large", "The request is too large"),
     415: ("unsupported-media-type", "The body's format is not one this address reads"),

@@ -14,6 +14,7 @@ from django.db import close_old_connections
 from django.db.backends.signals import connection_created
 
 T = TypeVar("T")
+MAX_WAITING = 200  # more calls than this without a thread are refused, so that the others are answered in a second
 STATEMENT_TIMEOUT_MS = 5000  # a single statement of a request; longer ones are a fault, not patience
 _local = threading.local()
 

@@ -1,11 +1,11 @@
 """``/api/v1`` and ``/node/v1``."""
 
 from django.urls import path
-from drf_spectacular.views import SpectacularSwaggerView
 
 from controlplane.router import nodeapi, nodeserving
 from controlplane.router.views import (
     accounts,
+    apipage,
     artifacts,
     auth,
     cluster,
@@ -129,7 +129,7 @@ api = [
     path("healthz", system.Healthz.as_view(), name="healthz"),
     path("metrics", system.Metrics.as_view(), name="metrics"),
     path("schema", Description.as_view(), name="schema"),
-    path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("docs", apipage.ApiPage.as_view(), name="docs"),
     path("am/register", masters.MasterRegister.as_view(), name="master-register"),
     path("am/allocate", masters.MasterAllocate.as_view(), name="master-allocate"),
     path("am/launch", masters.MasterLaunch.as_view(), name="master-launch"),

@@ -88,6 +88,9 @@ def attempt(call: Callable[[redis.Redis], T], otherwise: T) -> T:
         return otherwise
     try:
         return call(client())
+    except redis.ResponseError as error:  # of one key: Redis itself is well
+        log.warning("Redis refused a command; going on without it", problem=str(error))
+        return otherwise
     except redis.RedisError as error:
         breaker.failed()
         log.warning("Redis did not answer; going on without it", problem=str(error), for_s=REST_S)

@@ -28,9 +28,10 @@ class Partitioned:
     kept: str  # name of the retention setting, days
 
 
+TASKS = "statestore_task"
 TABLES = (
     Partitioned("statestore_container_history", "finished_at", "history_days"),
-    Partitioned("statestore_task", "submitted_on", "history_days"),
+    Partitioned(TASKS, "submitted_on", "history_days"),
     Partitioned("statestore_round", "at", "history_days"),
     Partitioned("statestore_log_chunk", "day", "log_days"),
 )
@@ -53,7 +54,7 @@ def ensure(today: dt.date | None = None) -> list[str]:
 
 
 def drop_old(today: dt.date | None = None) -> list[str]:
-    """Drop partitions past their retention; returns their names."""
+    """Drop partitions past their retention; returns their names. Rows that lie in none go as well."""
     today = today or dt.datetime.now(dt.UTC).date()
     dropped = []
     for table in TABLES:
@@ -65,6 +66,8 @@ def drop_old(today: dt.date | None = None) -> list[str]:
                     dropped += _drop(table, partition, day)
                 except OperationalError:
                     continue  # somebody reads it; the next run drops it
+        if table.table != TASKS:  # which stay for as long as their job
+            _empty(table, oldest)
     return dropped
 
 
@@ -112,13 +115,18 @@ def _make(cursor: CursorWrapper, table: Partitioned, day: dt.date) -> None:
 
 def _drop(table: Partitioned, partition: str, day: dt.date) -> list[str]:
     with _turn() as cursor:
-        if table.table == "statestore_task":
+        if table.table == TASKS:
             cursor.execute(_JOBS_OF_DAY, [_bound(day), _bound(day + dt.timedelta(days=1))])
             (needed,) = cursor.fetchone()
             if needed:
                 return []
         cursor.execute(f"DROP TABLE IF EXISTS {partition}")
     return [partition]
+
+
+def _empty(table: Partitioned, oldest: dt.date) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f'DELETE FROM {table.table}_default WHERE "{table.column}" < %s', [_bound(oldest)])
 
 
 def _day(table: Partitioned, partition: str) -> dt.date | None:

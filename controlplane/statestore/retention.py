@@ -5,23 +5,28 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
+from knox.models import AuthToken
 
 from controlplane.statestore import partitions
 from controlplane.statestore.actions import endpoints, simulations
 from controlplane.statestore.actions.artifacts import name_of
 from controlplane.statestore.models import (
     Artifact,
+    AuditEntry,
     IdempotencyKey,
     Job,
+    JoinToken,
     MasterAsk,
     MasterLaunch,
     PolicyVersion,
     Queue,
     QueueGrant,
+    SubClusterToken,
     TaskOutput,
 )
 from controlplane.statestore.series import duty as series
@@ -44,6 +49,9 @@ def run(now: dt.datetime | None = None) -> dict[str, int]:
         "queues": purge_queues(now),
         "series": series.purge(),
         "simulations": simulations.purge(),
+        "audit": purge_audit(now),
+        "sign_ins": purge_sign_ins(now),
+        "join_tokens": purge_join_tokens(now),
     }
 
 
@@ -114,6 +122,44 @@ def digests(spec: dict[str, Any]) -> Iterable[str]:
         for file in part.get("files") or []:
             if isinstance(file, dict) and file.get("digest"):
                 yield file["digest"]
+
+
+def purge_audit(now: dt.datetime) -> int:
+    """Entries of the audit log older than ``audit_days``, the oldest first: their numbers rise with time."""
+    cutoff = now - dt.timedelta(days=settings.HYDRA["audit_days"])
+    removed = 0
+    for _ in range(MAX_BATCHES):
+        oldest = AuditEntry.objects.order_by("pk").values_list("pk", "at")[:BATCH]
+        due = [pk for pk, at in oldest if at < cutoff]
+        AuditEntry.objects.filter(pk__in=due).delete()
+        removed += len(due)
+        if len(due) < BATCH:
+            break
+    return removed
+
+
+def purge_sign_ins(now: dt.datetime) -> int:
+    """Sessions of browsers and tokens of programs that have expired: nobody can use them again."""
+    sessions = _in_batches(Session.objects.filter(expire_date__lt=now))
+    return sessions + _in_batches(AuthToken.objects.filter(expiry__lt=now))
+
+
+def purge_join_tokens(now: dt.datetime) -> int:
+    """Tokens of nodes and sub-clusters that expired more than ``history_days`` ago."""
+    cutoff = now - dt.timedelta(days=settings.HYDRA["history_days"])
+    kinds = (JoinToken, SubClusterToken)
+    return sum(_in_batches(kind.objects.filter(expires_at__lt=cutoff)) for kind in kinds)
+
+
+def _in_batches(due: QuerySet[Any]) -> int:
+    removed = 0
+    for _ in range(MAX_BATCHES):
+        found = list(due.values_list("pk", flat=True)[:BATCH])
+        due.filter(pk__in=found).delete()
+        removed += len(found)
+        if len(found) < BATCH:
+            break
+    return removed
 
 
 def purge_idempotency_keys(now: dt.datetime) -> int:

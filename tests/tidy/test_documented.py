@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "operators.md"
 TENANTS = ROOT / "docs" / "tenants.md"
 CHANGING = ROOT / "docs" / "changing.md"
+THREATS = ROOT / "docs" / "threat-model.md"
 SOURCES = ("manage.py", "controlplane", "client", "nodemanager")
 SETTING = re.compile(r"\b(HYDRA_[A-Z0-9_]+|DATABASE_URL|REDIS_URL)\b")
 # Variables a process hands to its own children or tasks, and those of tests: not settings of an operator.
@@ -81,6 +82,18 @@ def test_where_a_change_goes_names_what_exists():
     tests = [(path, test) for path, test in named if test]
     lost = [f"{path}::{test}" for path, test in tests if f"def {test}(" not in (ROOT / path).read_text()]
     assert not lost, f"docs/changing.md names tests that are not there: {', '.join(lost)}"
+
+
+def test_what_stops_an_attack_is_tested():
+    """Every line of the threat model names tests, and they exist."""
+    lines = [line for line in THREATS.read_text().splitlines() if line.startswith("|")]
+    scenarios = [line.split("|") for line in lines if not re.match(r"\|(-|\s*scenario\b)", line)]
+    assert len(scenarios) > 15
+    for _, scenario, stopped, tests, _ in scenarios:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", tests)
+        assert stopped.strip() and named, f"no test of: {scenario}"
+        lost = [f"{path}::{test}" for path, test in named if f"def {test}(" not in (ROOT / path).read_text()]
+        assert not lost, f"docs/threat-model.md names tests that are not there: {', '.join(lost)}"
 
 
 EXPLAINED = ("nodemanager",)  # packages of which every public name has a docstring

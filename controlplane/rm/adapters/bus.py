@@ -74,7 +74,13 @@ class RedisBus:
     def wait(self, timeout_s: float) -> set[str]:
         """Members of the dirty set, at once when there are any, else after at most ``timeout_s``."""
         with _translated():
-            found = self._redis.bzmpop(max(0.001, timeout_s), 1, [keys.dirty(self.s)], min=True, count=WOKEN_MAX)
+            try:
+                found = self._redis.bzmpop(max(0.001, timeout_s), 1, [keys.dirty(self.s)], min=True, count=WOKEN_MAX)
+            except redis.ResponseError as error:
+                if not str(error).startswith("WRONGTYPE"):
+                    raise
+                self._redis.delete(keys.dirty(self.s))  # what was told is seen at the next sweep
+                return {keys.INTENTS, keys.SHARES}
         return {member.decode(errors="replace") for member, _ in found[1]} if found else set()
 
     def wake(self, sub_clusters: Iterable[int]) -> None:

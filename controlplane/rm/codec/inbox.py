@@ -13,6 +13,7 @@ from wire.states import ContainerReason, ContainerState
 
 _TAKEN = ("seq", "epoch", "generation", "policy_version", "health", "disk_free_mib", "cpu_milli", "memory_mib",
           "entries")  # fmt: skip
+ENTRIES = _TAKEN.index("entries")
 
 _STATES = np.zeros(256, np.bool_)
 _STATES[[int(s) for s in ContainerState if s != ContainerState.LOST]] = True

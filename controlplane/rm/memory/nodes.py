@@ -11,12 +11,15 @@ from scheduler.core.snapshot import Nodes
 from scheduler.placement.nodeselection import NodePredicate
 from wire.resources import AXES
 from wire.states import NodeState
+from wire.status import MAX_ENTRIES
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.windows import Window
 
 R = len(AXES)
 GPUS = AXES.index("gpus")
+# A status tells of so many and no more; the rest of its room is for containers that ended and are to be acknowledged.
+CONTAINERS_MAX = MAX_ENTRIES - 512
 NEVER_US = 2**62  # later than any moment
 _UP = int(NodeState.UP)  # comparing a column with a member of an enumeration takes five times as long
 
@@ -125,6 +128,7 @@ class NodeTable(Table):
         """The arrays a plan sees."""
         n = len(self)
         up = (self.state[:n] == _UP) & (self.health[:n] == 0) & ~self.closed[:n]
+        up &= self.containers[:n] < CONTAINERS_MAX
         return Nodes(self.capacity[:n], self.capacity[:n] - self.used[:n], up, self.rack[:n])
 
 

@@ -4,12 +4,13 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.codec import inbox
-from controlplane.rm.codec.inbox import Inbox
+from controlplane.rm.codec.inbox import ENTRIES, Inbox
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps import drain, reclaim, verdicts
 from controlplane.rm.steps.outcome import ENDING, end, end_lost, move
 from wire.states import ContainerReason, ContainerState, NodeState
+from wire.status import MAX_ENTRIES
 
 STARTS_AT_ONCE = 64  # in a round, all of which are written at once
 YOUNG_MS = 2000
@@ -98,10 +99,13 @@ def _not_young(m: Memory, e: np.ndarray, slots: np.ndarray, moved: np.ndarray) -
 
 
 def _vanished(m: Memory, store: Store, c: Changes, box: Inbox) -> None:
-    """End containers their node should hold by the document it obeys, yet does not list."""
+    """End containers their node should hold by the document it obeys, yet does not list.
+
+    A status that is full may leave some out, and so proves nothing.
+    """
     t, n = m.containers, m.nodes
     applied = np.zeros(len(n), np.bool_)
-    applied[box.at] = n.echo_epoch[box.at] == m.epoch
+    applied[box.at] = (n.echo_epoch[box.at] == m.epoch) & (box.heads[:, ENTRIES] < MAX_ENTRIES)
     # Whole columns first: of what is left there are few, and picking rows out costs most.
     unseen = np.flatnonzero(t.live & applied[t.node] & (t.seen_round != m.round_number))
     added = t.added[unseen]

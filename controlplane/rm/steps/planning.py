@@ -9,6 +9,7 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.columns import stretches
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
+from controlplane.rm.memory.nodes import CONTAINERS_MAX
 from controlplane.rm.memory.view import PlanView, backfills, partition_view, without_maintenance
 from controlplane.rm.reasons.reporting import ReasonReporter
 from controlplane.rm.steps import reclaim
@@ -23,6 +24,7 @@ from wire.states import JobState
 
 HELD_BACK_S = 0.25  # until asks that wait for a near node are looked at again
 NEVER = float("inf")
+TORN_S = 10.0
 FOR_ROOM = (Why.NO_ROOM, Why.GANG, Why.RESERVED)  # who waits for this takes what becomes free
 
 
@@ -42,6 +44,7 @@ class Planner:
     frozen: bool = False
     reporter: ReasonReporter = field(default_factory=ReasonReporter)
     explained: dict[tuple[int, int], GroupEntry] = field(default_factory=dict)
+    _torn: dict[int, float] = field(default_factory=dict)  # rows of gangs that no nodes can tell of, until when
     _policy: RoundPolicy = field(default_factory=RoundPolicy)
     _version: int = -1
     _interval_s: float = 1.0
@@ -79,7 +82,7 @@ class Planner:
         self._contested = False
         self.reporter.begin(m)
         for partition, name in enumerate(m.partitions):
-            rows = m.asks.wanting(partition)
+            rows = self._wanting(partition, now)
             if len(rows) or (reclaims and marked):
                 estimates = reclaims or self.reporter.refresh_due(name, now) or backfills(m, rows)
                 view = without_maintenance(m.nodes, partition_view(m, partition, rows, now, estimates), c.at_us)
@@ -90,6 +93,7 @@ class Planner:
         reclaim.spare(m, c)
         if m.warned or m.observed.marks:
             self.again_at = min(self.again_at, now + self._interval_s)
+        self.again_at = min(self.again_at, *self._torn.values(), NEVER)
 
     def report(self, now: float) -> None:
         """Work out some of the reasons that are owed. Also for rounds that plan nothing."""
@@ -126,8 +130,37 @@ class Planner:
             held_back = bool((plan.refused.why == Why.LOCALITY_WAIT).any())
             self.again_at = min(self.again_at, now + (HELD_BACK_S if held_back else self._interval_s))
 
+    def _wanting(self, partition: int, now: float) -> np.ndarray:
+        """Rows of the ask table to plan for."""
+        rows = self.m.asks.wanting(partition)
+        if self._torn:
+            self._torn = {row: until for row, until in self._torn.items() if now < until}
+            rows = rows[~np.isin(rows, list(self._torn))]
+        return rows
+
+    def _told_of(self, ask: np.ndarray, node: np.ndarray, view: PlanView, now: float) -> np.ndarray:
+        """Which of these containers their node's status has room for, (k,) bool; of a gang all or none.
+
+        A gang that is left out is not planned for a while: others would wait behind it in vain.
+        """
+        room = CONTAINERS_MAX - self.m.nodes.containers[node]
+        if len(ask) <= room.min(initial=CONTAINERS_MAX):
+            return np.ones(len(ask), np.bool_)
+        order = np.argsort(node, kind="stable")
+        bounds = stretches(node[order])
+        nth = np.empty(len(node), np.int64)  # of its node's
+        nth[order] = np.arange(len(node)) - np.repeat(bounds[:-1], np.diff(bounds))
+        told: np.ndarray = nth < room
+        torn = np.unique(ask[~told & view.snapshot.asks.gang[ask]])
+        self._torn |= dict.fromkeys(view.asks[torn].tolist(), now + TORN_S)
+        return told & ~np.isin(ask, torn)
+
     def _place(self, c: Changes, plan: Plan, view: PlanView) -> None:
         ask, node = plan.place.ask, view.nodes[plan.place.node]
+        told = self._told_of(ask, node, view, c.at_us / 1e6)
+        if not told.all():
+            ask, node = ask[told], node[told]
+            self.m.placeable = True  # other nodes are left for the rest, and what was held for it for others
         if not len(ask):
             return
         order = np.argsort(ask, kind="stable")

@@ -12,20 +12,23 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http.request import split_domain_port, validate_host
 
+from controlplane.accounts.throttles import Proxied
 from controlplane.router.proxy import PREFIX, access, headers, pages
 from controlplane.router.proxy.access import Admission, ProxyRefusal
 from controlplane.router.proxy.address import Address, parse
 from controlplane.router.proxy.forward import CONNECTIONS, Body, Exchange, Message, Receive, Send, authority, length_of
 from controlplane.router.proxy.sockets import bridge
-from controlplane.router.threads import Threads
+from controlplane.router.threads import MAX_WAITING, Threads
 
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
+_Who = tuple[Address, str]  # a ticket or a token, and what it is to open
 
 OPEN_MAX = 64  # exchanges and sockets of one container, so that one cannot take all connections
 KNOWN_S = 2.0  # how long an answer of the StateStore is good for: a page fetches dozens of files at once
-KNOWN_MAX = 4096
+KNOWN_MAX = 4096  # answers of one kind
 LOOK_AGAIN_S = 10.0  # a long exchange ends soon after its right has
 REFUSED = 4403  # close code of a WebSocket that may not be
+OFTEN = ProxyRefusal(429, "Too many requests", "Wait a second and try again.")
 AWAY = ProxyRefusal(503, "The StateStore does not answer", "Nothing was lost; try again shortly.")
 WRONG_HOST = ProxyRefusal(400, "This host is not served here", "Use the address that the operators gave you.")
 
@@ -36,7 +39,8 @@ class Proxy:
     def __init__(self, http: Application, websocket: Application) -> None:
         self.http, self.websocket = http, websocket
         self.threads = Threads("proxy", 2)
-        self.known: dict[tuple[Address, str], tuple[float, Admission | ProxyRefusal]] = {}
+        self.known: dict[_Who, tuple[float, Admission | ProxyRefusal]] = {}
+        self.refused: dict[_Who, tuple[float, Admission | ProxyRefusal]] = {}  # apart: anybody may be refused
         self.open: Counter[int] = Counter()
         self.client: httpx.AsyncClient | None = None
 
@@ -70,7 +74,7 @@ class Proxy:
             await _answer(send, 204, headers.PREFLIGHT)
             return
         site = _site(scope, found)
-        admission = WRONG_HOST if site is None else await self._admit(address, token)
+        admission = WRONG_HOST if site is None else await self._admit(address, token, _from(scope))
         if isinstance(admission, Admission) and self.open[admission.target.container_id] >= OPEN_MAX:
             admission = pages.busy(address.endpoint, address.job_id)
         if isinstance(admission, ProxyRefusal):
@@ -110,7 +114,7 @@ class Proxy:
     ) -> None:
         await receive()  # the handshake
         site = _site(scope, found)
-        admission = WRONG_HOST if site is None else await self._admit(address, token)
+        admission = WRONG_HOST if site is None else await self._admit(address, token, _from(scope))
         if isinstance(admission, ProxyRefusal) or site is None or self.open[admission.target.container_id] >= OPEN_MAX:
             await send({"type": "websocket.close", "code": REFUSED, "reason": ""})
             return
@@ -122,12 +126,14 @@ class Proxy:
 
     # --- rights
 
-    async def _admit(self, address: Address, token: str) -> Admission | ProxyRefusal:
-        """The StateStore's answer, at most ``KNOWN_S`` old."""
+    async def _admit(self, address: Address, token: str, asker: str | None = None) -> Admission | ProxyRefusal:
+        """The StateStore's answer, at most ``KNOWN_S`` old. asker: address of a stranger, who may not ask too often."""
         who = Address(address.job_id, address.endpoint, address.ticket, ""), "" if address.ticket else token
-        until, known = self.known.get(who, (0.0, AWAY))
+        until, known = self.known.get(who) or self.refused.get(who) or (0.0, AWAY)
         if time.monotonic() < until:
             return known
+        if asker is not None and (self.threads.waiting > MAX_WAITING or not Proxied().allows(asker)):
+            return OFTEN
         try:
             if address.ticket:
                 known = await self.threads.start(access.admit_ticket, address)
@@ -135,9 +141,12 @@ class Proxy:
                 known = await self.threads.start(access.admit_token, address, token)
         except (DatabaseError, InterfaceError):
             return AWAY
-        if len(self.known) >= KNOWN_MAX:
-            self.known.clear()
-        self.known[who] = time.monotonic() + KNOWN_S, known
+        kept, other = (self.refused, self.known) if isinstance(known, ProxyRefusal) else (self.known, self.refused)
+        other.pop(who, None)
+        kept.pop(who, None)
+        kept[who] = time.monotonic() + KNOWN_S, known
+        if len(kept) > KNOWN_MAX:
+            del kept[next(iter(kept))]  # the oldest
         return known
 
     async def _while_allowed(
@@ -175,6 +184,11 @@ class Proxy:
             found = await self._admit(address, token)
             if isinstance(found, ProxyRefusal) and found.status in (401, 403, 404):
                 return
+
+
+def _from(scope: Message) -> str:
+    """The address that the connection came from."""
+    return str((scope.get("client") or ("",))[0])
 
 
 def _own() -> set[str]:

@@ -21,7 +21,7 @@ from controlplane.statestore.actions import artifacts
 from controlplane.statestore.errors import Invalid, NotFound, TooLarge
 from controlplane.statestore.models import Artifact, ArtifactOwner, TaskOutput
 
-from .common import View, account, actor, answers, require, text_parameter
+from .common import UPLOAD_MAX, View, account, actor, answers, require, text_parameter
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 ADDRESS = text_parameter("digest", "SHA-256, in hex", OpenApiParameter.PATH, pattern="^[0-9a-f]{64}$")
@@ -70,6 +70,7 @@ def readable(user: User, digest: str) -> int | None:
 
 class ArtifactDetail(View):
     parser_classes = [RawBody]
+    body_max = UPLOAD_MAX
 
     @extend_schema(
         operation_id="artifacts_put",

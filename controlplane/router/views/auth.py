@@ -25,7 +25,7 @@ from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.errors import Refused
 
-from .common import View, account, answers, body
+from .common import SMALL, View, account, answers, body
 
 
 class WrongPassword(Refused):
@@ -51,6 +51,7 @@ class TokenLogin(View):
     permission_classes = [AllowAny]
     authentication_classes: list[Any] = []
     throttle_classes = [Login]
+    body_max = SMALL
 
     @extend_schema(
         operation_id="auth_login",
@@ -78,6 +79,7 @@ class Session(View):
     """A browser's session. Making one is protected against cross-site requests as well."""
 
     permission_classes = [AllowAny]
+    body_max = SMALL
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         known = request.method in {"POST", "DELETE"}

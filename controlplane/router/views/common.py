@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import rules
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
@@ -50,6 +52,9 @@ CURSOR = text_parameter(
 )
 SIZE = number_parameter("page_size", 1, PAGE_SIZE_MAX, f"{PAGE_SIZE} by default")
 PAGING = [CURSOR, SIZE]
+JSON_MAX = 32 << 20  # a bulk submit of the largest kind
+UPLOAD_MAX = int(settings.HYDRA["artifact_max_mib"]) << 20
+SMALL = 64 << 10  # of somebody who is nobody yet, and wherever no body is expected
 _COMMON = (400, 401, 403, 404, 405, 406, 422, 429, 500, 503)
 
 
@@ -188,13 +193,13 @@ def whole(rows: list[Any]) -> Response:
 
 
 class StrictJson(JSONParser):
-    """JSON only, and a body nested beyond reason is malformed rather than an error of ours."""
+    """JSON only, read by compiled code that bounds how deeply it is nested: what reads on may go as deep as it is."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         try:
-            return super().parse(stream, media_type, parser_context)
-        except RecursionError:
-            raise ParseError("the JSON is nested too deeply") from None
+            return from_json(stream.read(), allow_inf_nan=False)
+        except ValueError as error:
+            raise ParseError(f"JSON parse error - {error}") from None
 
 
 class View(APIView):
@@ -202,6 +207,7 @@ class View(APIView):
 
     parser_classes = [StrictJson]
     throttle_classes = [ByAccount]
+    body_max = JSON_MAX  # bytes of a request's body
 
     def get_view_name(self) -> str:
         return type(self).__name__

@@ -30,11 +30,12 @@ class Description(SpectacularAPIView):
 
 
 @functools.cache
-def _description() -> dict[str, Any]:
+def described() -> dict[str, Any]:
+    """The description itself; nobody changes it."""
     return SchemaGenerator().get_schema(public=True)
 
 
 @functools.cache
 def _written(form: str) -> bytes:
     """In one of the ``FORMS``, whatever names its media type goes by."""
-    return bytes(FORMS[form]().render(_description()))
+    return bytes(FORMS[form]().render(described()))

@@ -32,7 +32,7 @@ from controlplane.statestore.queries.drains.rooms import Reach
 from controlplane.statestore.queries.drains.subcluster import preview
 from controlplane.statestore.queries.subclusters import listing
 
-from .common import View, account, actor, answers, body, existing, integer, number_parameter, require, whole
+from .common import SMALL, View, account, actor, answers, body, existing, integer, number_parameter, require, whole
 
 ONE = answers({200: SubClusterDetailAnswer}, 409, 415)
 DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it nothing is stopped")
@@ -87,6 +87,7 @@ class SubClusterRegister(View):
     permission_classes = [AllowAny]
     authentication_classes: list[Any] = []
     throttle_classes = [Join]
+    body_max = SMALL
 
     @extend_schema(
         operation_id="sub_clusters_register",

@@ -7,6 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
 from contract.problems import FieldError
 from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import LogChunk
@@ -16,6 +20,10 @@ STREAMS = {"stdout": LogChunk.Stream.STDOUT, "stderr": LogChunk.Stream.STDERR}
 MAX_CHUNKS = 1000
 MAX_CHUNK_BYTES = 1 << 20
 FIELDS = {"container", "stream", "offset", "data", "skipped"}
+
+
+_BEYOND = """DELETE FROM statestore_log_chunk
+    WHERE container_id = %s AND stream = %s AND day >= %s AND "offset" + length(data) <= %s"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +67,18 @@ def _piece(raw: Any) -> Piece:
 
 
 def store(pieces: Sequence[Piece], days: Mapping[int, dt.date]) -> None:
-    """Keep the pieces. ``days``: container -> day of its allocation, which chooses the partition."""
+    """Keep the pieces, and of each stream the newest ``log_max_mib``. ``days``: container -> day of its allocation.
+
+    A piece lies in the partition of the day it came, so that of what runs for weeks the newest days are kept.
+    """
+    today = timezone.now().date()
     LogChunk.objects.bulk_create(
         [
             LogChunk(
                 container_id=p.container_id,
                 stream=p.stream,
                 offset=p.offset,
-                day=days[p.container_id],
+                day=today,
                 data=p.data,
                 skipped=p.skipped,
             )
@@ -74,6 +86,14 @@ def store(pieces: Sequence[Piece], days: Mapping[int, dt.date]) -> None:
         ],
         ignore_conflicts=True,
     )
+    ends: dict[tuple[int, int], int] = {}
+    for p in pieces:
+        ends[p.container_id, p.stream] = max(ends.get((p.container_id, p.stream), 0), p.offset + len(p.data))
+    most = int(settings.HYDRA["log_max_mib"] * (1 << 20))
+    with connection.cursor() as cursor:
+        for (container, stream), end in ends.items():
+            if end > most:
+                cursor.execute(_BEYOND, [container, stream, days[container], end - most])
 
 
 def containers(pieces: Iterable[Piece]) -> set[int]:

@@ -60,7 +60,7 @@ class LogChunk(models.Model):
     container_id = models.BigIntegerField()
     stream = models.SmallIntegerField(choices=Stream.choices)
     offset = models.BigIntegerField()
-    day = models.DateField()  # the day the container was allocated
+    day = models.DateField()  # the day it came
     data = models.BinaryField()
     skipped = models.BigIntegerField(default=0)  # bytes dropped just before this piece
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.db import connections
 
 from controlplane.router import cluster
@@ -27,6 +27,7 @@ def fresh() -> Iterator[None]:
     """What a process remembers between requests does not pass from test to test."""
     cluster.forget()
     cache.clear()
+    caches["throttles"].clear()
     bus.breaker = bus.Breaker()
     yield
     cluster.forget()

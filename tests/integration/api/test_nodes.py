@@ -1,17 +1,30 @@
 """The nodes' API: registration, credentials in HTTP and Redis, logs, files."""
 
 import base64
+import datetime as dt
 import hashlib
 from typing import Any
 
 import pytest
 import redis
+from django.conf import settings
 from django.utils import timezone
 
-from controlplane.statestore import bus
+from controlplane.router import nodeapi
+from controlplane.statestore import bus, partitions
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.models import AuditEntry, Intent, Job, LogChunk, Node, NodeCredential, TaskOutput
+from controlplane.statestore.models import (
+    AuditEntry,
+    Container,
+    Intent,
+    Job,
+    LogChunk,
+    Node,
+    NodeCredential,
+    TaskOutput,
+)
+from controlplane.statestore.queries.jobs import outputs
 from tests.integration.api import rows
 from tests.integration.api.world import NodeApi, World, job
 from wire import keys
@@ -105,6 +118,9 @@ def test_a_node_reaches_its_own_keys_in_redis_and_nothing_else(world: World) -> 
         lambda: mine.set(keys.status(world.east.pk, east.session.node_id), b"x"),
         lambda: mine.get(keys.status(s, west.session.node_id)),
         mine.flushall,
+        lambda: mine.set(keys.dirty(s), b"x"),
+        lambda: mine.set(keys.dirty(s), b"x", get=True),
+        lambda: mine.zadd(keys.status(s, west.session.node_id), {"1": 0}),
         lambda: mine.config_get("*"),
         lambda: mine.keys("*"),
         lambda: mine.publish(keys.wake_channel(s, west.session.node_id), b"x"),
@@ -188,6 +204,50 @@ def test_logs_of_foreign_containers_are_refused_and_audited(world: World) -> Non
         assert east("POST", "logs", wrong).status_code == 422
 
 
+def test_one_foreign_container_does_not_keep_the_others_logs_waiting(world: World) -> None:
+    _, live, cid = job_with_container(world, job())
+    west = world.nodes[0]
+    for n in range(100):
+        pieces = [chunk("c-1-1-99999", 0, b"of nobody"), chunk(cid, n, b"x")]
+        assert west("POST", "logs", {"chunks": pieces}).status_code == 204
+    assert set(LogChunk.objects.values_list("container_id", flat=True)) == {live.pk}
+    assert LogChunk.objects.count() == 100
+    refused = AuditEntry.objects.filter(action="node.refused", target=f"node/{west.session.node_id}")
+    assert 1 <= refused.count() <= 60
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_flood_the_newest_is_kept(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(settings.HYDRA, "log_max_mib", 0.25)
+    _, live, cid = job_with_container(world, job())
+    piece = bytes(range(97, 123)) * 2048  # 52 KiB
+    for n in range(20):
+        pieces = [chunk(cid, n * len(piece), piece), chunk(cid, n, b"x", "stderr")]
+        assert world.nodes[0]("POST", "logs", {"chunks": pieces}).status_code == 204
+    kept = LogChunk.objects.filter(container_id=live.pk, stream=LogChunk.Stream.STDOUT).order_by("offset")
+    assert 0.15 * 2**20 < sum(len(c.data) for c in kept) <= 0.25 * 2**20 + len(piece)
+    assert kept.last().offset == 19 * len(piece)
+    assert LogChunk.objects.filter(stream=LogChunk.Stream.STDERR).count() == 20
+    shown = world["tenant"].get(f"containers/{cid}/logs").json()
+    assert shown["skipped"] == kept.first().offset and shown["data"].startswith("abc")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_has_run_for_weeks_keeps_its_newest_logs(world: World) -> None:
+    _, live, cid = job_with_container(world, job())
+    today = timezone.now().date()
+    weeks_ago = timezone.now() - dt.timedelta(days=20)
+    Container.objects.filter(pk=live.pk).update(allocated_at=weeks_ago)
+    LogChunk.objects.create(container_id=live.pk, stream=1, offset=0, day=weeks_ago.date(), data=b"first ")
+    for _ in range(2):
+        assert world.nodes[0]("POST", "logs", {"chunks": [chunk(cid, 6, b"newest")]}).status_code == 204
+    assert world["tenant"].get(f"containers/{cid}/logs").json()["data"] == "first newest"
+    partitions.ensure(today)
+    partitions.drop_old(today)
+    shown = world["tenant"].get(f"containers/{cid}/logs").json()
+    assert (shown["data"], shown["skipped"]) == ("newest", 6)
+
+
 def census(digest: str) -> dict[str, Any]:
     return job(
         groups=[
@@ -250,6 +310,22 @@ def test_outputs_inputs_and_artifacts_of_the_winning_attempt(world: World) -> No
     assert b"".join(world["tenant"].get(f"artifacts/{sha(part)}")) == part
     assert world["other"].get(f"artifacts/{sha(part)}").status_code == 404
     assert TaskOutput.objects.count() == 2
+
+
+def test_a_look_at_one_input_does_not_look_at_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = b"print(1)"
+    world["tenant"].put(f"artifacts/{sha(code)}", code)
+    row, live, cid = job_with_container(world, census(sha(code)))
+    west = world.nodes[0]
+    part = b"{}"
+    wanted = f"containers/{cid}/outputs/part?path=part.json&sha256={sha(part)}"
+    assert west("PUT", wanted, part).status_code == 201
+    rows.end(live)
+    reduce = format_container(rows.container(row, west.session.node_id, group=1).pk)
+    monkeypatch.setattr(nodeapi, "inputs_of", None)
+    monkeypatch.setattr(outputs, "of_groups", None)
+    assert west("GET", f"artifacts/{sha(part)}?container={reduce}").status_code == 200
+    assert west("GET", f"artifacts/{sha(code)}?container={reduce}").status_code == 403
 
 
 def test_credentials_of_people_and_nodes_do_not_mix(world: World) -> None:

@@ -169,6 +169,15 @@ async def test_nonsense_is_answered_and_changes_nothing(alice: User) -> None:
         assert (await mine.hear_until(lambda m: m["error"]["status"] == 429))["topic"] == "job:33"
 
 
+@pytest.mark.parametrize("depth", [300, 900, 8000])
+async def test_a_message_nested_beyond_reason_does_not_end_the_socket(alice: User, depth: int) -> None:
+    async with tab(alice) as mine:
+        await mine.send('{"ping":' + "[" * depth + "]" * depth + "}")
+        assert (await mine.hear())["error"]["status"] == 400
+        await mine.say(ping=5)
+        assert (await mine.hear())["pong"] == 5
+
+
 async def test_overview_and_queues_are_topics(alice: User, home: SubCluster) -> None:
     async with tab(alice) as mine:
         await mine.say(subscribe=["overview", "queues"])

@@ -4,11 +4,25 @@ import datetime as dt
 import threading
 
 import pytest
+from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import connection, connections
+from knox.models import AuthToken
 
 from controlplane.accounts.models import User
 from controlplane.statestore import partitions, retention
-from controlplane.statestore.models import IdempotencyKey, Job, SubCluster, Task, TaskGroup
+from controlplane.statestore.actions.audit import SYSTEM, record
+from controlplane.statestore.models import (
+    AuditEntry,
+    IdempotencyKey,
+    Job,
+    JoinToken,
+    LogChunk,
+    SubCluster,
+    SubClusterToken,
+    Task,
+    TaskGroup,
+)
 from wire.states import JobState
 
 TODAY = dt.date(2031, 5, 10)
@@ -105,3 +119,47 @@ def test_idempotency_keys_last_a_day():
     IdempotencyKey.objects.create(owner=owner, key="k", request_sha256="", response={})
     assert retention.purge_idempotency_keys(dt.datetime.now(dt.UTC)) == 0
     assert retention.purge_idempotency_keys(dt.datetime.now(dt.UTC) + dt.timedelta(days=2)) == 1
+
+
+def test_late_rows_of_days_that_have_no_partition_end_as_well():
+    partitions.ensure(TODAY)
+    for day in (TODAY - dt.timedelta(days=40), TODAY - dt.timedelta(days=1)):
+        LogChunk.objects.create(container_id=1, stream=1, offset=0, day=day, data=b"late")
+    live = add_job(NOW - dt.timedelta(days=40), JobState.RUNNING)
+    add_task(TODAY - dt.timedelta(days=40), live.pk)
+    partitions.drop_old(TODAY)
+    assert [row.day for row in LogChunk.objects.all()] == [TODAY - dt.timedelta(days=1)]
+    assert Task.objects.filter(job_id=live.pk).exists()
+
+
+def test_the_audit_log_is_kept_for_its_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(retention, "BATCH", 3)
+    monkeypatch.setitem(settings.HYDRA, "audit_days", 100)
+    for n in range(10):
+        record(SYSTEM, "job.kill", f"job/{n}")
+    AuditEntry.objects.filter(target__in=[f"job/{n}" for n in range(7)]).update(at=NOW - dt.timedelta(days=101))
+    AuditEntry.objects.filter(target__in=[f"job/{n}" for n in range(7, 10)]).update(at=NOW - dt.timedelta(days=99))
+    assert retention.run(NOW)["audit"] == 7
+    assert set(AuditEntry.objects.values_list("target", flat=True)) == {"job/7", "job/8", "job/9"}
+    assert retention.purge_audit(NOW) == 0
+
+
+def test_what_nobody_can_sign_in_with_any_more_is_removed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(retention, "BATCH", 2)
+    owner = User.objects.create(username="someone")
+    east = SubCluster.objects.create(name="east")
+    for n, past in enumerate([True] * 5 + [False]):
+        at = NOW + dt.timedelta(hours=-1 if past else 1)
+        Session.objects.create(session_key=f"key-{n}", session_data="", expire_date=at)
+        token, _ = AuthToken.objects.create(owner)
+        AuthToken.objects.filter(pk=token.pk).update(expiry=at)
+    AuthToken.objects.create(owner, expiry=None)  # good for ever
+    for n, days in enumerate((40, 1)):
+        ended = NOW - dt.timedelta(days=days)
+        JoinToken.objects.create(sub_cluster=east, sha256=f"{n}", expires_at=ended)
+        SubClusterToken.objects.create(sha256=f"{n}", expires_at=ended)
+    JoinToken.objects.create(sub_cluster=east, sha256="for ever")
+    removed = retention.run(NOW)
+    assert (removed["sign_ins"], removed["join_tokens"]) == (10, 2)
+    assert (Session.objects.count(), AuthToken.objects.count()) == (1, 2)
+    assert (JoinToken.objects.count(), SubClusterToken.objects.count()) == (2, 1)

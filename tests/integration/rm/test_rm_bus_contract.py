@@ -1,8 +1,12 @@
 """What every Bus promises its leader, over Valkey and in memory alike."""
 
 import pytest
+import redis
+from django.conf import settings
 
 from controlplane.rm.ports import Bus, Fenced
+from controlplane.statestore import bus as webs
+from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.ports import Behind, InMemory, Real
 from wire import keys
 
@@ -30,6 +34,19 @@ def test_who_has_news_is_told_once(behind: Behind) -> None:
     assert bus.wait(1.0) == {str(one), str(other)}
     assert bus.wait(0.001) == set()
     assert bus.statuses([one]) == [b"second"], "a status stays"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dirty_set_that_is_none_heals(cluster: Cluster) -> None:
+    behind = Real(cluster)
+    leader, node = behind.west.lead(), behind.west.ids[0]
+    leader.bus.wait(0.001)
+    redis.Redis.from_url(settings.REDIS_URL).set(keys.dirty(leader.rounds.sub), b"wrecked")
+    webs.wake([leader.rounds.sub])
+    assert webs.breaker.open(), "one key is no reason to leave Redis alone"
+    assert leader.bus.wait(0.001) == {keys.INTENTS, keys.SHARES}, "look at everything"
+    behind.tell(behind.west, node, b"status")
+    assert leader.bus.wait(1.0) == {str(node)}
 
 
 def test_others_are_woken(behind: Behind) -> None:

@@ -130,6 +130,30 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert (outside / "f").read_text() == "secret"
 
 
+def test_a_hard_link_is_no_way_to_another_file(tmp_path: Path) -> None:
+    secret, inside = tmp_path / "secret", tmp_path / "in"
+    secret.write_text("of somebody else")
+    inside.mkdir()
+    os.link(secret, inside / "result")
+    with pytest.raises(paths.PathError, match="another name"):
+        paths.open_regular(str(inside), "result")
+    secret.unlink()  # now it is the only name
+    os.close(paths.open_regular(str(inside), "result"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_of_another_user_is_no_result(tmp_path: Path) -> None:
+    work, result = tmp_path / "work", tmp_path / "work" / "result"
+    work.mkdir()
+    result.write_text("x")
+    try:
+        os.chown(work, 12_345, 12_345)
+    except OSError:
+        pytest.skip("this host has no other users")
+    with pytest.raises(paths.PathError, match="another owner"):
+        paths.open_regular(str(work), "result")
+
+
 def test_locked_folders_are_removed_too(tmp_path: Path) -> None:
     deep = tmp_path / "t" / "a" / "b"
     deep.mkdir(parents=True)

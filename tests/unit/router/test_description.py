@@ -39,7 +39,7 @@ def test_it_is_what_the_framework_says() -> None:
 
 def test_it_is_made_once() -> None:
     assert all(asked(kind).status_code == 200 for kind in [*KINDS] * 2)
-    assert description._description.cache_info().misses == 1
+    assert description.described.cache_info().misses == 1
     assert description._written.cache_info().misses == len(description.FORMS)
 
 

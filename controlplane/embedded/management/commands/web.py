@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 import uvicorn
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from controlplane import heap, liveness, shutdown
@@ -31,22 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         listener = listen()
-        config = uvicorn.Config(
-            "controlplane.asgi:application",
-            loop="uvloop",
-            http="httptools",
-            ws="websockets-sansio",
-            ws_per_message_deflate=os.environ.get("HYDRA_SOCKET_COMPRESSION") == "1",
-            lifespan="off",
-            log_config=None,  # controlplane.logs says how
-            access_log=options["access_log"],
-            server_header=False,
-            proxy_headers=os.environ.get("HYDRA_BEHIND_PROXY") == "1",
-            timeout_graceful_shutdown=GRACE_S,
-            timeout_keep_alive=30,
-            ssl_certfile=os.environ.get("HYDRA_TLS_CERT") or None,
-            ssl_keyfile=os.environ.get("HYDRA_TLS_KEY") or None,
-        )
+        config = configuration(options["access_log"])
         name = f"{socket.gethostname()}:{http_port()}"
         liveness.start("web", name)
         Follower("router", name, cluster.take_in).start()
@@ -54,6 +40,27 @@ class Command(BaseCommand):
         server = Server(config)
         server.run(sockets=[listener])
         shutdown.requested.set()
+
+
+def configuration(access_log: bool) -> uvicorn.Config:
+    """How uvicorn serves, by the settings."""
+    return uvicorn.Config(
+        "controlplane.asgi:application",
+        loop="uvloop",
+        http="httptools",
+        ws="websockets-sansio",
+        ws_per_message_deflate=os.environ.get("HYDRA_SOCKET_COMPRESSION") == "1",
+        lifespan="off",
+        log_config=None,  # controlplane.logs says how
+        access_log=access_log,
+        server_header=False,
+        proxy_headers=bool(settings.TRUSTED_PROXIES),
+        forwarded_allow_ips=settings.TRUSTED_PROXIES,
+        timeout_graceful_shutdown=GRACE_S,
+        timeout_keep_alive=30,
+        ssl_certfile=os.environ.get("HYDRA_TLS_CERT") or None,
+        ssl_keyfile=os.environ.get("HYDRA_TLS_KEY") or None,
+    )
 
 
 class Server(uvicorn.Server):

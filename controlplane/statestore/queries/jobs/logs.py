@@ -24,7 +24,7 @@ class LogSource:
     container_id: int
     sub_cluster_id: int
     node_id: int
-    day: dt.date
+    day: dt.date  # of its allocation: no piece is from before
     ended_at: dt.datetime | None
 
     @property
@@ -47,9 +47,9 @@ def source(user: User, container_id: int) -> LogSource | None:
 
 
 _FROM = """SELECT "offset", data, skipped FROM statestore_log_chunk
-    WHERE day = %(day)s AND container_id = %(container)s AND stream = %(stream)s AND "offset" >= COALESCE((
+    WHERE day >= %(day)s AND container_id = %(container)s AND stream = %(stream)s AND "offset" >= COALESCE((
         SELECT max("offset") FROM statestore_log_chunk
-         WHERE day = %(day)s AND container_id = %(container)s AND stream = %(stream)s AND "offset" <= %(offset)s), 0)
+         WHERE day >= %(day)s AND container_id = %(container)s AND stream = %(stream)s AND "offset" <= %(offset)s), 0)
     ORDER BY "offset" LIMIT %(pieces)s"""
 
 
@@ -108,7 +108,7 @@ def _whole_characters(data: bytes, at: int) -> tuple[bytes, int]:
 
 def anything_after(src: LogSource, stream: int, offset: int) -> bool:
     """Whether a piece reaches beyond ``offset``, or none will ever. Three queries at most."""
-    sql = """SELECT 1 FROM statestore_log_chunk WHERE day = %s AND container_id = %s AND stream = %s
+    sql = """SELECT 1 FROM statestore_log_chunk WHERE day >= %s AND container_id = %s AND stream = %s
         AND ("offset" + length(data) > %s OR ("offset" = %s AND length(data) = 0)) AND "offset" >= %s - 1048576
         LIMIT 1"""
     with connection.cursor() as cursor:

@@ -42,17 +42,28 @@ def list_page(job: Job, at: Cursor, size: int) -> Page:
     return page(shown, [(r["group_no"], r["index"], r["id"]) for r in rows], size, at)
 
 
+_AMONG = f"{_WON} AND (g.name, o.name) IN (SELECT * FROM unnest(%(groups)s::text[], %(names)s::text[]))"
+
+
 def of_groups(job: Job, wanted: set[tuple[str, str]]) -> list[dict[str, Any]]:
     """Every counting output among ``wanted``, pairs of group and output name. One query."""
     if not wanted:
         return []
-    sql = f"""{_WON} AND (g.name, o.name) IN (SELECT * FROM unnest(%(groups)s::text[], %(names)s::text[]))
-        ORDER BY o.group_no, o.task_index, o.id"""
+    return rows_as_dicts(f"{_AMONG} ORDER BY o.group_no, o.task_index, o.id", _values(job, wanted))
+
+
+def made(job: Job, wanted: set[tuple[str, str]], digest: str) -> bool:
+    """Whether a counting output among ``wanted`` is of these bytes. One query, however many outputs there are."""
+    if not wanted:
+        return False
+    return bool(rows_as_dicts(f"{_AMONG} AND o.digest = %(digest)s LIMIT 1", _values(job, wanted) | {"digest": digest}))
+
+
+def _values(job: Job, wanted: set[tuple[str, str]]) -> dict[str, Any]:
     pairs = sorted(wanted)
-    values = {
+    return {
         "job": job.pk,
         "day": job.submitted_at.date(),
         "groups": [group for group, _ in pairs],
         "names": [name for _, name in pairs],
     }
-    return rows_as_dicts(sql, values)
