@@ -50,7 +50,7 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
       <Head job={job} me={me} now={now} />
       {old && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}
       {job.message && <Notice kind={job.state === "FAILED" ? "bad" : undefined}>{job.message}</Notice>}
-      <Waiting job={job} now={now} operator={me.role === "operator"} />
+      <Waiting job={job} now={now} reads={me.role !== "tenant"} />
       <Endpoints snapshot={view.data} open={mayAct(job, me)} />
       <div className="job-top">
         <Card title="Timeline"><TimelineChart job={job} now={now} /><Story job={job} signature={signatureOf(job)} /></Card>
