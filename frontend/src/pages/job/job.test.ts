@@ -3,6 +3,7 @@ import type { Group, Job } from "../../api/types";
 import { CARD, dag, depths } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
+import { logAddress, taskNamed } from "./params";
 import { place, ticks, timeline } from "./timeline";
 
 const piece = (data: string, offset: number, more = {}) => ({ data, offset, next_offset: offset + data.length, skipped: 0, complete: false, ...more });
@@ -92,4 +93,15 @@ describe("what it serves", () => {
     const named = { tracking: "/proxy/7/master.0.ui/" } as Job;
     expect([pageOf(named, true), pageOf(named, false), pageOf({ tracking: null } as Job, true), pageOf({} as Job, true)]).toEqual([named.tracking, null, null, null]);
   });
+});
+
+describe("the address of a log", () => {
+  it("names the stream of one attempt of one task", () => {
+    const at = new URL(logAddress(7, "work/12", "c-9", "stderr"), "https://hydra.example");
+    expect(at.pathname).toBe("/jobs/7");
+    expect(Object.fromEntries(at.searchParams)).toEqual({ tab: "tasks", task: "work/12", attempt: "c-9", stream: "stderr" });
+    expect(taskNamed(at.searchParams.get("task"))).toEqual({ group: "work", index: 12 });
+  });
+  it("may be anything, and then names no task", () =>
+    expect([null, "", "work", "work/", "/1", "a/b/1", "work/-1", "work/1 or 1"].map(taskNamed)).toEqual(Array(8).fill(null)));
 });
