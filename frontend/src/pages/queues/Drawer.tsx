@@ -52,6 +52,7 @@ function Told({ q }: { q: QueueDetail }) {
         {q.pointer !== null && <Link className="linkish" href={`/policy/edit?at=${encodeURIComponent(q.pointer)}`}>Its line in the policy</Link>}
       </div>
       {q.sees === "whole" && <OverTime path={q.path} />}
+      {q.own.length > 0 && <section><h3>Why you get what you get</h3><ul className="own-why small">{q.own.map((sentence) => <li key={sentence}>{sentence}</li>)}</ul></section>}
       {q.places.length > 0 && <section><h3>Where its share is, and why</h3><ul className="whys">{q.places.map((p) => <Place key={p.sub_cluster} p={p} axis={AXES.indexOf(q.resource as keyof Resources)} />)}</ul></section>}
       <section><h3>Limits</h3>
         <dl className="facts">
