@@ -42,7 +42,11 @@ export function Combobox({ label, quiet, className, description, error, placehol
   const [at, setAt] = useState(0);
   const open = typed !== null;
   const active = open ? found.options[Math.min(at, found.options.length - 1)] : undefined;
+  const field = useRef<HTMLInputElement>(null);
   useEffect(() => setAt(0), [typed]);
+  useEffect(() => { // what is typed next is another search, not the end of this name
+    if (!open && field.current === document.activeElement) field.current?.select();
+  }, [open]);
   const take = (option: string) => {
     onType(null);
     if (option !== value) onChoose(option);
@@ -61,9 +65,9 @@ export function Combobox({ label, quiet, className, description, error, placehol
   };
   return (
     <div className={`combobox ${className ?? ""}`}>
-      <TextInput {...(quiet ? { "aria-label": label } : { label })} description={description} error={error} placeholder={(open && value) || placeholder} autoComplete="off" spellCheck={false} maxLength={255}
+      <TextInput ref={field} {...(quiet ? { "aria-label": label } : { label })} description={description} error={error} placeholder={(open && value) || placeholder} autoComplete="off" spellCheck={false} maxLength={255}
         role="combobox" aria-autocomplete="list" aria-expanded={open} aria-controls={open ? `${id}-list` : undefined} aria-activedescendant={active === undefined ? undefined : `${id}-${found.options.indexOf(active)}`}
-        value={typed ?? value} onChange={(e) => onType(e.currentTarget.value)} onClick={() => open || onType("")} onBlur={() => { if (typed && found.options.includes(typed.trim())) take(typed.trim()); else onType(null); }} onKeyDown={pressed} />
+        value={typed ?? value} onChange={(e) => onType(e.currentTarget.value)} onFocus={(e) => e.currentTarget.select()} onClick={() => open || onType("")} onBlur={() => { if (typed && found.options.includes(typed.trim())) take(typed.trim()); else onType(null); }} onKeyDown={pressed} />
       {open && <List id={id} label={label} found={found} active={active} value={value} take={take} />}
     </div>
   );
