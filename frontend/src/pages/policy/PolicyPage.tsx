@@ -4,6 +4,7 @@ import { lazy, Suspense, useState, type ComponentType } from "react";
 import { Redirect, useLocation } from "wouter";
 import { usePaletteCommands } from "../../app/palette/commands";
 import type { PageProps } from "../../app/pages";
+import { Shield } from "../../ui/icons";
 import { Empty, Loading, Notice } from "../../ui/parts";
 import { Tabs } from "../../ui/tabs";
 import { Converging } from "./rollouts/Converging";
@@ -42,7 +43,7 @@ export default function PolicyPage(props: PageProps) {
         <Converging spread={spread} />
       </div>
       <Tabs tabs={tabs} here={`/policy/${first}`} label="Parts of the policy" />
-      {props.me.role !== "operator" && <Notice>You read the policy and all that became of it. Only operators change it.</Notice>}
+      {props.me.role !== "operator" && <Notice icon={<Shield />}>You read the policy and all that became of it. Only operators change it.</Notice>}
       <Suspense fallback={<Loading />}>
         {Found ? <Found {...props} id={id} /> : <Empty title="There is no such part">The policy has the parts above.</Empty>}
       </Suspense>
