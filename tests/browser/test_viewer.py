@@ -15,7 +15,16 @@ from tests.stack import Stack
 
 PASSWORD = "a-long-enough-password"
 CHANGES = re.compile("Plan and push|Add|Roll back|Cancel it|Approve|Reject|Pause|Abort|Rename|Remove|Simulate")
-PARTS = ("edit", "edit?view=text", "edit?at=/components", "rollouts", "proposals", "simulations", "history", "overrides")
+PARTS = (
+    "edit",
+    "edit?view=text",
+    "edit?at=/components",
+    "rollouts",
+    "proposals",
+    "simulations",
+    "history",
+    "overrides",
+)
 
 
 @pytest.fixture(scope="module")

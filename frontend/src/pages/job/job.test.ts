@@ -80,7 +80,7 @@ describe("the timeline", () => {
     expect(placeLanes(placed, [there("west", 2, null)], t)).toEqual([]);
     const lanes = placeLanes(placed, [there("west", 2, 6), there("east", 4, null)], t);
     expect(lanes.map((l) => [l.place.sub_cluster, l.home, place(t, l.from), place(t, l.to), l.open])).toEqual([["west", true, 20, 60, false], ["east", false, 40, 100, true]]);
-    const told = story(placed, [], lanes.map((l) => l.place)).filter((s) => s.title.startsWith("Granted"));
+    const told = story({ ...placed, state: "RUNNING", groups: [] }, [], lanes.map((l) => l.place)).filter((s) => s.title.startsWith("Granted"));
     expect(told.map((s) => s.title)).toEqual(["Granted in west", "Granted in east"]);
     expect(told[1]!.text).toContain("its home is west");
   });
