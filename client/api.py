@@ -33,7 +33,7 @@ from client.subclusters import SubClusterCalls
 from client.transport import Transport
 from contract.accounts import Login, Me
 from contract.base import Answer
-from contract.jobs import Artifact, Container, Endpoint, Event, Job, JobDetail, LogPiece, Output, Task
+from contract.jobs import Artifact, Container, Endpoint, Event, Job, JobDetail, JobPlaces, LogPiece, Output, Task
 from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
@@ -178,6 +178,10 @@ class Client(
     def containers(self, job_id: int, *, task: str | None = None, page_size: int = 500) -> Iterator[Container]:
         """The job's attempts; ``task`` is ``group/index``."""
         return self._pages(f"/jobs/{job_id}/containers", Container, {"task": task, "page_size": page_size})
+
+    def job_places(self, job_id: int) -> JobPlaces:
+        """The sub-clusters in which the job was given containers, the first one first."""
+        return answers.read(JobPlaces, self._get(f"/jobs/{job_id}/places"))
 
     def events(self, job_id: int) -> Iterator[Event]:
         return self._pages(f"/jobs/{job_id}/events", Event, {"page_size": 500})

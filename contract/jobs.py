@@ -112,6 +112,25 @@ class ContainerPage(Page):
     results: list[Container]
 
 
+class JobPlace(Answer):
+    """A job in a sub-cluster. ``first_at``: when the first container was granted there; ``last_at``: when the last of
+    them ended, null while one lives. ``running``: of ``containers``, those that have not ended.
+    """
+
+    sub_cluster: str
+    first_at: dt.datetime
+    last_at: dt.datetime | None
+    containers: int
+    running: int
+
+
+class JobPlaces(Answer):
+    """Where a job was given containers, the first place first. ``complete``: whether all of them were counted."""
+
+    results: list[JobPlace]
+    complete: bool
+
+
 class Event(Answer):
     id: int
     at: dt.datetime

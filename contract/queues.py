@@ -122,7 +122,10 @@ class QueueStarves(Answer):
 
 
 class QueueDetail(Answer):
-    """``sees``: ``own`` counts the reader's own jobs only. ``pointer``: where it stands in the policy document."""
+    """``sees``: ``own`` counts the reader's own jobs only. ``pointer``: where it stands in the policy document.
+
+    ``own``: to those who see their own part, why they get what they get, in words.
+    """
 
     path: str
     sees: Annotated[str, one_of("whole", "own")]
@@ -149,6 +152,7 @@ class QueueDetail(Answer):
     weight: float | None
     siblings_weight: float | None
     places: list[QueuePlace]
+    own: list[str]
     users: list[QueueUser]
     starving: QueueStarves | None
     rights: list[QueueGranted] | None

@@ -19,7 +19,7 @@ from client.errors import InvalidJob
 from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
-from contract.jobs import Container, Event, Group, Job, Task
+from contract.jobs import Container, Event, Group, Job, JobPlace, Task
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON.", exists=False)]
 WaitOption = Annotated[
@@ -216,11 +216,18 @@ def _task_name(task: Task) -> str:
     return f"{task.group}/{task.index}"
 
 
+PLACES: list[Column[JobPlace]] = [
+    ("SUB-CLUSTER", lambda p: p.sub_cluster), ("FIRST", lambda p: p.first_at), ("LAST", lambda p: p.last_at),
+    ("CONTAINERS", lambda p: p.containers), ("RUNNING", lambda p: p.running),
+]  # fmt: skip
+
+
 def containers(
     ctx: typer.Context,
     job: JobArgument,
     task: Annotated[str | None, typer.Option(help="Of this task only: GROUP/INDEX.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
+    places: Annotated[bool, typer.Option("--places", help="Only where they were, and since when.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """A job's containers: every attempt of its tasks, where it ran and how it ended."""
@@ -232,6 +239,9 @@ def containers(
         ("PEAK MIB", lambda c: c.peak_memory_mib), ("CPU MS", lambda c: c.cpu_ms),
     ]  # fmt: skip
     with connected(ctx) as client:
+        if places:
+            show(client.job_places(job).results, PLACES, output, nothing="No containers yet.")
+            return
         show(islice(client.containers(job, task=task), limit or None), columns, output, nothing="No containers yet.")
 
 

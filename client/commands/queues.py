@@ -44,7 +44,7 @@ def queues(
 
 
 def _why(found: QueueDetail, output: Format) -> None:
-    """The reasons of one queue as sentences, a line per sub-cluster."""
+    """The reasons of one queue as sentences, a line per sub-cluster or, of an open one, per thing that may be told."""
     if output is Format.json:
         print_json(found)
         return
@@ -52,8 +52,8 @@ def _why(found: QueueDetail, output: Format) -> None:
         print(printable(f"starved: {found.starving.text}"))
     for place in found.places:
         print(printable(f"{place.sub_cluster}: {place.why}"))
-    if not found.places:
-        print("This queue is open to everybody; where its share lies is told to those who were granted it.")
+    for sentence in found.own:
+        print(printable(sentence))
 
 
 def usage(

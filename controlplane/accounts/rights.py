@@ -116,7 +116,6 @@ rules.add_perm("jobs.change", is_operator | (is_tenant & (owns | administers_que
 rules.add_perm("jobs.submit", is_operator | is_tenant)
 rules.add_perm("cluster.view_all", is_operator | is_viewer)
 rules.add_perm("cluster.operate", is_operator)
-rules.add_perm("audit.view", is_operator)
 
 
 def sees_everything(user: User) -> bool:

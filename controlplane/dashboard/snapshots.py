@@ -12,7 +12,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from rest_framework.utils.encoders import JSONEncoder
 
 from controlplane.accounts.models import User
-from controlplane.accounts.rights import access, accounts, is_operator, is_tenant, sees_everything
+from controlplane.accounts.rights import access, accounts, is_tenant, sees_everything
 from controlplane.statestore.queries.federation.overview import overview
 from controlplane.statestore.queries.jobs import endpoints, stamps, tasks
 from controlplane.statestore.queries.jobs import listing as jobs
@@ -126,7 +126,7 @@ def _node(user: User, topic: Topic) -> dict[str, Any] | None:
 
 READS: dict[str, Callable[[User, Topic], Any]] = {
     "overview": lambda user, topic: overview(user),
-    "policy": lambda user, topic: rollouts.overview() if is_operator(user) else None,
+    "policy": lambda user, topic: rollouts.overview() if sees_everything(user) else None,
     "queues": lambda user, topic: Reading(queues.layout_stamp(user), lambda: queues.layout(user)),
     "queueuse": lambda user, topic: queues.use(user, **topic.filters),
     "queuematrix": _matrix,

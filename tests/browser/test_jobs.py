@@ -110,6 +110,54 @@ def test_a_log_goes_on_where_it_broke_off(signed_in: Page, site: Stack) -> None:
     expect(signed_in.locator("[data-phase]")).to_contain_text("Paused")
 
 
+def test_a_log_is_linked_to(signed_in: Page, site: Stack) -> None:
+    speak = group("echo out-$HYDRA_TASK_INDEX; echo err-$HYDRA_TASK_INDEX >&2", count=205)
+    job = submitted(site, groups=[speak])
+    signed_in.goto(f"/jobs/{job}")
+    ended(signed_in, "SUCCEEDED")
+    signed_in.get_by_role("button", name=re.compile("^work 3:")).click()
+    signed_in.wait_for_url(re.compile("task=work%2F3"))
+    signed_in.get_by_role("radiogroup", name="Stream").get_by_text("stderr").click()
+    expect(signed_in.get_by_test_id("log")).to_contain_text("err-3")
+    signed_in.get_by_role("link", name="Link to this log").click()
+    signed_in.wait_for_url(re.compile("attempt="))
+    other = signed_in.context.new_page()
+    other.goto(signed_in.url)
+    expect(other.get_by_role("region", name="Task work/3")).to_be_visible()
+    expect(other.get_by_test_id("log")).to_contain_text("err-3")
+    other.goto(f"/jobs/{job}?task=work/204&stream=stderr")  # further on than the page lists
+    expect(other.get_by_test_id("log")).to_contain_text("err-204")
+    other.goto(f"/jobs/{job}?task=work/7&shape=table&state=SUCCEEDED")
+    expect(other.get_by_role("table", name="Tasks")).to_be_visible()
+    expect(other.get_by_label("Task state")).to_have_value("SUCCEEDED")
+    expect(other.get_by_test_id("log")).to_contain_text("out-7")
+    assert barriers(other) == []
+
+
+def test_a_queue_is_found_by_typing(signed_in: Page) -> None:
+    signed_in.goto("/submit")
+    queue = signed_in.get_by_role("combobox", name="Queue", exact=True)
+    expect(queue).to_have_value("root.default")
+    queue.press("ArrowDown")
+    found = signed_in.get_by_role("listbox", name="Queue")
+    expect(found.get_by_role("option", name="root.default")).to_be_visible()
+    queue.press_sequentially("no such")
+    expect(signed_in.get_by_text("Nothing is called that.")).to_be_visible()
+    queue.press("Escape")
+    expect(found).to_have_count(0)
+    expect(queue).to_have_value("root.default")
+    queue.press_sequentially("DEFAULT")
+    expect(signed_in.get_by_role("status").filter(has_text="1 found")).to_be_visible()
+    expect(queue).to_have_attribute("aria-activedescendant", re.compile("."))
+    assert barriers(signed_in) == []
+    queue.press("Enter")
+    expect(found).to_have_count(0)
+    expect(queue).to_have_value("root.default")
+    signed_in.route(re.compile("/api/v1/queues"), lambda route: route.abort())
+    queue.fill("root.x")
+    expect(signed_in.get_by_text("It could not be searched")).to_be_visible()
+
+
 def test_attempts_are_drawn_listed_and_measured(signed_in: Page, site: Stack) -> None:
     job = submitted(site, groups=[group('test "$HYDRA_TASK_INDEX" != 1 || exit 3', count=6, retries=1)])
     signed_in.goto(f"/jobs/{job}?tab=attempts")

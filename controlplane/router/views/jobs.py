@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from contract.jobs import BulkIds, ContainerPage, EventPage, JobPage, KillRequest, OutputPage, PriorityRequest, TaskPage
 from contract.jobs import Job as JobAnswer
 from contract.jobs import JobDetail as JobDetailAnswer
+from contract.jobs import JobPlaces as JobPlacesAnswer
 from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from contract.waiting import JobExplanation
@@ -236,6 +237,13 @@ class JobContainers(View):
         job = job_of(request, job_id)
         task = _task(job.pk, text(request, "task"))
         return paged(request, 3, lambda at, size: containers.list_page(job, at, size, task))
+
+
+class JobPlaces(View):
+    @extend_schema(operation_id="jobs_places", responses=answers({200: JobPlacesAnswer}))
+    def get(self, request: Request, job_id: int) -> Response:
+        """The sub-clusters in which the job was given containers, since when, and how many."""
+        return Response(containers.places(job_of(request, job_id)))
 
 
 def _task(job_id: int, name: str | None) -> tuple[int, int] | None:

@@ -69,8 +69,8 @@ class Policy(View):
         responses=answers({200: PolicyDetail}),
     )
     def get(self, request: Request) -> Response:
-        """The policy in force. Operators only."""
-        require("cluster.operate", request)
+        """The policy in force. Operators and viewers."""
+        require("cluster.view_all", request)
         found = versions.version(integer(request, "version", 0, 1, 2**63 - 1) or None)
         return tagged(existing(found, "there is no such policy version; GET /api/v1/policy/versions lists them"))
 
@@ -104,8 +104,8 @@ def outcome(found: changes.ChangeOutcome) -> Response:
 class PolicyVersions(View):
     @extend_schema(operation_id="policy_versions", parameters=PAGING, responses=answers({200: PolicyPage}))
     def get(self, request: Request) -> Response:
-        """Every version, newest first, without the documents. Operators only."""
-        require("cluster.operate", request)
+        """Every version, newest first, without the documents. Operators and viewers."""
+        require("cluster.view_all", request)
         return paged(request, 1, versions.list_page)
 
 
@@ -116,8 +116,8 @@ class PolicyValidate(View):
         responses=answers({200: PolicyChecked}, 415),
     )
     def post(self, request: Request) -> Response:
-        """Check a document without putting it in force. Operators only."""
-        require("cluster.operate", request)
+        """Check a document without putting it in force. Operators and viewers."""
+        require("cluster.view_all", request)
         document, rows = documents.validate(body(request, PolicyCheckRequest).document)
         return Response({"queues": len(rows), "document": document})
 
@@ -132,8 +132,8 @@ class PolicySchema(View):
 class QueueRights(View):
     @extend_schema(operation_id="queue_rights", parameters=[PATH], responses=answers({200: QueueRightList}))
     def get(self, request: Request, path: str) -> Response:
-        """Who may use or administer the queue, through it or one above it. Operators only."""
-        require("cluster.operate", request)
+        """Who may use or administer the queue, through it or one above it. Operators and viewers."""
+        require("cluster.view_all", request)
         _existing(path)
         return whole(versions.rights(path))
 

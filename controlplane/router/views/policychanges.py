@@ -45,8 +45,8 @@ class PolicyDiff(View):
         responses=answers({200: PolicyDiffAnswer}, 415),
     )
     def post(self, request: Request) -> Response:
-        """What changes from one version to another, or to a document. Operators only."""
-        require("cluster.operate", request)
+        """What changes from one version to another, or to a document. Operators and viewers."""
+        require("cluster.view_all", request)
         asked = body(request, DiffRequest)
         if asked.document is not None and asked.second is not None:
             wrong = FieldError("to", "stands beside a document", "give one of to and document")
@@ -87,8 +87,8 @@ class PolicyProposals(View):
         responses=answers({200: ProposalPage}),
     )
     def get(self, request: Request) -> Response:
-        """Changes that wait for a second operator, newest first. Operators only."""
-        require("cluster.operate", request)
+        """Changes that wait for a second operator, newest first. Operators and viewers."""
+        require("cluster.view_all", request)
         everything = bool(choice(request, "all", _ALL))
         return paged(request, 1, lambda at, size: listing.proposals_page(at, size, everything))
 
@@ -96,8 +96,8 @@ class PolicyProposals(View):
 class PolicyProposal(View):
     @extend_schema(operation_id="policy_proposal", responses=answers({200: ProposalDetail}))
     def get(self, request: Request, proposal_id: int) -> Response:
-        """One proposal with all it would do. Operators only."""
-        require("cluster.operate", request)
+        """One proposal with all it would do. Operators and viewers."""
+        require("cluster.view_all", request)
         return Response(existing(listing.proposal(proposal_id), f"there is no proposal {proposal_id}"))
 
 
@@ -127,8 +127,8 @@ class PolicyOverrides(View):
         responses=answers({200: OverridePage}),
     )
     def get(self, request: Request) -> Response:
-        """Temporary overrides that hold or will, newest first. Operators only."""
-        require("cluster.operate", request)
+        """Temporary overrides that hold or will, newest first. Operators and viewers."""
+        require("cluster.view_all", request)
         everything = bool(choice(request, "all", _ALL))
         return paged(request, 1, lambda at, size: listing.overrides_page(at, size, everything))
 

@@ -18,6 +18,6 @@ class PolicyPlan(View):
         responses=answers({200: PolicyPlanAnswer}, 413, 415),
     )
     def post(self, request: Request) -> Response:
-        """What queues would get under a document, from what they use and want now. Changes nothing. Operators only."""
-        require("cluster.operate", request)
+        """What queues would get under a document; changes nothing. Operators and viewers."""
+        require("cluster.view_all", request)
         return Response(policyplan.of(body(request, PlanRequest).document))

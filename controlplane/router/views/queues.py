@@ -25,25 +25,55 @@ from controlplane.statestore.errors import Invalid
 from controlplane.statestore.queries.accounts import usage
 from controlplane.statestore.queries.queues import live
 from controlplane.statestore.queries.queues.detail import detail
-from controlplane.statestore.queries.queues.listing import queues
+from controlplane.statestore.queries.queues.listing import QueueFilter, queue_page, queues
 from controlplane.statestore.queries.queues.matrix import matrix
 from wire.resources import AXES
 
-from .common import View, account, answers, choice, existing, integer, number_parameter, text, text_parameter, whole
+from .common import (
+    PAGING,
+    View,
+    account,
+    answers,
+    choice,
+    existing,
+    integer,
+    number_parameter,
+    paged,
+    text,
+    text_parameter,
+    whole,
+)
 
 PARTITION = text_parameter("partition", "The default one if left out")
 RESOURCE = OpenApiParameter("resource", enum=AXES, description="What each queue wants most of, if left out")
+YES = {"yes": True, "no": False}
+PAGED_BY = {"contains", "may_submit", "whole", "page_size", "cursor"}
 
 
 class Queues(View):
-    @extend_schema(operation_id="queues_list", responses=answers({200: QueueList}))
+    @extend_schema(
+        operation_id="queues_list",
+        parameters=[
+            text_parameter("contains", "Only those whose path contains it, in any case"),
+            text_parameter("may_submit", "yes: only those you may submit to", enum=list(YES)),
+            text_parameter("whole", "yes: only those of which you see all jobs, not your own alone", enum=list(YES)),
+            *PAGING,
+        ],
+        responses=answers({200: QueueList}),
+    )
     def get(self, request: Request) -> Response:
         """The queues of the policy in force, with their use over all sub-clusters.
 
         Tenants get those they may use; of one that is merely open to all, the
-        use and the jobs are their own.
+        use and the jobs are their own. All of them in one answer, unless something
+        is asked for: that is answered in pages.
         """
-        return whole(queues(account(request)))
+        user, contains = account(request), text(request, "contains") or ""
+        may_submit, whole_ones = bool(choice(request, "may_submit", YES)), bool(choice(request, "whole", YES))
+        if not PAGED_BY & request.query_params.keys():
+            return whole(queues(user))
+        wanted = QueueFilter(contains, may_submit, whole_ones)
+        return paged(request, 1, lambda at, size: queue_page(user, at, size, wanted))
 
 
 class QueueTree(View):

@@ -20,8 +20,8 @@ ORDERED = answers({200: Rollout}, 409, 415)
 class PolicyConvergence(View):
     @extend_schema(operation_id="policy_convergence", parameters=[VERSION], responses=answers({200: Convergence}))
     def get(self, request: Request) -> Response:
-        """Who runs a policy version, and how long that took. Operators only."""
-        require("cluster.operate", request)
+        """Who runs a policy version, and how long that took. Operators and viewers."""
+        require("cluster.view_all", request)
         found = convergence.read(integer(request, "version", 0, 1, 2**63 - 1) or None)
         return Response(existing(found, "there is no such policy version; GET /api/v1/policy/versions lists them"))
 
@@ -29,8 +29,8 @@ class PolicyConvergence(View):
 class Rollouts(View):
     @extend_schema(operation_id="policy_rollouts", parameters=PAGING, responses=answers({200: RolloutPage}))
     def get(self, request: Request) -> Response:
-        """Every rollout, newest first. Operators only."""
-        require("cluster.operate", request)
+        """Every rollout, newest first. Operators and viewers."""
+        require("cluster.view_all", request)
         return paged(request, 1, rollouts.list_page)
 
     @extend_schema(
@@ -61,8 +61,8 @@ class Rollouts(View):
 class RolloutDetail(View):
     @extend_schema(operation_id="policy_rollout", responses=answers({200: Rollout}))
     def get(self, request: Request, rollout_id: int) -> Response:
-        """One rollout. Operators only."""
-        require("cluster.operate", request)
+        """One rollout. Operators and viewers."""
+        require("cluster.view_all", request)
         return Response(existing(rollouts.detail(rollout_id), f"there is no rollout {rollout_id}"))
 
 

@@ -1,4 +1,4 @@
-"""What-if simulations: ask, follow, cancel, read. Operators only."""
+"""What-if simulations: ask, follow, cancel, read. Operators ask, viewers read."""
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -28,8 +28,8 @@ class Simulations(View):
         responses=answers({200: SimulationPage}),
     )
     def get(self, request: Request) -> Response:
-        """What was asked, newest first, without the answers. Operators only."""
-        require("cluster.operate", request)
+        """What was asked, newest first, without the answers. Operators and viewers."""
+        require("cluster.view_all", request)
         number = integer(request, "version", 0, 1, 2**63 - 1)
         only = (number, digest.of_version(simulating.version(number))) if number else None
         return paged(request, 1, lambda at, size: simulations.listed(at, size, only))
@@ -49,8 +49,8 @@ class Simulations(View):
 class SimulationDetail(View):
     @extend_schema(operation_id="simulations_get", responses=answers({200: SimulationDetailAnswer}))
     def get(self, request: Request, simulation_id: int) -> Response:
-        """How far it is, and once it is done what changes. Operators only."""
-        require("cluster.operate", request)
+        """How far it is, and once it is done what changes. Operators and viewers."""
+        require("cluster.view_all", request)
         return Response(_one(simulation_id))
 
 
@@ -74,8 +74,8 @@ class SimulationReport(View):
         | {(200, "text/html"): OpenApiResponse(OpenApiTypes.STR, description="A whole page")},
     )
     def get(self, request: Request, simulation_id: int) -> HttpResponse:
-        """The answer as a page with pictures, to read, print or send. Operators only."""
-        require("cluster.operate", request)
+        """The answer as a page with pictures, to read, print or send. Operators and viewers."""
+        require("cluster.view_all", request)
         found = existing(simulations.report(simulation_id), f"there is no simulation {simulation_id}")
         state, page = found
         if page is None:

@@ -701,6 +701,23 @@ export interface components {
             results: components["schemas"]["Job"][];
         };
         /**
+         * @description A job in a sub-cluster. ``first_at``: when the first container was granted there; ``last_at``: when the last of
+         *     them ended, null while one lives. ``running``: of ``containers``, those that have not ended.
+         */
+        JobPlace: {
+            containers: number;
+            /** Format: date-time */
+            first_at: string;
+            last_at: string | null;
+            running: number;
+            sub_cluster: string;
+        };
+        /** @description Where a job was given containers, the first place first. ``complete``: whether all of them were counted. */
+        JobPlaces: {
+            complete: boolean;
+            results: components["schemas"]["JobPlace"][];
+        };
+        /**
          * @description A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one.
          *
          *     An application has a ``master`` and no groups: its first group is made of
@@ -1529,7 +1546,11 @@ export interface components {
             user_maximum: number;
             weight: number | null;
         };
-        /** @description ``sees``: ``own`` counts the reader's own jobs only. ``pointer``: where it stands in the policy document. */
+        /**
+         * @description ``sees``: ``own`` counts the reader's own jobs only. ``pointer``: where it stands in the policy document.
+         *
+         *     ``own``: to those who see their own part, why they get what they get, in words.
+         */
         QueueDetail: {
             default_priority: number;
             guaranteed: components["schemas"]["Amounts"];
@@ -1542,6 +1563,7 @@ export interface components {
             maximum: components["schemas"]["Amounts"];
             open_to_all: boolean;
             ordering: string;
+            own: string[];
             partition: string;
             path: string;
             pending: components["schemas"]["Amounts"];

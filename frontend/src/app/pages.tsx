@@ -46,7 +46,7 @@ export const PAGES: PageEntry[] = [
   { to: "/jobs", name: "Jobs", icon: <ListIcon />, key: "j", page: JobPages },
   { to: "/usage", name: "Usage", icon: <ChartIcon />, key: "u", page: visited(() => import("../pages/usage/UsagePage")) },
   { to: "/submit", name: "Submit", icon: <Plus />, key: "s", roles: ["operator", "tenant"], page: visited(() => import("../pages/submit/SubmitPage")) },
-  { to: "/policy", name: "Policy", icon: <Scales />, key: "p", roles: ["operator"], page: visited(() => import("../pages/policy/PolicyPage")) },
+  { to: "/policy", name: "Policy", icon: <Scales />, key: "p", roles: ["operator", "viewer"], page: visited(() => import("../pages/policy/PolicyPage")) },
   { to: "/admin", name: "Administration", icon: <Shield />, key: "a", roles: ["operator", "viewer"], page: visited(() => import("../pages/admin/AdminPage")) },
   { to: "/account", name: "Your account", icon: <Person />, key: "y", hidden: true, page: visited(() => import("../pages/account/AccountPage")) },
 ];

@@ -108,11 +108,11 @@ export function pointer(queue: string, field = ""): string {
 }
 
 /** Where a limit can be looked at: its queue, the line of the policy that sets it, the nodes it speaks of. */
-export function linksOf(limit: Pick<WaitLimit, "limit" | "queue">, operator: boolean): ReasonLink[] {
+export function linksOf(limit: Pick<WaitLimit, "limit" | "queue">, reads: boolean): ReasonLink[] {
   const found: ReasonLink[] = [];
   if (limit.queue) {
     found.push({ href: `/queues?queue=${encodeURIComponent(limit.queue)}`, text: limit.queue });
-    if (operator) found.push({ href: `/policy/edit?at=${encodeURIComponent(pointer(limit.queue, FIELDS[limit.limit]))}`, text: "its line in the policy" });
+    if (reads) found.push({ href: `/policy/edit?at=${encodeURIComponent(pointer(limit.queue, FIELDS[limit.limit]))}`, text: "its line in the policy" });
   }
   if (OF_NODES.has(limit.limit)) found.push({ href: "/fleet", text: "the nodes" });
   return found;

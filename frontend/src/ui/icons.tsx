@@ -31,6 +31,7 @@ export const Moon = () => <Icon><path d="M13.5 9.7A6 6 0 0 1 6.3 2.5a6 6 0 1 0 7
 export const Auto = () => <Icon><circle cx="8" cy="8" r="6" /><path d="M8 2a6 6 0 0 1 0 12z" {...DOT} /></Icon>;
 export const Leave = () => <Icon><path d="M6 2.5H3v11h3M10.5 5l3 3-3 3M13.5 8H6.5" /></Icon>;
 export const Copy = () => <Icon><rect x="5.5" y="5.5" width="8" height="8" rx="1.5" /><path d="M10.5 3.5v-1h-8v8h1" /></Icon>;
+export const LinkIcon = () => <Icon><path d="M6.8 9.2a2.6 2.6 0 0 0 3.8 0l2.1-2.2a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.2 6.8a2.6 2.6 0 0 0-3.8 0L3.3 9a2.6 2.6 0 0 0 3.7 3.7l.9-.9" /></Icon>;
 export const Check = () => <Icon><path d="M3 8.5l3.2 3.2L13 5" /></Icon>;
 export const Download = () => <Icon><path d="M8 2v8M4.8 7.2L8 10.4l3.2-3.2M2.5 13.5h11" /></Icon>;
 export const Pause = () => <Icon><path d="M5.5 3.5v9M10.5 3.5v9" /></Icon>;

@@ -99,7 +99,7 @@ export function Command({ text, label = "Copy as hydractl command" }: { text: st
   );
 }
 
-async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

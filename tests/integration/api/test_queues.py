@@ -289,6 +289,17 @@ def test_sums_of_others_are_told_only_of_many_and_in_steps(federation: World) ->
         )
 
 
+def test_of_an_open_queue_a_tenant_is_told_why_in_words_without_others_numbers(federation: World) -> None:
+    own = got(federation, "tenant", "queues/root.free/detail")["own"]
+    assert own[0].startswith("Everybody may submit to it") and own[-1] == "Nothing of yours waits in it."
+    assert "west is full now." in own, "lab and free hold all of it"
+    federation["tenant"].post("jobs", job(queue="root.free"))
+    waiting = got(federation, "tenant", "queues/root.free/detail")["own"]
+    assert len(waiting) == len(own) and "what waits there starts" in waiting[-1]
+    assert not {"60", "40", "lab"} & {word.strip(".,:") for line in own + waiting for word in line.split()}
+    assert got(federation, "operator", "queues/root.free/detail")["own"] == []
+
+
 def test_use_by_the_hour_is_the_accounts_own(federation: World) -> None:
     hour = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
     tenant, other = federation.users["tenant"], federation.users["other"]

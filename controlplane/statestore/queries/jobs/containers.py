@@ -23,6 +23,18 @@ _BEYOND = (
     "group_no = %(k0)s AND task_index {beyond} %(k1)s",
     "group_no {beyond} %(k0)s",
 )
+# The job's first containers by group and task; the index has them in this order.
+_FIRST = "SELECT sub_cluster_id, allocated_at, {end} FROM {table} ORDER BY group_no, task_index, id LIMIT %(most)s"
+_LIVE_ONES = _FIRST.format(end="NULL::timestamptz AS finished_at", table="statestore_container WHERE job_id = %(job)s")
+_ENDED_ONES = _FIRST.format(
+    end="finished_at", table="statestore_container_history WHERE job_id = %(job)s AND finished_at >= %(since)s"
+)
+_PLACES = f"""SELECT s.name AS sub_cluster, min(c.allocated_at) AS first_at, count(*) AS containers,
+    CASE WHEN bool_or(c.finished_at IS NULL) THEN NULL ELSE max(c.finished_at) END AS last_at,
+    count(*) FILTER (WHERE c.finished_at IS NULL) AS running
+  FROM (({_LIVE_ONES}) UNION ALL ({_ENDED_ONES})) c JOIN statestore_subcluster s ON s.id = c.sub_cluster_id
+ GROUP BY s.name ORDER BY first_at, s.name"""
+COUNTED_MAX = 20_000  # of those that live, and of those that have ended
 _SKEW = dt.timedelta(days=1)
 
 
@@ -56,6 +68,15 @@ def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = No
     rows = rows_as_dicts(sql, values)
     keys = [(r["group_no"], r["task_index"], r["id"]) for r in rows]
     return page(as_json(job, rows), keys, size, at)
+
+
+def places(job: Job) -> dict[str, Any]:
+    """The sub-clusters in which the job was given containers, the first one first. One query of bounded cost."""
+    values = {"job": job.pk, "since": history_since(job), "most": COUNTED_MAX}
+    rows = rows_as_dicts(_PLACES, values)
+    live = sum(row["running"] for row in rows)
+    ended = sum(row["containers"] for row in rows) - live
+    return {"results": rows, "complete": max(live, ended) < COUNTED_MAX}
 
 
 def node_names(ids: set[int]) -> dict[int, NodeName]:

@@ -14,7 +14,8 @@ from scheduler.preemption.policy import Reclaiming
 from wire.resources import AXES
 from wire.states import JobState
 
-from .cells import Cell, rule, said, why
+from . import openqueue
+from .cells import LITTLE, Cell, rule, said, why
 from .live import lacking
 from .matrix import QueueRow, axis_of, cell
 from .sight import See, Sight, sight
@@ -43,7 +44,7 @@ def detail(user: User, path: str, partition: str = DEFAULT, resource: str = "") 
         "partition": partition,
         "resource": AXES[axis],
         **_limits(now.tree.rows[at], part, at),
-        **(_whole(now, part, partition, at, axis, seen) if whole else _own(user, path)),
+        **(_whole(now, part, partition, at, axis, seen) if whole else _own(now, part, partition, at, user)),
         "rights": _rights(now.tree.version, path) if seen.everything else None,
     }
 
@@ -84,19 +85,48 @@ def _whole(now: FederationStanding, part: PartitionStanding, name: str, at: int,
         "weight": about.weight,
         "siblings_weight": about.siblings if seen.everything else None,
         "places": [_place(now, part, at, p, c, seen) for p, c in enumerate(cells)],
+        "own": [],
         "users": _users(now.tree.rows[at].path),
         "starving": _starving(now, part, name, at, seen),
     }
 
 
-def _own(user: User, path: str) -> Json:
-    own = own_use(user.pk)
+def _own(now: FederationStanding, part: PartitionStanding, name: str, at: int, user: User) -> Json:
+    own, path = own_use(user.pk), now.tree.rows[at].path
     jobs = own.jobs.get(path, JobCounts())
     used, pending = (sum(by.get(path, {}).values(), np.zeros(len(AXES), np.int64)) for by in (own.used, own.wanted))
+    words = openqueue.told(_standing(now, part, name, at, used, jobs, set(own.wanted.get(path, {}))))
     return {
         "used": _amounts(used), "pending": _amounts(pending), "live_jobs": jobs.live, "running_jobs": jobs.running,
-        "weight": None, "siblings_weight": None, "places": [], "users": [], "starving": None,
+        "weight": None, "siblings_weight": None, "places": [], "own": words, "users": [], "starving": None,
     }  # fmt: skip
+
+
+def _standing(
+    now: FederationStanding,
+    part: PartitionStanding,
+    name: str,
+    at: int,
+    used: np.ndarray,
+    jobs: JobCounts,
+    waits: set[int],
+) -> openqueue.OwnStanding:
+    """waits: numbers of the sub-clusters where something of the account's own waits."""
+    q, maximum = now.tree.rows[at], part.maximum[at]
+    about = QueueRow.of(now, part, name, at, axis_of(now, part, at, ""))
+    k = about.axis
+    places = [(p, place) for p, place in enumerate(now.places) if place.counts]
+    full = [place.name for p, place in places if part.used[p, ROOT, k] >= part.capacity[p, k] * (1 - LITTLE)]
+    return openqueue.OwnStanding(
+        ordering=q.ordering,
+        used=used,
+        user_limit=(maximum * q.user_maximum + 1e-6).astype(np.int64),
+        maximum=maximum,
+        running_jobs=jobs.running,
+        max_running_jobs=q.max_running_jobs_per_user,
+        waits={place.name: rule(cell(now, part, name, p, about)) for p, place in places if place.id in waits},
+        full=tuple(full),
+    )
 
 
 def _place(now: FederationStanding, part: PartitionStanding, at: int, place: int, c: Cell, seen: Sight) -> Json:

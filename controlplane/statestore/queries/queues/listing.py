@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from controlplane.statestore.models import Node, Queue, SubCluster
 from controlplane.statestore.nodesets import capacity_of
 from controlplane.statestore.queries.looks import shared
 from controlplane.statestore.queries.ownuse import JobCounts, OwnUse, own_use
+from controlplane.statestore.queries.paging import Cursor, Page, page
 from scheduler.placement.nodeselection import Partition
 from wire.resources import AXES
 from wire.states import LIVE_NODE_MAX
@@ -43,6 +44,15 @@ class _Known:
 _known = _Known()
 
 
+@dataclass(frozen=True, slots=True)
+class QueueFilter:
+    """contains: what the path does, in any case. may_submit: the account may. whole: it sees all that is in it."""
+
+    contains: str = ""
+    may_submit: bool = False
+    whole: bool = False
+
+
 def queues(user: User, most: int | None = None) -> list[Json]:
     """Every queue that the account sees, with its limits, use and jobs, summed over sub-clusters.
 
@@ -54,9 +64,39 @@ def queues(user: User, most: int | None = None) -> list[Json]:
     if tree is None:
         return []
     seen = sight(user, tree)
-    rows = np.array(seen.rows, np.int64)[seen.see[seen.rows] >= int(See.OWN)].tolist()
+    rows = _listed(user, tree, seen, QueueFilter())
     if most is not None:
         rows = sorted(sorted(rows, key=lambda at: tree.rows[at].path.count("."))[:most])
+    return _shown(user, tree, seen, rows)
+
+
+def queue_page(user: User, at: Cursor, size: int, wanted: QueueFilter) -> Page:
+    """Some of the same, in the tree's order; the cursors hold as long as the policy's version is in force."""
+    tree = in_force()
+    if tree is None:
+        return Page([])
+    seen = sight(user, tree)
+    rows = _listed(user, tree, seen, wanted)
+    if at.key:
+        rows = [row for row in rows if (row < at.key[0] if at.back else row > at.key[0])]
+    if at.back:
+        rows.reverse()
+    rows = rows[: size + 1]
+    found = page(rows, [(row,) for row in rows], size, at)
+    return replace(found, results=_shown(user, tree, seen, found.results))
+
+
+def _listed(user: User, tree: PolicyTree, seen: Sight, wanted: QueueFilter) -> list[int]:
+    """Positions of the queues that the account sees more of than the name, and that are wanted."""
+    least, text = int(See.WHOLE if wanted.whole else See.OWN), wanted.contains.lower()
+    return [
+        at
+        for at in np.array(seen.rows, np.int64)[seen.see[seen.rows] >= least].tolist()
+        if text in tree.rows[at].path.lower() and (not wanted.may_submit or _may_submit(user, seen, tree.rows[at]))
+    ]
+
+
+def _shown(user: User, tree: PolicyTree, seen: Sight, rows: list[int]) -> list[Json]:
     whole_ones = {tree.rows[at].path for at in rows if seen.see[at] == See.WHOLE}
     use, jobs = _use(whole_ones) if whole_ones else {}, _jobs(tree)
     own = None if seen.everything else own_use(user.pk)
@@ -147,15 +187,19 @@ def _described(q: Queue, at: int, limits: dict[str, Any]) -> Json:
 
 
 def _moving(user: User, seen: Sight, q: Queue, use: dict[str, int], jobs: JobCounts) -> Json:
-    level = QueueAccess.Level.ADMIN if seen.everything else level_in(user, q.path)
     return {
         "state": "running" if not q.stopped else "draining" if jobs.live else "stopped",
         "used": {axis: use[axis] for axis in AXES} | {"containers": use["containers"]},
         "pending": use["pending"],
         "live_jobs": jobs.live,
         "running_jobs": jobs.running,
-        "may_submit": not q.stopped and q.leaf and (q.open_to_all or level is not None),
+        "may_submit": _may_submit(user, seen, q),
     }
+
+
+def _may_submit(user: User, seen: Sight, q: Queue) -> bool:
+    level = QueueAccess.Level.ADMIN if seen.everything else level_in(user, q.path)
+    return not q.stopped and q.leaf and (q.open_to_all or level is not None)
 
 
 def _amounts(values: list[int]) -> dict[str, int]:

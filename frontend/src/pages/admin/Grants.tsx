@@ -3,11 +3,11 @@ import { Button, NativeSelect } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { API, call, remove, type ApiError } from "../../api/client";
-import type { Account, Page, Queue, QueueGrant } from "../../api/types";
-import { useRead } from "../../live/hooks";
+import type { Account, QueueGrant } from "../../api/types";
 import { Close } from "../../ui/icons";
 import { Command, Failed } from "../../ui/parts";
 import { hydractl } from "../../format/shell";
+import { QueueChoice } from "../job/QueueChoice";
 
 type Change = { path: string; level: QueueGrant["level"] | null };
 
@@ -40,15 +40,13 @@ export function Grants({ account, editable }: { account: Account; editable: bool
 }
 
 function Add({ account, busy, add }: { account: Account; busy: boolean; add: (change: Change) => void }) {
-  const queues = useRead<Page<Queue>>("/queues");
   const [path, setPath] = useState("");
   const [level, setLevel] = useState<QueueGrant["level"]>("submit");
-  const free = (queues.data?.results ?? []).map((q) => q.path).filter((p) => !account.queues.some((q) => q.path === p && q.level === level));
+  const held = account.queues.filter((q) => q.level === level).map((q) => q.path);
   return (
     <>
-      {queues.error && <Failed error={queues.error} retry={() => void queues.refetch()} />}
       <div className="row wrap grant-add">
-        <NativeSelect aria-label="Queue to grant" className="grow" value={path} onChange={(e) => setPath(e.currentTarget.value)} data={[{ value: "", label: "Grant a queue…" }, ...free]} />
+        <QueueChoice label="Queue to grant" quiet className="grow" placeholder="Grant a queue…" value={path} onChange={setPath} which="any" without={held} />
         <NativeSelect aria-label="Level" value={level} onChange={(e) => setLevel(e.currentTarget.value as QueueGrant["level"])} data={[{ value: "submit", label: "Submit" }, { value: "admin", label: "Administer" }]} />
         <Button variant="default" loading={busy} disabled={path === ""} onClick={() => { add({ path, level }); setPath(""); }}>Grant</Button>
       </div>

@@ -40,7 +40,7 @@ function useDoing(job: Job, what: What): Doing {
     };
     case "queue": return {
       title: `Move job ${job.id}`, action: "Move", command: hydractl("move", job.id, "--to", queue || "QUEUE"), body: { queue }, ready: queue !== "",
-      text: <><p>What runs goes on and counts in the other queue. If that queue may run no job more, the job stays in {job.queue}, and its events say so.</p><QueueChoice value={queue} onChange={setQueue} without={job.queue} /></>,
+      text: <><p>What runs goes on and counts in the other queue. If that queue may run no job more, the job stays in {job.queue}, and its events say so.</p><QueueChoice value={queue} onChange={setQueue} description="One you may submit to" without={[job.queue]} /></>,
     };
   }
 }

@@ -1,7 +1,6 @@
 /** Every attempt of the job over time, a row per task, on a canvas; and the same as a table. */
 import { Button, SegmentedControl } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { useLocation, useSearch } from "wouter";
 import type { Container, Job } from "../../api/types";
 import { word } from "../../format/states";
 import { count, duration, moment } from "../../format/units";
@@ -9,6 +8,7 @@ import { Card, Command, Empty, Failed, Loading, useNow } from "../../ui/parts";
 import { AttemptTable } from "./AttemptTable";
 import { GanttCanvas } from "./GanttCanvas";
 import { layout, pan, readZoom, SUB_COLOURS, writeZoom, zoom, type Bar, type ColourBy, type Span } from "./gantt";
+import { useParams } from "./params";
 import { useAttempts } from "./useAttempts";
 import "./gantt.css";
 
@@ -22,32 +22,18 @@ export default function Gantt({ job }: { job: Job }) {
     <Card flush title="Attempts" aside={
       <div className="row wrap">
         <Command text={`hydractl containers ${job.id}`} />
-        {shape === "chart" && <SegmentedControl size="xs" aria-label="Coloured by" value={by} onChange={(v) => set("colour", v === "state" ? "" : v)} data={[{ value: "state", label: "State" }, { value: "sub-cluster", label: "Sub-cluster" }]} />}
-        <SegmentedControl size="xs" aria-label="Attempts shown as" value={shape} onChange={(v) => set("shape", v === "chart" ? "" : v)} data={[{ value: "chart", label: "Chart" }, { value: "table", label: "Table" }]} />
+        {shape === "chart" && <SegmentedControl size="xs" aria-label="Coloured by" value={by} onChange={(v) => set({ colour: v === "state" ? "" : v })} data={[{ value: "state", label: "State" }, { value: "sub-cluster", label: "Sub-cluster" }]} />}
+        <SegmentedControl size="xs" aria-label="Attempts shown as" value={shape} onChange={(v) => set({ shape: v === "chart" ? "" : v })} data={[{ value: "chart", label: "Chart" }, { value: "table", label: "Table" }]} />
       </div>
     }>
       {attempts.error && !attempts.data ? <div className="body"><Failed error={attempts.error} retry={() => void attempts.refetch()} /></div>
         : !attempts.data ? <Loading label="Loading attempts" />
         : list.length === 0 ? <Empty title="Nothing has started yet">Each attempt of a task appears here as a bar.</Empty>
         : shape === "table" ? <AttemptTable attempts={list} />
-        : <Chart job={job} attempts={list} by={by} at={get("zoom")} setAt={(v) => set("zoom", v)} />}
+        : <Chart job={job} attempts={list} by={by} at={get("zoom")} setAt={(v) => set({ zoom: v })} />}
       {attempts.data && !attempts.data.complete && <p className="muted small tasks-foot">The first {count(list.length)} attempts; <span className="mono">hydractl containers {job.id} -n 0</span> lists all.</p>}
     </Card>
   );
-}
-
-/** Parameters of the address that only this view knows. */
-function useParams() {
-  const search = useSearch();
-  const [path, go] = useLocation();
-  const get = (name: string) => new URLSearchParams(search).get(name);
-  const set = (name: string, value: string) => {
-    const params = new URLSearchParams(search);
-    if (value) params.set(name, value);
-    else params.delete(name);
-    go(`${path}?${params}`, { replace: true });
-  };
-  return { get, set };
 }
 
 function Chart({ job, attempts, by, at, setAt }: { job: Job; attempts: Container[]; by: ColourBy; at: string | null; setAt: (v: string) => void }) {

@@ -17,6 +17,7 @@ import { mayAct } from "./rights";
 import { Story } from "./Story";
 import { Tasks } from "./Tasks";
 import { TimelineChart } from "./TimelineChart";
+import { usePlaces } from "./usePlaces";
 import { Waiting } from "./Waiting";
 
 const Gantt = lazy(() => import("./Gantt"));
@@ -52,14 +53,27 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
       <Head job={job} me={me} now={now} />
       {old && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}
       {job.message && <Notice kind={job.state === "FAILED" ? "bad" : undefined} icon={<span className={`tone-${tone(job.state)}`}><span className="state"><ToneIcon tone={tone(job.state)} /></span></span>}>{job.message}</Notice>}
-      <Waiting job={job} now={now} operator={me.role === "operator"} />
+      <Waiting job={job} now={now} reads={me.role !== "tenant"} />
       <Endpoints snapshot={view.data} open={mayAct(job, me)} />
       <div className="job-top">
-        <Card title="Timeline"><TimelineChart job={job} now={now} /><Story job={job} signature={signatureOf(job)} /></Card>
+        <Told job={job} now={now} />
         <GroupGraph groups={job.groups} />
       </div>
       <Tabs snapshot={view.data} />
     </>
+  );
+}
+
+function Told({ job, now }: { job: Job; now: number }) {
+  const read = usePlaces(job);
+  const places = read.data?.results ?? [];
+  return (
+    <Card title="Timeline">
+      <TimelineChart job={job} places={places} now={now} />
+      {read.error && !read.data && <Failed error={read.error} retry={() => void read.refetch()} />}
+      {read.data && !read.data.complete && <p className="muted small">Sub-clusters of its first containers; <span className="mono">hydractl containers {job.id} -n 0</span> lists all.</p>}
+      <Story job={job} places={places} signature={signatureOf(job)} />
+    </Card>
   );
 }
 

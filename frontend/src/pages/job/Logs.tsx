@@ -2,10 +2,12 @@
 import { SegmentedControl, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { Link } from "wouter";
 import { count } from "../../format/units";
-import { Down, Download, Pause, Play, Search, Up } from "../../ui/icons";
-import { Empty, Failed } from "../../ui/parts";
+import { Check, Down, Download, LinkIcon, Pause, Play, Search, Up } from "../../ui/icons";
+import { Empty, Failed, copyText } from "../../ui/parts";
 import { cut, matches, type LogState } from "./log";
+import { STREAMS } from "./params";
 import { useLog, type LogView } from "./useLog";
 
 const LINE = 19; // px
@@ -14,8 +16,8 @@ const PHASES: Record<LogView["phase"], string> = {
   loading: "Reading", following: "Following", complete: "Complete", reconnecting: "Connection lost, trying again", failed: "Not available",
 };
 
-export function Logs({ container, name }: { container: string; name: string }) {
-  const [stream, setStream] = useState("stdout");
+/** `address`: of this very stream, for others to open. */
+export function Logs({ container, name, stream, choose, address }: { container: string; name: string; stream: string; choose: (stream: string) => void; address: string }) {
   const [needle, setNeedle] = useState("");
   const [at, setAt] = useState(0);
   const [paused, setPaused] = useState(false);
@@ -34,7 +36,7 @@ export function Logs({ container, name }: { container: string; name: string }) {
   return (
     <div className="logs" aria-label="Log">
       <div className="logs-bar row wrap">
-        <SegmentedControl size="xs" data={["stdout", "stderr"]} value={stream} onChange={setStream} aria-label="Stream" />
+        <SegmentedControl size="xs" data={STREAMS} value={stream} onChange={choose} aria-label="Stream" />
         <span className="small muted" role="status" data-phase={view.phase}>{paused ? `Paused${behind ? `, ${count(behind)} new lines` : ""}` : PHASES[view.phase]}</span>
         <span className="grow" />
         <TextInput aria-label="Find in the log" placeholder="Find" leftSection={<Search />} value={needle} onChange={(e) => { setNeedle(e.currentTarget.value); setAt(0); }} onKeyDown={onKey} />
@@ -42,6 +44,7 @@ export function Logs({ container, name }: { container: string; name: string }) {
         <button type="button" className="icon-button" aria-label="Previous match" title="Previous match" disabled={!hits.length} onClick={() => setAt(at - 1)}><Up /></button>
         <button type="button" className="icon-button" aria-label="Next match" title="Next match" disabled={!hits.length} onClick={() => setAt(at + 1)}><Down /></button>
         <button type="button" className="icon-button" aria-pressed={paused} aria-label={paused ? "Go on" : "Pause"} title={paused ? "Go on" : "Pause"} onClick={() => setPaused(!paused)}>{paused ? <Play /> : <Pause />}</button>
+        <LogLink address={address} />
         <button type="button" className="icon-button" aria-label="Save the log" title="Save the log" disabled={!log.lines.length} onClick={() => save(log, `${name}.${stream}.txt`)}><Download /></button>
       </div>
       {view.phase === "failed" && view.error ? <div className="body"><Failed error={view.error} /></div> : <Lines key={stream} log={log} needle={needle} hit={hit} phase={view.phase} />}
@@ -52,6 +55,18 @@ export function Logs({ container, name }: { container: string; name: string }) {
         </div>
       )}
     </div>
+  );
+}
+
+/** Shows the address in the browser's own field as well, for where there is no clipboard. */
+function LogLink({ address }: { address: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => setCopied(false), [address]);
+  return (
+    <>
+      <Link href={address} replace className="icon-button" aria-label="Link to this log" title="Link to this log" onClick={() => void copyText(window.location.origin + address).then(setCopied)}>{copied ? <Check /> : <LinkIcon />}</Link>
+      <span className="sr" role="status">{copied ? "The link is copied" : ""}</span>
+    </>
   );
 }
 

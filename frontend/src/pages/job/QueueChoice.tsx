@@ -1,22 +1,25 @@
-/** A queue one may submit to. */
-import { NativeSelect } from "@mantine/core";
-import { useRead } from "../../live/hooks";
-import type { Page } from "../../api/types";
-import { Failed } from "../../ui/parts";
+/** A queue among thousands: what is typed is searched on the server. */
+import { useState } from "react";
+import { useQueueSearch, type Which } from "../../live/queuesearch";
+import { Combobox } from "../../ui/combobox";
 
-interface QueueRow {
-  path: string;
-  may_submit: boolean;
+interface Props {
+  label?: string;
+  quiet?: boolean;
+  className?: string;
+  description?: string;
+  error?: string | undefined;
+  placeholder?: string;
+  value: string;
+  onChange: (path: string) => void;
+  which?: Which;
+  /** Those that are not offered. */
+  without?: string[];
 }
 
-export function useQueuesToSubmit(): { paths: string[]; loading: boolean; error: ReturnType<typeof useRead>["error"] } {
-  const read = useRead<Page<QueueRow>>("/queues");
-  return { paths: (read.data?.results ?? []).filter((q) => q.may_submit).map((q) => q.path), loading: read.isPending, error: read.error };
-}
-
-export function QueueChoice({ value, onChange, without }: { value: string; onChange: (path: string) => void; without?: string }) {
-  const { paths, loading, error } = useQueuesToSubmit();
-  if (error) return <Failed error={error} />;
-  const data = [{ value: "", label: loading ? "Reading the queues" : "Choose a queue" }, ...paths.filter((p) => p !== without)];
-  return <NativeSelect label="Queue" description="Those you may submit to" value={value} data={data} onChange={(e) => onChange(e.currentTarget.value)} />;
+export function QueueChoice({ label = "Queue", placeholder = "Type a part of its name", which = "may_submit", without = [], onChange, ...field }: Props) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const found = useQueueSearch(typed, which);
+  const options = found.options.filter((path) => !without.includes(path));
+  return <Combobox {...field} label={label} placeholder={placeholder} typed={typed} onType={setTyped} found={{ ...found, options }} onChoose={onChange} />;
 }

@@ -1,7 +1,7 @@
 /** What happened to the job, step by step: where it was sent and why, what it waited for, what went wrong. */
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import type { Job, JobEvent, Page } from "../../api/types";
+import type { Job, JobEvent, JobPlace, Page } from "../../api/types";
 import { clock, duration, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Failed } from "../../ui/parts";
@@ -9,10 +9,10 @@ import { shorten, story, type Step } from "./story";
 
 const MOST = 8;
 
-export function Story({ job, signature }: { job: Job; signature: string }) {
+export function Story({ job, places, signature }: { job: Job; places: JobPlace[]; signature: string }) {
   const [all, setAll] = useState(false);
   const read = useRead<Page<JobEvent>>(`/jobs/${job.id}/events?page_size=200`, signature);
-  const steps = story(job, read.data?.results ?? []);
+  const steps = story(job, read.data?.results ?? [], places);
   const { head, hidden, tail } = shorten(steps, all ? Infinity : MOST);
   const from = Date.parse(job.submitted_at);
   return (

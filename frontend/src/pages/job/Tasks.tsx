@@ -1,7 +1,7 @@
 /** Tasks as a grid of cells or as a table, both virtual; one chosen task shows its attempts and logs. */
 import { Button, NativeSelect, SegmentedControl } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Container, JobSnapshot, Page, Task } from "../../api/types";
 import { count, duration, moment } from "../../format/units";
 import { TASK_STATES, tone, word } from "../../format/states";
@@ -11,11 +11,15 @@ import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { Logs } from "./Logs";
+import { STREAMS, logAddress, taskName as key, taskNamed, useParams } from "./params";
 import { hydractl } from "../../format/shell";
 
 const CELL = 22; // px, with its gap
 const ROW = 36;
-const key = (t: Pick<Task, "group" | "index">) => `${t.group}/${t.index}`;
+const SETTLED_MS = 250; // arrow keys choose faster than an address may change
+
+/** A task that an address names need not be among those that are listed. */
+type ChosenTask = Pick<Task, "group" | "index"> & Partial<Task>;
 
 /** The socket brings the first 200 tasks; with a filter or beyond them, pages come from the server. */
 function useTasks(snapshot: JobSnapshot, group: string, state: string) {
@@ -38,28 +42,43 @@ function mostTelling(tasks: Task[]): Task | undefined {
   return withLog.find((t) => t.state === "FAILED") ?? withLog.find((t) => t.state === "RUNNING") ?? withLog[0];
 }
 
+/** The chosen task, `group/index`: by the address, and by what was clicked since, which the address follows. */
+function useChosenTask(): [string | null, (name: string) => void] {
+  const { get, set } = useParams();
+  const named = get("task");
+  const [clicked, click] = useState<string | null>(null);
+  const news = clicked !== null && clicked !== named;
+  useEffect(() => {
+    if (!news) return;
+    const id = setTimeout(() => { set({ task: clicked, attempt: "" }); click(null); }, SETTLED_MS);
+    return () => clearTimeout(id);
+  }, [clicked, news]);
+  return [clicked ?? named, click];
+}
+
 export function Tasks({ snapshot }: { snapshot: JobSnapshot }) {
   const { job } = snapshot;
-  const [group, setGroup] = useState("");
-  const [state, setState] = useState("");
-  const [shape, setShape] = useState<"grid" | "table">("grid");
-  const [chosen, setChosen] = useState<string | null>(null);
+  const { get, set } = useParams();
+  const group = job.groups.find((g) => g.name === get("group"))?.name ?? "";
+  const state = TASK_STATES.find((s) => s === get("state")) ?? "";
+  const shape = get("shape") === "table" ? "table" : "grid";
+  const [chosen, choose] = useChosenTask();
   const tasks = useTasks(snapshot, group, state);
-  const task = tasks.list.find((t) => key(t) === chosen) ?? mostTelling(tasks.list);
+  const task: ChosenTask | undefined = tasks.list.find((t) => key(t) === chosen) ?? taskNamed(chosen) ?? mostTelling(tasks.list);
   const View = shape === "grid" ? Cells : Rows;
   return (
     <>
       <Card flush title="Tasks" aside={
         <div className="row wrap">
-          {job.groups.length > 1 && <NativeSelect aria-label="Group" value={group} onChange={(e) => setGroup(e.currentTarget.value)} data={[{ value: "", label: "All groups" }, ...job.groups.map((g) => g.name)]} />}
-          <NativeSelect aria-label="Task state" value={state} onChange={(e) => setState(e.currentTarget.value)} data={[{ value: "", label: "Any state" }, ...TASK_STATES.map((s) => ({ value: s, label: word(s) }))]} />
-          <SegmentedControl size="xs" aria-label="Shown as" value={shape} onChange={(v) => setShape(v as "grid" | "table")} data={[{ value: "grid", label: "Cells" }, { value: "table", label: "Table" }]} />
+          {job.groups.length > 1 && <NativeSelect aria-label="Group" value={group} onChange={(e) => set({ group: e.currentTarget.value })} data={[{ value: "", label: "All groups" }, ...job.groups.map((g) => g.name)]} />}
+          <NativeSelect aria-label="Task state" value={state} onChange={(e) => set({ state: e.currentTarget.value })} data={[{ value: "", label: "Any state" }, ...TASK_STATES.map((s) => ({ value: s, label: word(s) }))]} />
+          <SegmentedControl size="xs" aria-label="Shown as" value={shape} onChange={(v) => set({ shape: v === "table" ? v : "" })} data={[{ value: "grid", label: "Cells" }, { value: "table", label: "Table" }]} />
         </div>
       }>
         {tasks.error ? <div className="body"><Failed error={tasks.error} /></div>
           : tasks.loading ? <Loading label="Loading tasks" />
           : tasks.list.length === 0 ? <Empty title="No task matches" />
-          : <View tasks={tasks.list} chosen={task ? key(task) : null} onChoose={(t) => setChosen(key(t))} />}
+          : <View tasks={tasks.list} chosen={task ? key(task) : null} onChoose={(t) => choose(key(t))} />}
         <div className="tasks-foot row wrap">
           <div className="legend">{TASK_STATES.map((s) => <span key={s} className={`tone-${tone(s)}`}><span className="state"><ToneIcon tone={tone(s)} size={13} /></span>{word(s)}</span>)}</div>
           <span className="grow" />
@@ -140,17 +159,21 @@ function Rows({ tasks, chosen, onChoose }: ViewProps) {
   );
 }
 
-function TaskDetail({ jobId, task }: { jobId: number; task: Task }) {
+function TaskDetail({ jobId, task }: { jobId: number; task: ChosenTask }) {
+  const { get, set } = useParams();
   const attempts = useRead<Page<Container> | Container[]>(`/jobs/${jobId}/containers?task=${encodeURIComponent(key(task))}`, `${task.state}${task.container}${task.attempts}`);
   const list = Array.isArray(attempts.data) ? attempts.data : (attempts.data?.results ?? []);
-  const [picked, setPicked] = useState<string | null>(null);
-  const shown = list.find((c) => c.id === picked) ?? list.find((c) => c.id === task.container) ?? list.at(-1);
+  const shown = list.find((c) => c.id === get("attempt")) ?? list.find((c) => c.id === task.container) ?? list.at(-1);
   const container = shown?.id ?? task.container;
+  const stream = STREAMS.find((s) => s === get("stream")) ?? "stdout";
   return (
-    <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> <State state={task.state} /></span>}
-      aside={<><Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => setPicked(e.currentTarget.value)} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
+    <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> {task.state && <State state={task.state} />}</span>}
+      aside={<><Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
       {shown && <AttemptFacts c={shown} />}
-      {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} /> : <Empty title="It has not started">Its logs appear here from the first line.</Empty>}
+      {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} stream={stream} choose={(s) => set({ stream: s === "stdout" ? "" : s })} address={logAddress(jobId, key(task), container, stream)} />
+        : attempts.isPending ? <Loading label="Loading the task" />
+        : attempts.error ? <div className="body"><Failed error={attempts.error} /></div>
+        : <Empty title={task.state ? "It has not started" : "It has not started, or there is no such task"}>Its logs appear here from the first line.</Empty>}
     </Card>
   );
 }

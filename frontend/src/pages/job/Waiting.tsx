@@ -12,7 +12,7 @@ interface Explanation {
   groups: { name: string; elsewhere: { sub_cluster: string; waiting: number; since: string; reason: WaitReason | null }[] }[];
 }
 
-export function Waiting({ job, now, operator }: { job: Job; now: number; operator: boolean }) {
+export function Waiting({ job, now, reads }: { job: Job; now: number; reads: boolean }) {
   if (ended(job.state)) return null;
   const groups = job.groups.filter((g) => g.reason && !ended(g.state));
   if (groups.length === 0 && !job.waiting) return null;
@@ -22,7 +22,7 @@ export function Waiting({ job, now, operator }: { job: Job; now: number; operato
       <div className="grow">
         <h2 id="why-it-waits">Why it waits</h2>
         {groups.length === 0 && <p>{job.waiting}</p>}
-        {groups.map((group) => <GroupWaiting key={group.no} group={group} reason={group.reason as WaitReason} now={now} operator={operator} />)}
+        {groups.map((group) => <GroupWaiting key={group.no} group={group} reason={group.reason as WaitReason} now={now} reads={reads} />)}
         <Elsewhere job={job} now={now} />
         <Command text={`hydractl explain ${job.id}`} />
       </div>
@@ -47,13 +47,13 @@ function Elsewhere({ job, now }: { job: Job; now: number }) {
   );
 }
 
-function GroupWaiting({ group, reason, now, operator }: { group: Group; reason: WaitReason; now: number; operator: boolean }) {
+function GroupWaiting({ group, reason, now, reads }: { group: Group; reason: WaitReason; now: number; reads: boolean }) {
   const limits = reason.limits?.length ? reason.limits : [{ limit: reason.code, text: reason.text ?? "", asked: {}, available: {} }];
   const where = place(reason);
   return (
     <div className="why">
       <h3>{waitingLine(group)}</h3>
-      <ol className="limits">{limits.map((limit, i) => <Limit key={`${limit.limit}${i}`} limit={limit} code={reason.code} operator={operator} />)}</ol>
+      <ol className="limits">{limits.map((limit, i) => <Limit key={`${limit.limit}${i}`} limit={limit} code={reason.code} reads={reads} />)}</ol>
       <dl className="why-facts small">
         {where && <div><dt>Place</dt><dd>{where}</dd></div>}
         {reason.estimate?.text && <div><dt>Starts</dt><dd>{reason.estimate.text}</dd></div>}
@@ -64,8 +64,8 @@ function GroupWaiting({ group, reason, now, operator }: { group: Group; reason: 
   );
 }
 
-function Limit({ limit, code, operator }: { limit: WaitLimit; code: string; operator: boolean }) {
-  const links = linksOf(limit, operator);
+function Limit({ limit, code, reads }: { limit: WaitLimit; code: string; reads: boolean }) {
+  const links = linksOf(limit, reads);
   return (
     <li>
       <span className="limit-name">{title(limit.limit)}</span>

@@ -3,7 +3,9 @@ import type { Group, Job } from "../../api/types";
 import { CARD, dag, depths } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
-import { place, ticks, timeline } from "./timeline";
+import { logAddress, taskNamed } from "./params";
+import { story } from "./story";
+import { place, placeLanes, ticks, timeline } from "./timeline";
 
 const piece = (data: string, offset: number, more = {}) => ({ data, offset, next_offset: offset + data.length, skipped: 0, complete: false, ...more });
 
@@ -71,6 +73,17 @@ describe("the timeline", () => {
     expect(t.lanes[0]!.spans.map((s) => [place(t, s.from), place(t, s.to), s.kind])).toEqual([[0, 20, "waited"], [20, 60, "ran"]]);
     expect(t.lanes[1]!.spans).toMatchObject([{ kind: "waited", open: true }]);
   });
+  it("has a lane for each sub-cluster, where one is not the home", () => {
+    const placed = { ...job, home: "west" } as Job;
+    const there = (sub_cluster: string, first: number, last: number | null) => ({ sub_cluster, first_at: at(first), last_at: last === null ? null : at(last), containers: 3, running: last === null ? 1 : 0 });
+    const t = timeline(placed, Date.parse(at(10)));
+    expect(placeLanes(placed, [there("west", 2, null)], t)).toEqual([]);
+    const lanes = placeLanes(placed, [there("west", 2, 6), there("east", 4, null)], t);
+    expect(lanes.map((l) => [l.place.sub_cluster, l.home, place(t, l.from), place(t, l.to), l.open])).toEqual([["west", true, 20, 60, false], ["east", false, 40, 100, true]]);
+    const told = story({ ...placed, state: "RUNNING", groups: [] }, [], lanes.map((l) => l.place)).filter((s) => s.title.startsWith("Granted"));
+    expect(told.map((s) => s.title)).toEqual(["Granted in west", "Granted in east"]);
+    expect(told[1]!.text).toContain("its home is west");
+  });
   it("never leaves its frame when clocks differ", () => {
     const t = timeline(job, Date.parse(at(0)) - 5_000);
     expect(t.to).toBeGreaterThan(t.from);
@@ -92,4 +105,15 @@ describe("what it serves", () => {
     const named = { tracking: "/proxy/7/master.0.ui/" } as Job;
     expect([pageOf(named, true), pageOf(named, false), pageOf({ tracking: null } as Job, true), pageOf({} as Job, true)]).toEqual([named.tracking, null, null, null]);
   });
+});
+
+describe("the address of a log", () => {
+  it("names the stream of one attempt of one task", () => {
+    const at = new URL(logAddress(7, "work/12", "c-9", "stderr"), "https://hydra.example");
+    expect(at.pathname).toBe("/jobs/7");
+    expect(Object.fromEntries(at.searchParams)).toEqual({ tab: "tasks", task: "work/12", attempt: "c-9", stream: "stderr" });
+    expect(taskNamed(at.searchParams.get("task"))).toEqual({ group: "work", index: 12 });
+  });
+  it("may be anything, and then names no task", () =>
+    expect([null, "", "work", "work/", "/1", "a/b/1", "work/-1", "work/1 or 1"].map(taskNamed)).toEqual(Array(8).fill(null)));
 });

@@ -1,5 +1,5 @@
 /** A job's story, from submit to finish: what its rows and its events say, in the order in which it happened. Pure. */
-import type { Job, JobEvent } from "../../api/types";
+import type { Job, JobEvent, JobPlace } from "../../api/types";
 import { word } from "../../format/states";
 import { count, duration } from "../../format/units";
 
@@ -28,7 +28,7 @@ function title(kind: string): [string, Step["kind"]] {
   return TITLES[kind] ?? [kind.replaceAll("_", " ").replace(/^./, (c) => c.toUpperCase()), "decision"];
 }
 
-export function story(job: Job, events: JobEvent[]): Step[] {
+export function story(job: Job, events: JobEvent[], places: JobPlace[] = []): Step[] {
   const from = Date.parse(job.submitted_at);
   const steps: Step[] = [{ at: from, kind: "mark", title: "Submitted", text: `by ${job.owner} to ${job.queue}${job.retry_of !== null ? `, repeating #${job.retry_of}` : ""}` }];
   const mark = (iso: string | null, name: string, after: number, what: string) => {
@@ -40,6 +40,9 @@ export function story(job: Job, events: JobEvent[]): Step[] {
   for (const g of job.groups) {
     if (job.groups.length > 1 && g.started_at) steps.push({ at: Date.parse(g.started_at), kind: "mark", title: `${g.name} began`, text: `${count(g.count)} ${g.count === 1 ? "task" : "tasks"}` });
     if (job.groups.length > 1 && g.finished_at) steps.push({ at: Date.parse(g.finished_at), kind: "mark", title: `${g.name} ${word(g.state).toLowerCase()}`, text: g.started_at ? `ran ${duration(Date.parse(g.finished_at) - Date.parse(g.started_at))}` : "" });
+  }
+  if (places.some((p) => p.sub_cluster !== job.home)) {
+    for (const p of places) steps.push({ at: Date.parse(p.first_at), kind: "decision", title: `Granted in ${p.sub_cluster}`, text: p.sub_cluster === job.home ? "the first container at its home" : `the first container there; its home is ${job.home}` });
   }
   for (const e of events) {
     const [name, kind] = title(e.kind);

@@ -1,5 +1,5 @@
 /** Geometry of a job's timeline: when each group waited and ran, on one axis. Times are ms since 1970. */
-import type { Group, Job } from "../../api/types";
+import type { Group, Job, JobPlace } from "../../api/types";
 
 export interface Span {
   from: number;
@@ -12,6 +12,15 @@ export interface Span {
 export interface Lane {
   group: Group;
   spans: Span[];
+}
+
+/** A sub-cluster: nothing was granted there before its bar begins. */
+export interface PlaceLane {
+  place: JobPlace;
+  home: boolean;
+  from: number;
+  to: number;
+  open: boolean;
 }
 
 export interface Mark {
@@ -44,6 +53,14 @@ function spans(group: Group, submitted: number, end: number): Span[] {
     { from: submitted, to: started, kind: "waited", open: false },
     { from: started, to: finished ?? end, kind: "ran", open: finished === null },
   ];
+}
+
+/** The sub-clusters where containers were granted; none where all of them were at the job's home. */
+export function placeLanes(job: Job, places: JobPlace[], t: Timeline): PlaceLane[] {
+  if (places.every((place) => place.sub_cluster === job.home)) return [];
+  return places.map((place) => ({
+    place, home: place.sub_cluster === job.home, from: Date.parse(place.first_at), to: place.last_at ? Date.parse(place.last_at) : t.to, open: place.last_at === null,
+  }));
 }
 
 /** Position of a time, 0 to 100. */

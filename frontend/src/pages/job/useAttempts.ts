@@ -14,7 +14,7 @@ export interface Attempts {
 }
 
 /** The newest value, but a change shows only after `ms` without another showing. */
-function useThrottled<T>(value: T, ms: number): T {
+export function useThrottled<T>(value: T, ms: number): T {
   const [shown, setShown] = useState(value);
   const last = useRef(0);
   useEffect(() => {

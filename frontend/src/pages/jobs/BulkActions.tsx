@@ -56,7 +56,7 @@ export function BulkActions({ jobs, clear }: { jobs: Job[]; clear: () => void })
           onConfirm={() => (action !== "queue" || queue) && act.mutate(action)}>
           {action === "kill" && <p>Their running tasks get SIGTERM, and SIGKILL after their grace time. What has succeeded stays.</p>}
           {action === "priority" && <TextInput type="number" label="Priority" description="Higher goes first in its queue; -500 to 499" min={-500} max={499} value={priority} onChange={(e) => setPriority(e.currentTarget.valueAsNumber || 0)} />}
-          {action === "queue" && <QueueChoice value={queue} onChange={setQueue} />}
+          {action === "queue" && <QueueChoice value={queue} onChange={setQueue} description="One you may submit to" />}
           <Command text={bulkCommand(action, ids, priority, queue)} />
         </Confirm>
       )}

@@ -1,10 +1,11 @@
-/** The policy: written, looked at before, put in force in stages, followed, taken back. For operators. */
+/** The policy: written, looked at before, put in force in stages, followed, taken back. Operators do, viewers read. */
 import "./policy.css";
 import { lazy, Suspense, useState, type ComponentType } from "react";
 import { Redirect, useLocation } from "wouter";
 import { usePaletteCommands } from "../../app/palette/commands";
 import type { PageProps } from "../../app/pages";
-import { Empty, Loading } from "../../ui/parts";
+import { Shield } from "../../ui/icons";
+import { Empty, Loading, Notice } from "../../ui/parts";
 import { Tabs } from "../../ui/tabs";
 import { Converging } from "./rollouts/Converging";
 import { useSpread } from "./spread";
@@ -14,8 +15,9 @@ interface PartProps extends PageProps {
   id: string;
 }
 
-const TABS: { to: string; name: string; tab: ComponentType<PartProps> }[] = [
-  { to: "/policy/edit", name: "Edit", tab: lazy(() => import("./edit/EditTab")) },
+/** `reads`: its name for those who change nothing. */
+const TABS: { to: string; name: string; reads?: string; tab: ComponentType<PartProps> }[] = [
+  { to: "/policy/edit", name: "Edit", reads: "Document", tab: lazy(() => import("./edit/EditTab")) },
   { to: "/policy/rollouts", name: "Rollouts", tab: lazy(() => import("./rollouts/RolloutsTab")) },
   { to: "/policy/proposals", name: "Proposals", tab: lazy(() => import("./rollouts/ProposalsTab")) },
   { to: "/policy/simulations", name: "Simulations", tab: lazy(() => import("./whatif/SimulationsTab")) },
@@ -29,9 +31,10 @@ export default function PolicyPage(props: PageProps) {
   const spread = useSpread();
   const [search] = useState(location.search);
   const [, go] = useLocation();
-  usePaletteCommands(TABS.map((tab) => ({ name: `Policy: ${tab.name.toLowerCase()}`, words: "part of the policy", run: () => go(tab.to) })));
+  const tabs = TABS.map((tab) => ({ ...tab, name: (props.me.role !== "operator" && tab.reads) || tab.name }));
+  usePaletteCommands(tabs.map((tab) => ({ name: `Policy: ${tab.name.toLowerCase()}`, words: "part of the policy", run: () => go(tab.to) })));
   if (!first) return <Redirect to={`/policy/edit${search}`} replace />;
-  const found = TABS.find((tab) => tab.to === `/policy/${first}`);
+  const found = tabs.find((tab) => tab.to === `/policy/${first}`);
   const Found = found?.tab;
   return (
     <>
@@ -39,7 +42,8 @@ export default function PolicyPage(props: PageProps) {
         <h1>Policy</h1>
         <Converging spread={spread} />
       </div>
-      <Tabs tabs={TABS} here={`/policy/${first}`} label="Parts of the policy" />
+      <Tabs tabs={tabs} here={`/policy/${first}`} label="Parts of the policy" />
+      {props.me.role !== "operator" && <Notice icon={<Shield />}>You read the policy and all that became of it. Only operators change it.</Notice>}
       <Suspense fallback={<Loading />}>
         {Found ? <Found {...props} id={id} /> : <Empty title="There is no such part">The policy has the parts above.</Empty>}
       </Suspense>

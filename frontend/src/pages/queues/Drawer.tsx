@@ -14,7 +14,7 @@ import type { QueueDetail } from "./types";
 import type { View } from "./view";
 import { hydractl } from "../../format/shell";
 
-export function Drawer({ path, view, signature, operator, onClose }: { path: string; view: View; signature: number; operator: boolean; onClose: () => void }) {
+export function Drawer({ path, view, signature, onClose }: { path: string; view: View; signature: number; onClose: () => void }) {
   const p = new URLSearchParams();
   const axis = AXES[RESOURCES.indexOf(view.resource) - 1];
   if (axis) p.set("resource", axis);
@@ -28,13 +28,13 @@ export function Drawer({ path, view, signature, operator, onClose }: { path: str
     <aside className="card qdrawer" aria-label={`Queue ${path}`} onKeyDown={(e) => e.key === "Escape" && onClose()}>
       <header className="row"><h2 ref={head} tabIndex={-1} className="grow clip" title={path}>{path}</h2><button type="button" className="icon-button" aria-label="Close the details" title="Close (Esc)" onClick={onClose}>×</button></header>
       <div className="body qdetail">
-        {!q ? found.error ? <Failed error={found.error} retry={() => void found.refetch()} /> : <Loading label="Loading the queue" /> : <Told q={q} operator={operator} />}
+        {!q ? found.error ? <Failed error={found.error} retry={() => void found.refetch()} /> : <Loading label="Loading the queue" /> : <Told q={q} />}
       </div>
     </aside>
   );
 }
 
-function Told({ q, operator }: { q: QueueDetail; operator: boolean }) {
+function Told({ q }: { q: QueueDetail }) {
   const now = useNow();
   return (
     <>
@@ -49,9 +49,10 @@ function Told({ q, operator }: { q: QueueDetail; operator: boolean }) {
         <Fact name="State">{q.stopped ? (q.live_jobs ? "draining" : "stopped") : "takes jobs"}</Fact>
       </dl>
       <div className="row wrap">
-        {operator && q.pointer !== null && <Link className="linkish" href={`/policy/edit?at=${encodeURIComponent(q.pointer)}`}>Its line in the policy</Link>}
+        {q.pointer !== null && <Link className="linkish" href={`/policy/edit?at=${encodeURIComponent(q.pointer)}`}>Its line in the policy</Link>}
       </div>
       {q.sees === "whole" && <OverTime path={q.path} />}
+      {q.own.length > 0 && <section><h3>Why you get what you get</h3><ul className="own-why small">{q.own.map((sentence) => <li key={sentence}>{sentence}</li>)}</ul></section>}
       {q.places.length > 0 && <section><h3>Where its share is, and why</h3><ul className="whys">{q.places.map((p) => <Place key={p.sub_cluster} p={p} axis={AXES.indexOf(q.resource as keyof Resources)} />)}</ul></section>}
       <section><h3>Limits</h3>
         <dl className="facts">

@@ -37,13 +37,13 @@ export default function QueuesPage({ me }: PageProps) {
           {tabs.map(([tab, name]) => <button key={tab} type="button" aria-pressed={view.tab === tab} onClick={() => set({ tab })}>{name}</button>)}
         </div>
       </div>
-      {view.tab === "use" ? <MyUse days={view.days} choose={(days) => set({ days })} me={me} /> : <Live view={view} set={set} operator={me.role === "operator"} tenant={me.role === "tenant"} />}
+      {view.tab === "use" ? <MyUse days={view.days} choose={(days) => set({ days })} me={me} /> : <Live view={view} set={set} tenant={me.role === "tenant"} />}
       <Command text={command(view)} />
     </>
   );
 }
 
-function Live({ view, set, operator, tenant }: { view: View; set: (more: Partial<View>) => void; operator: boolean; tenant: boolean }) {
+function Live({ view, set, tenant }: { view: View; set: (more: Partial<View>) => void; tenant: boolean }) {
   const layout = useTopic<QueueLayout>("queues", (signal) => get<QueueLayout>("/queues/tree", signal));
   const query = view.place && view.tab === "tree" ? `?sub_cluster=${encodeURIComponent(view.place)}` : "";
   const use = useTopic<QueueUse>(`queueuse${query}`, (signal) => get<QueueUse>(`/queues/use${query}`, signal));
@@ -70,7 +70,7 @@ function Live({ view, set, operator, tenant }: { view: View; set: (more: Partial
             : rows ? <TreeView rows={shown} all={rows.length} scale={view.scale} toggled={view.toggled} searching={view.search.trim() !== ""} chosen={view.queue} now={now} onToggle={toggle} onChoose={(queue) => set({ queue })} />
             : error ? <div className="body"><Failed error={error} /></div> : <Loading lines={8} label="Loading queues" />}
         </Card>
-        {view.queue && <Drawer key={view.queue} path={view.queue} view={view} signature={Math.floor((use.data?.at ?? 0) / 2)} operator={operator} onClose={() => set({ queue: "" })} />}
+        {view.queue && <Drawer key={view.queue} path={view.queue} view={view} signature={Math.floor((use.data?.at ?? 0) / 2)} onClose={() => set({ queue: "" })} />}
       </div>
     </>
   );

@@ -3,7 +3,7 @@ import { Button, NativeSelect, TextInput, Textarea } from "@mantine/core";
 import { useEffect, useState } from "react";
 import type { FieldError } from "../../api/types";
 import { Card } from "../../ui/parts";
-import { useQueuesToSubmit } from "../job/QueueChoice";
+import { QueueChoice } from "../job/QueueChoice";
 import { at, numberOr, readPairs, textAt, withAdded, withField, words, writePairs, type Path } from "./document";
 import { errorAt } from "./errors";
 
@@ -120,8 +120,6 @@ function Select({ text, value, errors, change, label, path, data }: Of & { data:
 }
 
 function QueueField({ text, value, errors, change }: FormProps) {
-  const { paths, error } = useQueuesToSubmit();
   const there = textAt(value, ["queue"]) || "root.default";
-  const data = paths.includes(there) ? paths : [there, ...paths];
-  return <NativeSelect label="Queue" description={error && `The queues could not be read: ${error.detail || error.title}`} data={data} value={there} error={wrong(errors, ["queue"])} onChange={(e) => change(withField(text, ["queue"], e.currentTarget.value))} />;
+  return <QueueChoice value={there} error={wrong(errors, ["queue"])} onChange={(path) => change(withField(text, ["queue"], path))} />;
 }

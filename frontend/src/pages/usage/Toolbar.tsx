@@ -1,18 +1,19 @@
 /** Whose history, which range; a live range follows the present. */
-import { useEffect, useId, useState } from "react";
+import { useState } from "react";
 import { timeLabel, type Span } from "../../charts/series";
+import type { Me } from "../../api/types";
 import { duration } from "../../format/units";
+import { Combobox } from "../../ui/combobox";
+import { useScopes } from "./scopes";
 import { RANGES, SHOWN_RANGES, panned, zoomed, type View } from "./view";
 
-const OFFERED = 300;
-
-export function Toolbar({ view, span, scopes, show, live }: {
-  view: View; span: Span; scopes: string[]; show: (next: Partial<View>) => void; live: boolean;
+export function Toolbar({ view, span, me, show, live }: {
+  view: View; span: Span; me: Me; show: (next: Partial<View>) => void; live: boolean;
 }) {
   const now = Date.now() / 1000;
   return (
     <div className="usage-bar" role="group" aria-label="What is shown">
-      <ScopeField scope={view.scope} scopes={scopes} choose={(scope) => show({ scope })} />
+      <ScopeField scope={view.scope} me={me} choose={(scope) => show({ scope })} />
       <div className="segments" role="group" aria-label="Range up to now">
         {SHOWN_RANGES.map((key) => (
           <button key={key} type="button" aria-pressed={live && view.last === key} onClick={() => show({ last: key, span: null })}>
@@ -33,20 +34,7 @@ export function Toolbar({ view, span, scopes, show, live }: {
   );
 }
 
-function ScopeField({ scope, scopes, choose }: { scope: string; scopes: string[]; choose: (scope: string) => void }) {
-  const id = useId();
-  const [text, setText] = useState(scope);
-  useEffect(() => setText(scope), [scope]);
-  const fits = scopes.filter((name) => text === scope || name.includes(text)).slice(0, OFFERED);
-  const take = (value: string) => {
-    setText(value);
-    if (scopes.includes(value)) choose(value);
-  };
-  return (
-    <label className="scope-field">
-      <span className="sr">Cluster, sub-cluster or queue</span>
-      <input list={id} value={text} spellCheck={false} onChange={(e) => take(e.target.value)} onFocus={(e) => e.target.select()} onBlur={() => setText(scope)} />
-      <datalist id={id}>{fits.map((name) => <option key={name} value={name} />)}</datalist>
-    </label>
-  );
+function ScopeField({ scope, me, choose }: { scope: string; me: Me; choose: (scope: string) => void }) {
+  const [typed, setTyped] = useState<string | null>(null);
+  return <Combobox className="scope-field" label="Cluster, sub-cluster or queue" quiet value={scope} typed={typed} onType={setTyped} found={useScopes(me, typed)} onChoose={choose} />;
 }

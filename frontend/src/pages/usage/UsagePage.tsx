@@ -21,16 +21,16 @@ const STALE_MS = 45_000;
 export default function UsagePage({ me }: PageProps) {
   const search = useSearch();
   const [, go] = useLocation();
-  const scopes = useScopes(me);
   const asked = parse(search);
-  const view = { ...asked, scope: asked.scope || (scopes.names[0] ?? "") };
+  const scopes = useScopes(me, asked.scope ? null : "");
+  const view = { ...asked, scope: asked.scope || (scopes.options[0] ?? "") };
   const show = (next: Partial<View>, replace = false) => go(`/usage${address({ ...view, ...next })}`, { replace });
   return (
     <div className="usage">
       <div className="page-head"><h1 className="grow">Usage over time</h1></div>
       {scopes.error && <Failed error={scopes.error} />}
-      {scopes.loading && !view.scope ? <Loading label="Loading what there is to show" />
-        : view.scope ? <History view={view} show={show} scopes={scopes.names} />
+      {scopes.busy && !view.scope ? <Loading label="Loading what there is to show" />
+        : view.scope ? <History view={view} show={show} me={me} />
         : !scopes.error && <OwnUse me={me} />}
     </div>
   );
@@ -48,14 +48,14 @@ function OwnUse({ me }: { me: PageProps["me"] }) {
   );
 }
 
-function History({ view, show, scopes }: { view: View; show: (next: Partial<View>, replace?: boolean) => void; scopes: string[] }) {
+function History({ view, show, me }: { view: View; show: (next: Partial<View>, replace?: boolean) => void; me: PageProps["me"] }) {
   const read = useSeries(view, POINTS, TAIL_MS);
   const now = useNow();
   const drawn = spanOf(view, (read.data?.readAt ?? now) / 1000);
   const old = read.data && !view.span && now - read.data.readAt > STALE_MS;
   return (
     <>
-      <Toolbar view={view} span={drawn} scopes={scopes} show={show} live={!view.span} />
+      <Toolbar view={view} span={drawn} me={me} show={show} live={!view.span} />
       {read.error && !read.data && <Failed error={read.error} retry={() => void read.refetch()} />}
       {read.data && (old || read.error) && <Stale since={read.data.readAt} now={now} why={read.error?.detail} />}
       {!read.data && !read.error && <Loading lines={8} label="Loading history" />}

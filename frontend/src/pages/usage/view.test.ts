@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { csv, indexAt, linesOf, stepped, type SeriesAnswer } from "../../charts/series";
 import { address, charts, panned, parse, spanOf, zoomed } from "./view";
+import { scopesOf } from "./scopes";
 
 const NOW = 1_900_000_000;
 
@@ -54,5 +55,13 @@ describe("history", () => {
   it("is a file that spreadsheets read", () => {
     const lines = [{ label: 'a,"b"', color: "accent", values: [1.5, null, 2] }];
     expect(csv(answer.at, lines, "GiB")).toBe('time,"a,""b"" (GiB)"\r\n1970-01-01T00:01:40.000Z,1.5\r\n1970-01-01T00:01:50.000Z,\r\n1970-01-01T00:02:00.000Z,2\r\n');
+  });
+});
+
+describe("what can be looked at", () => {
+  it("is the cluster, the sub-clusters and the queues that were found, those that fit what is typed", () => {
+    expect(scopesOf("", ["east", "west"], ["root.a"])).toEqual(["cluster", "sub-cluster:east", "sub-cluster:west", "queue:root.a"]);
+    expect(scopesOf("east", ["east", "west"], ["root.east"])).toEqual(["sub-cluster:east", "queue:root.east"]);
+    expect(scopesOf("root", [], Array.from({ length: 60 }, (_, n) => `root.q${n}`))).toHaveLength(50);
   });
 });

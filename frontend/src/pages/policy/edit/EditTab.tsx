@@ -13,6 +13,7 @@ import { useChosen } from "../pager";
 import { useSpread } from "../spread";
 import type { Path, Policy } from "../types";
 import { FormView } from "./FormView";
+import { ReadView } from "./ReadView";
 import { useCheck, type Check } from "./useCheck";
 import { useDraft, type DraftView } from "./useDraft";
 
@@ -24,8 +25,10 @@ export default function EditTab({ me }: PageProps) {
   const inForce = spread.data?.convergence?.active ? spread.data.convergence.version : "";
   const active = useRead<Policy>("/policy", inForce);
   const schema = useRead<Schema>("/policy/schema");
+  const writes = me.role === "operator";
   const draft = useDraft(me.username, active.data);
   if (active.error && !active.data) return <Failed error={active.error} retry={() => void active.refetch()} />;
+  if (!writes && active.data) return <ReadView policy={active.data} schema={schema.data} />;
   if (!draft || !active.data) return <Loading lines={8} label="Loading the policy" />;
   return <Edit draft={draft} active={active.data} schema={schema.data} reread={async () => (await active.refetch()).data} />;
 }

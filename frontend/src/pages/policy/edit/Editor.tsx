@@ -21,8 +21,9 @@ export interface EditorProps {
   problems: Problem[];
   /** Where to stand; taken when it changes. */
   at: Path | null;
-  onChange: (text: string) => void;
-  onSave: () => void;
+  /** Without it the text is only read. */
+  onChange?: (text: string) => void;
+  onSave?: () => void;
 }
 
 const COLOURS = HighlightStyle.define([
@@ -71,18 +72,18 @@ function extensions(props: { current: EditorProps }): Extension[] {
     return { pos: place.from, end: place.to, above: true, create: () => ({ dom: helpNode(String(path.at(-1)), schema, root) }) };
   });
   return [
-    EditorView.cspNonce.of(nonce()),
+    EditorView.cspNonce.of(nonce()), EditorState.readOnly.of(!props.current.onChange),
     lineNumbers(), foldGutter(), lintGutter(), highlightActiveLine(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(),
     bracketMatching(), closeBrackets(), search({ top: true }), highlightSelectionMatches(), yaml(),
     syntaxHighlighting(COLOURS), syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
     autocompletion({ override: [source], icons: false }), hover,
     keymap.of([
-      { key: "Mod-Enter", run: () => (props.current.onSave(), true) },
+      { key: "Mod-Enter", run: () => (props.current.onSave?.(), true) },
       ...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap,
     ]),
     EditorView.contentAttributes.of({ "aria-label": "Policy document", tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) props.current.onChange(update.state.doc.toString());
+      if (update.docChanged) props.current.onChange?.(update.state.doc.toString());
     }),
   ];
 }
@@ -128,7 +129,7 @@ export default function Editor(given: EditorProps) {
       <div ref={box} />
       <p className="muted small policy-keys">
         <button type="button" className="linkish" onClick={() => view.current && openSearchPanel(view.current)}>Search (Ctrl+F)</button>
-        <span>Ctrl+Space: what may stand here · F8: next error · Ctrl+Enter: plan · Escape, then Tab: leave the text</span>
+        <span>{given.onChange && "Ctrl+Space: what may stand here · F8: next error · Ctrl+Enter: plan · "}Escape, then Tab: leave the text</span>
       </p>
     </div>
   );

@@ -18,7 +18,8 @@ interface Props {
   problems: Problem[];
   at: Path | null;
   go: (path: Path) => void;
-  onChange: (text: string) => void;
+  /** Without it the document is only read. */
+  onChange?: (text: string) => void;
   toText: () => void;
 }
 
@@ -35,7 +36,7 @@ export function FormView({ text, base, schema, problems, at, go, onChange, toTex
     return <Card><Empty title="The text cannot be read as fields yet">Line {reading.problems[0]?.line}: {reading.problems[0]?.message}<br /><Button mt={8} variant="default" onClick={toText}>To the text</Button></Empty></Card>;
   }
   const section = SECTIONS.find((one) => one.key === at?.[0])?.key ?? "queues";
-  const editing: Editing = { root: schema, document: reading.value, problems, set: (path, value) => onChange(edit(text, path, value)) };
+  const editing: Editing = { root: schema, document: reading.value, problems, set: (path, value) => onChange?.(edit(text, path, value)) };
   const chosen = (at && queueAt(at)) ?? rows[0]?.path ?? null;
   const row = rows.find((one) => chosen && one.path.join("/") === chosen.join("/")) ?? rows[0];
   return (
@@ -53,14 +54,15 @@ export function FormView({ text, base, schema, problems, at, go, onChange, toTex
       {section === "queues" ? (
         <div className="policy-form">
           <QueueTree rows={rows} before={before} chosen={row?.path ?? null} problems={problems} go={go}
-            add={(parent, name) => { onChange(edit(text, [...parent, name], {})); go([...parent, name]); }} />
+            add={onChange && ((parent, name) => { onChange(edit(text, [...parent, name], {})); go([...parent, name]); })} />
           {row ? (
-            <QueueForm key={row.name} row={row} rows={rows} before={before.get(row.name)} editing={editing} go={go}
-              rename={(name) => { onChange(rename(text, row.path, name)); go([...row.path.slice(0, -1), name]); }}
-              remove={() => { onChange(edit(text, row.path, undefined)); go(row.path.slice(0, -2)); }} />
-          ) : <Card><Empty title="No queue yet">Add one at the left: every job needs a queue.</Empty></Card>}
+            <QueueForm key={row.name} row={row} rows={rows} before={before.get(row.name)} editing={editing} go={go} changes={onChange && {
+              rename: (name) => { onChange(rename(text, row.path, name)); go([...row.path.slice(0, -1), name]); },
+              remove: () => { onChange(edit(text, row.path, undefined)); go(row.path.slice(0, -2)); },
+            }} />
+          ) : <Card><Empty title="No queue yet">{onChange && "Add one at the left: "}every job needs a queue.</Empty></Card>}
         </div>
-      ) : <PartsForm section={section} editing={editing} at={at} />}
+      ) : <fieldset className="policy-fixed" disabled={!onChange}><PartsForm section={section} editing={editing} at={at} /></fieldset>}
     </>
   );
 }

@@ -23,11 +23,11 @@ interface Props {
   before: Json | undefined;
   editing: Editing;
   go: (path: Path) => void;
-  rename: (name: string) => void;
-  remove: () => void;
+  /** Without them it is only read. */
+  changes: { rename: (name: string) => void; remove: () => void } | undefined;
 }
 
-export function QueueForm({ row, rows, before, editing, go, rename, remove }: Props) {
+export function QueueForm({ row, rows, before, editing, go, changes }: Props) {
   const parent = row.path.slice(0, -2);
   const beside = rows.filter((one) => one.depth === row.depth && one.path.slice(0, -1).join("/") === row.path.slice(0, -1).join("/"));
   const below = rows.filter((one) => one.path.length === row.path.length + 2 && one.name.startsWith(`${row.name}.`));
@@ -39,8 +39,8 @@ export function QueueForm({ row, rows, before, editing, go, rename, remove }: Pr
       <header>
         <h2 className="wrap-any">{row.name}</h2>
         {parent.length > 1 && <Button variant="subtle" size="compact-sm" onClick={() => go(parent)}>Up</Button>}
-        <Button variant="default" size="compact-sm" onClick={() => setAsking("rename")}>Rename…</Button>
-        <Button variant="default" size="compact-sm" onClick={() => setAsking("remove")}>Remove…</Button>
+        {changes && <Button variant="default" size="compact-sm" onClick={() => setAsking("rename")}>Rename…</Button>}
+        {changes && <Button variant="default" size="compact-sm" onClick={() => setAsking("remove")}>Remove…</Button>}
       </header>
       <div className="body">
         <div className="policy-beside small">
@@ -48,11 +48,11 @@ export function QueueForm({ row, rows, before, editing, go, rename, remove }: Pr
           <Siblings rows={beside} chosen={row} />
           {below.length > 0 && <span>Below <b>{row.name}</b>: <Sums siblings={below.map((one) => one.queue)} /></span>}
         </div>
-        <Fields row={row} before={before} editing={editing} />
+        <fieldset className="policy-fixed" disabled={!changes}><Fields row={row} before={before} editing={editing} /></fieldset>
       </div>
-      {asking === "rename" && <Rename row={row} taken={taken} onClose={() => setAsking(null)} rename={rename} />}
-      {asking === "remove" && (
-        <Confirm title={`Remove ${row.name}`} action="Remove" busy={false} error={null} onClose={() => setAsking(null)} onConfirm={remove}>
+      {changes && asking === "rename" && <Rename row={row} taken={taken} onClose={() => setAsking(null)} rename={changes.rename} />}
+      {changes && asking === "remove" && (
+        <Confirm title={`Remove ${row.name}`} action="Remove" busy={false} error={null} onClose={() => setAsking(null)} onConfirm={changes.remove}>
           <p>{row.leaf ? "The queue" : "The queue and all below it"} leaves your document. Nothing in the cluster changes before you push; a queue with live jobs is removed only by force.</p>
         </Confirm>
       )}

@@ -38,7 +38,7 @@ export function Sums({ siblings }: { siblings: Json[] }) {
 }
 
 export function QueueTree({ rows, before, chosen, problems, go, add }: {
-  rows: QueueRow[]; before: Map<string, Json>; chosen: Path | null; problems: Problem[]; go: (path: Path) => void; add: (holder: Path, name: string) => void;
+  rows: QueueRow[]; before: Map<string, Json>; chosen: Path | null; problems: Problem[]; go: (path: Path) => void; add: ((holder: Path, name: string) => void) | undefined;
 }) {
   const [wanted, setWanted] = useState("");
   const [adding, setAdding] = useState(false);
@@ -59,9 +59,9 @@ export function QueueTree({ rows, before, chosen, problems, go, add }: {
     <section className="card policy-tree" aria-label="Queue tree">
       <header>
         <TextInput className="grow" aria-label="Find a queue" placeholder={`Find among ${rows.length} queues`} value={wanted} onChange={(e) => setWanted(e.currentTarget.value.trim())} />
-        <Button variant="default" onClick={() => setAdding(true)}>Add…</Button>
+        {add && <Button variant="default" onClick={() => setAdding(true)}>Add…</Button>}
       </header>
-      {adding && <Add chosen={chosen} add={add} close={() => setAdding(false)} />}
+      {add && adding && <Add chosen={chosen} add={add} close={() => setAdding(false)} />}
       <div className="policy-top small"><b>root</b> <Sums siblings={rows.filter((row) => row.depth === 1).map((row) => row.queue)} /></div>
       <div className="policy-rows" ref={box}>
         <div role="listbox" aria-label="Queues" style={{ height: list.getTotalSize(), position: "relative" }}>

@@ -5,6 +5,7 @@ import { lazy, Suspense, useState } from "react";
 import { useLocation } from "wouter";
 import { API, ApiError, call, get, post } from "../../../api/client";
 import type { Page } from "../../../api/types";
+import type { PageProps } from "../../../app/pages";
 import { ago, moment } from "../../../format/units";
 import { useRead } from "../../../live/hooks";
 import { Card, Command, Confirm, Empty, Loading, useNow } from "../../../ui/parts";
@@ -18,7 +19,7 @@ import { OfVersion } from "../whatif/OfVersion";
 
 const TextDiff = lazy(() => import("./TextDiff"));
 
-export default function HistoryTab() {
+export default function HistoryTab({ me }: PageProps) {
   const spread = useSpread();
   const [search, put] = useChosen();
   const cursor = useCursor();
@@ -49,7 +50,7 @@ export default function HistoryTab() {
                     <td className="nowrap" title={moment(v.at)}>{ago(v.at, now)}</td>
                     <td className="num policy-acts">
                       <Button variant="default" size="compact-sm" aria-pressed={v.version === simulated} aria-label={`What would version ${v.version} have done?`} onClick={() => put({ version: v.version === simulated ? null : String(v.version), simulation: null })}>What if</Button>{" "}
-                      <Button variant="default" size="compact-sm" disabled={v.active} aria-label={`Roll back to version ${v.version}…`} onClick={() => setBack(v)}>Roll back…</Button>
+                      {me.role === "operator" && <Button variant="default" size="compact-sm" disabled={v.active} aria-label={`Roll back to version ${v.version}…`} onClick={() => setBack(v)}>Roll back…</Button>}
                     </td>
                   </tr>
                 ))}

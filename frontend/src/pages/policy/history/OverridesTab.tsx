@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { post, type ApiError } from "../../../api/client";
 import type { Page } from "../../../api/types";
+import type { PageProps } from "../../../app/pages";
 import { moment } from "../../../format/units";
 import { useRead } from "../../../live/hooks";
 import { Card, Command, Confirm, Empty, Failed, Loading } from "../../../ui/parts";
@@ -17,7 +18,8 @@ import { Calendar } from "./Calendar";
 
 export const STATES: Record<Override["state"], string> = { planned: "planned", in_force: "in force", refused: "refused", over: "over", cancelled: "cancelled" };
 
-export default function OverridesTab() {
+export default function OverridesTab({ me }: PageProps) {
+  const writes = me.role === "operator";
   const spread = useSpread();
   const [search, put] = useChosen();
   const span: Span = search.get("span") === "week" ? "week" : "month";
@@ -39,10 +41,10 @@ export default function OverridesTab() {
         <Button variant="default" size="compact-md" aria-label={`Next ${span}`} onClick={() => put({ day: dayKey(turned(at, span, 1)) })}>→</Button>
         <h2 className="grow" aria-live="polite">{title}</h2>
         <SegmentedControl size="xs" aria-label="Span of the calendar" value={span} onChange={(v) => put({ span: v === "week" ? "week" : null })} data={[{ value: "month", label: "Month" }, { value: "week", label: "Week" }]} />
-        <Button onClick={() => setAdding("")}>Add an override…</Button>
+        {writes && <Button onClick={() => setAdding("")}>Add an override…</Button>}
       </div>
-      <Card flush label="Calendar"><Calendar weeks={weeks} span={span} chosen={chosen} choose={(id) => put({ override: id === null ? null : String(id) })} add={setAdding} /></Card>
-      {one && <One override={one} close={() => put({ override: null })} />}
+      <Card flush label="Calendar"><Calendar weeks={weeks} span={span} chosen={chosen} choose={(id) => put({ override: id === null ? null : String(id) })} add={writes ? setAdding : null} /></Card>
+      {one && <One override={one} writes={writes} close={() => put({ override: null })} />}
       <List rows={rows.filter((o) => o.state === "planned" || o.state === "in_force" || o.state === "refused")} choose={(id) => put({ override: String(id) })} />
       {adding !== null && <AddOverride day={adding} onClose={() => setAdding(null)} />}
     </>
@@ -68,14 +70,14 @@ function List({ rows, choose }: { rows: Override[]; choose: (id: number) => void
   );
 }
 
-function One({ override: o, close }: { override: Override; close: () => void }) {
+function One({ override: o, writes, close }: { override: Override; writes: boolean; close: () => void }) {
   const [asking, setAsking] = useState(false);
   const client = useQueryClient();
   const send = useMutation<Override, ApiError>({
     mutationFn: () => post<Override>(`/policy/overrides/${o.id}/cancel`, {}),
     onSuccess: () => { void client.invalidateQueries({ queryKey: ["read"] }); setAsking(false); },
   });
-  const live = o.state === "planned" || o.state === "in_force" || o.state === "refused";
+  const live = writes && (o.state === "planned" || o.state === "in_force" || o.state === "refused");
   return (
     <Card title={o.text} label={`Override ${o.id}`} aside={<span className="tag">{STATES[o.state]}</span>}>
       <dl className="facts">

@@ -65,6 +65,8 @@ function One({ proposal, me }: { proposal: Proposal; me: Me }) {
   const [deciding, setDeciding] = useState<"approve" | "reject" | null>(null);
   const [, go] = useLocation();
   const own = proposal.author === me.username;
+  const writes = me.role === "operator";
+  const waits = proposal.state === "pending";
   const document = proposal.payload.document as Json | undefined;
   const goOn = () => {
     save(sessionStorage, me.username, { text: documentText(document ?? {}), base: proposal.base, savedAt: Date.now() });
@@ -80,10 +82,11 @@ function One({ proposal, me }: { proposal: Proposal; me: Me }) {
       <h3 className="policy-sub">What it changes</h3>
       <Changes changes={proposal.changes} />
       <div className="row wrap policy-actions">
-        {proposal.state === "pending" && !own && <Button onClick={() => setDeciding("approve")}>Approve…</Button>}
-        {proposal.state === "pending" && <Button variant="default" onClick={() => setDeciding("reject")}>{own ? "Take it back…" : "Reject…"}</Button>}
-        {document && <Button variant="default" onClick={goOn}>Go on with its document</Button>}
-        {proposal.state === "pending" && own && <span className="muted small">Another operator must approve it.</span>}
+        {writes && waits && !own && <Button onClick={() => setDeciding("approve")}>Approve…</Button>}
+        {writes && waits && <Button variant="default" onClick={() => setDeciding("reject")}>{own ? "Take it back…" : "Reject…"}</Button>}
+        {writes && document && <Button variant="default" onClick={goOn}>Go on with its document</Button>}
+        {waits && !writes && <span className="muted small">An operator other than {proposal.author} decides.</span>}
+        {writes && waits && own && <span className="muted small">Another operator must approve it.</span>}
       </div>
       {deciding && <Decide proposal={proposal} what={deciding} own={own} onClose={() => setDeciding(null)} />}
     </Card>

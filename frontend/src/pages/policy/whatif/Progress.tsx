@@ -1,5 +1,6 @@
 /** How far a question is: a bar and words for the eye, milestones for the ear, and a way to call it off. */
 import { Button } from "@mantine/core";
+import { useMe } from "../../../app/session";
 import { Failed } from "../../../ui/parts";
 import { doing, milestone } from "../model/asking";
 import type { Simulation } from "../types";
@@ -16,6 +17,7 @@ export function Bar({ simulation }: { simulation: Simulation }) {
 
 export function Progress({ simulation }: { simulation: Simulation }) {
   const cancel = useCancel(simulation.id);
+  const operator = useMe().data?.role === "operator";
   return (
     <>
       <div className="whatif-progress">
@@ -23,7 +25,7 @@ export function Progress({ simulation }: { simulation: Simulation }) {
           <p><b className="whatif-percent">{Math.floor(100 * simulation.progress)} %</b> {doing(simulation)}</p>
           <Bar simulation={simulation} />
         </div>
-        <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>Cancel</Button>
+        {operator && <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>Cancel</Button>}
       </div>
       {cancel.error && <Failed error={cancel.error} />}
     </>

@@ -1,0 +1,36 @@
+/** What of a job's page stands in its address, so that a link shows the same. */
+import { useLocation, useSearch } from "wouter";
+import type { Task } from "../../api/types";
+
+export interface Params {
+  get: (name: string) => string | null;
+  /** Those named; an empty value takes one out. */
+  set: (more: Record<string, string>) => void;
+}
+
+export function useParams(): Params {
+  const search = useSearch();
+  const [path, go] = useLocation();
+  const get = (name: string) => new URLSearchParams(search).get(name);
+  const set = (more: Record<string, string>) => {
+    const params = new URLSearchParams(window.location.search); // what another part has just written is in it
+    for (const [name, value] of Object.entries(more)) value ? params.set(name, value) : params.delete(name);
+    go(`${path}?${params}`, { replace: true });
+  };
+  return { get, set };
+}
+
+export const taskName = (t: Pick<Task, "group" | "index">): string => `${t.group}/${t.index}`;
+
+/** A task as an address names it, `group/index`; null when it is none. */
+export function taskNamed(name: string | null): Pick<Task, "group" | "index"> | null {
+  const found = /^([-a-z0-9]{1,63})\/(\d{1,9})$/.exec(name ?? "");
+  return found ? { group: found[1]!, index: Number(found[2]) } : null;
+}
+
+export const STREAMS = ["stdout", "stderr"];
+
+/** The address of one stream of one attempt. */
+export function logAddress(job: number, task: string, container: string, stream: string): string {
+  return `/jobs/${job}?${new URLSearchParams({ tab: "tasks", task, attempt: container, stream })}`;
+}
