@@ -151,6 +151,9 @@ def test_a_view_is_kept_and_many_jobs_are_killed_at_once(signed_in: Page, site: 
     left = signed_in.get_by_role("row").filter(has_text=f"#{jobs[2]}")
     expect(left.locator("[data-state]")).not_to_have_attribute("data-state", "KILLED")
     signed_in.get_by_role("button", name="Forget this view").click()
+    forget = signed_in.get_by_role("dialog")
+    expect(forget).to_contain_text(f"hydractl views delete '{view}'")
+    forget.get_by_role("button", name="Forget", exact=True).click()
     expect(signed_in.get_by_role("link", name=view)).to_have_count(0)
     site.client().kill(jobs[2])
 
