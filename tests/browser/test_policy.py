@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from client import Client
+from client.commands.policy import read
 from tests.browser.barriers import barriers, barriers_on_a_phone
 from tests.browser.chromium import sign_in
 from tests.browser.conftest import WAIT_MS
@@ -71,6 +72,12 @@ def test_a_capacity_is_edited_planned_pushed_to_a_canary_followed_and_rolled_bac
     row = tab.get_by_role("table", name=re.compile("Shares of .* now and then")).get_by_role("row", name="root.ads")
     expect(row).to_be_visible()
     assert operator.policy().version == first, "nothing is changed by looking"
+    with tab.expect_download() as saved:
+        tab.get_by_role("button", name="Save as policy.yaml").click()
+    document, parent = read(saved.value.path())  # as hydractl policy push -f does
+    assert (saved.value.suggested_filename, parent, document["queues"]["ads"]["guaranteed"]) == (
+        "policy.yaml", first, "15%",
+    )  # fmt: skip
     tab.get_by_role("button", name="Push to all").click()
     expect(tab.get_by_role("alert")).to_contain_text("no message")
     tab.get_by_label("What changes, and why").fill("ads are over <img src=x onerror=alert(1)>")
