@@ -58,7 +58,7 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
         </div>
       </div>
       <Containers node={node} page={containers} now={now} own={me.role === "tenant"} />
-      {me.role !== "tenant" && <Suspense fallback={<Loading lines={6} label="Loading the node's history" />}><NodeHistory node={node} /></Suspense>}
+      {me.role !== "tenant" && <Suspense fallback={<Loading lines={6} label="Loading the node's history" />}><NodeHistory node={node} operator={me.role === "operator"} /></Suspense>}
       <div className="row wrap"><Command text={hydractl("node", "show", `${node.sub_cluster}/${node.name}`)} /></div>
     </>
   );

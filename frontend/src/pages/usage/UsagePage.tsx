@@ -1,7 +1,7 @@
 /** Charts over time with what was changed marked on them; any moment of them can be looked at. */
 import "../../styles/usage.css";
 import { useMemo, useState } from "react";
-import { useLocation, useSearch } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 import type { PageProps } from "../../app/pages";
 import { Chart } from "../../charts/Chart";
 import { Command, Failed, Loading, Stale, useNow } from "../../ui/parts";
@@ -30,7 +30,7 @@ export default function UsagePage({ me }: PageProps) {
       <div className="page-head"><h1 className="grow">Usage over time</h1></div>
       {scopes.error && <Failed error={scopes.error} />}
       {scopes.loading && !view.scope ? <Loading label="Loading what there is to show" />
-        : view.scope ? <History view={view} show={show} scopes={scopes.names} />
+        : view.scope ? <History view={view} show={show} scopes={scopes.names} operator={me.role === "operator"} />
         : !scopes.error && <OwnUse me={me} />}
     </div>
   );
@@ -48,7 +48,7 @@ function OwnUse({ me }: { me: PageProps["me"] }) {
   );
 }
 
-function History({ view, show, scopes }: { view: View; show: (next: Partial<View>, replace?: boolean) => void; scopes: string[] }) {
+function History({ view, show, scopes, operator }: { view: View; show: (next: Partial<View>, replace?: boolean) => void; scopes: string[]; operator: boolean }) {
   const read = useSeries(view, POINTS, TAIL_MS);
   const now = useNow();
   const drawn = spanOf(view, (read.data?.readAt ?? now) / 1000);
@@ -63,8 +63,9 @@ function History({ view, show, scopes }: { view: View; show: (next: Partial<View
         <div className="usage-body" data-panel={view.at !== null || undefined}>
           <div className="usage-charts">
             <Scrubber span={drawn} at={view.at} stepS={read.data.step_s} choose={(at) => show({ at }, view.at !== null)} />
+            {!view.span && view.at !== null && <p className="small"><Link href={`/usage${address({ ...view, span: drawn })}`}>Link to exactly this</Link> <span className="muted">The range goes on with time; the link keeps it as it is now.</span></p>}
             <Charts view={view} answer={read.data} show={show} />
-            <Events events={read.data.events} stepS={read.data.step_s} choose={(at) => show({ at })} />
+            <Events events={read.data.events} stepS={read.data.step_s} linked={operator} choose={(at) => show({ at })} />
             <Command text={command(view, "allocated_memory_mib")} />
           </div>
           {view.at !== null && <InstantPanel at={view.at} scope={view.scope} close={() => show({ at: null })} pick={(scope) => show({ scope })} />}
