@@ -104,4 +104,5 @@ def test_health_says_what_fails_and_what_to_do(page: Page, site: Stack) -> None:
         site.release("beat")
     expect(beat.filter(has_text="It reports.").first).to_be_visible()
     page.goto("/admin/joining")
-    expect(page.get_by_role("row").filter(has_text="Nodes of west").first).to_be_visible()
+    page.get_by_role("button", name="Revoke the token: Nodes of west").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text(re.compile(r"hydractl join-token revoke node/\d+"))

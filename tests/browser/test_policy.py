@@ -267,8 +267,14 @@ def test_a_rollout_is_paused_resumed_and_aborted(tab: Page, operator: Client) ->
     expect(card).to_contain_text(re.compile(r"watched for \d+ min more"))
     expect(card.get_by_role("table", name="Guards")).to_contain_text("Jobs wait at most")
     for order, state in (("Pause", "Paused"), ("Resume", "Soaking"), ("Abort", "Rolled back")):
-        card.get_by_role("button", name=f"{order}…").click()
-        dialog = tab.get_by_role("dialog")
+        if order == "Resume":  # the palette has the orders of the page one is at
+            card.get_by_role("button", name="Resume…").wait_for()
+            tab.keyboard.press("Control+k")
+            tab.get_by_role("combobox", name="Find").fill("resume")
+            tab.get_by_role("option", name=f"Resume rollout {rollout.id}").click()
+        else:
+            card.get_by_role("button", name=f"{order}…").click()
+        dialog = tab.get_by_role("dialog", name=f"{order} the rollout")
         dialog.get_by_label("Why").fill(f"to {order.lower()}")
         expect(dialog).to_contain_text(f"hydractl policy rollout {order.lower()} {rollout.id} -m 'to {order.lower()}'")
         dialog.get_by_role("button", name=order, exact=True).click()

@@ -1228,6 +1228,7 @@ export interface components {
             pending: components["schemas"]["Containers"];
             policy_version: number | null;
             queues: components["schemas"]["Queue"][];
+            queues_left_out: number;
             /** @enum {string} */
             scope: "all" | "own";
             sub_clusters: components["schemas"]["SubCluster"][];

@@ -28,7 +28,7 @@ export function OverviewPage() {
         <>
           <Totals data={view.data} />
           <div className="sc-grid">{sub_clusters.map((sc) => <SubClusterCard key={sc.id} sc={sc} />)}</div>
-          <Queues queues={queues} capacity={capacity} />
+          <Queues queues={queues} leftOut={view.data.queues_left_out} capacity={capacity} />
         </>
       )}
     </>
