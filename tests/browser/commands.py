@@ -30,8 +30,11 @@ class Shown:
     def __init__(self) -> None:
         self.texts: set[str] = set()
 
+    def add(self, text: str) -> None:
+        self.texts.add(text)
+
     def watch(self, context: BrowserContext) -> None:
-        context.expose_function(_TELL, self.texts.add)
+        context.expose_function(_TELL, self.add)
         context.add_init_script(_WATCH)
 
     def wrong(self) -> dict[str, str]:

@@ -1210,7 +1210,11 @@ export interface components {
             /** @default null */
             starts_at?: string | null;
         };
-        /** @description ``scope``: ``own`` where what is allocated and waiting is the reader's own part. ``queues``: the highest. */
+        /**
+         * @description ``scope``: ``own`` where what is allocated and waiting is the reader's own part. ``queues``: the highest.
+         *
+         *     ``queues_left_out``: how many more the reader may see.
+         */
         Overview: {
             allocated: components["schemas"]["Amounts"];
             at: number;

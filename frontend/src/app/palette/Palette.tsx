@@ -121,9 +121,9 @@ function Found({ groups, chosen, take }: { groups: ReturnType<typeof grouped>; c
   }, [chosen?.id]);
   return (
     <div ref={list} id="palette-list" role="listbox" aria-label="Found" className="palette-list">
-      {groups.map((g) => (
-        <div key={g.group} role="group" aria-labelledby={`palette-${g.group}`}>
-          <div id={`palette-${g.group}`} className="palette-group">{g.group}</div>
+      {groups.map((g, at) => (
+        <div key={g.group} role="group" aria-labelledby={`palette-group-${at}`}>
+          <div id={`palette-group-${at}`} className="palette-group">{g.group}</div>
           {g.entries.map((e) => <Option key={e.id} entry={e} chosen={e === chosen} take={() => take(e)} />)}
         </div>
       ))}
