@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterable
 
 import typer.main
 from playwright.sync_api import BrowserContext
@@ -32,6 +33,10 @@ class Shown:
 
     def add(self, text: str) -> None:
         self.texts.add(text)
+
+    def forget(self, texts: Iterable[str]) -> None:
+        """Those that are wrong because a test has typed something wrong."""
+        self.texts.difference_update(texts)
 
     def watch(self, context: BrowserContext) -> None:
         context.expose_function(_TELL, self.add)
