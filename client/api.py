@@ -303,8 +303,12 @@ class Client(
     def queues(self) -> list[Queue]:
         return list(self._pages("/queues", Queue, {}))
 
-    def nodes(self, *, sub_cluster: str | None = None, name: str | None = None) -> Iterator[Node]:
-        return self._pages("/nodes", Node, {"sub_cluster": sub_cluster, "name": name, "page_size": 500})
+    def nodes(
+        self, *, sub_cluster: str | None = None, name: str | None = None, contains: str | None = None
+    ) -> Iterator[Node]:
+        """``contains``: only those whose name does."""
+        asked = {"sub_cluster": sub_cluster, "name": name, "contains": contains, "page_size": 500}
+        return self._pages("/nodes", Node, asked)
 
     def node(self, node_id: int) -> Node:
         return answers.read(Node, self._get(f"/nodes/{node_id}"))

@@ -101,7 +101,10 @@ class SubClusterList(Page):
 
 
 class Overview(Totals):
-    """``scope``: ``own`` where what is allocated and waiting is the reader's own part. ``queues``: the highest."""
+    """``scope``: ``own`` where what is allocated and waiting is the reader's own part. ``queues``: the highest.
+
+    ``queues_left_out``: how many more the reader may see.
+    """
 
     at: float  # seconds since 1970
     scope: Annotated[str, one_of("all", "own")]
@@ -109,6 +112,7 @@ class Overview(Totals):
     sub_clusters: list[SubCluster]
     jobs: dict[str, int]  # job state -> number
     queues: list[Queue]
+    queues_left_out: int
 
 
 class JoinToken(Answer):

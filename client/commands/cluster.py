@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Any
 
@@ -13,10 +14,17 @@ from contract.base import Amounts, Answer
 from contract.nodes import Node
 from contract.subclusters import Overview, SubCluster
 
+CLOSED = ("CORDONED", "DRAINING", "DRAINED", "LEAVING", "MAINTENANCE")
+STALE_S = 5.0  # five heartbeats without news
+
 
 def nodes(
     ctx: typer.Context,
     sub_cluster: Annotated[str | None, typer.Option("--sub-cluster", "-s", help="Of this sub-cluster only.")] = None,
+    contains: Annotated[str | None, typer.Option(help="Whose name contains it.")] = None,
+    rack: Annotated[str, typer.Option(help="In this rack.")] = "",
+    label: Annotated[str, typer.Option(help="With this label: KEY or KEY=VALUE.")] = "",
+    state: Annotated[str, typer.Option(help="Like UP or DRAINED; closed: to new work; stale: silent.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
     output: OutputOption = Format.table,
 ) -> None:
@@ -30,8 +38,28 @@ def nodes(
         ("CONTAINERS", lambda n: n.containers), ("SEEN", lambda n: ago(n.last_seen_s)),
     ]  # fmt: skip
     with connected(ctx) as client:
-        found = client.nodes(sub_cluster=sub_cluster)
+        found = chosen(client.nodes(sub_cluster=sub_cluster, contains=contains), rack, label, state)
         show(islice(found, limit or None), columns, output, nothing="There are no such nodes.")
+
+
+def chosen(found: Iterable[Node], rack: str = "", label: str = "", state: str = "") -> Iterator[Node]:
+    """Those that the fleet's page shows under the same filters; an empty one leaves all."""
+    key, valued, value = (part.strip() for part in label.partition("="))
+    for n in found:
+        if rack and n.rack.lower() != rack.lower():
+            continue
+        if label and (key not in n.labels or (valued and n.labels[key] != value)):
+            continue
+        if state and not _in_state(n, state.upper()):
+            continue
+        yield n
+
+
+def _in_state(n: Node, state: str) -> bool:
+    shown = shown_state(n)
+    if state == "STALE":
+        return shown == "LOST" or n.last_seen_s is None or n.last_seen_s > STALE_S
+    return shown in CLOSED if state == "CLOSED" else shown == state
 
 
 def sub_clusters(ctx: typer.Context, output: OutputOption = Format.table) -> None:

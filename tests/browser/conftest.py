@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, chromium, sign_in
+from tests.browser.commands import Shown
 from tests.homes import ready_made
 from tests.patience import wait_until
 from tests.stack import UNHURRIED, Stack
@@ -45,9 +46,19 @@ def all_up(site: Stack) -> bool:
 
 
 @pytest.fixture
-def page(browser: Browser, site: Stack) -> Iterator[Page]:
-    """A fresh tab, not signed in. A script error or a violation of the page's policy fails the test."""
+def shown() -> Shown:
+    """The commands that the tab shows during the test."""
+    return Shown()
+
+
+@pytest.fixture
+def page(browser: Browser, site: Stack, shown: Shown) -> Iterator[Page]:
+    """A fresh tab, not signed in.
+
+    A script error, a violation of the page's policy or a command that hydractl does not take fails the test.
+    """
     context = browser.new_context(base_url=site.url, viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    shown.watch(context)
     tab = context.new_page()
     tab.set_default_timeout(WAIT_MS)
     faults: list[str] = []
@@ -57,6 +68,7 @@ def page(browser: Browser, site: Stack) -> Iterator[Page]:
     yield tab
     context.close()
     assert faults == []
+    assert shown.wrong() == {}
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
+from tests.browser.commands import Shown, mistake
 from tests.browser.registry import pages
 from tests.stack import Stack
 
@@ -13,6 +14,7 @@ BELOW = {
     "/admin": ("/admin/accounts", "/admin/joining"),
     "/policy": ("/policy/simulations",),
 }  # views of a page with addresses of their own
+COMMANDS_LEAST = {"operator": 15, "tenant": 8}
 LOADING = "#main [role=status][aria-label^=Loading]"
 WIDTH = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -35,7 +37,7 @@ STYLED = """rule => {
 
 
 @pytest.mark.parametrize("role", ["operator", "tenant"])
-def test_no_page_has_a_fault(page: Page, site: Stack, role: str) -> None:
+def test_no_page_has_a_fault(page: Page, site: Stack, shown: Shown, role: str) -> None:
     sign_in(page, role, site.home.secrets()[f"{role}_password"])
     found = {}
     for address in addresses(role):
@@ -43,6 +45,24 @@ def test_no_page_has_a_fault(page: Page, site: Stack, role: str) -> None:
         if faults := barriers(page):
             found[address] = faults
     assert found == {}
+    assert len(shown.texts) >= COMMANDS_LEAST[role], "the commands that are shown are looked at"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("hydractl nodes --rack r1 --no-such", "No such option: --no-such"),
+        ("hydractl polcy plan", "No such command 'polcy'"),
+        ("hydractl kill", "MissingParameter"),
+        ("hydractl policy simulations x", "valid integer"),
+        ("hydractl policy push -f policy.yaml -m '…' --watch ''", ""),
+        ("for job in 1 2; do hydractl priority $job -5; done", ""),
+        ("for job in 1 2; do hydractl priorities $job 5; done", "No such command 'priorities'"),
+        ("hydractl node west/west-1", ""),
+    ],
+)
+def test_a_command_that_hydractl_does_not_take_is_found(text: str, why: str) -> None:
+    assert why in mistake(text) if why else mistake(text) == ""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

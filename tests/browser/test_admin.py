@@ -1,5 +1,7 @@
 """Accounts and tokens by hand: made, used, changed, ended."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -44,8 +46,17 @@ def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser:
     assert barriers(page) == []
     shown.get_by_role("option", name="root.prod", exact=True).click()
     shown.get_by_role("button", name="Grant", exact=True).click()
-    expect(shown.get_by_role("button", name="Withdraw root.prod")).to_be_visible()
     assert barriers(page) == []
+    shown.get_by_role("button", name="Withdraw root.prod…").click()
+    asked = page.get_by_role("dialog", name="Withdraw root.prod")
+    expect(asked).to_contain_text(f"hydractl queue rights withdraw root.prod {NAME}")
+    assert barriers(page) == []
+    asked.get_by_role("button", name="Cancel").click()
+    expect(asked).to_have_count(0)
+    shown.get_by_role("button", name="Withdraw root.prod…").click()
+    asked.get_by_role("button", name="Withdraw", exact=True).click()
+    expect(shown.get_by_role("button", name="Withdraw root.prod…")).to_have_count(0)
+    assert [q.path for q in site.client("operator").account(NAME).queues] == []
     shown.get_by_role("button", name="Close the account").click()
     page.get_by_role("dialog", name="Close the account").get_by_role(
         "button", name="Close the account", exact=True
@@ -89,6 +100,17 @@ def test_health_says_what_fails_and_what_to_do(page: Page, site: Stack) -> None:
     page.goto("/admin")
     parts = page.get_by_role("region", name="Health").get_by_role("listitem")
     expect(parts.filter(has_text="postgres")).to_be_visible()
-    expect(parts.filter(has_text="beat").first).to_contain_text("It reports.")
+    beat = parts.filter(has_text="beat")
+    expect(beat.filter(has_text="It reports.").first).to_be_visible()
+    missed = parts.filter(has_text=re.compile(r"start it: manage\.py beat", re.IGNORECASE))
+    site.hold("beat")
+    try:
+        expect(missed.first).to_contain_text(re.compile(r"Silent for \d+ s|None has reported"))
+        expect(parts.first).to_have_attribute("data-verdict", re.compile("warn|bad"))
+        assert barriers(page) == []
+    finally:
+        site.release("beat")
+    expect(beat.filter(has_text="It reports.").first).to_be_visible()
     page.goto("/admin/joining")
-    expect(page.get_by_role("row").filter(has_text="Nodes of west").first).to_be_visible()
+    page.get_by_role("button", name="Revoke the token: Nodes of west").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text(re.compile(r"hydractl join-token revoke node/\d+"))

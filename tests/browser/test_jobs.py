@@ -42,9 +42,12 @@ def test_a_form_and_the_file_are_one(signed_in: Page) -> None:
     signed_in.get_by_label("Command", exact=True).fill('echo "line of $HYDRA_TASK_INDEX"; echo result > out.txt')
     signed_in.get_by_label("Files it leaves behind").fill("result: out.txt")
     expect(signed_in.get_by_test_id("checked")).to_contain_text("The server would take it")
+    with signed_in.expect_download() as saved:
+        signed_in.get_by_role("button", name="Save as job.yaml").click()
     signed_in.get_by_text("Text", exact=True).click()
     text = signed_in.get_by_role("textbox", name="Job file")
     expect(text).to_have_value(re.compile(rf"# A job.*name: {name}.*count: 2", re.S))
+    assert saved.value.path().read_text() == text.input_value()
     text.fill(text.input_value().replace("count: 2", "count: 3"))
     signed_in.get_by_text("Form", exact=True).click()
     expect(signed_in.get_by_label("Tasks", exact=True)).to_have_value("3")
@@ -199,6 +202,9 @@ def test_a_view_is_kept_and_many_jobs_are_killed_at_once(signed_in: Page, site: 
     left = signed_in.get_by_role("row").filter(has_text=f"#{jobs[2]}")
     expect(left.locator("[data-state]")).not_to_have_attribute("data-state", "KILLED")
     signed_in.get_by_role("button", name="Forget this view").click()
+    forget = signed_in.get_by_role("dialog")
+    expect(forget).to_contain_text(f"hydractl views delete '{view}'")
+    forget.get_by_role("button", name="Forget", exact=True).click()
     expect(signed_in.get_by_role("link", name=view)).to_have_count(0)
     site.client().kill(jobs[2])
 

@@ -3,7 +3,9 @@
 from playwright.sync_api import Page, expect
 
 from tests.browser.barriers import barriers
+from tests.browser.chromium import sign_in
 from tests.patience import wait_until
+from tests.stack import Stack
 
 
 def test_everything_is_found_with_the_keyboard(signed_in: Page) -> None:
@@ -58,6 +60,42 @@ def test_nodes_queues_and_sub_clusters_come_from_the_server(signed_in: Page) -> 
     expect(page.get_by_role("group", name="Queues").get_by_role("option")).to_contain_text("root.default")
     field.fill("<img src=x onerror=nobody()>")
     expect(page.get_by_role("status").filter(has_text="Nothing is called that")).to_be_visible()
+
+
+def find(page: Page, typed: str) -> None:
+    """Type it into the palette and take what is offered of the page one is at."""
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Find").fill(typed)
+    expect(page.get_by_role("group", name="On this page").get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("combobox", name="Find")).to_have_count(0)
+
+
+def test_it_offers_what_can_be_done_on_the_page_one_is_at(page: Page, site: Stack) -> None:
+    group = {"name": "g", "count": 1, "command": ["sleep", "300"], "resources": {"memory_mib": 64, "vcores_milli": 100}}
+    job = site.client("tenant").submit({"name": "at-hand", "groups": [group]}).id
+    sign_in(page, "operator", site.home.secrets()["operator_password"])
+    page.goto(f"/jobs/{job}")
+    page.get_by_role("button", name="Kill", exact=True).wait_for()
+    for typed, title in (("priority", f"Priority of job {job}"), ("move job", f"Move job {job}")):
+        find(page, typed)
+        asked = page.get_by_role("dialog", name=title)
+        expect(asked).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(asked).to_have_count(0)
+    find(page, "kill")
+    page.get_by_role("dialog", name=f"Kill job {job}?").get_by_role("button", name="Kill the job").click()
+    expect(page.locator("h1 + [data-state]")).to_have_attribute("data-state", "KILLED")
+    find(page, "again")
+    expect(page.get_by_role("dialog", name=f"Run job {job} again?")).to_be_visible()
+    (node,) = site.client("operator").nodes(name="west-1")
+    page.goto(f"/fleet/nodes/{node.id}")
+    page.get_by_role("button", name="Drain…").wait_for()
+    find(page, "drain")
+    expect(page.get_by_role("dialog", name="Drain: west-1")).to_be_visible()
+    page.keyboard.press("Escape")
+    find(page, "cordon")
+    expect(page.get_by_role("dialog", name="Cordon: west-1")).to_be_visible()
 
 
 def test_keys_lead_to_pages_but_not_while_somebody_types(signed_in: Page) -> None:

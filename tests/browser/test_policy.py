@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from client import Client
+from client.commands.policy import read
 from tests.browser.barriers import barriers, barriers_on_a_phone
 from tests.browser.chromium import sign_in
 from tests.browser.conftest import WAIT_MS
@@ -71,6 +72,12 @@ def test_a_capacity_is_edited_planned_pushed_to_a_canary_followed_and_rolled_bac
     row = tab.get_by_role("table", name=re.compile("Shares of .* now and then")).get_by_role("row", name="root.ads")
     expect(row).to_be_visible()
     assert operator.policy().version == first, "nothing is changed by looking"
+    with tab.expect_download() as saved:
+        tab.get_by_role("button", name="Save as policy.yaml").click()
+    document, parent = read(saved.value.path())  # as hydractl policy push -f does
+    assert (saved.value.suggested_filename, parent, document["queues"]["ads"]["guaranteed"]) == (
+        "policy.yaml", first, "15%",
+    )  # fmt: skip
     tab.get_by_role("button", name="Push to all").click()
     expect(tab.get_by_role("alert")).to_contain_text("no message")
     tab.get_by_label("What changes, and why").fill("ads are over <img src=x onerror=alert(1)>")
@@ -260,8 +267,14 @@ def test_a_rollout_is_paused_resumed_and_aborted(tab: Page, operator: Client) ->
     expect(card).to_contain_text(re.compile(r"watched for \d+ min more"))
     expect(card.get_by_role("table", name="Guards")).to_contain_text("Jobs wait at most")
     for order, state in (("Pause", "Paused"), ("Resume", "Soaking"), ("Abort", "Rolled back")):
-        card.get_by_role("button", name=f"{order}…").click()
-        dialog = tab.get_by_role("dialog")
+        if order == "Resume":  # the palette has the orders of the page one is at
+            card.get_by_role("button", name="Resume…").wait_for()
+            tab.keyboard.press("Control+k")
+            tab.get_by_role("combobox", name="Find").fill("resume")
+            tab.get_by_role("option", name=f"Resume rollout {rollout.id}").click()
+        else:
+            card.get_by_role("button", name=f"{order}…").click()
+        dialog = tab.get_by_role("dialog", name=f"{order} the rollout")
         dialog.get_by_label("Why").fill(f"to {order.lower()}")
         expect(dialog).to_contain_text(f"hydractl policy rollout {order.lower()} {rollout.id} -m 'to {order.lower()}'")
         dialog.get_by_role("button", name=order, exact=True).click()

@@ -62,13 +62,15 @@ def proposed(page: Page, site: Stack, share: str) -> Locator:
 def test_a_change_waits_for_a_second_operator_and_bears_both_names(
     page: Page, graces: Page, site: Stack, operator: Client
 ) -> None:
+    graces.goto("/policy/proposals")
+    waiting = graces.get_by_role("table", name="Proposals")
+    expect(graces.get_by_text("No change waits")).to_be_visible()
     mine = proposed(page, site, "15%")
     expect(mine).to_contain_text("Another operator must approve it.")
     expect(mine.get_by_role("button", name="Approve…")).to_have_count(0)
     assert guaranteed(operator, "ads") == 0.2, "nothing is in force yet"
 
-    graces.goto("/policy/proposals")
-    graces.get_by_role("table", name="Proposals").get_by_role("link", name="Proposal").first.click()
+    waiting.get_by_role("link", name="Proposal").first.click()  # which has come by itself
     theirs = graces.get_by_role("region", name=ONE)
     expect(theirs).to_contain_text("root.ads guaranteed 20 % -> 15 %")
     theirs.get_by_role("button", name="Approve…").click()

@@ -115,6 +115,20 @@ def test_a_starved_queue_is_flagged_with_since_when(operator: Page, site: Stack)
     expect(operator.get_by_text(re.compile("1 starved"))).to_be_visible()
 
 
+def test_the_overview_says_how_many_queues_it_leaves_out(operator: Page) -> None:
+    def many(route) -> None:  # type: ignore[no-untyped-def]
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"queues_left_out": 4900})
+
+    operator.route_web_socket("**/ws/v1", lambda socket: socket.close())
+    operator.route("**/api/v1/overview", many)
+    operator.goto("/")
+    queues = operator.get_by_role("region", name="Queues")
+    expect(queues).to_contain_text(re.compile(r"\d of 4,9\d\d queues, the highest in the tree"))
+    queues.get_by_role("link", name="All of them").click()
+    expect(operator.get_by_role("heading", name="Queues", level=1)).to_be_visible()
+
+
 def test_a_tenant_sees_its_own_part_and_saves_what_it_used(signed_in: Page, running: str) -> None:
     signed_in.goto("/queues")
     expect(row(signed_in, "root.default")).to_be_visible()

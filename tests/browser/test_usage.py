@@ -94,6 +94,9 @@ def test_changes_are_marked_and_numbers_stand_in_tables_and_files(page: Page, li
     opened(page, lived)
     marked = page.get_by_role("region", name="Marked on the charts")
     expect(marked).to_contain_text("in force: Charts mark this")
+    version = lived.client("operator").policy().version
+    link = marked.get_by_role("link", name="Charts mark this").first
+    expect(link).to_have_attribute("href", f"/policy/rollouts?version={version}")
     page.get_by_role("button", name="As a table: Decisions").click()
     table = page.get_by_role("region", name="Decisions as a table")
     expect(table.get_by_role("columnheader", name="Per second")).to_be_visible()
@@ -102,8 +105,16 @@ def test_changes_are_marked_and_numbers_stand_in_tables_and_files(page: Page, li
         page.get_by_role("button", name="CSV: Memory").click()
     text = saved.value.path().read_text()
     assert text.startswith("time,Capacity (GiB),Allocated (GiB),Used (GiB),Pending (GiB)\n") or "time,Capacity" in text
+    expect(page.get_by_role("link", name="Link to exactly this")).to_have_count(0)
     marked.get_by_role("button").first.click()
-    expect(page).to_have_url(re.compile("at="))
+    expect(page).to_have_url(re.compile(r"last=15m&at=\d+"))
+    page.get_by_role("link", name="Link to exactly this").click()
+    expect(page).to_have_url(re.compile(r"from=\d+&to=\d+&at=\d+"))
+    expect(page.get_by_role("link", name="Link to exactly this")).to_have_count(0)
+    node = next(iter(lived.client("operator").nodes()))
+    page.goto(f"/fleet/nodes/{node.id}")
+    page.get_by_role("region", name="Marked on the charts").get_by_role("link", name="Charts mark this").first.click()
+    expect(page.get_by_role("region", name=f"Who runs version {version}")).to_be_visible()
 
 
 def test_a_tenant_without_a_queue_of_its_own_sees_its_own_use_and_no_others(page: Page, lived: Stack) -> None:

@@ -1227,7 +1227,11 @@ export interface components {
             /** @default null */
             starts_at?: string | null;
         };
-        /** @description ``scope``: ``own`` where what is allocated and waiting is the reader's own part. ``queues``: the highest. */
+        /**
+         * @description ``scope``: ``own`` where what is allocated and waiting is the reader's own part. ``queues``: the highest.
+         *
+         *     ``queues_left_out``: how many more the reader may see.
+         */
         Overview: {
             allocated: components["schemas"]["Amounts"];
             at: number;
@@ -1245,6 +1249,7 @@ export interface components {
             pending: components["schemas"]["Containers"];
             policy_version: number | null;
             queues: components["schemas"]["Queue"][];
+            queues_left_out: number;
             /** @enum {string} */
             scope: "all" | "own";
             sub_clusters: components["schemas"]["SubCluster"][];

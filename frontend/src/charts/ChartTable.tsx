@@ -1,6 +1,7 @@
 /** A chart's numbers as a table and as a file. */
 import { useState } from "react";
 import { Download } from "../ui/icons";
+import { save } from "../ui/save";
 import { csv, timeLabel, type Line } from "./series";
 
 interface Props {
@@ -12,15 +13,6 @@ interface Props {
   format: (value: number) => string;
 }
 
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
 export function ChartTable({ title, unit, at, stepS, lines, format }: Props) {
   const [open, setOpen] = useState(false);
   const name = `hydra-${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.csv`;
@@ -30,7 +22,7 @@ export function ChartTable({ title, unit, at, stepS, lines, format }: Props) {
       <button type="button" className="linkish" aria-expanded={open} aria-label={`${show}: ${title}`} onClick={() => setOpen(!open)}>
         {show}
       </button>
-      <button type="button" className="linkish" aria-label={`CSV: ${title}`} onClick={() => save(name, csv(at, lines, unit))}>
+      <button type="button" className="linkish" aria-label={`CSV: ${title}`} onClick={() => save(name, csv(at, lines, unit), "text/csv")}>
         <Download /> CSV
       </button>
       {open && (

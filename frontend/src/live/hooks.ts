@@ -5,6 +5,7 @@ import { ApiError, get } from "../api/client";
 import { browserWire, LiveSocket, type Liveness } from "./socket";
 
 const POLL_MS = 3_000;
+const FOLLOW_MS = 5_000;
 
 export const live = new LiveSocket(browserWire);
 
@@ -73,15 +74,20 @@ export function useTopic<T>(topic: string, read: (signal: AbortSignal) => Promis
   return { data: query.data, error, loading: query.data === undefined && !error, updatedAt: query.dataUpdatedAt };
 }
 
-/** A page that is no topic: read once, and again when `signature` changes or while there is no socket. */
-export function useRead<T>(path: string, signature: unknown = "", enabled = true) {
+/** What is no topic: read once, and again when `signature` changes, every `everyMs` or while there is no socket. */
+export function useRead<T>(path: string, signature: unknown = "", enabled = true, everyMs: number | false = false) {
   const isLive = useLiveness().state === "live";
   return useQuery<T, ApiError>({
     queryKey: ["read", path, signature],
     queryFn: ({ signal }) => get<T>(path, signal),
     placeholderData: (previous, query) => (query?.queryKey[1] === path ? previous : undefined),
-    refetchInterval: isLive ? false : POLL_MS * 2,
+    refetchInterval: isLive ? everyMs : POLL_MS * 2,
     enabled,
     retry: 1,
   });
+}
+
+/** A list that others change, too: read again every few seconds, as long as somebody sees the page. */
+export function useFollowed<T>(path: string, signature: unknown = "", enabled = true) {
+  return useRead<T>(path, signature, enabled, FOLLOW_MS);
 }

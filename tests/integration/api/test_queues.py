@@ -21,6 +21,7 @@ from controlplane.statestore.loads import Load, PartitionLoad
 from controlplane.statestore.membership import Post, take_post
 from controlplane.statestore.models import Lease, PolicyVersion, Starvation, SubCluster, UsageHour
 from controlplane.statestore.posts import GPG, gpg_is_free
+from controlplane.statestore.queries.federation import overview
 from controlplane.statestore.queries.queues import live, standing
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
@@ -339,3 +340,15 @@ def test_five_thousand_queues_and_twenty_sub_clusters_cost_few_queries_and_littl
     matrix = got(world, "operator", "queues/matrix?under=root.d3")
     assert len(matrix["rows"]) == 101 and matrix["more"] == 150
     assert len(got(world, "operator", "queues/matrix?under=root.d3&skip=200")["rows"]) == 50
+
+
+def test_the_overview_says_how_many_queues_it_leaves_out(federation: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything, own = (federation[name].get("overview").json() for name in ("operator", "tenant"))
+    assert (everything["queues_left_out"], own["queues_left_out"]) == (0, 0)
+    monkeypatch.setattr(overview, "QUEUES_MOST", 2)
+    for name, whole in (("operator", everything), ("tenant", own)):
+        found = federation[name].get("overview").json()
+        assert (len(found["queues"]), found["queues_left_out"]) == (
+            min(2, len(whole["queues"])), max(0, len(whole["queues"]) - 2),
+        )  # fmt: skip
+    assert len(everything["queues"]) > 3 > 2 > len(own["queues"]), "one has more than are shown, the other fewer"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from client.commands.cluster import shown_state
+from client.commands.cluster import chosen, shown_state
 from client.commands.nodes import deadline_s, moment, seconds
 from client.commands.policy import read
 from client.errors import HydraError
@@ -55,6 +55,32 @@ def test_states_as_people_see_them() -> None:
     ):
         usual = {"state": "UP", "duty": "in_service", "sub_cluster_state": "running"}
         assert shown_state(answer(Node, **usual | said)) == shown
+
+
+def test_nodes_are_chosen_as_on_the_page_of_the_fleet() -> None:
+    usual = {"state": "UP", "duty": "in_service", "sub_cluster_state": "running", "rack": "r1", "last_seen_s": 0.5}
+    fleet = [
+        answer(Node, **usual | {"name": name} | said)
+        for name, said in (
+            ("a", {"labels": {"gpu": "true", "zone": "a"}}),
+            ("b", {"rack": "R2", "labels": {"zone": "b"}}),
+            ("c", {"duty": "cordoned"}),
+            ("d", {"last_seen_s": 9.0}),
+            ("e", {"state": "LOST", "last_seen_s": None}),
+        )
+    ]
+    for filters, names in (
+        ({}, "abcde"),
+        ({"rack": "r2"}, "b"),
+        ({"label": "gpu"}, "a"),
+        ({"label": "zone = b"}, "b"),
+        ({"label": "zone=c"}, ""),
+        ({"state": "up"}, "abd"),
+        ({"state": "closed"}, "c"),
+        ({"state": "stale"}, "de"),
+        ({"state": "stale", "rack": "r1"}, "de"),
+    ):
+        assert "".join(n.name for n in chosen(fleet, **filters)) == names, filters
 
 
 def test_show_may_be_left_out_and_the_words_are_explained() -> None:

@@ -10,7 +10,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.rights import access, is_tenant, sees_everything, visible_jobs_q
 from controlplane.statestore.models import Job
 from controlplane.statestore.queries.ownuse import own_use
-from controlplane.statestore.queries.queues.listing import queues
+from controlplane.statestore.queries.queues.listing import how_many, queues
 from controlplane.statestore.queries.queues.tree import in_force
 from controlplane.statestore.queries.subclusters.listing import sub_clusters
 from wire.resources import AXES
@@ -45,6 +45,7 @@ def overview(user: User) -> Json:
         "live_containers": sum(sub["live_containers"] for sub in subs),
         "jobs": live,
         "queues": queues(user, QUEUES_MOST),
+        "queues_left_out": max(0, how_many(user) - QUEUES_MOST),
     }
 
 

@@ -106,6 +106,12 @@ def _shown(user: User, tree: PolicyTree, seen: Sight, rows: list[int]) -> list[J
     ]
 
 
+def how_many(user: User) -> int:
+    """As many as ``queues`` lists of them all. No query of its own."""
+    tree = in_force()
+    return len(_listed(user, tree, sight(user, tree), QueueFilter())) if tree else 0
+
+
 @shared
 def _limits(tree: PolicyTree) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
     """By partition what each queue of the tree is guaranteed and may hold at most: (q, R), as lists."""

@@ -6,12 +6,13 @@ import { useLocation } from "wouter";
 import { get } from "../../api/client";
 import type { Job, Me, Node, Overview, Page } from "../../api/types";
 import { topicKey } from "../../live/hooks";
+import type { QueueLayout } from "../../pages/queues/types";
 import { Search } from "../../ui/icons";
 import { useModal } from "../../ui/modal";
 import { pagesFor } from "../pages";
 import { signOut } from "../session";
 import { useAddedCommands } from "./commands";
-import { grouped, jobEntry, jobNumber, matching, nodeEntry, placeEntries, type Entry } from "./find";
+import { grouped, jobEntry, jobNumber, matching, nodeEntry, queueEntries, subClusterEntries, type Entry } from "./find";
 import "./palette.css";
 
 const FOUND_MAX = 8; // of each kind from the server, and of queues
@@ -52,13 +53,9 @@ function useServer(typed: string, has: (to: string) => boolean): { entries: Entr
 function useOwn(me: Me, onHelp: () => void): Entry[] {
   const { setColorScheme } = useMantineColorScheme();
   const added = useAddedCommands();
-  const [, go] = useLocation();
-  const client = useQueryClient();
   return useMemo(() => {
     const pages = pagesFor(me.role);
-    const has = (to: string) => pages.some((p) => p.to === to);
     const act = (name: string, run: () => void): Entry => ({ id: `act-${name}`, group: "Actions", name, run });
-    const places = placeEntries(client.getQueryData<Overview>(topicKey("overview")), has);
     return [
       ...added.map((c) => ({ id: `page-${c.name}`, group: "On this page", name: c.name, note: c.words, run: c.run })),
       ...pages.map((p) => ({ id: `to-${p.to}`, group: "Pages", name: p.name, note: `g ${p.key}`, to: p.to })),
@@ -69,9 +66,8 @@ function useOwn(me: Me, onHelp: () => void): Entry[] {
       act("Colours of the system", () => setColorScheme("auto")),
       act("Show the keys", onHelp),
       act("Sign out", () => void signOut()),
-      ...places,
     ];
-  }, [me, added, onHelp, setColorScheme, go, client]);
+  }, [me, added, onHelp, setColorScheme]);
 }
 
 export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () => void; onHelp: () => void }) {
@@ -80,10 +76,10 @@ export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () =
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
   const own = useOwn(me, onHelp);
+  const places = usePlaces(me);
   const has = (to: string) => pagesFor(me.role).some((p) => p.to === to);
   const server = useServer(typed, has);
-  useOverview();
-  const local = matching(own, typed).filter((e) => typed.trim() !== "" || (e.group !== "Queues" && e.group !== "Sub-clusters"));
+  const local = matching(typed.trim() === "" ? own : [...own, ...places], typed);
   const groups = grouped([...local, ...server.entries]).map((g) => ({ ...g, entries: g.entries.slice(0, g.group === "Pages" ? 12 : FOUND_MAX) }));
   const flat = groups.flatMap((g) => g.entries);
   const chosen = flat[Math.min(at, flat.length - 1)];
@@ -125,9 +121,9 @@ function Found({ groups, chosen, take }: { groups: ReturnType<typeof grouped>; c
   }, [chosen?.id]);
   return (
     <div ref={list} id="palette-list" role="listbox" aria-label="Found" className="palette-list">
-      {groups.map((g) => (
-        <div key={g.group} role="group" aria-labelledby={`palette-${g.group}`}>
-          <div id={`palette-${g.group}`} className="palette-group">{g.group}</div>
+      {groups.map((g, at) => (
+        <div key={g.group} role="group" aria-labelledby={`palette-group-${at}`}>
+          <div id={`palette-group-${at}`} className="palette-group">{g.group}</div>
           {g.entries.map((e) => <Option key={e.id} entry={e} chosen={e === chosen} take={() => take(e)} />)}
         </div>
       ))}
@@ -144,17 +140,14 @@ function Option({ entry, chosen, take }: { entry: Entry; chosen: boolean; take: 
   );
 }
 
-/** Queues and sub-clusters: from the overview, read once where no page has it. */
-function useOverview(): void {
+/** Sub-clusters and every queue, as they were in the last half minute. */
+function usePlaces(me: Me): Entry[] {
   const client = useQueryClient();
-  useQuery({
-    queryKey: ["palette-overview"],
-    staleTime: 30_000,
-    retry: false,
-    queryFn: async ({ signal }) => {
-      const known = client.getQueryData<Overview>(topicKey("overview"));
-      if (!known) client.setQueryData(topicKey("overview"), await get<Overview>("/overview", signal));
-      return true;
-    },
-  });
+  const kept = { staleTime: 30_000, retry: false };
+  const overview = useQuery<Overview>({ ...kept, queryKey: ["palette-overview"], queryFn: async ({ signal }) => client.getQueryData<Overview>(topicKey("overview")) ?? get<Overview>("/overview", signal) });
+  const layout = useQuery<QueueLayout>({ ...kept, queryKey: ["palette-queues"], queryFn: ({ signal }) => get<QueueLayout>("/queues/tree", signal) });
+  return useMemo(() => {
+    const pages = pagesFor(me.role);
+    return [...queueEntries(layout.data), ...subClusterEntries(overview.data, (to) => pages.some((p) => p.to === to))];
+  }, [me.role, overview.data, layout.data]);
 }

@@ -1,5 +1,7 @@
 /** What the palette offers for what was typed: pages and commands here, names from the server. */
 import type { Job, Node, Overview } from "../../api/types";
+import { SEE_PATH, STOPPED } from "../../pages/queues/tree";
+import type { QueueLayout } from "../../pages/queues/types";
 
 export interface Entry {
   /** Unlike any other entry's; also its element's id. */
@@ -49,15 +51,24 @@ export function jobEntry(job: Pick<Job, "id" | "name" | "state" | "queue">): Ent
   return { id: `job-${job.id}`, group: "Jobs", name: job.name, note: `#${job.id} · ${job.state.toLowerCase()} · ${job.queue}`, to: `/jobs/${job.id}` };
 }
 
-/** Queues and sub-clusters of the overview. `has`: which pages there are. */
-export function placeEntries(overview: Overview | undefined, has: (to: string) => boolean): Entry[] {
-  if (!overview) return [];
-  const queue = (path: string) => (has("/queues") ? `/queues?queue=${encodeURIComponent(path)}` : `/jobs?queue=${encodeURIComponent(path)}`);
-  const sub = (name: string) => (has("/fleet") ? `/fleet?sub=${encodeURIComponent(name)}` : "/");
-  return [
-    ...overview.queues.map((q) => ({ id: `queue-${q.path}`, group: "Queues", name: q.path, note: q.state === "running" ? undefined : q.state, to: queue(q.path) })),
-    ...overview.sub_clusters.filter((s) => s.state !== "decommissioned").map((s) => ({ id: `sub-${s.id}`, group: "Sub-clusters", name: s.name, note: s.state, to: sub(s.name) })),
-  ];
+/** Sub-clusters of the overview. `has`: which pages there are. */
+export function subClusterEntries(overview: Overview | undefined, has: (to: string) => boolean): Entry[] {
+  const to = (name: string) => (has("/fleet") ? `/fleet?sub=${encodeURIComponent(name)}` : "/");
+  const there = (overview?.sub_clusters ?? []).filter((s) => s.state !== "decommissioned");
+  return there.map((s) => ({ id: `sub-${s.id}`, group: "Sub-clusters", name: s.name, note: s.state, to: to(s.name) }));
+}
+
+/** Every queue of the tree of which more than the name is seen. */
+export function queueEntries(layout: QueueLayout | undefined): Entry[] {
+  if (!layout) return [];
+  const { name, parent, see, flags } = layout.queues;
+  const paths: string[] = [];
+  for (const [at, own] of name.entries()) {
+    const up = paths[parent[at] ?? -1];
+    paths.push(up === undefined ? own : `${up}.${own}`);
+  }
+  return paths.flatMap((path, at) => (see[at] === SEE_PATH ? []
+    : [{ id: `queue-${path}`, group: "Queues", name: path, note: (flags[at] ?? 0) & STOPPED ? "stopped" : undefined, to: `/queues?queue=${encodeURIComponent(path)}` }]));
 }
 
 export function nodeEntry(node: Pick<Node, "id" | "name" | "sub_cluster" | "state">, has: (to: string) => boolean): Entry {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { grouped, jobNumber, matching, nodeEntry, placeEntries, score, type Entry } from "./find";
+import { grouped, jobNumber, matching, nodeEntry, queueEntries, score, subClusterEntries, type Entry } from "./find";
 import { act, type Press } from "./keys";
 
 const entry = (name: string, group = "Pages", note?: string): Entry => ({ id: name, group, name, note });
@@ -17,7 +17,15 @@ describe("the palette", () => {
     const node = { id: 7, name: "n", sub_cluster: "west", state: "UP" as const };
     expect(nodeEntry(node, () => true).to).toBe("/fleet/nodes/7");
     expect(nodeEntry(node, () => false).to).toBe("/");
-    expect(placeEntries(undefined, () => true)).toEqual([]);
+    expect(subClusterEntries(undefined, () => true)).toEqual([]);
+  });
+  it("knows every queue, but for those of which only the name is seen", () => {
+    const queues = { name: ["root", "a", "b", "b.1"], parent: [-1, 0, 0, 2], see: [1, 2, 3, 3], flags: [0, 1, 0, 3] };
+    const found = queueEntries({ layout: "1", policy_version: 1, partitions: [], queues: { ...queues, guaranteed: [], maximum: [] } as never });
+    expect(found.map((e) => [e.name, e.note, e.to])).toEqual([
+      ["root.a", undefined, "/queues?queue=root.a"], ["root.b", undefined, "/queues?queue=root.b"], ["root.b.b.1", "stopped", "/queues?queue=root.b.b.1"],
+    ]);
+    expect(queueEntries(undefined)).toEqual([]);
   });
 });
 

@@ -103,7 +103,7 @@ function Password({ me }: { me: Me }) {
   const wrong = (field: string) => change.error?.errors.find((e) => e.field === field)?.message;
   const send = (e: FormEvent) => { e.preventDefault(); change.mutate(); };
   return (
-    <Card title="Password">
+    <Card title="Password" aside={<Command text="hydractl password" />}>
       <form className="password-form" onSubmit={send}>
         <input type="text" name="username" autoComplete="username" value={me.username} readOnly hidden />
         <PasswordInput label="Present password" required autoComplete="current-password" value={current} error={wrong("current")} onChange={(e) => setCurrent(e.currentTarget.value)} />

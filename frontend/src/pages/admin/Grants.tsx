@@ -2,23 +2,19 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { API, call, remove, type ApiError } from "../../api/client";
+import { API, call, type ApiError } from "../../api/client";
 import type { Account, QueueGrant } from "../../api/types";
-import { Close } from "../../ui/icons";
 import { Command, Failed } from "../../ui/parts";
 import { hydractl } from "../../format/shell";
 import { QueueChoice } from "../job/QueueChoice";
+import { Withdraw } from "./Withdraw";
 
-type Change = { path: string; level: QueueGrant["level"] | null };
+type Change = { path: string; level: QueueGrant["level"] };
 
 export function Grants({ account, editable }: { account: Account; editable: boolean }) {
   const client = useQueryClient();
   const change = useMutation<unknown, ApiError, Change>({
-    mutationFn: ({ path, level }) => {
-      const address = `/queues/${encodeURIComponent(path)}/rights`;
-      if (level === null) return remove(`${address}?user=${encodeURIComponent(account.username)}`);
-      return call(API + address, { method: "PUT", json: { user: account.username, level } });
-    },
+    mutationFn: ({ path, level }) => call(`${API}/queues/${encodeURIComponent(path)}/rights`, { method: "PUT", json: { user: account.username, level } }),
     onSuccess: () => client.invalidateQueries({ queryKey: ["read"] }),
   });
   return (
@@ -29,7 +25,7 @@ export function Grants({ account, editable }: { account: Account; editable: bool
         {account.queues.map((q) => (
           <li key={q.path} className="row">
             <span className="clip mono">{q.path}</span><span className="tag">{q.level}</span><span className="grow" />
-            {editable && <button type="button" className="icon-button" aria-label={`Withdraw ${q.path}`} title={hydractl("queue", "rights", "withdraw", q.path, account.username)} disabled={change.isPending} onClick={() => change.mutate({ path: q.path, level: null })}><Close /></button>}
+            {editable && <Withdraw account={account} path={q.path} />}
           </li>
         ))}
       </ul>

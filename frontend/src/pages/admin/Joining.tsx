@@ -58,7 +58,7 @@ function Tokens({ operator, make }: { operator: boolean; make: () => void }) {
   });
   const tokens = view.data?.results;
   return (
-    <Card title="Join tokens" flush aside={operator && <Button onClick={make}>New token…</Button>}>
+    <Card title="Join tokens" flush aside={<><Command text="hydractl join-token list" />{operator && <Button onClick={make}>New token…</Button>}</>}>
       {!tokens ? (view.error ? <div className="body"><Failed error={view.error} /></div> : <Loading label="Loading tokens" />)
         : tokens.length === 0 ? <Empty title="No token is valid">Nobody can join until an operator makes one.</Empty> : (
         <div className="table-wrap">
@@ -77,6 +77,7 @@ function Tokens({ operator, make }: { operator: boolean; make: () => void }) {
       {ending && (
         <Confirm title="Revoke the token" action="Revoke" busy={end.isPending} error={end.error} onClose={() => { end.reset(); setEnding(null); }} onConfirm={() => end.mutate(ending)}>
           <p>{joins(ending)} can no longer join with it. What has joined stays.</p>
+          <Command text={hydractl("join-token", "revoke", `${ending.kind}/${ending.id}`)} />
         </Confirm>
       )}
     </Card>

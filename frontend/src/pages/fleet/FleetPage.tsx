@@ -12,7 +12,7 @@ import "../../styles/fleet.css";
 import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
 import { Tabs } from "../../ui/tabs";
 import { useWidth } from "../../ui/width";
-import { fromSearch, narrowed, toSearch, type View } from "./filter";
+import { command, fromSearch, narrowed, toSearch, type View } from "./filter";
 import { FilterBar } from "./FilterBar";
 import { pitchFor } from "./layout";
 import { Legend } from "./Legend";
@@ -21,7 +21,6 @@ import { useOrders } from "./orders";
 import { FILLS, MEASURES, type Fill, type Measure } from "./look";
 import { useFleet } from "./store";
 import { SubClusterNodes } from "./SubClusterNodes";
-import { hydractl } from "../../format/shell";
 
 const ComparePage = lazy(() => import("./ComparePage"));
 const NodePage = lazy(() => import("./NodePage"));
@@ -76,7 +75,7 @@ function WholeFleet({ me }: { me: Me }) {
     <>
       <div className="page-head row wrap">
         <h1 className="grow">Fleet</h1>
-        <Command text={hydractl("nodes", ...(view.sub ? ["--sub-cluster", view.sub] : []))} />
+        <Command text={command(view)} />
         <SegmentedControl size="xs" aria-label="How nodes are shown" value={view.view === "map" && !few ? "auto" : view.view} onChange={(v) => set({ view: v as View["view"] })}
           data={[...(few ? [{ value: "auto", label: "Tiles" }, { value: "map", label: "Map" }] : [{ value: "auto", label: "Map" }]), { value: "table", label: "Table" }]} />
       </div>

@@ -6,7 +6,7 @@ import { ApiError, post } from "../../api/client";
 import type { MaintenanceWindow, Page, SubCluster } from "../../api/types";
 import { useMe } from "../../app/session";
 import { count, duration, moment } from "../../format/units";
-import { useRead } from "../../live/hooks";
+import { useFollowed } from "../../live/hooks";
 import { Card, Command, Confirm, Failed, Loading, Stale, State, useNow } from "../../ui/parts";
 
 const PlanDialog = lazy(() => import("./PlanMaintenance"));
@@ -14,7 +14,7 @@ const PlanDialog = lazy(() => import("./PlanMaintenance"));
 export function Maintenance({ subClusters }: { subClusters: SubCluster[] }) {
   const operator = useMe().data?.role === "operator";
   const [planning, setPlanning] = useState(false);
-  const view = useRead<Page<MaintenanceWindow>>("/maintenance", subClusters.map((sc) => `${sc.duties?.open}`).join());
+  const view = useFollowed<Page<MaintenanceWindow>>("/maintenance", subClusters.map((sc) => `${sc.duties?.open}`).join());
   const now = useNow(10_000);
   const windows = view.data?.results ?? [];
   if (windows.length === 0 && !operator) return null;

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiError, post } from "../../api/client";
 import type { DrainPreview, Node } from "../../api/types";
+import { usePaletteCommands } from "../../app/palette/commands";
 import { count, moment } from "../../format/units";
 import { topicKey, useRead } from "../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice } from "../../ui/parts";
@@ -18,6 +19,7 @@ export default function NodeDuty({ node }: { node: Node }) {
   const choices: Act[] = node.duty === "in_service" ? ["cordon", "drain", "decommission"]
     : node.duty === "cordoned" ? ["uncordon", "drain", "decommission"]
     : node.duty === "draining" ? ["uncordon", "cordon", "decommission"] : ["uncordon"];
+  usePaletteCommands(choices.map((act) => ({ name: `${TITLES[act]}: ${node.name}`, words: "this node", run: () => setAsking(act) })));
   return (
     <>
       {choices.map((act) => (

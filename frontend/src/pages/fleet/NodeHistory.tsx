@@ -1,9 +1,10 @@
-/** What a node had given and what was used of it, over time. */
+/** What a node had given and what was used of it, over time, with what was changed meanwhile. */
 import "../../styles/usage.css";
 import { Link, useLocation, useSearch } from "wouter";
 import type { Node } from "../../api/types";
 import { Chart } from "../../charts/Chart";
 import { Failed, Loading } from "../../ui/parts";
+import { Events } from "../usage/Events";
 import { useSeries, type Read } from "../usage/useSeries";
 import { RANGES, address, drawnOf, parse, spanOf, type View } from "../usage/view";
 
@@ -25,7 +26,7 @@ export default function NodeHistory({ node }: { node: Node }) {
         <Link href={`/usage${address(view)}`} className="small">Look closer</Link>
       </div>
       {read.error && !read.data ? <Failed error={read.error} retry={() => void read.refetch()} />
-        : read.data ? <Charts answer={read.data} view={view} /> : <Loading lines={6} label="Loading the node's history" />}
+        : read.data ? <><Charts answer={read.data} view={view} /><Events events={read.data.events} stepS={read.data.step_s} linked /></> : <Loading lines={6} label="Loading the node's history" />}
     </section>
   );
 }
@@ -35,7 +36,7 @@ function Charts({ answer, view }: { answer: Read; view: View }) {
   return (
     <div className="chart-grid">
       {drawnOf(answer, view.scope).map(({ title, unit, lines, format }) => (
-        <Chart key={title} title={title} unit={unit} at={answer.at} stepS={answer.step_s} lines={lines} span={span} format={format} sync="node" />
+        <Chart key={title} title={title} unit={unit} at={answer.at} stepS={answer.step_s} lines={lines} span={span} format={format} sync="node" events={answer.events} />
       ))}
     </div>
   );

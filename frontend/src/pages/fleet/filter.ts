@@ -1,6 +1,7 @@
 /** Which nodes are wanted, and how they are shown: all of it is in the address. */
 import { CLOSED, FILLS, MEASURES, staleAt, standingOf, type Fill, type Measure } from "./look";
 import type { Fleet, Part } from "./model";
+import { hydractl } from "../../format/shell";
 
 export interface View {
   /** Part of a node's name. */
@@ -36,6 +37,12 @@ export function toSearch(view: View): string {
   for (const key of Object.keys(PLAIN) as (keyof View)[]) if (view[key] !== PLAIN[key]) p.set(key, view[key]);
   const text = p.toString();
   return text ? `?${text}` : "";
+}
+
+/** The same nodes from a shell. */
+export function command(view: View): string {
+  const filters = { "sub-cluster": view.sub, contains: view.q.trim(), rack: view.rack.trim(), label: view.label.trim(), state: view.state };
+  return hydractl("nodes", ...Object.entries(filters).flatMap(([name, value]) => (value ? [`--${name}`, value] : [])));
 }
 
 export function narrowed(view: View): boolean {

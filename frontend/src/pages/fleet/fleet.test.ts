@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fromSearch, known, matching, narrowed, PLAIN, toSearch } from "./filter";
+import { command, fromSearch, known, matching, narrowed, PLAIN, toSearch } from "./filter";
 import { cellAt, layout, moved, origin, pitchFor, runsOf } from "./layout";
 import { ageText, filled, nodeText, share } from "./look";
 import { find, numbers, rackOf, take, type ColumnName, type Fleet, type Told, type ToldPart } from "./model";
@@ -87,6 +87,8 @@ describe("filters", () => {
     const search = "?q=n1&sub=east&state=stale&fill=used&of=cores&view=table&sort=-memory";
     expect(toSearch(fromSearch(search))).toBe(search);
     expect(toSearch(fromSearch("?fill=evil&of=&x=1"))).toBe("");
+    expect(command(fromSearch("?q=ea&sub=east&rack=r1&label=gpu%3Dit's&state=closed"))).toBe("hydractl nodes --sub-cluster east --contains ea --rack r1 --label 'gpu=it'\\''s' --state closed");
+    expect(command(PLAIN)).toBe("hydractl nodes");
     expect([narrowed(PLAIN), narrowed({ ...PLAIN, rack: "r1" })]).toEqual([false, true]);
   });
   it("choose nodes", () => {

@@ -5,6 +5,7 @@ import { useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { post, type ApiError } from "../../api/client";
 import type { Job, Me } from "../../api/types";
+import { usePaletteCommands } from "../../app/palette/commands";
 import { ended } from "../../format/states";
 import { Command, Confirm } from "../../ui/parts";
 import { QueueChoice } from "./QueueChoice";
@@ -12,6 +13,9 @@ import { mayAct } from "./rights";
 import { hydractl } from "../../format/shell";
 
 type What = "kill" | "retry" | "priority" | "queue";
+const BUTTONS: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Priority", queue: "Move" };
+/** Before the job's number, where no button stands beside it. */
+const NAMES: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Change the priority of", queue: "Move" };
 
 interface Doing {
   title: string;
@@ -67,13 +71,16 @@ export function Actions({ job, me }: { job: Job; me: Me }) {
   const [asking, setAsking] = useState<What | null>(null);
   const over = ended(job.state);
   const can = mayAct(job, me);
-  const button = (what: What, text: string) => <Button key={what} variant="default" disabled={job.state === "KILLING"} onClick={() => setAsking(what)}>{text}</Button>;
+  const choices: What[] = !can || job.state === "SUCCEEDED" ? [] : over ? ["retry"] : ["priority", "queue", "kill"];
+  const stops = job.state === "KILLING";
+  usePaletteCommands(stops ? [] : choices.map((what) => ({ name: `${NAMES[what]} job ${job.id}`, words: job.name, run: () => setAsking(what) })));
+  const button = (what: What) => <Button key={what} variant="default" disabled={stops} onClick={() => setAsking(what)}>{BUTTONS[what]}</Button>;
   return (
     <div className="row wrap">
       <Command text={`hydractl job ${job.id}`} />
-      {can && over && job.state !== "SUCCEEDED" && button("retry", "Run again")}
+      {over && choices.map(button)}
       {me.role !== "viewer" && <Button variant="default" renderRoot={(props) => <Link href={`/submit?from=${job.id}`} {...props} />}>Edit and submit</Button>}
-      {can && !over && <>{button("priority", "Priority")}{button("queue", "Move")}{button("kill", "Kill")}</>}
+      {!over && choices.map(button)}
       {asking && <Ask key={asking} job={job} what={asking} onClose={() => setAsking(null)} />}
     </div>
   );

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { API, call, get, post, type ApiError } from "../../api/client";
 import type { Page } from "../../api/types";
+import { hydractl } from "../../format/shell";
 import { Command, Confirm, Notice } from "../../ui/parts";
 import { address, fromSearch, saveCommand, toQuery, type Filters } from "./filters";
 
@@ -19,11 +20,7 @@ const KEY = ["saved-views"];
 export function SavedViews({ filters }: { filters: Filters }) {
   const views = useQuery<Page<SavedView>, ApiError>({ queryKey: KEY, queryFn: ({ signal }) => get("/saved-views", signal), retry: 1 });
   const [saving, setSaving] = useState(false);
-  const client = useQueryClient();
-  const forget = useMutation<void, ApiError, SavedView>({
-    mutationFn: (view) => call(`${API}/saved-views/${view.id}`, { method: "DELETE" }),
-    onSettled: () => client.invalidateQueries({ queryKey: KEY }),
-  });
+  const [forgetting, setForgetting] = useState<SavedView | null>(null);
   const query = toQuery(filters);
   const list = views.data?.results ?? [];
   const current = list.find((v) => toQuery(fromSearch(v.query)) === query);
@@ -36,12 +33,29 @@ export function SavedViews({ filters }: { filters: Filters }) {
           <Link key={view.id} href={address(fromSearch(view.query))} className="view clip" title={view.name} aria-current={view === current ? "true" : undefined}>{view.name}</Link>
         ))}
         {query !== "" && !current && <Button variant="subtle" onClick={() => setSaving(true)}>Save this view</Button>}
-        {current && <Button variant="subtle" loading={forget.isPending} onClick={() => forget.mutate(current)}>Forget this view</Button>}
+        {current && <Button variant="subtle" onClick={() => setForgetting(current)}>Forget this view…</Button>}
       </nav>
       {views.error && <Notice kind="warn">Your saved views could not be read: {views.error.detail || views.error.title}</Notice>}
-      {forget.error && <Notice kind="warn">{forget.error.detail || forget.error.title}</Notice>}
       {saving && <SaveView filters={filters} query={query} taken={list.map((v) => v.name)} onClose={() => setSaving(false)} />}
+      {forgetting && <ForgetView view={forgetting} onClose={() => setForgetting(null)} />}
     </>
+  );
+}
+
+function ForgetView({ view, onClose }: { view: SavedView; onClose: () => void }) {
+  const client = useQueryClient();
+  const forget = useMutation<void, ApiError>({
+    mutationFn: () => call(`${API}/saved-views/${view.id}`, { method: "DELETE" }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: KEY });
+      onClose();
+    },
+  });
+  return (
+    <Confirm title={`Forget ${view.name}`} action="Forget" busy={forget.isPending} error={forget.error} onClose={onClose} onConfirm={() => forget.mutate()}>
+      <p>Its name and filters go; the jobs stay.</p>
+      <Command text={hydractl("views", "delete", view.name)} />
+    </Confirm>
   );
 }
 

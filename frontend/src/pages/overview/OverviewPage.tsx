@@ -3,7 +3,7 @@ import { get } from "../../api/client";
 import type { Overview } from "../../api/types";
 import { cores, count, memory, percent } from "../../format/units";
 import { useLiveness, useTopic } from "../../live/hooks";
-import { Card, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
+import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
 import { Queues } from "./Queues";
 import { SubClusterCard } from "./SubClusterCard";
 
@@ -20,7 +20,7 @@ export function OverviewPage() {
   const old = view.error !== null || (!isLive && now - view.updatedAt > STALE_AFTER_MS);
   return (
     <>
-      <h1>Overview</h1>
+      <div className="page-head row wrap"><h1 className="grow">Overview</h1><Command text="hydractl overview" /></div>
       {old && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}
       {sub_clusters.length === 0 ? (
         <Card><Empty title="No sub-cluster yet">An operator makes one and joins nodes to it with a join token.</Empty></Card>
@@ -28,7 +28,7 @@ export function OverviewPage() {
         <>
           <Totals data={view.data} />
           <div className="sc-grid">{sub_clusters.map((sc) => <SubClusterCard key={sc.id} sc={sc} />)}</div>
-          <Queues queues={queues} capacity={capacity} />
+          <Queues queues={queues} leftOut={view.data.queues_left_out} capacity={capacity} />
         </>
       )}
     </>

@@ -6,7 +6,7 @@ import { count, coresWord, memory } from "../../format/units";
 import { Card, Empty } from "../../ui/parts";
 import { depth, shares, type Shares } from "./fleet";
 
-export function Queues({ queues, capacity }: { queues: Queue[]; capacity: Resources }) {
+export function Queues({ queues, leftOut, capacity }: { queues: Queue[]; leftOut: number; capacity: Resources }) {
   const sorted = [...queues].sort((a, b) => a.path.localeCompare(b.path));
   return (
     <Card title="Queues" flush aside={<div className="legend"><span><i className="swatch allocated" />used</span><span>│ guaranteed</span><span><i className="swatch free" />up to its maximum</span></div>}>
@@ -14,6 +14,7 @@ export function Queues({ queues, capacity }: { queues: Queue[]; capacity: Resour
       <ul className="queue-list">
         {sorted.map((q) => <Row key={q.path} queue={q} of={shares(q, capacity)} />)}
       </ul>
+      {leftOut > 0 && <p className="small muted tasks-foot">{count(queues.length)} of {count(queues.length + leftOut)} queues, the highest in the tree. <Link href="/queues">All of them</Link></p>}
     </Card>
   );
 }

@@ -72,6 +72,7 @@ function WouldWait({ sc }: { sc: SubCluster }) {
     <div className="drain-simulate">
       <Button size="compact-sm" variant="default" loading={ask.isPending} onClick={() => ask.mutate()}>Simulate the next hour</Button>
       <span className="muted small">who would wait, and how much longer; nothing is drained by it</span>
+      <Command text={hydractl("sub-cluster", "simulate-drain", sc.name)} />
       {ask.error && <Failed error={ask.error} />}
     </div>
   );

@@ -10,7 +10,7 @@ import { made } from "./model/override";
 import { clusters, otherwise } from "./model/own";
 import { barsOf, mostMoved, notesOf } from "./model/planrows";
 import { choices, fieldsAt, helpFor, policies, schemaAt, type Schema } from "./model/schema";
-import { documentText, edit, fromPointer, pathAt, pathOf, placeOf, read, rename, toPointer, write } from "./model/text";
+import { documentText, edit, fileText, fromPointer, pathAt, pathOf, placeOf, read, rename, toPointer, write } from "./model/text";
 import { queueAt, rowsOf } from "./model/tree";
 import type { Override, Plan, PlanSide, Rollout } from "./types";
 
@@ -35,6 +35,11 @@ describe("the text", () => {
     expect(placeOf(reading, fromPointer("/components/locality/parameters/node_wait_s"))?.line).toBe(11);
     expect(fromPointer(toPointer(["a/b", "c~d"]))).toEqual(["a/b", "c~d"]);
     expect(pathAt(reading, TEXT.indexOf("40%"))).toEqual(["queues", "prod", "guaranteed"]);
+  });
+  it("is a file that says which version it was made from, once", () => {
+    expect(fileText("queues: {}\n", 7)).toBe("# version 7\nqueues: {}\n");
+    expect(fileText("# version 3\nqueues: {}\n", 7)).toBe("# version 7\nqueues: {}\n");
+    expect(fileText("# versions matter\nqueues: {}\n", 7)).toBe("# version 7\n# versions matter\nqueues: {}\n");
   });
   it("is read as YAML or JSON, and says at which line it is not", () => {
     expect(read('{"queues": {"a": {}}}').value).toEqual({ queues: { a: {} } });

@@ -6,6 +6,7 @@ import { Link, useLocation, useSearch } from "wouter";
 import { get, type ApiError } from "../../api/client";
 import type { Job, Me } from "../../api/types";
 import { Card, Command, Failed, Loading, Notice } from "../../ui/parts";
+import { SaveAs } from "../../ui/save";
 import { fromSpec } from "./document";
 import { Form } from "./Form";
 import { FileSlots, Summary } from "./Side";
@@ -62,6 +63,7 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
       <div className="page-head row wrap">
         <h1 className="grow">Submit a job</h1>
         <SegmentedControl size="xs" aria-label="Written as" value={view} onChange={setView} data={[{ value: "form", label: "Form" }, { value: "text", label: "Text" }]} />
+        <SaveAs name="job.yaml" text={text} />
         <Command text="hydractl submit job.yaml" />
         <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>Submit</Button>
       </div>

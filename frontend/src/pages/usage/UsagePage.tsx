@@ -1,7 +1,7 @@
 /** Charts over time with what was changed marked on them; any moment of them can be looked at. */
 import "../../styles/usage.css";
 import { useMemo, useState } from "react";
-import { useLocation, useSearch } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 import type { PageProps } from "../../app/pages";
 import { Chart } from "../../charts/Chart";
 import { Command, Failed, Loading, Stale, useNow } from "../../ui/parts";
@@ -63,8 +63,9 @@ function History({ view, show, me }: { view: View; show: (next: Partial<View>, r
         <div className="usage-body" data-panel={view.at !== null || undefined}>
           <div className="usage-charts">
             <Scrubber span={drawn} at={view.at} stepS={read.data.step_s} choose={(at) => show({ at }, view.at !== null)} />
+            {!view.span && view.at !== null && <p className="small"><Link href={`/usage${address({ ...view, span: drawn })}`}>Link to exactly this</Link> <span className="muted">The range goes on with time; the link keeps it as it is now.</span></p>}
             <Charts view={view} answer={read.data} show={show} />
-            <Events events={read.data.events} stepS={read.data.step_s} choose={(at) => show({ at })} />
+            <Events events={read.data.events} stepS={read.data.step_s} linked={me.role !== "tenant"} choose={(at) => show({ at })} />
             <Command text={command(view, "allocated_memory_mib")} />
           </div>
           {view.at !== null && <InstantPanel at={view.at} scope={view.scope} close={() => show({ at: null })} pick={(scope) => show({ scope })} />}

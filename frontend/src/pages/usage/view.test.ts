@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { csv, indexAt, linesOf, stepped, type SeriesAnswer } from "../../charts/series";
+import { placeOf } from "./Events";
 import { address, charts, panned, parse, spanOf, zoomed } from "./view";
 import { scopesOf } from "./scopes";
 
@@ -23,6 +24,11 @@ describe("the address of the page", () => {
     expect(zoomed({ from: NOW - 10, to: NOW }, 2, NOW).to).toBe(NOW);
     expect(spanOf(parse("?last=15m"), NOW + 0.4)).toEqual({ from: NOW - 900, to: NOW });
   });
+});
+
+it("marks lead to what was changed", () => {
+  const places = ["policy", "rollout", "override", "sub-cluster"].map((kind) => placeOf({ kind, id: 7 }));
+  expect(places).toEqual(["/policy/rollouts?version=7", "/policy/rollouts/7", "/policy/overrides?override=7", null]);
 });
 
 describe("charts", () => {

@@ -6,9 +6,10 @@ import type { PageProps } from "../../../app/pages";
 import { ago } from "../../../format/units";
 import { useRead } from "../../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice, useNow } from "../../../ui/parts";
+import { SaveAs } from "../../../ui/save";
 import { planCommand } from "../model/commands";
 import type { Schema } from "../model/schema";
-import { fromPointer, toPointer, type Problem } from "../model/text";
+import { fileText, fromPointer, toPointer, type Problem } from "../model/text";
 import { useChosen } from "../pager";
 import { useSpread } from "../spread";
 import type { Path, Policy } from "../types";
@@ -59,6 +60,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
           data={[{ value: "form", label: "Form" }, { value: "text", label: "Text" }]} />
         <Verdict check={check} />
         <span className="grow" />
+        <SaveAs name="policy.yaml" text={fileText(draft.text, draft.base.version)} />
         <Command text={planCommand} />
         <Button disabled={check.state === "wrong" || !draft.dirty} title={draft.dirty ? undefined : "Nothing is changed yet"} onClick={() => put({ step: "plan" }, false)}>Plan and push…</Button>
       </div>

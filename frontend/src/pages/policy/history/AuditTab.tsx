@@ -2,9 +2,10 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
 import type { Page } from "../../../api/types";
+import { hydractl } from "../../../format/shell";
 import { moment } from "../../../format/units";
-import { useRead } from "../../../live/hooks";
-import { Card, Empty } from "../../../ui/parts";
+import { useFollowed } from "../../../live/hooks";
+import { Card, Command, Empty } from "../../../ui/parts";
 import { mapping } from "../model/mapping";
 import { brief } from "../model/merge";
 import { Paged, useChosen, useCursor } from "../pager";
@@ -16,6 +17,11 @@ const ACTIONS = [
   { value: "policy.propos", label: "proposals" }, { value: "queue", label: "rights in queues" }, { value: "job", label: "jobs" }, { value: "node", label: "nodes" }, { value: "subcluster", label: "sub-clusters" }, { value: "account", label: "accounts" },
 ];
 
+/** The same entries from a shell. */
+function auditCommand(filters: Record<string, string>): string {
+  return hydractl("audit", ...Object.entries(filters).flatMap(([name, value]) => (value ? [`--${name}`, value] : [])));
+}
+
 export default function AuditTab() {
   const spread = useSpread();
   const [search, put] = useChosen();
@@ -23,10 +29,10 @@ export default function AuditTab() {
   const [actor, target] = [search.get("actor") ?? "", search.get("target") ?? ""];
   const cursor = useCursor();
   const query = new URLSearchParams({ page_size: "30", ...(action && { action }), ...(actor && { actor }), ...(target && { target }) });
-  const page = useRead<Page<AuditEntry>>(`/audit?${query}${cursor.query}`, spread.data?.convergence?.version ?? "");
+  const page = useFollowed<Page<AuditEntry>>(`/audit?${query}${cursor.query}`, spread.data?.convergence?.version ?? "");
   const choose = (name: string, value: string) => put({ cursor: null, [name]: value || name === "action" ? value : null });
   return (
-    <Card flush title="Audit log" aside={<span className="muted small">newest first</span>}>
+    <Card flush title="Audit log" aside={<><span className="muted small">newest first</span><Command text={auditCommand({ action, actor, target })} /></>}>
       <div className="policy-filters">
         <NativeSelect label="What" value={action} data={ACTIONS.some((a) => a.value === action) ? ACTIONS : [...ACTIONS, { value: action, label: action }]} onChange={(e) => choose("action", e.currentTarget.value)} />
         <Filter label="By account" placeholder="anybody; system" value={actor} set={(v) => choose("actor", v)} />

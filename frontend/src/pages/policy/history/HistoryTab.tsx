@@ -32,7 +32,7 @@ export default function HistoryTab({ me }: PageProps) {
     <>
       {simulated && <OfVersion key={simulated} version={simulated} inForce={simulated === spread.data?.convergence?.version} shown={Number(search.get("simulation")) || null} show={(id) => put({ simulation: String(id) })} close={() => put({ version: null, simulation: null })} />}
       {first && second && <Compared first={Number(first)} second={Number(second)} />}
-      <Card flush title="Versions" aside={<span className="muted small">choose two to compare them</span>}>
+      <Card flush title="Versions" aside={<><span className="muted small">choose two to compare them</span><Command text="hydractl policy versions" /></>}>
         <Paged read={page} cursor={cursor} empty={<Empty title="There is no policy yet" />}>{(rows) => (
           <Wide>
             <table className="grid policy-versions" aria-label="Versions">

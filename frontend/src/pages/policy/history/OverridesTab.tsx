@@ -6,7 +6,7 @@ import { post, type ApiError } from "../../../api/client";
 import type { Page } from "../../../api/types";
 import type { PageProps } from "../../../app/pages";
 import { moment } from "../../../format/units";
-import { useRead } from "../../../live/hooks";
+import { useFollowed } from "../../../live/hooks";
 import { Card, Command, Confirm, Empty, Failed, Loading } from "../../../ui/parts";
 import { dayFrom, dayKey, turned, weeksOf, type Span } from "../model/calendar";
 import { useChosen } from "../pager";
@@ -24,7 +24,7 @@ export default function OverridesTab({ me }: PageProps) {
   const [search, put] = useChosen();
   const span: Span = search.get("span") === "week" ? "week" : "month";
   const at = dayFrom(search.get("day"));
-  const page = useRead<Page<Override>>("/policy/overrides?all=yes&page_size=200", spread.data?.convergence?.version ?? "");
+  const page = useFollowed<Page<Override>>("/policy/overrides?all=yes&page_size=200", spread.data?.convergence?.version ?? "");
   const [adding, setAdding] = useState<string | null>(null);
   const chosen = Number(search.get("override"));
   const rows = page.data?.results;

@@ -68,6 +68,11 @@ export function documentText(document: Json): string {
   return write(ordered(document));
 }
 
+/** The text as hydractl takes it from a file: its first line says which version it was made from. */
+export function fileText(text: string, version: number): string {
+  return `# version ${version}\n${text.replace(/^# version \d+\b.*\n/, "")}`;
+}
+
 /** "queues.prod.children.etl" as the server writes it. Names have no dots. */
 export function pathOf(field: string): Path {
   return field.split(".").filter((part) => part !== "");

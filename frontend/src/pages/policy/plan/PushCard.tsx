@@ -7,9 +7,11 @@ import { API, ApiError, call } from "../../../api/client";
 import type { Page, SubCluster } from "../../../api/types";
 import { useRead } from "../../../live/hooks";
 import { Card, Command } from "../../../ui/parts";
+import { SaveAs } from "../../../ui/save";
 import type { DraftView } from "../edit/useDraft";
 import { pushCommand } from "../model/commands";
 import { guardsFrom } from "../model/guards";
+import { fileText } from "../model/text";
 import { Refusal } from "../parts";
 import type { Json, Policy, Proposal, Rollout, Stage } from "../types";
 import { Stages, type StagedPlan } from "./Stages";
@@ -88,6 +90,7 @@ export function PushCard({ draft, document, nothing, onStale }: Props) {
         <div className="row wrap policy-actions">
           <Button type="submit" loading={send.isPending} disabled={nothing}>{how !== "staged" ? "Push to all" : `Push to ${named[0]?.sub_clusters.join(", ") || "the first stage"}`}</Button>
           {nothing && <span className="muted small">Nothing changes: there is nothing to push.</span>}
+          <SaveAs name="policy.yaml" text={fileText(draft.text, draft.base.version)} />
           <Command text={pushCommand({ message, stages: how === "all" ? [] : stages, guards: guards ?? {}, onBreach: staged.onBreach, force })} />
         </div>
       </form>

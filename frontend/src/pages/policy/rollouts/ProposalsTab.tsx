@@ -6,8 +6,9 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { ApiError, post } from "../../../api/client";
 import type { Me, Page } from "../../../api/types";
 import type { PageProps } from "../../../app/pages";
+import { hydractl } from "../../../format/shell";
 import { ago, moment } from "../../../format/units";
-import { useRead } from "../../../live/hooks";
+import { useFollowed } from "../../../live/hooks";
 import { Card, Command, Confirm, Empty, Failed, Loading, useNow } from "../../../ui/parts";
 import { decideCommand } from "../model/commands";
 import { save } from "../model/draft";
@@ -25,7 +26,7 @@ const WORDS: Record<Proposal["state"], string> = {
 export default function ProposalsTab({ me, id }: PageProps & { id: string }) {
   const spread = useSpread();
   const signature = `${spread.data?.convergence?.version}`;
-  const one = useRead<Proposal>(`/policy/proposals/${id}`, signature, Boolean(id));
+  const one = useFollowed<Proposal>(`/policy/proposals/${id}`, signature, Boolean(id));
   return (
     <>
       {id && (one.error && !one.data ? <Failed error={one.error} /> : !one.data ? <Loading /> : <One proposal={one.data} me={me} />)}
@@ -39,10 +40,13 @@ function List({ chosen, signature }: { chosen: string; signature: string }) {
   const all = search.get("all") === "yes";
   const cursor = useCursor();
   const now = useNow(10_000);
-  const page = useRead<Page<ProposalRow>>(`/policy/proposals?page_size=20${all ? "&all=yes" : ""}${cursor.query}`, signature);
+  const page = useFollowed<Page<ProposalRow>>(`/policy/proposals?page_size=20${all ? "&all=yes" : ""}${cursor.query}`, signature);
   const toggle = () => setSearch(all ? {} : { all: "yes" });
   return (
-    <Card flush title={all ? "Proposals" : "Proposals that wait"} aside={<button type="button" className="linkish small" onClick={toggle}>{all ? "only those that wait" : "also those decided"}</button>}>
+    <Card flush title={all ? "Proposals" : "Proposals that wait"} aside={<>
+      <button type="button" className="linkish small" onClick={toggle}>{all ? "only those that wait" : "also those decided"}</button>
+      <Command text={hydractl("policy", "proposals", all && "--all")} />
+    </>}>
       <Paged read={page} cursor={cursor} empty={<Empty title="No change waits">Where the policy wants a second operator's approval, what somebody pushes waits here. <Link href="/policy/edit?at=%2Fapproval">Approval is a part of the policy.</Link></Empty>}>{(rows) => (
         <Wide>
           <table className="grid" aria-label="Proposals">
@@ -85,6 +89,7 @@ function One({ proposal, me }: { proposal: Proposal; me: Me }) {
         {writes && waits && !own && <Button onClick={() => setDeciding("approve")}>Approve…</Button>}
         {writes && waits && <Button variant="default" onClick={() => setDeciding("reject")}>{own ? "Take it back…" : "Reject…"}</Button>}
         {writes && document && <Button variant="default" onClick={goOn}>Go on with its document</Button>}
+        <Command text={hydractl("policy", "proposals", proposal.id)} />
         {waits && !writes && <span className="muted small">An operator other than {proposal.author} decides.</span>}
         {writes && waits && own && <span className="muted small">Another operator must approve it.</span>}
       </div>

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { post, type ApiError } from "../../../api/client";
 import type { Me } from "../../../api/types";
+import { usePaletteCommands } from "../../../app/palette/commands";
 import { coarse, duration, moment } from "../../../format/units";
 import type { Tone } from "../../../format/states";
 import { ToneIcon } from "../../../ui/icons";
@@ -31,6 +32,8 @@ export function RolloutCard({ rollout, me }: { rollout: Rollout; me: Me }) {
   const [order, setOrder] = useState<Order | null>(null);
   const paused = rollout.state === "paused";
   const steerable = rollout.live && rollout.state !== "rolling_back" && me.role === "operator";
+  const orders: Order[] = !steerable ? [] : [paused ? "resume" : "pause", "abort"];
+  usePaletteCommands(orders.map((to) => ({ name: `${ORDERS[to].action} rollout ${rollout.id}`, words: `version ${rollout.version}`, run: () => setOrder(to) })));
   return (
     <Card title={<Link href={`/policy/rollouts/${rollout.id}`}>Rollout {rollout.id} of version {rollout.version}</Link>} label={`Rollout ${rollout.id}`} aside={<RolloutState state={rollout.state} />}>
       <dl className="facts">

@@ -4,7 +4,7 @@ import type { PageProps } from "../../../app/pages";
 import type { Page } from "../../../api/types";
 import { ago } from "../../../format/units";
 import { useLiveness, useRead } from "../../../live/hooks";
-import { Card, Empty, Failed, Loading, Stale, useNow } from "../../../ui/parts";
+import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../../ui/parts";
 import { Wide } from "../../../ui/wide";
 import { Paged, useCursor } from "../pager";
 import { useSpread } from "../spread";
@@ -43,7 +43,7 @@ function Past({ now, signature }: { now: number; signature: string }) {
   const cursor = useCursor();
   const page = useRead<Page<Rollout>>(`/policy/rollouts?page_size=15${cursor.query}`, signature);
   return (
-    <Card flush title="Rollouts">
+    <Card flush title="Rollouts" aside={<Command text="hydractl policy rollout list" />}>
       <Paged read={page} cursor={cursor} empty={<Empty title="There was none">Push a version in stages, and it is followed here.</Empty>}>{(rows) => (
         <Wide>
           <table className="grid" aria-label="Rollouts">

@@ -1,7 +1,8 @@
 /** How far a question is: a bar and words for the eye, milestones for the ear, and a way to call it off. */
 import { Button } from "@mantine/core";
 import { useMe } from "../../../app/session";
-import { Failed } from "../../../ui/parts";
+import { hydractl } from "../../../format/shell";
+import { Command, Failed } from "../../../ui/parts";
 import { doing, milestone } from "../model/asking";
 import type { Simulation } from "../types";
 import { useCancel } from "./useSimulation";
@@ -27,6 +28,7 @@ export function Progress({ simulation }: { simulation: Simulation }) {
         </div>
         {operator && <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>Cancel</Button>}
       </div>
+      {operator && <div className="policy-actions"><Command text={hydractl("policy", "simulations", simulation.id, "--cancel")} /></div>}
       {cancel.error && <Failed error={cancel.error} />}
     </>
   );

@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import { post, type ApiError } from "../../../api/client";
 import type { PageProps } from "../../../app/pages";
 import { Chart } from "../../../charts/Chart";
+import { hydractl } from "../../../format/shell";
 import { duration, moment } from "../../../format/units";
 import { Card, Command, Empty, Failed, Loading } from "../../../ui/parts";
 import { inUseOverTime } from "../model/answer";
@@ -27,7 +28,7 @@ export default function SimulationsTab({ id }: PageProps & { id: string }) {
   return (
     <>
       {chosen !== null ? <One key={chosen} id={chosen} /> : id && <Card><Empty title="There is no such simulation">A simulation's address ends with its number.</Empty></Card>}
-      <Card flush title={version ? `Simulations of version ${version}` : "Simulations"} aside={version && <Link className="small" href="/policy/simulations">of all versions</Link>}>
+      <Card flush title={version ? `Simulations of version ${version}` : "Simulations"} aside={<>{version && <Link className="small" href="/policy/simulations">of all versions</Link>}<Command text={hydractl("policy", "simulations", ...(version ? ["--version", version] : []))} /></>}>
         <Paged read={page} cursor={cursor} empty={<Empty title="Nothing was simulated yet">Change the <Link href="/policy/edit">policy's document</Link> and see its plan, or choose a version in the <Link href="/policy/history">history</Link>: there it is asked what that would have done. What a drain would do is asked where a sub-cluster is drained, in the <Link href="/">overview</Link>.</Empty>}>
           {(rows) => <SimulationTable rows={rows} chosen={chosen} />}
         </Paged>
