@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from client import Client
 from client.errors import HydraError
@@ -14,6 +14,30 @@ from tests.stack import Stack
 
 PASSWORD = "a-long-enough-password"
 NAME = "ada.l+1@example.org"
+
+
+def grant_and_withdraw(page: Page, shown: Locator) -> None:
+    """A queue is found by typing, granted, and withdrawn once that is said again."""
+    queue = shown.get_by_role("combobox", name="Queue to grant")
+    queue.fill("default")
+    queue.press("Escape")
+    expect(shown.get_by_role("listbox")).to_have_count(0)
+    expect(shown).to_be_visible()
+    queue.fill("PROD")
+    expect(shown.get_by_role("status").filter(has_text="found")).to_be_visible()
+    assert barriers(page) == []
+    shown.get_by_role("option", name="root.prod", exact=True).click()
+    shown.get_by_role("button", name="Grant", exact=True).click()
+    assert barriers(page) == []
+    shown.get_by_role("button", name="Withdraw root.prod…").click()
+    asked = page.get_by_role("dialog", name="Withdraw root.prod")
+    expect(asked).to_contain_text(f"hydractl queue rights withdraw root.prod {NAME}")
+    assert barriers(page) == []
+    asked.get_by_role("button", name="Cancel").click()
+    expect(asked).to_have_count(0)
+    shown.get_by_role("button", name="Withdraw root.prod…").click()
+    asked.get_by_role("button", name="Withdraw", exact=True).click()
+    expect(shown.get_by_role("button", name="Withdraw root.prod…")).to_have_count(0)
 
 
 def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser: Browser) -> None:
@@ -36,26 +60,7 @@ def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser:
 
     page.get_by_role("button", name=NAME).click()
     shown = page.get_by_role("dialog", name=NAME)
-    queue = shown.get_by_role("combobox", name="Queue to grant")
-    queue.fill("default")
-    queue.press("Escape")
-    expect(shown.get_by_role("listbox")).to_have_count(0)
-    expect(shown).to_be_visible()
-    queue.fill("PROD")
-    expect(shown.get_by_role("status").filter(has_text="found")).to_be_visible()
-    assert barriers(page) == []
-    shown.get_by_role("option", name="root.prod", exact=True).click()
-    shown.get_by_role("button", name="Grant", exact=True).click()
-    assert barriers(page) == []
-    shown.get_by_role("button", name="Withdraw root.prod…").click()
-    asked = page.get_by_role("dialog", name="Withdraw root.prod")
-    expect(asked).to_contain_text(f"hydractl queue rights withdraw root.prod {NAME}")
-    assert barriers(page) == []
-    asked.get_by_role("button", name="Cancel").click()
-    expect(asked).to_have_count(0)
-    shown.get_by_role("button", name="Withdraw root.prod…").click()
-    asked.get_by_role("button", name="Withdraw", exact=True).click()
-    expect(shown.get_by_role("button", name="Withdraw root.prod…")).to_have_count(0)
+    grant_and_withdraw(page, shown)
     assert [q.path for q in site.client("operator").account(NAME).queues] == []
     shown.get_by_role("button", name="Close the account").click()
     page.get_by_role("dialog", name="Close the account").get_by_role(
