@@ -12,13 +12,17 @@ PLAIN = f"not {FAULTS_MARKER} and not {KERNELS_MARKER}"
 
 @dataclass(frozen=True)
 class Stage:
-    """paths: what pytest collects. workers: processes that share it. marked: which of the tests, as ``-m`` says it."""
+    """paths: what pytest collects. workers: processes that share it. marked: which of the tests, as ``-m`` says it.
+
+    nice: how far it stands back for the others.
+    """
 
     name: str
     about: str
     paths: tuple[str, ...]
     workers: int
     marked: str = PLAIN
+    nice: int = 0
 
     def options(self) -> list[str]:
         """For pytest."""
@@ -26,12 +30,13 @@ class Stage:
         return ["-m", self.marked, *shared, *self.paths]
 
 
-PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 1)
+PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 1, nice=5)
 STORES = Stage(
     "stores",
     "API, RM, GPG, dashboard and what-if over real Postgres and Valkey",
     tuple(f"tests/integration/{n}" for n in ("api", "rm", "gpg", "dashboard", "embedded", "production", "whatif")),
-    3,
+    2,
+    nice=5,
 )
 STACK = Stage(
     "stack",
@@ -49,7 +54,6 @@ KERNELS = Stage(
 )
 FAULTS = Stage("faults", "promises and their limits, alone on the machine", ("tests",), 1, FAULTS_MARKER)
 # Side by side; the stages of a lane one after another. Meanwhile the kernels are compiled, which takes minutes.
-# More at once take longer, not shorter: with six busy processes on two cores the same tests cost a quarter more. So
-# what only works runs beside the stacks, and what waits for stores comes last, in more processes.
-GATE_LANES = ((STACK,), (BROWSER, KERNELS), (PURE, STORES))
+# Stacks and browsers wait often, and are the longest: what only works fills their pauses, and stands back otherwise.
+GATE_LANES = ((STACK,), (BROWSER, KERNELS), (PURE,), (STORES,))
 STAGES = {stage.name: stage for stage in (PURE, STORES, STACK, BROWSER, KERNELS, FAULTS)}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from client import Client
+from tests import hydractl as client
 from tests.homes import ready_made
 from tests.stack import UNHURRIED, Stack
 
@@ -31,19 +32,17 @@ def hydra(cluster: Stack) -> Client:
 
 @pytest.fixture(scope="module")
 def hydractl(cluster: Stack, tmp_path_factory: pytest.TempPathFactory) -> Hydractl:
-    """The launcher at the repository's root, logged in as the tenant; run in an empty folder."""
+    """The client, logged in as the tenant by the launcher at the repository's root; run in an empty folder."""
     here = tmp_path_factory.mktemp("person")
     env = {"PATH": os.environ["PATH"], "HOME": str(here), "HYDRA_VENV": sys.prefix}
+    done = subprocess.run(
+        [str(ROOT / "hydractl"), "login", cluster.url, "-u", "tenant", "--password-stdin"],
+        env=env, cwd=here, input=cluster.home.secrets()["tenant_password"] + "\n",
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
     def run(*words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-        done = subprocess.run(
-            [str(ROOT / "hydractl"), *words], env=env, cwd=here, input=stdin, capture_output=True, text=True,
-            timeout=120, check=False,
-        )  # fmt: skip
-        assert "Traceback" not in done.stderr
-        return done
+        return client.run(words, env, stdin, here)
 
-    password = cluster.home.secrets()["tenant_password"]
-    done = run("login", cluster.url, "-u", "tenant", "--password-stdin", stdin=password + "\n")
-    assert done.returncode == 0, done.stderr
     return run

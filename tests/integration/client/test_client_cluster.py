@@ -34,8 +34,8 @@ def test_the_census_runs_from_the_shell_to_its_report(hydractl: Any) -> None:
         f"job-{number}/reduce/report.txt",
         f"job-{number}/reduce/report.json",
     ]
-    again = hydractl("submit", str(EXAMPLES / "stdlib-census" / "job.yaml"), "--key", "twice", "-o", "json")
-    same = hydractl("submit", str(EXAMPLES / "stdlib-census" / "job.yaml"), "--key", "twice", "-o", "json")
+    again = hydractl("submit", str(EXAMPLES / "hello" / "job.yaml"), "--key", "twice", "-o", "json")
+    same = hydractl("submit", str(EXAMPLES / "hello" / "job.yaml"), "--key", "twice", "-o", "json")
     assert json.loads(again.stdout)["id"] == json.loads(same.stdout)["id"]
 
 
