@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import socket
 import sys
 import tempfile
@@ -75,6 +76,11 @@ class Home:
     def link_nodes(self) -> None:
         if self.short_nodes != self.nodes and not self.short_nodes.is_symlink():
             self.short_nodes.symlink_to(self.nodes)
+
+    def remove_short(self) -> None:
+        """What was made outside this folder for its path's length, once nobody listens there any more."""
+        if self.sockets != self.run:
+            shutil.rmtree(self.sockets, ignore_errors=True)
 
     def create(self) -> None:
         """Make the folders. Raises ``HomeError`` when that is impossible."""

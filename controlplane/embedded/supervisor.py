@@ -50,6 +50,7 @@ class Supervisor:
         except HomeError as problem:
             self.fail(str(problem))
         self.stop_all()
+        self.home.remove_short()
         return 1 if self.phase == "failed" else 0
 
     def on_stop_signal(self, *_: object) -> None:

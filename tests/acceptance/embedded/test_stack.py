@@ -196,6 +196,7 @@ def test_a_long_path_still_gives_working_sockets(tmp_path: Path):
         assert report["nodes"][0]["state"] == "UP"
         assert stack.home.sockets != stack.home.run
     wait_until(lambda: nothing_left(stack), 20, "everything has ended")
+    assert not stack.home.sockets.exists(), "nothing is left outside its folder"
 
 
 def test_a_stack_can_be_tied_to_a_process(tmp_path: Path):
