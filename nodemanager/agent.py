@@ -77,7 +77,7 @@ class Agent:
             known=known,
             renewed=self._renewed,
         )
-        node = Node(known.node_id, known.sub_cluster_id, known.max_disconnect_s, not isolation.separates_users)
+        node = Node(known.node_id, known.sub_cluster_id, known.max_disconnect_s, isolation.one_tenant)
         self.core = Core(node, saved.epoch, saved.generation)
         self.core.containers = {c.container_id: c for c in saved.containers}
 

@@ -71,7 +71,8 @@ def test_registration_gives_number_credential_keys_and_a_redis_user(world: World
 
 def test_the_same_name_again_is_the_same_node_with_a_new_credential(world: World, token: str) -> None:
     first = NodeSession(**register(world, token).json())
-    second = NodeSession(**register(world, token, memory_mib=2048).json())
+    _, secret = nodes.new_join_token(SYSTEM, world.west, node="n1")
+    second = NodeSession(**register(world, secret, memory_mib=2048).json())
     assert second.node_id == first.node_id and second.credential != first.credential
     assert Node.objects.get(pk=first.node_id).memory_mib == 2048
     assert NodeApi(first)("GET", "session").status_code == 401

@@ -174,7 +174,7 @@ class Plane:
 
     def register(self, raw: dict) -> dict:
         self.registrations.append(raw)
-        self.credential = secrets.token_hex(16)
+        self.credential = raw["credential"] or secrets.token_urlsafe(32)
         self.restore_acl()
         return self.session() | {"credential": self.credential}
 
