@@ -227,6 +227,8 @@ HYDRA = {
     "master_grant_s": number("HYDRA_MASTER_GRANT_S", 30),  # a grant nobody launches is taken back after this
     "body_wait_s": number("HYDRA_BODY_WAIT_S", 30),  # how long a body may take to come, and longer by its size
     "proxy_answer_s": number("HYDRA_PROXY_ANSWER_S", 60),  # how long a job's page may take to begin its answer
+    # Names (with *), addresses and networks of nodes that web's proxy connects to as they call themselves.
+    "node_hosts": [name.strip() for name in env("HYDRA_NODE_HOSTS", "").split(",") if name.strip()],
     "compile_after_s": number("HYDRA_COMPILE_AFTER_S", 3),  # of the processor, for interpreted plans
     "check_invariants": flag("HYDRA_CHECK_INVARIANTS", False),  # after every round; for tests
     "lease_key_id": int(number("HYDRA_LEASE_KEY_ID", 1)),  # raise it to roll the keys; the previous one stays valid

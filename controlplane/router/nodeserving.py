@@ -7,6 +7,7 @@ from rest_framework.response import Response
 
 from contract.problems import FieldError
 from controlplane.router.nodeapi import NodeView, own_container, refuse
+from controlplane.router.reach import reached_at
 from controlplane.statestore.actions import endpoints
 from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import Job
@@ -25,7 +26,7 @@ class ContainerEndpoints(NodeView):
         declared = {port["name"] for port in group.get("ports") or ()}
         if not serving.endpoints.keys() <= declared:
             refuse(request, f"ports that {container} does not declare")
-        endpoints.publish(live, serving)
+        endpoints.publish(live, serving, lambda host: reached_at(host, request.META.get("REMOTE_ADDR") or ""))
         return Response(status=204)
 
 

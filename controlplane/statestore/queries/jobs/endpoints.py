@@ -11,8 +11,8 @@ from wire.ids import format_container
 
 MASTER = "master"  # the group of a job's own application master
 # A row counts while its container lives, and while its node still registers the host it was told with.
-_LIVE = """SELECT e.id, e.name, e.host, e.port, e.healthy, e.checked_at, e.container_id, c.group_no, c.task_index,
-           g.name AS "group", n.name AS node
+_LIVE = """SELECT e.id, e.name, e.host, coalesce(e.reach, e.host) AS reach, e.port, e.healthy, e.checked_at,
+           e.container_id, c.group_no, c.task_index, g.name AS "group", n.name AS node
     FROM statestore_endpoint e
     JOIN statestore_container c ON c.id = e.container_id AND c.job_id = e.job_id
     JOIN statestore_node n ON n.id = c.node_id AND n.host = e.host
@@ -87,5 +87,5 @@ def target(job_id: int, wanted: str) -> EndpointTarget | None:
         where += " AND g.name = %(group)s AND c.task_index = %(index)s"
         values |= {"group": match["group"], "index": int(match["index"])}
     order = " ORDER BY e.healthy IS FALSE, e.healthy IS NULL, c.group_no, c.task_index, e.id DESC LIMIT 1"
-    found = rows_as_dicts(_LIVE + where + order, values)
-    return EndpointTarget(found[0]["host"], found[0]["port"], found[0]["container_id"]) if found else None
+    found = rows_as_dicts(_LIVE + where + " AND coalesce(e.reach, e.host) <> ''" + order, values)
+    return EndpointTarget(found[0]["reach"], found[0]["port"], found[0]["container_id"]) if found else None
