@@ -51,6 +51,7 @@ class NodeSession:
     heartbeat_s: float
     max_disconnect_s: float
     credential: str = ""
+    output_max_bytes: int = 0  # larger outputs are refused; 0: a control plane that does not say
 
 
 @dataclass(frozen=True, slots=True)

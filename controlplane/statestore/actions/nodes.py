@@ -254,6 +254,7 @@ def session(node: Node, sub_cluster: SubCluster, credential: str = "") -> NodeSe
         heartbeat_s=settings.HYDRA["heartbeat_s"],
         max_disconnect_s=settings.HYDRA["max_disconnect_s"],
         credential=credential,
+        output_max_bytes=int(settings.HYDRA["artifact_max_mib"]) << 20,
     )
 
 
