@@ -12,7 +12,6 @@ from nodemanager.paths import PathError, open_regular
 from nodemanager.persistence import persist
 from wire import nodeapi
 
-
 UNASKED_BYTES = 16 << 20  # of larger ones it is asked first whether they may be that large
 
 

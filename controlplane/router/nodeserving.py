@@ -10,8 +10,7 @@ from controlplane.router.nodeapi import NodeView, own_container, refuse
 from controlplane.router.reach import reached_at
 from controlplane.statestore.actions import endpoints
 from controlplane.statestore.errors import Invalid
-from controlplane.statestore.models import Job
-from controlplane.statestore.queries.jobs.masters import container_spec
+from controlplane.statestore.queries.jobs.masters import container_group
 from wire.nodeapi import Serving
 
 FIRST_PORT = 1024  # below are services of the machine, which no container's port is
@@ -22,7 +21,7 @@ class ContainerEndpoints(NodeView):
         """Keep where a live container of this node serves, and how it is. Only ports its group declares."""
         serving = _serving(request.data)
         live = own_container(request, container)
-        group = container_spec(live, Job.objects.values_list("spec", flat=True).get(pk=live.job_id))
+        _, group = container_group(live)
         declared = {port["name"] for port in group.get("ports") or ()}
         if not serving.endpoints.keys() <= declared:
             refuse(request, f"ports that {container} does not declare")
