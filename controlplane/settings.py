@@ -184,6 +184,7 @@ REST_FRAMEWORK = {
         "login": env("HYDRA_RATE_LOGIN", "30/min"),
         "join": env("HYDRA_RATE_JOIN", "100/s"),
         "proxy": env("HYDRA_RATE_PROXY", "50/s"),
+        "token": env("HYDRA_RATE_TOKEN", "300/min"),
     },
     "NUM_PROXIES": 0,  # no header says where a request comes from; uvicorn knows which proxies to believe
 }
