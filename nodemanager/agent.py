@@ -227,6 +227,7 @@ class Agent:
             lag_s=round(now - contact, 3) if contact is not None else None,
             connected=self.redis.ready,
             health=self.core.health,
+            enforces=self.membership.isolation.enforces,
             containers=sum(c.live for c in self.core.containers.values()),
         )
 
