@@ -26,6 +26,7 @@ def join(config: Config, isolation: Isolation, http: Http, saved: Saved) -> Save
             known = there.credential
             http.authorization = session.authorization(there)
             if session.is_current(saved.session, config, isolation):
+                _keep(config, known)
                 session.drop_join_token(config)
                 return saved
         except ValueError:
@@ -38,6 +39,15 @@ def join(config: Config, isolation: Isolation, http: Http, saved: Saved) -> Save
     saved.control_plane = config.control_plane
     note("info", "registered", node_id=fresh.node_id, sub_cluster=fresh.sub_cluster)
     return saved
+
+
+def _keep(config: Config, credential: str) -> None:
+    """Beside the state, which knows it too, where an older node manager has not done so."""
+    try:
+        if not session.credential_path(config).exists():
+            session.keep_credential(config, credential)
+    except OSError as error:
+        note("warning", "the node's credential is in its state alone", why=str(error))
 
 
 def _register(config: Config, isolation: Isolation, http: Http, credential: str) -> NodeSession:
