@@ -38,9 +38,9 @@ class SubClusterCalls:
         body = {"name": name, "token": token}
         return answers.read(SubClusterRegistered, self._transport.request("POST", f"{_ALL}/register", json=body).json())
 
-    def join_token(self, sub_cluster: str, note: str = "", valid_s: int | None = None) -> JoinToken:
-        """With it nodes register in that sub-cluster; ``valid_s`` None: until it is revoked."""
-        body = {"note": note, "valid_s": valid_s}
+    def join_token(self, sub_cluster: str, note: str = "", valid_s: int = 86400, node: str = "") -> JoinToken:
+        """With it new nodes register in that sub-cluster; with ``node`` that one alone, once, wherever it was."""
+        body = {"note": note, "valid_s": valid_s, "node": node}
         address = f"{_of(sub_cluster)}/join-tokens"
         return answers.read(JoinToken, self._transport.request("POST", address, json=body).json())
 

@@ -113,11 +113,15 @@ class NewToken(Answer):
 
 
 class JoinTokenLine(Answer):
-    """``kind``: what it registers. ``sub_cluster``: of nodes, or the only name a new one may have; empty for any."""
+    """``kind``: what it registers. ``sub_cluster``: of nodes, or the only name a new one may have; empty for any.
+
+    ``node``: the only node it registers, and once; empty for any new one.
+    """
 
     kind: Annotated[str, one_of("node", "sub_cluster")]
     id: int
     sub_cluster: str
+    node: str
     note: str
     created_at: dt.datetime
     expires_at: dt.datetime | None

@@ -11,7 +11,7 @@ from contract.fields import NO_NUL, Whole
 from contract.nodes import MONTH_S, DutyRequest
 from contract.queues import Queue
 
-HOUR_S = 3600
+HOUR_S, DAY_S, YEAR_S = 3600, 86400, 366 * 86400
 
 
 class SubClusterLoad(Answer):
@@ -121,12 +121,16 @@ class JoinToken(Answer):
     id: int
     token: str
     sub_cluster: str
-    expires_at: dt.datetime | None
+    node: str
+    expires_at: dt.datetime
 
 
 class JoinTokenRequest(Request):
+    """``node``: the only name it registers, once, even where another machine has it; empty: any new one."""
+
     note: str = Field(default="", max_length=255, pattern=NO_NUL)
-    valid_s: Whole | None = Field(default=None, ge=1, le=10 * 365 * 86400)
+    node: str = Field(default="", max_length=63, pattern=NO_NUL)
+    valid_s: Whole = Field(default=DAY_S, ge=1, le=YEAR_S)
 
 
 class SubClusterTokenRequest(Request):

@@ -13,6 +13,7 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 
 from controlplane.router.http import HttpHandler  # noqa: E402 - needs the apps that the line above has loaded
 from controlplane.router.proxy.app import Proxy  # noqa: E402
+from controlplane.router.sockets import BoundedSockets  # noqa: E402
 
 try:
     from controlplane.dashboard.routing import websocket_urlpatterns
@@ -20,4 +21,4 @@ except ModuleNotFoundError:
     websocket_urlpatterns = []
 
 proxy = Proxy(HttpHandler(), AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))))
-application = ProtocolTypeRouter({"http": proxy, "websocket": proxy})
+application = ProtocolTypeRouter({"http": proxy, "websocket": BoundedSockets(proxy)})

@@ -184,6 +184,7 @@ REST_FRAMEWORK = {
         "login": env("HYDRA_RATE_LOGIN", "30/min"),
         "join": env("HYDRA_RATE_JOIN", "100/s"),
         "proxy": env("HYDRA_RATE_PROXY", "50/s"),
+        "token": env("HYDRA_RATE_TOKEN", "300/min"),
     },
     "NUM_PROXIES": 0,  # no header says where a request comes from; uvicorn knows which proxies to believe
 }
@@ -226,7 +227,12 @@ HYDRA = {
     "master_max_containers": int(number("HYDRA_MASTER_MAX_CONTAINERS", 10_000)),  # wanted or running at once
     "master_grant_s": number("HYDRA_MASTER_GRANT_S", 30),  # a grant nobody launches is taken back after this
     "body_wait_s": number("HYDRA_BODY_WAIT_S", 30),  # how long a body may take to come, and longer by its size
+    "sockets_address": int(number("HYDRA_SOCKETS_ADDRESS", 2000)),  # open at once, of each web process
+    "sockets_user": int(number("HYDRA_SOCKETS_USER", 200)),
+    "proxy_tenant": int(number("HYDRA_PROXY_TENANT", 128)),  # exchanges and sockets with one tenant's pages at once
     "proxy_answer_s": number("HYDRA_PROXY_ANSWER_S", 60),  # how long a job's page may take to begin its answer
+    # Names (with *), addresses and networks of nodes that web's proxy connects to as they call themselves.
+    "node_hosts": [name.strip() for name in env("HYDRA_NODE_HOSTS", "").split(",") if name.strip()],
     "compile_after_s": number("HYDRA_COMPILE_AFTER_S", 3),  # of the processor, for interpreted plans
     "check_invariants": flag("HYDRA_CHECK_INVARIANTS", False),  # after every round; for tests
     "lease_key_id": int(number("HYDRA_LEASE_KEY_ID", 1)),  # raise it to roll the keys; the previous one stays valid

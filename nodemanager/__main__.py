@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--stop-containers", action="store_true", help="on SIGTERM stop the containers too")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    launch.prctl(launch.PR_SET_DUMPABLE, 0)  # tasks that share its user read neither its memory nor its environment
     os.umask(0o077)
     launch.raise_open_files()
     try:
@@ -61,7 +62,10 @@ def main() -> None:
     if saved.damaged:
         note("error", "local state is damaged and set aside; nothing is stopped on its account", why=saved.damaged)
     note("info", "starting", name=settings.name, enforces=isolation.enforces, dir=str(settings.dir))
-    saved = membership.join(settings, isolation, http, saved)
+    try:
+        saved = membership.join(settings, isolation, http, saved)
+    except OSError as error:
+        fail(f"dir {settings.dir}: {error}")
     agent = Agent(
         config=settings,
         isolation=isolation,

@@ -77,7 +77,7 @@ class Agent:
             known=known,
             renewed=self._renewed,
         )
-        node = Node(known.node_id, known.sub_cluster_id, known.max_disconnect_s, not isolation.separates_users)
+        node = Node(known.node_id, known.sub_cluster_id, known.max_disconnect_s, isolation.one_tenant)
         self.core = Core(node, saved.epoch, saved.generation)
         self.core.containers = {c.container_id: c for c in saved.containers}
 
@@ -227,6 +227,7 @@ class Agent:
             lag_s=round(now - contact, 3) if contact is not None else None,
             connected=self.redis.ready,
             health=self.core.health,
+            enforces=self.membership.isolation.enforces,
             containers=sum(c.live for c in self.core.containers.values()),
         )
 

@@ -33,7 +33,7 @@ class Checkpoint:
             return
         self.seq_reserved = self.seq + SEQ_RESERVE
         config = self.membership.config
-        value = session.to_json(self.membership.session, config)
+        value = session.to_json(self.membership.session, config, self.membership.isolation)
         try:
             self.file.save(value, config.control_plane, self.core, self.seq_reserved, self.durable)
         except OSError as error:

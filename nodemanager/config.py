@@ -39,6 +39,7 @@ class Config:
     name: str
     dir: Path
     join_token: str = ""
+    join_token_file: str = ""  # read before joining, removed afterwards
     rack: str = "default"
     labels: dict[str, str] = field(default_factory=dict)
     memory_mib: int = field(default_factory=machine_memory_mib)
@@ -52,6 +53,7 @@ class Config:
     disk_reserve_mib: int = 256  # less free space than this makes the node unhealthy
     path: str = STANDARD_PATH  # PATH of the tasks
     cgroups: bool = True
+    several_tenants: bool = False  # at once, even where all tasks run as the agent's own user
     advertise_host: str = ""  # where others reach the ports of this node's containers; none: the machine's name
     ports: tuple[int, int] = (20_000, 29_999)  # first and last that containers are given
     health_script: tuple[str, ...] = ()  # a path, or a program and its arguments; none: no script
@@ -117,6 +119,7 @@ def _convert(name: str, value: Any) -> Any:
         "disk_reserve_mib": int,
         "heartbeat_s": float,
         "cgroups": bool,
+        "several_tenants": bool,
         "health_script": tuple,
         "ports": range,
         "health_interval_s": float,

@@ -110,7 +110,9 @@ class Core(Containers):
         if self.node.one_tenant:
             others = [c for c in self.containers.values() if c.live and c.lease and c.lease.tenant != lease.tenant]
             if others:
-                return "this node does not run as root, so it serves one tenant at a time, and another one's runs"
+                return (
+                    "all tasks of this node run as one user, so it serves one tenant at a time, and another one's run"
+                )
         return ""
 
     def _on_session(self, event: ev.SessionRenewed) -> None:

@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 
 from nodemanager.config import Config
+from wire.nodeapi import ONE_TENANT
 
 MARKER_BASE = 1 << 30  # groups above it mark one container's processes
 MARKERS = 1 << 30
@@ -18,6 +19,11 @@ class Isolation:
     separates_users: bool
     enforces: list[str]
     nproc: int
+
+    @property
+    def one_tenant(self) -> bool:
+        """Whether another tenant's tasks are refused while one's run."""
+        return ONE_TENANT in self.enforces
 
 
 def _can_become(uid: int, marker: int) -> bool:
@@ -40,7 +46,8 @@ def detect(config: Config, controllers: list[str]) -> Isolation:
     names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
     names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
     names += [f"{name}_cgroup" for name in ("cpu", "pids") if name in controllers]
-    names.append("user_per_tenant" if separates else "one_tenant_at_a_time")
+    shares = "tenants_share_a_user" if config.several_tenants else ONE_TENANT
+    names.append("user_per_tenant" if separates else shares)
     return Isolation(separates, sorted(names), NPROC if separates else _own_processes() + NPROC)
 
 

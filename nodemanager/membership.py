@@ -18,27 +18,43 @@ RENEW_S = 5.0  # least time between two session requests
 
 
 def join(config: Config, isolation: Isolation, http: Http, saved: Saved) -> Saved:
-    """The saved session when it is this node's; else register, blocking and trying until it works."""
-    if saved.control_plane == config.control_plane and session.is_current(saved.session, config):
+    """The saved session when it is this node's; else register, blocking and trying until it works. Raises OSError."""
+    known = ""
+    if saved.control_plane == config.control_plane and saved.session.get("name") == config.name:
         try:
-            http.authorization = session.authorization(session.parse(saved.session))
-            return saved
+            there = session.parse(saved.session)
+            known = there.credential
+            http.authorization = session.authorization(there)
+            if session.is_current(saved.session, config, isolation):
+                _keep(config, known)
+                session.drop_join_token(config)
+                return saved
         except ValueError:
             pass
-    fresh = _register(config, isolation, http)
+    fresh = _register(config, isolation, http, known or session.own_credential(config))
+    session.keep_credential(config, fresh.credential)
     if saved.session.get("node_id") != fresh.node_id:
         saved.epoch = saved.generation = 0
-    saved.session = session.to_json(fresh, config)
+    saved.session = session.to_json(fresh, config, isolation)
     saved.control_plane = config.control_plane
     note("info", "registered", node_id=fresh.node_id, sub_cluster=fresh.sub_cluster)
     return saved
 
 
-def _register(config: Config, isolation: Isolation, http: Http) -> NodeSession:
+def _keep(config: Config, credential: str) -> None:
+    """Beside the state, which knows it too, where an older node manager has not done so."""
+    try:
+        if not session.credential_path(config).exists():
+            session.keep_credential(config, credential)
+    except OSError as error:
+        note("warning", "the node's credential is in its state alone", why=str(error))
+
+
+def _register(config: Config, isolation: Isolation, http: Http, credential: str) -> NodeSession:
     attempt = 0
     while True:
         try:
-            return session.register(http, config, isolation)
+            return session.register(http, config, isolation, credential)
         except (HttpError, ValueError) as error:
             note("warning", "not registered yet", why=str(error), control_plane=config.control_plane)
             time.sleep(JOIN_RETRY_S[min(attempt, len(JOIN_RETRY_S) - 1)])

@@ -110,11 +110,11 @@ class MemoryCluster(SteppedCluster[MemoryLeader]):
         """Submit as somebody else from now on."""
         self.owner = self.users.setdefault(username, len(self.users) + 1)
 
-    def add_node(self, name: str, rack: str = "r", **more: Any) -> int:
+    def add_node(self, name: str, rack: str = "r", one_tenant: bool = False, **more: Any) -> int:
         """Register a node (or the same again) and play it from now on; its id."""
         values = {"memory_mib": 4096, "vcores_milli": 4000, "gpus": 2, "labels": {"name": name}} | more
         known = next((row["id"] for row in self.sub.nodes.values() if row["name"] == name), None)
-        row = node_row(known or self.rows.number(), Machine(name, rack=rack, **values))
+        row = node_row(known or self.rows.number(), Machine(name, rack=rack, **values)) | {"one_tenant": one_tenant}
         self.sub.nodes[row["id"]], self.sub.sums = row, None
         self.rows.add_intent(self.sub.id, "node", node=row["id"])
         self.nodes.add(row["id"])

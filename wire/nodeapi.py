@@ -1,20 +1,26 @@
 """What a node manager says to the control plane over HTTP, and what it hears.
 
 Everything is JSON except artifact bodies. The node authenticates with
-``Authorization: Node <node id>:<credential>``; registration alone uses a join
-token. The credential is also the node's Redis password.
+``Authorization: Node <node id>:<credential>``; only a new node's registration
+uses a join token. The credential is also the node's Redis password.
 """
 
 from dataclasses import dataclass, field
 
 PREFIX = "/node/v1"
 AUTH_SCHEME = "Node"
+CREDENTIAL = r"[A-Za-z0-9_-]{40,128}"
+ONE_TENANT = "one_tenant_at_a_time"  # in ``Register.enforces``: all tasks run as one user, so tenants take turns
 HEALTH_TEXT_MAX = 200  # characters of ``POST /node/v1/health {"text"}``: what the health script complains of
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """``POST /node/v1/register``: a new node, or the same name again with a valid join token."""
+    """``POST /node/v1/register``: a new node by a join token, or one that is known, by its credential.
+
+    ``credential``: what the node has, or has made up to have from now on (``CREDENTIAL``), so that a registration
+    whose answer was lost is repeated with the same outcome. Without one the control plane makes it.
+    """
 
     join_token: str
     name: str
@@ -26,6 +32,7 @@ class Register:
     enforces: list[str] = field(default_factory=list)  # names of the limits this node enforces
     host: str = ""
     version: str = ""
+    credential: str = ""
 
 
 FORMER_FIELDS = frozenset({"extended"})  # of a registration: node managers of older versions send them; ignored
@@ -44,6 +51,7 @@ class NodeSession:
     heartbeat_s: float
     max_disconnect_s: float
     credential: str = ""
+    output_max_bytes: int = 0  # larger outputs are refused; 0: a control plane that does not say
 
 
 @dataclass(frozen=True, slots=True)

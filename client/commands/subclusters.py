@@ -105,13 +105,16 @@ def register_sub_cluster(
 def join_token(
     ctx: typer.Context,
     name: NameArgument,
-    valid: Annotated[str, typer.Option("--valid", help="How long, like 1d; never: until it is revoked.")] = "1d",
+    valid: Annotated[str, typer.Option("--valid", help="How long, like 1h or 30d.")] = "1d",
     note: Annotated[str, typer.Option("--note", help="What it is for.")] = "",
+    node: Annotated[
+        str, typer.Option("--node", help="The only node it registers, once, even where another machine has the name.")
+    ] = "",
     output: OutputOption = Format.table,
 ) -> None:
-    """A token with which nodes register in this sub-cluster. It is shown this once."""
+    """A token with which new nodes register in this sub-cluster. It is shown this once."""
     with connected(ctx) as client:
-        made = client.join_token(name, note, None if valid == NEVER else seconds(valid, "valid"))
+        made = client.join_token(name, note, seconds(valid, "valid"), node)
     if output is Format.json:
         print_json(made)
     else:

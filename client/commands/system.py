@@ -52,7 +52,7 @@ def list_join_tokens(ctx: typer.Context, output: OutputOption = Format.table) ->
     with connected(ctx) as client:
         rows = client.join_tokens()
     columns: list[Column[JoinTokenLine]] = [
-        ("TOKEN", _name), ("REGISTERS", lambda t: "nodes" if t.kind == "node" else "a sub-cluster"),
+        ("TOKEN", _name), ("REGISTERS", _registers),
         ("SUB-CLUSTER", lambda t: t.sub_cluster or "any"), ("NOTE", lambda t: t.note),
         ("MADE", lambda t: t.created_at), ("UNTIL", lambda t: t.expires_at or "it is revoked"),
     ]  # fmt: skip
@@ -72,6 +72,12 @@ def revoke_join_token(
     with connected(ctx) as client:
         client.revoke_join_token(kind, int(number))
     noted({"token": token}, f"Join token {token} is revoked.", output)
+
+
+def _registers(t: JoinTokenLine) -> str:
+    if t.kind != "node":
+        return "a sub-cluster"
+    return f"node {t.node}, once" if t.node else "new nodes"
 
 
 def _name(t: JoinTokenLine) -> str:

@@ -74,6 +74,22 @@ class Join(ByAddress):
     scope = "join"
 
 
+class MistakenToken(ByAddress):
+    """Tokens that nobody has: each costs a look into the StateStore, before anything is known of who asks."""
+
+    scope = "token"
+
+    def count(self, request: Request) -> None:
+        """It was one."""
+        self.allow_request(request, None)
+
+    def full(self, request: Request) -> bool:
+        """Whether this address has sent as many as it may."""
+        since = self.timer() - float(self.duration or 0)
+        recent = [at for at in self.cache.get(self.get_cache_key(request, None), []) if at > since]
+        return len(recent) >= int(self.num_requests or 0)
+
+
 class Proxied(ByAddress):
     """Looks of the tracking proxy into the StateStore, which precede any knowledge of who asks."""
 

@@ -16,7 +16,10 @@ from typing import Any
 
 import structlog
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 from pydantic_core import from_json
+
+from controlplane.accounts.places import Places
 
 from .feed import Feed, dumps
 from .hints import Hints
@@ -30,6 +33,7 @@ log = structlog.get_logger(__name__)
 
 NOT_SIGNED_IN = 4401  # close code: sign in again; reconnecting does not help
 INTERNAL_ERROR = 1011
+TOO_MANY = 4429  # the account has as many sockets open as it may
 TOPICS_MAX = 32  # per socket
 MESSAGE_MAX = 16_384  # characters from a browser
 
@@ -37,6 +41,7 @@ reader = Reader()
 hints = Hints(reader)
 watches = Watches(reader, hints)
 sessions = Sessions(reader)
+places = Places(settings.HYDRA["sockets_user"])
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -48,17 +53,25 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.feeds: dict[str, Feed] = {}
         self.woken = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
+        self.has_place = False
         await self.accept()
         user = self.scope.get("user")
         if user is None or not user.is_authenticated:
             await self.close(NOT_SIGNED_IN)
             return
         self.user_id: int = user.pk
+        self.has_place = places.take(self.user_id)
+        if not self.has_place:
+            await self.close(TOO_MANY)
+            return
         self.sign_in = (self.scope["session"].session_key, user.pk)
         sessions.join(self)
         self.tasks = [asyncio.create_task(self._serve())]
 
     async def disconnect(self, code: int) -> None:
+        if self.has_place:
+            places.give_back(self.user_id)
+            self.has_place = False
         sessions.leave(self)
         self._leave(*self.feeds)
         for task in self.tasks:

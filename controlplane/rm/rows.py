@@ -15,7 +15,10 @@ IN_SERVICE = "in_service"
 
 
 class NodeRow(NamedTuple):
-    """A node. duty: what operators want of it; duty_deadline_us: when it is to be empty, if that is set."""
+    """A node. duty: what operators want of it; duty_deadline_us: when it is to be empty, if that is set.
+
+    one_tenant: it runs tasks of one tenant at a time.
+    """
 
     id: int
     name: str
@@ -30,6 +33,7 @@ class NodeRow(NamedTuple):
     duty: str = IN_SERVICE
     duty_message: str = ""
     duty_deadline_us: int | None = None
+    one_tenant: bool = False
 
 
 class WindowRow(NamedTuple):

@@ -145,11 +145,6 @@ def own_container(request: Request, text: str) -> Container:
     return container
 
 
-def _group(container: Container) -> tuple[Job, dict[str, Any]]:
-    job = Job.objects.get(pk=container.job_id)
-    return job, masters.container_spec(container, job.spec)
-
-
 def _wanted(group: dict[str, Any]) -> set[tuple[str, str]]:
     """Outputs that a group asks for: pairs of group and name."""
     return {(i["group"], i["name"]) for i in group["inputs"]}
@@ -157,7 +152,7 @@ def _wanted(group: dict[str, Any]) -> set[tuple[str, str]]:
 
 def inputs_of(container: Container) -> list[InputFile]:
     """The outputs of other groups that the container's group asks for; winning attempts only."""
-    job, group = _group(container)
+    job, group = masters.container_group(container)
     found = outputs.of_groups(job, _wanted(group))
     return [
         InputFile(i["path"].replace(INDEX, str(o["index"])), o["digest"], o["size"])
@@ -187,7 +182,7 @@ class NodeArtifact(NodeView):
     def get(self, request: Request, digest: str) -> HttpResponseBase:
         """The bytes, for a live container on this node whose files or inputs name them."""
         container = own_container(request, request.query_params.get("container", ""))
-        job, group = _group(container)
+        job, group = masters.container_group(container)
         named = check_digest(digest) in {f["digest"] for f in group["files"]}
         if not named and not outputs.made(job, _wanted(group), digest):
             refuse(request, f"artifact {digest[:12]}, which its container does not name")
@@ -205,7 +200,7 @@ class ContainerOutput(NodeView):
         check_size(request)
         live = own_container(request, container)
         digest, path = check_digest(request.query_params.get("sha256", "")), request.query_params.get("path", "")
-        _, group = _group(live)
+        _, group = masters.container_group(live)
         if not any(o["name"] == name and o["path"] == path for o in group["outputs"]):
             refuse(request, f"an output {name[:63]!r} that its container does not name")
         size = artifacts.publish_output(live.pk, principal(request).node_id, name, path, digest, body_of(request))

@@ -7,10 +7,10 @@ from rest_framework.response import Response
 
 from contract.problems import FieldError
 from controlplane.router.nodeapi import NodeView, own_container, refuse
+from controlplane.router.reach import reached_at
 from controlplane.statestore.actions import endpoints
 from controlplane.statestore.errors import Invalid
-from controlplane.statestore.models import Job
-from controlplane.statestore.queries.jobs.masters import container_spec
+from controlplane.statestore.queries.jobs.masters import container_group
 from wire.nodeapi import Serving
 
 FIRST_PORT = 1024  # below are services of the machine, which no container's port is
@@ -21,11 +21,11 @@ class ContainerEndpoints(NodeView):
         """Keep where a live container of this node serves, and how it is. Only ports its group declares."""
         serving = _serving(request.data)
         live = own_container(request, container)
-        group = container_spec(live, Job.objects.values_list("spec", flat=True).get(pk=live.job_id))
+        _, group = container_group(live)
         declared = {port["name"] for port in group.get("ports") or ()}
         if not serving.endpoints.keys() <= declared:
             refuse(request, f"ports that {container} does not declare")
-        endpoints.publish(live, serving)
+        endpoints.publish(live, serving, lambda host: reached_at(host, request.META.get("REMOTE_ADDR") or ""))
         return Response(status=204)
 
 

@@ -8,7 +8,8 @@ _SUBMITTED, _PENDING = int(JobState.SUBMITTED), int(TaskState.PENDING)
 NODES = """
 SELECT n.id, n.name, n.rack, n.labels, n.memory_mib, n.vcores_milli, n.gpus, n.state, n.health,
        c.revoked_at IS NOT NULL AS revoked, n.duty, n.duty_message,
-       (extract(epoch FROM n.duty_deadline) * 1e6)::bigint AS duty_deadline_us
+       (extract(epoch FROM n.duty_deadline) * 1e6)::bigint AS duty_deadline_us,
+       n.enforces @> '["one_tenant_at_a_time"]'::jsonb AS one_tenant
   FROM statestore_node n JOIN statestore_nodecredential c ON c.node_id = n.id
  WHERE n.sub_cluster_id = %s ORDER BY n.id
 """

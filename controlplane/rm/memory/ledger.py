@@ -16,10 +16,11 @@ R = len(AXES)
 
 
 class UserRows(Table):
-    """A row per user of a leaf. held: (p, u, R). queue: position of the leaf. jobs: live ones."""
+    """A row per user of a leaf. held: (p, u, R). queue: position of the leaf. tenant: the account. jobs: live ones."""
 
     held: np.ndarray = column(np.int64, axis=1)
     queue: np.ndarray = column(np.int32)
+    tenant: np.ndarray = column(np.int64)
     jobs: np.ndarray = column(np.int32)
 
 
@@ -45,7 +46,7 @@ class Ledger:
         user = self._user_rows.get(key)
         if user is None:
             user = self._user_rows[key] = self.users.take()
-            self.users.queue[user] = queue
+            self.users.queue[user], self.users.tenant[user] = queue, job.owner
         self.users.jobs[user] += 1
         row = self.jobs.take()
         job.queue_row, job.user_row, job.row = queue, user, row

@@ -40,6 +40,8 @@ class NodeTable(Table):
     policy_version: what it says it runs; policy_us: when it first said so, if
     it had said another before, else 0. policy_moved: one of them said something new.
 
+    one_tenant: it takes containers of one tenant at a time.
+
     What operators want of it, as ``windows.settle`` works it out from ``duty``
     and the maintenance windows, until ``settle_us``: closed: takes nothing new.
     leaving: is being emptied, of everything at ``leave_us``. next_window_us: when
@@ -64,6 +66,7 @@ class NodeTable(Table):
     acknowledge_us: np.ndarray = column(np.int64, fill=NEVER_US)
     containers: np.ndarray = column(np.int32)
     load: np.ndarray = column(np.int64, 3)  # disk_free_mib, cpu_milli, memory_mib as last reported
+    one_tenant: np.ndarray = column(np.bool_)
     closed: np.ndarray = column(np.bool_)
     leaving: np.ndarray = column(np.bool_)
     leave_us: np.ndarray = column(np.int64)
@@ -105,6 +108,7 @@ class NodeTable(Table):
             self.state[at] = NodeState.REGISTERED
         self.rows[at] = row
         self.capacity[at] = [getattr(row, name) for name in AXES]
+        self.one_tenant[at] = row.one_tenant
         self.rack[at] = self.racks.setdefault(row.rack, len(self.racks))
         self.labels_version += 1
         self.settle_us = 0

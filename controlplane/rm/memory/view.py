@@ -24,13 +24,15 @@ class PlanView:
     """A snapshot and where its rows came from.
 
     asks: (a,) rows of the ask table. nodes: (n,) positions in the node table.
-    slots: (c,) of ``snapshot.running``, empty without it.
+    slots: (c,) of ``snapshot.running``, empty without it. holder: (n,) whom each node serves alone, as
+    ``tenancy.holders``; None where tenants do not matter.
     """
 
     snapshot: Snapshot
     asks: np.ndarray
     nodes: np.ndarray
     slots: np.ndarray
+    holder: np.ndarray | None = None
 
     def owner(self, m: "Memory", ask: int) -> Owner:
         """Whose ask that is."""

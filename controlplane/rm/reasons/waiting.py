@@ -8,11 +8,13 @@ import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
+from controlplane.rm.memory.tenancy import FREE, tenants_of
 from controlplane.rm.memory.view import PlanView
 from scheduler.explain.sentence import AskContext
 from wire import labels
 from wire.resources import AXES
 
+OF_ROOM = ("no_room", "no_node_matches", "no_nodes")
 RELAXED_TERMS = 6  # label terms tried one by one
 
 
@@ -96,6 +98,27 @@ def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> AskContex
         return [(text, mask & in_time) for text, mask in found]
 
     return AskContext(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))
+
+
+def with_tenants(m: Memory, view: PlanView, ask: int, reason: dict[str, Any]) -> dict[str, Any]:
+    """The reason of the ``ask`` of a view; where nodes with room serve another tenant alone, it says so."""
+    if view.holder is None:
+        return reason
+    s, row = view.snapshot, view.asks[ask]
+    others = (view.holder != FREE) & (view.holder != tenants_of(m, view.asks[[ask]])[0])
+    mine = m.mask(m.asks.masks[int(m.asks.mask[row])])[view.nodes] & s.nodes.open
+    room = (s.nodes.free >= s.asks.shapes[s.asks.shape[ask]]).all(axis=1)
+    if not (number := int((others & mine & room).sum())):
+        return reason
+    text = "1 node with room runs another tenant's tasks, and serves one tenant at a time."
+    if number > 1:
+        text = f"{number:,} nodes with room run other tenants' tasks, and serve one tenant at a time."
+    limit = {"limit": "one_tenant", "text": text, "asked": {}, "available": {}}
+    rest = [one for one in reason["limits"] if one["limit"] not in OF_ROOM]
+    if reason["code"] not in OF_ROOM:
+        return reason | {"limits": [*reason["limits"], limit]}
+    change = {"what": "wait", "starts": False, "text": "Nothing of the job's own: wait until one of them is free."}
+    return reason | {"code": "one_tenant", "text": text, "limits": [limit, *rest], "change": change}
 
 
 def with_preemption(m: Memory, queue: str, reason: dict[str, Any], now: float) -> dict[str, Any]:

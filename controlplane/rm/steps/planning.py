@@ -10,6 +10,7 @@ from controlplane.rm.columns import stretches
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import CONTAINERS_MAX
+from controlplane.rm.memory.tenancy import of_one_tenant, without_other_tenants
 from controlplane.rm.memory.view import PlanView, backfills, partition_view, without_maintenance
 from controlplane.rm.reasons.reporting import ReasonReporter
 from controlplane.rm.steps import reclaim
@@ -86,6 +87,7 @@ class Planner:
             if len(rows) or (reclaims and marked):
                 estimates = reclaims or self.reporter.refresh_due(name, now) or backfills(m, rows)
                 view = without_maintenance(m.nodes, partition_view(m, partition, rows, now, estimates), c.at_us)
+                view = without_other_tenants(m, view)
                 self._plan(c, name, view, policy, reclaims)
             else:
                 m.release_reservations(name)
@@ -157,7 +159,7 @@ class Planner:
 
     def _place(self, c: Changes, plan: Plan, view: PlanView) -> None:
         ask, node = plan.place.ask, view.nodes[plan.place.node]
-        told = self._told_of(ask, node, view, c.at_us / 1e6)
+        told = self._told_of(ask, node, view, c.at_us / 1e6) & of_one_tenant(self.m, view, ask, node)
         if not told.all():
             ask, node = ask[told], node[told]
             self.m.placeable = True  # other nodes are left for the rest, and what was held for it for others

@@ -30,10 +30,11 @@ class ProxyRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Leave to pass requests on to ``target`` in the name of ``user``."""
+    """Leave to pass requests on to ``target``, a page of ``tenant``'s, in the name of ``user``."""
 
     user: str
     target: EndpointTarget
+    tenant: int = 0
 
 
 NOT_SIGNED_IN = ProxyRefusal(401, "Sign in first", "This page belongs to a job; sign in to see it.")
@@ -99,4 +100,4 @@ def admit(user: User, address: Address) -> Admission | ProxyRefusal:
             f"No running task of job {address.job_id} serves {address.endpoint!r} at the moment; see the job's page."
         )
         return ProxyRefusal(502, "Nobody serves this", detail)
-    return Admission(user.username, target)
+    return Admission(user.username, target, target.owner_id)

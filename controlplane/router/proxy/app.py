@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -12,6 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http.request import split_domain_port, validate_host
 
+from controlplane.accounts.places import Places
 from controlplane.accounts.throttles import Proxied
 from controlplane.router.proxy import PREFIX, access, headers, pages
 from controlplane.router.proxy.access import Admission, ProxyRefusal
@@ -41,7 +41,8 @@ class Proxy:
         self.threads = Threads("proxy", 2)
         self.known: dict[_Who, tuple[float, Admission | ProxyRefusal]] = {}
         self.refused: dict[_Who, tuple[float, Admission | ProxyRefusal]] = {}  # apart: anybody may be refused
-        self.open: Counter[int] = Counter()
+        self.open = Places(OPEN_MAX)
+        self.tenants = Places(settings.HYDRA["proxy_tenant"])
         self.client: httpx.AsyncClient | None = None
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -75,7 +76,7 @@ class Proxy:
             return
         site = _site(scope, found)
         admission = WRONG_HOST if site is None else await self._admit(address, token, _from(scope))
-        if isinstance(admission, Admission) and self.open[admission.target.container_id] >= OPEN_MAX:
+        if isinstance(admission, Admission) and not self._has_room(admission):
             admission = pages.busy(address.endpoint, address.job_id)
         if isinstance(admission, ProxyRefusal):
             await _say(send, admission, f"/jobs/{address.job_id}", f"Job {address.job_id}")
@@ -115,7 +116,7 @@ class Proxy:
         await receive()  # the handshake
         site = _site(scope, found)
         admission = WRONG_HOST if site is None else await self._admit(address, token, _from(scope))
-        if isinstance(admission, ProxyRefusal) or site is None or self.open[admission.target.container_id] >= OPEN_MAX:
+        if isinstance(admission, ProxyRefusal) or site is None or not self._has_room(admission):
             await send({"type": "websocket.close", "code": REFUSED, "reason": ""})
             return
         passed = [h for h in _passed(found, address, admission, site) if h[0] != "origin"]
@@ -125,6 +126,9 @@ class Proxy:
                 await send({"type": "websocket.close", "code": REFUSED, "reason": ""})
 
     # --- rights
+
+    def _has_room(self, admission: Admission) -> bool:
+        return self.open.has_room(admission.target.container_id) and self.tenants.has_room(admission.tenant)
 
     async def _admit(self, address: Address, token: str, asker: str | None = None) -> Admission | ProxyRefusal:
         """The StateStore's answer, at most ``KNOWN_S`` old. asker: address of a stranger, who may not ask too often."""
@@ -158,17 +162,17 @@ class Proxy:
         left: Coroutine[Any, Any, None] | None = None,
     ) -> bool:
         """Do ``work`` until it ends, the browser has left or the right ends; whether it was allowed to its end."""
-        container = admission.target.container_id
+        held = (self.open, admission.target.container_id), (self.tenants, admission.tenant)
         working = asyncio.create_task(work)
         forbidden = asyncio.create_task(self._forbidden(address, token))
         others = {forbidden} | ({asyncio.create_task(left)} if left else set())
-        self.open[container] += 1
+        for places, who in held:
+            places.take(who)
         try:
             await asyncio.wait({working, *others}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self.open[container] -= 1
-            if not self.open[container]:
-                del self.open[container]
+            for places, who in held:
+                places.give_back(who)
             allowed = working.done() or not forbidden.done()
             for task in (working, *others):
                 task.cancel()

@@ -13,7 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.jobs import LogPiece
-from controlplane.router.threads import Threads
+from controlplane.accounts.places import Places
+from controlplane.router.problems import plain
+from controlplane.router.threads import MAX_WAITING, Threads
 from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.errors import NotFound
 from controlplane.statestore.queries.jobs import logs
@@ -23,7 +25,10 @@ from .common import View, account, answers, choice, integer, number_parameter, r
 
 FOLLOW_S = 25.0
 LOOK_EVERY_S = 0.25
+FOLLOWS_MAX = 32  # long polls of one account at once
 threads = Threads("logs", 2)
+followers = Threads("log-followers", 2)  # their looks come all the time; whoever just reads does not wait behind them
+following = Places(FOLLOWS_MAX)
 
 
 class ContainerLogs(View):
@@ -49,7 +54,7 @@ class ContainerLogs(View):
         part = logs.read(source, stream, offset, limit)
         response = Response(part)
         if follow and not part["data"] and not part["complete"]:
-            response.follow = (source, int(stream), part["next_offset"])
+            response.follow = (account(request).pk, source, int(stream), part["next_offset"])
         return response
 
     @classmethod
@@ -59,11 +64,20 @@ class ContainerLogs(View):
 
         @functools.wraps(view)
         async def waits(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if threads.waiting > MAX_WAITING:
+                return plain(429, "more logs are being read than this server can answer soon", 1)
             answer = await threads.start(rendered, view, request, args, kwargs)
             wanted = getattr(answer, "follow", None)
-            if wanted is not None and await _something_new(*wanted):
-                answer = await threads.start(rendered, view, request, args, kwargs)
-            return answer
+            if wanted is None:
+                return answer
+            who, *source = wanted
+            if followers.waiting > MAX_WAITING or not following.take(who):
+                return plain(429, f"an account follows at most {FOLLOWS_MAX} logs at once; ask without follow", 1)
+            try:
+                new = await _something_new(*source)
+            finally:
+                following.give_back(who)
+            return await threads.start(rendered, view, request, args, kwargs) if new else answer
 
         return waits
 
@@ -79,7 +93,7 @@ async def _something_new(source: logs.LogSource, stream: int, offset: int) -> bo
     """Look every quarter of a second; False when nothing came in time."""
     until = time.monotonic() + FOLLOW_S
     while time.monotonic() < until:
-        if await threads.start(logs.anything_after, source, stream, offset):
+        if await followers.start(logs.anything_after, source, stream, offset):
             return True
         await asyncio.sleep(LOOK_EVERY_S)
     return False

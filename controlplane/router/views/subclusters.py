@@ -112,13 +112,17 @@ class JoinTokens(View):
         responses=answers({201: JoinToken}, 415),
     )
     def post(self, request: Request, name: str) -> Response:
-        """A token with which nodes register in this sub-cluster. It is shown this once. Operators only."""
+        """A token with which new nodes register in this sub-cluster, or one of that name, once.
+
+        It is shown this once. Operators only.
+        """
         require("cluster.operate", request)
         sub_cluster = row_of(name)
         wanted = body(request, JoinTokenRequest)
-        until = timezone.now() + dt.timedelta(seconds=wanted.valid_s) if wanted.valid_s else None
-        token, secret = node_actions.new_join_token(actor(request), sub_cluster, wanted.note, until)
-        answer = {"id": token.pk, "token": secret, "sub_cluster": sub_cluster.name, "expires_at": until}
+        until = timezone.now() + dt.timedelta(seconds=wanted.valid_s)
+        token, secret = node_actions.new_join_token(actor(request), sub_cluster, wanted.note, until, wanted.node)
+        answer = {"id": token.pk, "token": secret, "sub_cluster": sub_cluster.name, "node": token.node}
+        answer["expires_at"] = until
         return Response(answer, status=201)
 
 

@@ -1,5 +1,7 @@
 """What nodes tell of the ports of their containers."""
 
+from collections.abc import Callable
+
 from django.db import connection
 from django.utils import timezone
 
@@ -13,8 +15,11 @@ _ENDED = """DELETE FROM statestore_endpoint WHERE id IN (
 BATCH = 5000
 
 
-def publish(container: Container, serving: Serving) -> None:
-    """Keep where a live container serves, in place of what was known. One statement beside the read of its host."""
+def publish(container: Container, serving: Serving, reach: Callable[[str], str]) -> None:
+    """Keep where a live container serves, in place of what was known. One statement beside the read of its host.
+
+    ``reach``: where web finds a node that calls itself that.
+    """
     host, now = Node.objects.values_list("host", flat=True).get(pk=container.node_id), timezone.now()
     rows = [
         Endpoint(
@@ -22,6 +27,7 @@ def publish(container: Container, serving: Serving) -> None:
             job_id=container.job_id,
             name=name,
             host=host,
+            reach=reach(host),
             port=port,
             healthy=serving.healthy,
             checked_at=now,
@@ -32,7 +38,7 @@ def publish(container: Container, serving: Serving) -> None:
         rows,
         update_conflicts=True,
         unique_fields=["container_id", "name"],
-        update_fields=["host", "port", "healthy", "checked_at"],
+        update_fields=["host", "reach", "port", "healthy", "checked_at"],
     )
     events.hint(f"job:{container.job_id}")
 

@@ -12,6 +12,7 @@ import redis
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from contract.problems import FieldError
@@ -19,7 +20,7 @@ from controlplane import events
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
-from wire import desired, keys
+from wire import desired, keys, nodeapi
 from wire.nodeapi import NodeSession, Register
 from wire.resources import GPUS_MAX
 
@@ -31,19 +32,31 @@ log = structlog.get_logger(__name__)
 # What a node says of itself when it registers, as columns of its row.
 _DESCRIBED = ("rack", "labels", "memory_mib", "vcores_milli", "gpus", "enforces", "host", "version")
 NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+CREDENTIAL = re.compile(nodeapi.CREDENTIAL)
 ACL_BATCH = 500
 
 
 def new_join_token(
-    actor: Actor, sub_cluster: SubCluster, note: str = "", expires_at: dt.datetime | None = None
+    actor: Actor,
+    sub_cluster: SubCluster,
+    note: str = "",
+    expires_at: dt.datetime | None = None,
+    node: str = "",
 ) -> tuple[JoinToken, str]:
-    """A token that registers nodes in one sub-cluster. Its text is returned once and stored hashed."""
+    """A token that registers nodes in one sub-cluster. Its text is returned once and stored hashed.
+
+    ``node``: it registers this name alone, and once; whoever has the name loses it.
+    """
+    if node and not NAME.fullmatch(node):
+        wrong = FieldError("node", "is not a name of a node", "use up to 63 letters, digits, '-', '_' and '.'")
+        raise Invalid("the token cannot be made", [wrong])
     secret = new_secret()
     with transaction.atomic():
         token = JoinToken.objects.create(
-            sub_cluster=sub_cluster, sha256=hashed(secret), note=note, expires_at=expires_at
+            sub_cluster=sub_cluster, sha256=hashed(secret), note=note, expires_at=expires_at, node=node
         )
-        record(actor, "join-token.create", f"sub-cluster/{sub_cluster.name}", after={"id": token.pk, "note": note})
+        after = {"id": token.pk, "note": note} | ({"node": node} if node else {})
+        record(actor, "join-token.create", f"sub-cluster/{sub_cluster.name}", after=after)
     return token, secret
 
 
@@ -52,15 +65,6 @@ def revoke_join_token(actor: Actor, token: JoinToken) -> None:
     with transaction.atomic():
         JoinToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
         record(actor, "join-token.revoke", f"join-token/{token.pk}")
-
-
-def _sub_cluster_of(token: str) -> SubCluster:
-    row = JoinToken.objects.select_related("sub_cluster").filter(sha256=hashed(token)).first()
-    if row is None or row.revoked_at is not None or (row.expires_at and row.expires_at <= timezone.now()):
-        raise Forbidden("the join token is unknown, expired or revoked; ask an operator for a new one")
-    if row.sub_cluster.state == SubCluster.State.DECOMMISSIONED:
-        raise Conflict(f"sub-cluster {row.sub_cluster.name} is decommissioned")
-    return row.sub_cluster
 
 
 def check(r: Register) -> None:
@@ -80,6 +84,8 @@ def check(r: Register) -> None:
         wrong.append(FieldError("labels", "is not a mapping of short texts", "use at most 64 labels of 255 characters"))
     if not isinstance(r.enforces, list) or not all(isinstance(v, str) and len(v) < 64 for v in r.enforces):
         wrong.append(FieldError("enforces", "is not a list of names", "correct it"))
+    if r.credential and not (isinstance(r.credential, str) and CREDENTIAL.fullmatch(r.credential)):
+        wrong.append(FieldError("credential", "is not one", "leave it out, or send 40 to 128 letters, digits, - and _"))
     wrong += [
         FieldError(name, "is not a short text", f"use at most {n} characters")
         for name, n in (("host", 255), ("version", 32))
@@ -106,29 +112,71 @@ def _described(r: Register) -> dict[str, Any]:
 
 
 def register(r: Register, address: str | None = None) -> NodeSession:
-    """A new node, or the same name again: the same number and a new credential. The old credential dies."""
-    if not isinstance(r.join_token, str) or "\0" in r.join_token:
-        raise Forbidden("the join token is unknown, expired or revoked; ask an operator for a new one")
-    sub_cluster = _sub_cluster_of(r.join_token)
+    """A new node by a join token; a known one by its credential, which it keeps, or by a token for its name.
+
+    With such a token the credential that was good until then ends. Raises ``Forbidden`` where neither allows it.
+    """
+    token, known = _token(r.join_token), _known_by(r)
+    if token is None and known is None:
+        raise Forbidden("the join token is unknown, used, expired or revoked; ask an operator for a new one")
     check(r)
-    secret = new_secret()
+    sub_cluster = token.sub_cluster if token else known.node.sub_cluster  # type: ignore[union-attr]
+    if sub_cluster.state == SubCluster.State.DECOMMISSIONED:
+        raise Conflict(f"sub-cluster {sub_cluster.name} is decommissioned")
     with transaction.atomic():
         _not_retired(sub_cluster, r.name)
-        node, created = Node.objects.update_or_create(
-            sub_cluster=sub_cluster,
-            name=r.name,
-            defaults=_described(r),
-            create_defaults=_described(r) | {"name": r.name},
+        described = _described(r)
+        node, created = Node.objects.select_for_update().get_or_create(
+            sub_cluster=sub_cluster, name=r.name, defaults=described
         )
+        keeps = not created and known is not None and known.node_id == node.pk
+        if not keeps:
+            _use(token, node, created)
+        secret = r.credential or new_secret()
+        if not created:
+            Node.objects.filter(pk=node.pk).update(**described)
         NodeCredential.objects.update_or_create(
             node=node, defaults={"sha256": hashed(secret), "revoked_at": None, "created_at": timezone.now()}
         )
         Intent.objects.create(sub_cluster=sub_cluster, kind=Intent.Kind.NODE, node_id=node.pk)
-        actor = Actor(None, address)
-        record(actor, "node.register" if created else "node.reregister", f"node/{node.pk}", after=_described(r))
+        after = described | ({} if created or keeps else {"by_token": token.pk})  # type: ignore[union-attr]
+        record(Actor(None, address), "node.register" if created else "node.reregister", f"node/{node.pk}", after=after)
         transaction.on_commit(lambda: _after_change(sub_cluster.pk))
     grant_redis(sub_cluster.pk, [(node.pk, hashed(secret))])
     return session(node, sub_cluster, secret)
+
+
+def _token(text: Any) -> JoinToken | None:
+    """The join token of that text, if it is good now."""
+    if not isinstance(text, str) or not text:
+        return None
+    good = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    rows = JoinToken.objects.select_related("sub_cluster").filter(good, revoked_at=None, used_at=None)
+    return rows.filter(sha256=hashed(text)).first()
+
+
+def _known_by(r: Register) -> NodeCredential | None:
+    """Of the node of that name that has, or had last, this credential."""
+    if not (isinstance(r.credential, str) and CREDENTIAL.fullmatch(r.credential) and _text(r.name, 63)):
+        return None
+    of_name = NodeCredential.objects.filter(
+        node__sub_cluster__in=SubCluster.objects.values("pk"), node__name=r.name, sha256=hashed(r.credential)
+    )
+    return of_name.select_related("node__sub_cluster").first()
+
+
+def _use(token: JoinToken | None, node: Node, new: bool) -> None:
+    """``Forbidden`` unless the token gives the name: any gives a new one, and one for the name gives it once."""
+    if token is not None and token.node not in ("", node.name):
+        raise Forbidden(f"the join token is for a node called {token.node}")
+    if token is not None and token.node:
+        if not JoinToken.objects.filter(pk=token.pk, used_at=None).update(used_at=timezone.now()):
+            raise Forbidden("the join token is used; ask an operator for a new one")
+    elif token is None or not new:
+        raise Forbidden(
+            f"node {node.name} is registered, and this machine has not its credential; an operator gives it the name"
+            f" with: hydractl sub-cluster join-token {node.sub_cluster.name} --node {node.name}"
+        )
 
 
 def _not_retired(sub_cluster: SubCluster, name: str) -> None:
@@ -206,6 +254,7 @@ def session(node: Node, sub_cluster: SubCluster, credential: str = "") -> NodeSe
         heartbeat_s=settings.HYDRA["heartbeat_s"],
         max_disconnect_s=settings.HYDRA["max_disconnect_s"],
         credential=credential,
+        output_max_bytes=int(settings.HYDRA["artifact_max_mib"]) << 20,
     )
 
 

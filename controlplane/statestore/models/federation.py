@@ -140,11 +140,17 @@ class NodeCredential(models.Model):
 
 
 class JoinToken(models.Model):
-    """Leave to register nodes in one sub-cluster, stored hashed. Writer: web (operators)."""
+    """Leave to register new nodes in one sub-cluster, stored hashed. Writer: web (operators).
+
+    ``node``: the only name it registers, once, and also where another machine
+    has it; empty: any name that nobody has.
+    """
 
     sub_cluster = models.ForeignKey(SubCluster, on_delete=models.CASCADE)
     sha256 = models.CharField(max_length=64, unique=True)
     note = models.CharField(max_length=255, blank=True)
+    node = models.CharField(max_length=63, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)  # null: those of a host that runs a whole stack
     revoked_at = models.DateTimeField(null=True)
+    used_at = models.DateTimeField(null=True)  # of those for one name

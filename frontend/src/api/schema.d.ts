@@ -745,12 +745,18 @@ export interface components {
         };
         /** @description ``token`` is shown this once. */
         JoinToken: {
-            expires_at: string | null;
+            /** Format: date-time */
+            expires_at: string;
             id: number;
+            node: string;
             sub_cluster: string;
             token: string;
         };
-        /** @description ``kind``: what it registers. ``sub_cluster``: of nodes, or the only name a new one may have; empty for any. */
+        /**
+         * @description ``kind``: what it registers. ``sub_cluster``: of nodes, or the only name a new one may have; empty for any.
+         *
+         *     ``node``: the only node it registers, and once; empty for any new one.
+         */
         JoinTokenLine: {
             /** Format: date-time */
             created_at: string;
@@ -758,6 +764,7 @@ export interface components {
             id: number;
             /** @enum {string} */
             kind: "node" | "sub_cluster";
+            node: string;
             note: string;
             sub_cluster: string;
         };
@@ -766,11 +773,14 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["JoinTokenLine"][];
         };
+        /** @description ``node``: the only name it registers, once, even where another machine has it; empty: any new one. */
         JoinTokenRequest: {
             /** @default  */
+            node?: string;
+            /** @default  */
             note?: string;
-            /** @default null */
-            valid_s?: number | null;
+            /** @default 86400 */
+            valid_s?: number;
         };
         KillRequest: {
             /** @default  */

@@ -22,6 +22,7 @@ const TITLES: Record<string, string> = {
   max_running_jobs: "Running jobs",
   max_running_jobs_per_user: "Running jobs of one user",
   no_node_matches: "No node matches",
+  one_tenant: "Nodes serve others alone",
   no_nodes: "No nodes",
   no_room: "Room on nodes",
   queue_maximum: "Queue maximum",
@@ -98,7 +99,7 @@ const FIELDS: Record<string, string> = {
   quota: "maximum",
   user_maximum: "user_maximum",
 };
-const OF_NODES = new Set(["no_room", "no_nodes", "no_node_matches", "reserved", "locality_wait"]);
+const OF_NODES = new Set(["one_tenant", "no_room", "no_nodes", "no_node_matches", "reserved", "locality_wait"]);
 
 /** A queue's place in the policy document: root.prod.etl is /queues/prod/children/etl. */
 export function pointer(queue: string, field = ""): string {

@@ -1,10 +1,15 @@
 """Accounts and tokens: who keeps them, what ends at once, and what nobody can do to themselves."""
 
 import json
+import secrets
 
 import pytest
+from django.core.cache import caches
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from knox.models import AuthToken
+from rest_framework.throttling import SimpleRateThrottle
 
 from contract.accounts import Account, AccountPage, JoinTokenList, NewToken, TokenList
 from contract.system import ComponentList
@@ -116,6 +121,23 @@ def test_a_token_is_shown_once_works_until_it_is_revoked_and_says_when_it_was_us
     assert tenant("DELETE", f"me/tokens/{mine['key']}").status_code == 204
     assert program.get("me").status_code == 401
     assert tenant.post("me/tokens", {"name": "x", "valid_s": 10**9}).status_code == 422
+
+
+def test_tokens_that_nobody_has_cost_few_looks_and_keep_nobody_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SimpleRateThrottle.THROTTLE_RATES, "token", "5/min")
+    caches["throttles"].clear()
+    tenant = world["tenant"]
+    assert tenant.get("me").status_code == 200
+    with CaptureQueriesContext(connection) as ran:
+        junk = [Api(secrets.token_hex(32)).get("me") for _ in range(20)]
+        shapeless = [Api(text).get("me") for text in ("junk", "x" * 64, secrets.token_hex(31))]
+    assert [answer.status_code for answer in junk] == [401] * 5 + [429] * 15 and junk[-1]["Retry-After"]
+    assert {answer.status_code for answer in shapeless} == {401}
+    assert len([query for query in ran if "knox" in query["sql"]]) == 5
+    assert tenant.get("me").status_code == 200, "who is known here is not kept out by a neighbour"
+    caches["throttles"].clear()
 
 
 def test_an_account_has_a_bounded_number_of_named_tokens(world: World) -> None:

@@ -52,10 +52,12 @@ def test_accounts_and_tokens_from_the_shell(world: World, hydractl: Shell) -> No
 
 def test_join_tokens_the_audit_log_and_the_own_password_from_the_shell(world: World, hydractl: Shell) -> None:
     operator, tenant = world["operator"].token, world["tenant"].token
-    spare = hydractl("sub-cluster", "join-token", "west", "--valid", "never", "--note", "rack 7", token=operator)
+    spare = hydractl(
+        "sub-cluster", "join-token", "west", "--valid", "30d", "--node", "n7", "--note", "rack 7", token=operator
+    )
     listed = hydractl("join-token", "list", token=operator).stdout
     (line,) = [line for line in listed.splitlines() if "rack 7" in line]
-    assert "it is revoked" in line and spare.stdout.strip() not in listed
+    assert "node n7, once" in line and spare.stdout.strip() not in listed
     name = line.split()[0]
     assert hydractl("join-token", "revoke", name, token=tenant).returncode == 2
     assert hydractl("join-token", "revoke", name, token=operator).returncode == 0

@@ -92,6 +92,26 @@ def test_what_has_ended_is_not_shown_and_goes(world: World, service: Job) -> Non
     assert actions.purge() == 0
 
 
+def test_a_node_sends_the_proxy_nowhere_but_to_itself(world: World, service: Job, settings: Any) -> None:
+    live = rows.container(service, node_id(world))
+
+    def host(registered: str, **allowed: Any) -> str:
+        settings.HYDRA = settings.HYDRA | allowed
+        Node.objects.filter(pk=node_id(world)).update(host=registered)
+        assert tell(world, live, {"endpoints": {"http": 20_000}}) == 204
+        found = endpoints.target(service.pk, "http")
+        assert found is not None and found.port == 20_000
+        return found.host
+
+    for elsewhere in ("169.254.169.254", "db.internal", "[::1]", "::ffff:10.0.0.7", ""):
+        assert host(elsewhere) == "127.0.0.1", "where its own requests come from"
+    allowed = {"node_hosts": ["10.0.0.0/8", "*.rack.example", "2001:db8::/32"]}
+    for own in ("10.2.3.4", "n1.rack.example", "2001:db8::7"):
+        assert host(own, **allowed) == own
+    for elsewhere in ("11.0.0.1", "rack.example.evil", "n1.rack.example.evil"):
+        assert host(elsewhere, **allowed) == "127.0.0.1"
+
+
 def test_the_proxy_is_told_a_healthy_endpoint_of_a_node_that_still_says_so(world: World, service: Job) -> None:
     containers = [rows.container(service, node_id(world), index=i) for i in range(3)]
     for i, healthy in enumerate((False, None, True)):

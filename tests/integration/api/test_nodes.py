@@ -3,11 +3,14 @@
 import base64
 import datetime as dt
 import hashlib
+import re
 from typing import Any
 
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from controlplane.router import nodeapi
@@ -71,7 +74,8 @@ def test_registration_gives_number_credential_keys_and_a_redis_user(world: World
 
 def test_the_same_name_again_is_the_same_node_with_a_new_credential(world: World, token: str) -> None:
     first = NodeSession(**register(world, token).json())
-    second = NodeSession(**register(world, token, memory_mib=2048).json())
+    _, secret = nodes.new_join_token(SYSTEM, world.west, node="n1")
+    second = NodeSession(**register(world, secret, memory_mib=2048).json())
     assert second.node_id == first.node_id and second.credential != first.credential
     assert Node.objects.get(pk=first.node_id).memory_mib == 2048
     assert NodeApi(first)("GET", "session").status_code == 401
@@ -326,6 +330,18 @@ def test_a_look_at_one_input_does_not_look_at_all(world: World, monkeypatch: pyt
     monkeypatch.setattr(outputs, "of_groups", None)
     assert west("GET", f"artifacts/{sha(part)}?container={reduce}").status_code == 200
     assert west("GET", f"artifacts/{sha(code)}?container={reduce}").status_code == 403
+
+
+def test_of_a_large_job_a_node_is_served_from_one_group(world: World) -> None:
+    code = b"print(1)"
+    world["tenant"].put(f"artifacts/{sha(code)}", code)
+    _, _, cid = job_with_container(world, census(sha(code)))
+    west = world.nodes[0]
+    paths = f"artifacts/{sha(code)}?container={cid}", f"containers/{cid}/inputs"
+    with CaptureQueriesContext(connection) as ran:
+        assert [west("GET", path).status_code for path in paths] == [200, 200]
+    read = [query["sql"] for query in ran if "statestore_job" in query["sql"]]
+    assert read and not any(re.search(r'"spec"(?! *#>)', sql.partition(" FROM ")[0]) for sql in read)
 
 
 def test_credentials_of_people_and_nodes_do_not_mix(world: World) -> None:

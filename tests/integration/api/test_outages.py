@@ -14,6 +14,7 @@ import redis
 from django.conf import settings
 from django.db import connection
 
+from controlplane.router.views.containers import FOLLOWS_MAX
 from controlplane.statestore.models import Intent, Job
 from tests.integration.api import rows
 from tests.integration.api.served import web
@@ -113,17 +114,20 @@ def test_followed_logs_hold_no_thread_and_no_connection_and_end_with_the_news(wo
             with client(url, world) as mine:
                 found.append(mine.get(f"containers/{cid}/logs?follow=1"))
 
-        watchers = [threading.Thread(target=follow) for _ in range(30)]
+        watchers = [threading.Thread(target=follow) for _ in range(FOLLOWS_MAX + 2)]
         for watcher in watchers:
             watcher.start()
-        wait_until(lambda: _clients_of(urlsplit(url).port) >= 30, 5, "all watchers are connected")
+        wait_until(lambda: len(found) == 2, 5, "those that an account may not follow besides are refused")
+        assert {answer.status_code for answer in found} == {429} and found[0].headers["Retry-After"]
+        found.clear()
+        wait_until(lambda: _clients_of(urlsplit(url).port) >= FOLLOWS_MAX, 5, "all others are connected")
         assert api.get("jobs").status_code == 200
         assert len(_connections()) <= 12
         piece = {"container": cid, "stream": "stdout", "offset": 0, "data": "aGVsbG8="}
         assert world.nodes[0]("POST", "logs", {"chunks": [piece]}).status_code == 204
         for watcher in watchers:
             watcher.join(10)
-        assert [r.json()["data"] for r in found] == ["hello"] * 30
+        assert [r.json()["data"] for r in found] == ["hello"] * FOLLOWS_MAX
 
 
 def _clients_of(port: int | None) -> int:

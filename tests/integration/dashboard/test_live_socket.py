@@ -184,3 +184,20 @@ async def test_overview_and_queues_are_topics(alice: User, home: SubCluster) -> 
         heard = {m["topic"]: m["snapshot"] for m in [await mine.hear() for _ in range(2)]}
     assert [s["name"] for s in heard["overview"]["sub_clusters"]] == ["west"]
     assert heard["queues"]["queues"]["name"] == []
+
+
+async def test_an_account_has_so_many_sockets_and_no_more(
+    alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers.places, "most", 2)
+    async with tab(alice) as first, tab(alice):
+        async with tab(alice) as third:
+            assert await third.closed_with() == consumers.TOO_MANY
+        async with tab(bob) as other:
+            await other.say(ping=1)
+            assert (await other.hear())["pong"] == 1
+        await first.say(ping=2)
+        assert (await first.hear())["pong"] == 2
+    async with tab(alice) as later:
+        await later.say(ping=3)
+        assert (await later.hear())["pong"] == 3

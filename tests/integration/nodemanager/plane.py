@@ -174,7 +174,7 @@ class Plane:
 
     def register(self, raw: dict) -> dict:
         self.registrations.append(raw)
-        self.credential = secrets.token_hex(16)
+        self.credential = raw["credential"] or secrets.token_urlsafe(32)
         self.restore_acl()
         return self.session() | {"credential": self.credential}
 
@@ -192,6 +192,7 @@ class Plane:
             "lease_keys": {str(KEY_ID): self.key.hex()},
             "heartbeat_s": 0.5,
             "max_disconnect_s": self.max_disconnect_s,
+            "output_max_bytes": 512 << 20,
         }
 
     def take_logs(self, chunks: list[dict]) -> None:

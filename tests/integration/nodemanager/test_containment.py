@@ -281,3 +281,46 @@ def test_a_readonly_work_folder_is_unhealthy_until_it_is_writable(plane: Plane, 
         node.close()
         subprocess.run(["chattr", "-i", folder], check=False)
         subprocess.run(["umount", "-l", folder], check=False)
+
+
+def test_an_operator_may_let_tenants_share_a_user(plane: Plane, tmp_path: Path) -> None:
+    prefix = ("unshare", "--user", "--map-user=65534", "--map-group=65534") if os.geteuid() == 0 else ()
+    node = NodeProcess(plane, tmp_path / "shared", prefix=prefix, several_tenants=True).start()
+    try:
+        first = plane.add(["sleep", "60"], lease_changes={"tenant": 1})
+        plane.in_state(first, ContainerState.RUNNING)
+        assert plane.ended(plane.add(["true"], lease_changes={"tenant": 2})).state == ContainerState.SUCCEEDED
+        assert "tenants_share_a_user" in plane.registrations[0]["enforces"]
+    finally:
+        node.close()
+
+
+def test_no_task_reads_the_join_token(plane: Plane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where it was given, nor in the memory or the environment of the agent, whose user the task has."""
+    monkeypatch.setenv("HYDRA_NODE_JOIN_TOKEN", "sesame-of-the-environment")
+    prefix = ("unshare", "--user", "--map-user=65534", "--map-group=65534") if os.geteuid() == 0 else ()
+    node = NodeProcess(plane, tmp_path / "spied", prefix=prefix, join_token="").start()
+    try:
+        assert plane.registrations[0]["join_token"] == "sesame-of-the-environment"
+        look = "cat /proc/$PPID/environ /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -c sesame; id -u"
+        cid = plane.add(["sh", "-c", look])
+        plane.ended(cid)
+        wait_for(lambda: plane.log(cid), "its words arrive")
+        assert plane.log(cid).split()[0] == b"0"
+    finally:
+        node.close()
+
+
+def test_the_join_tokens_file_goes_once_the_node_has_joined(plane: Plane, tmp_path: Path) -> None:
+    given = tmp_path / "token"
+    given.write_text("sesame\n")
+    node = NodeProcess(plane, tmp_path / "joined", join_token="", join_token_file=str(given)).start()
+    try:
+        assert plane.registrations[0]["join_token"] == "sesame" and not given.exists()
+        node.kill()
+        (node.folder / "state.json").write_text("garbage")
+        node.start()
+        first, again = plane.registrations
+        assert again["join_token"] == "" and again["credential"] == first["credential"]
+    finally:
+        node.close()

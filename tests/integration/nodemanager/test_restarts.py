@@ -217,3 +217,16 @@ def test_containers_of_a_dead_agent_end_by_themselves(plane: Plane, tmp_path: Pa
         assert plane.ended(cid).reason == ContainerReason.DISCONNECTED
     finally:
         node.close()
+
+
+def test_a_node_keeps_its_credential_apart_from_its_state(plane: Plane, node: NodeProcess) -> None:
+    """Also one whose state an older node manager has written: without it the name would be lost with the state."""
+    (kept,) = (node.folder / "run").glob("credential-*.json")
+    kept.unlink()
+    node.kill()
+    node.start()
+    assert kept.exists() and len(plane.registrations) == 1
+    node.kill()
+    (node.folder / "state.json").unlink()
+    node.start()
+    assert plane.registrations[1]["credential"] == plane.registrations[0]["credential"]

@@ -43,6 +43,17 @@ def test_files_come_in_and_outputs_leave_before_success_is_told(plane: Plane, no
     assert last_told is None or not terminal(last_told)
 
 
+def test_an_output_of_a_terabyte_of_nothing_is_refused_unread(plane: Plane, node: NodeProcess) -> None:
+    huge = plane.add(["truncate", "-s", "1T", "out"], outputs=[Output("o", "out")])
+    others = [plane.add(["sh", "-c", f"echo {n} > out"], outputs=[Output("o", "out")]) for n in range(6)]
+    report = plane.ended(huge)
+    assert (report.state, report.reason) == (ContainerState.FAILED, ContainerReason.OUTPUT)
+    assert all(plane.ended(cid).state == ContainerState.SUCCEEDED for cid in others)
+    large = plane.add(["truncate", "-s", "20M", "out"], outputs=[Output("o", "out")])
+    assert plane.ended(large).state == ContainerState.SUCCEEDED, "it is sent as before"
+    assert len(plane.outputs) == 7 and "at most 536,870,912 are kept" in node.log()
+
+
 def test_stop_is_polite_first_and_kills_after_the_grace(plane: Plane, node: NodeProcess) -> None:
     polite = plane.add(["sh", "-c", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"])
     deaf = plane.add(["sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done"])

@@ -86,6 +86,16 @@ def test_the_node_managers_settings_are_known():
     assert loaded.ca_file == "/pki/ca.crt"
 
 
+def test_a_tenants_tasks_find_nothing_of_the_agents_or_the_control_planes() -> None:
+    node = OURS["node"]
+    assert node["user"].split(":")[0] == "0", "only root gives each tenant a user of its own"
+    sources = [filled(volume).rsplit(":", 2 if volume.endswith(":ro") else 1)[0] for volume in node["volumes"]]
+    assert [source.rpartition("/")[2] for source in sources] == ["ca.crt", "node"]
+    where = environment(node)["HYDRA_NODE_DIR"]
+    assert any(filled(volume) == f"node:{where}" for volume in node["volumes"])
+    assert not where.startswith("/var/lib/hydra/"), "the home of the image's own user is closed to tenants' users"
+
+
 def test_the_image_installs_with_what_was_copied_by_then(tmp_path: Path):
     before, _, _ = (ROOT / "Dockerfile").read_text().partition("RUN python3 manage.py install")
     for line in before.splitlines():

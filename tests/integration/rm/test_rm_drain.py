@@ -292,7 +292,7 @@ def test_a_decommissioned_node_leaves_once_it_is_empty_and_stays_away(cluster: C
         2,
     ]
     assert ContainerHistory.objects.filter(node_id=gone).count() == 2, "its history stays"
-    _, secret = nodes.new_join_token(SYSTEM, cluster.sub)
+    _, secret = nodes.new_join_token(SYSTEM, cluster.sub, node="n0")
     with pytest.raises(Conflict, match="uncordon n0"):
         nodes.register(Register(secret, "n0", "r", 4096, 4000))
     with pytest.raises(Conflict):

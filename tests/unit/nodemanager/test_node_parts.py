@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from nodemanager import capture, config, health, isolation, jsonfiles, launchcontext, paths
+from nodemanager import capture, config, health, isolation, jsonfiles, launchcontext, mailbox, paths
 from nodemanager.containers import Node
 from nodemanager.core import Core
 from nodemanager.lifecycle import Container, Phase
 from nodemanager.localize import Cache
+from nodemanager.mailbox import Background
 from nodemanager.state import StateFile
 from tests.unit.nodemanager.test_node_core import PLAIN, lease
 from wire.resources import GPUS_MAX
@@ -25,6 +26,18 @@ def settings(tmp_path: Path, environ: dict[str, str] | None = None, **changes: o
     path = tmp_path / "node.json"
     path.write_text(json.dumps(GOOD | changes))
     return config.load(str(path), environ or {})
+
+
+def test_what_keeps_a_node_in_touch_waits_behind_no_transfer() -> None:
+    background, end, reached = Background(lambda call: call()), threading.Event(), threading.Event()
+    try:
+        for _ in range(2 * mailbox.TRANSFERS):
+            background.pool.submit(end.wait)
+        background.contact.submit(reached.set)
+        assert reached.wait(5)
+    finally:
+        end.set()
+        background.close()
 
 
 def test_settings_have_defaults_and_the_environment_goes_first(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from rest_framework.throttling import SimpleRateThrottle
 from controlplane.router.proxy import access, app
 from controlplane.router.proxy.access import NOT_SIGNED_IN, Admission, ProxyRefusal
 from controlplane.router.proxy.address import Address
+from controlplane.statestore.queries.jobs.endpoints import EndpointTarget
 
 PAGE = Address(1, "http", "", "/")
 ADMITTED = Admission("alice", None)  # type: ignore[arg-type] - nothing is passed on here
@@ -65,3 +66,30 @@ def test_the_refused_do_not_displace_what_is_known_of_others(looks: Looks, monke
 
     assert asyncio.run(ask()) is ADMITTED
     assert looks.count == 201
+
+
+def test_a_tenants_pages_take_their_part_of_the_connections_and_no_more(settings: Any) -> None:
+    settings.HYDRA = settings.HYDRA | {"proxy_tenant": 5}
+
+    def page(container: int, tenant: int) -> Admission:
+        return Admission("alice", EndpointTarget("192.0.2.1", 80, container, tenant), tenant)
+
+    async def play() -> None:
+        proxy = app.Proxy(_nobody, _nobody)
+        end = asyncio.Event()
+        held = [
+            asyncio.create_task(proxy._while_allowed(_until(end), PAGE, "", page(container, 7)))
+            for container in (1, 2, 3, 4, 5)
+        ]
+        await asyncio.sleep(0)
+        assert not proxy._has_room(page(6, 7)), "not even for another container of the tenant's"
+        assert proxy._has_room(page(6, 8))
+        end.set()
+        await asyncio.gather(*held)
+        assert proxy._has_room(page(6, 7)) and not proxy.tenants.held and not proxy.open.held
+
+    asyncio.run(play())
+
+
+async def _until(end: asyncio.Event) -> None:
+    await end.wait()

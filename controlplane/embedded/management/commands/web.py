@@ -1,6 +1,7 @@
 """``manage.py web``: the Router's API, the dashboard's sockets and the front end, by uvicorn."""
 
 import os
+import resource
 import socket
 import sys
 from argparse import ArgumentParser
@@ -31,6 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--access-log", action="store_true", help="log every request")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        open_files()
         listener = listen()
         config = configuration(options["access_log"])
         name = f"{socket.gethostname()}:{http_port()}"
@@ -70,6 +72,12 @@ class Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         heap.settle()
         notify.ready()
+
+
+def open_files() -> None:
+    """Open as many files as the host allows: each browser's tab is one, and a job's page two."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def listen() -> socket.socket:

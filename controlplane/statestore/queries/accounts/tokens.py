@@ -35,18 +35,23 @@ def join_tokens() -> list[Json]:
     """Tokens that register something now: nodes of a sub-cluster, or a new sub-cluster. Two queries."""
     now = timezone.now()
     live = Q(expires_at=None) | Q(expires_at__gt=now)
-    nodes = JoinToken.objects.filter(live, revoked_at=None).exclude(sub_cluster__state="decommissioned")
+    nodes = JoinToken.objects.filter(live, revoked_at=None, used_at=None).exclude(sub_cluster__state="decommissioned")
     subs = SubClusterToken.objects.filter(used_at=None, expires_at__gt=now)
     found = [
-        {"kind": "node", "id": pk, "sub_cluster": name, "note": note, "created_at": created, "expires_at": expires}
-        for pk, name, note, created, expires in nodes.order_by("-id").values_list(
-            "id", "sub_cluster__name", "note", "created_at", "expires_at"
+        _line("node", *row)
+        for row in nodes.order_by("-id").values_list(
+            "id", "sub_cluster__name", "note", "created_at", "expires_at", "node"
         )[:TOKENS_MAX]
     ]
     found += [
-        {"kind": "sub_cluster", "id": pk, "sub_cluster": name, "note": note, "created_at": made, "expires_at": expires}
-        for pk, name, note, made, expires in subs.order_by("-id").values_list(
-            "id", "name", "note", "created_at", "expires_at"
-        )[:TOKENS_MAX]
+        _line("sub_cluster", *row)
+        for row in subs.order_by("-id").values_list("id", "name", "note", "created_at", "expires_at")[:TOKENS_MAX]
     ]
     return found
+
+
+def _line(kind: str, pk: int, name: str, note: str, made: Any, until: Any, node: str = "") -> Json:
+    return {
+        "kind": kind, "id": pk, "sub_cluster": name, "node": node, "note": note, "created_at": made,
+        "expires_at": until,
+    }  # fmt: skip

@@ -11,11 +11,12 @@ from wire.ids import format_container
 
 MASTER = "master"  # the group of a job's own application master
 # A row counts while its container lives, and while its node still registers the host it was told with.
-_LIVE = """SELECT e.id, e.name, e.host, e.port, e.healthy, e.checked_at, e.container_id, c.group_no, c.task_index,
-           g.name AS "group", n.name AS node
+_LIVE = """SELECT e.id, e.name, e.host, coalesce(e.reach, e.host) AS reach, e.port, e.healthy, e.checked_at,
+           e.container_id, c.group_no, c.task_index, j.owner_id, g.name AS "group", n.name AS node
     FROM statestore_endpoint e
     JOIN statestore_container c ON c.id = e.container_id AND c.job_id = e.job_id
     JOIN statestore_node n ON n.id = c.node_id AND n.host = e.host
+    JOIN statestore_job j ON j.id = e.job_id
     JOIN statestore_taskgroup g ON g.job_id = c.job_id AND g.no = c.group_no
     WHERE e.job_id = %(job)s"""
 _KEY = "(c.group_no, c.task_index, e.id)"
@@ -72,6 +73,7 @@ class EndpointTarget:
     host: str
     port: int
     container_id: int
+    owner_id: int
 
 
 def target(job_id: int, wanted: str) -> EndpointTarget | None:
@@ -87,5 +89,7 @@ def target(job_id: int, wanted: str) -> EndpointTarget | None:
         where += " AND g.name = %(group)s AND c.task_index = %(index)s"
         values |= {"group": match["group"], "index": int(match["index"])}
     order = " ORDER BY e.healthy IS FALSE, e.healthy IS NULL, c.group_no, c.task_index, e.id DESC LIMIT 1"
-    found = rows_as_dicts(_LIVE + where + order, values)
-    return EndpointTarget(found[0]["host"], found[0]["port"], found[0]["container_id"]) if found else None
+    found = rows_as_dicts(_LIVE + where + " AND coalesce(e.reach, e.host) <> ''" + order, values)
+    if not found:
+        return None
+    return EndpointTarget(*(found[0][name] for name in ("reach", "port", "container_id", "owner_id")))

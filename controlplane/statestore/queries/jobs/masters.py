@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import Max
+from django.db.models import F, Max
 
 from controlplane.statestore.models import Container, Job, MasterAsk, MasterEvent, MasterLaunch
 from wire.ids import format_container
@@ -102,11 +102,24 @@ def containers(job_id: int) -> list[dict[str, Any]]:
     ]
 
 
+def container_group(container: Container) -> tuple[Job, dict[str, Any]]:
+    """A live container's job and what it runs, as ``container_spec``; of the job's specification no other group."""
+    own = F(f"spec__groups__{container.group_no}")
+    job = Job.objects.defer("spec").annotate(own_group=own).get(pk=container.job_id)
+    group: dict[str, Any] | None = job.own_group
+    return job, group if group is not None else _asked(container)
+
+
 def container_spec(container: Container, spec: dict[str, Any]) -> dict[str, Any]:
     """What a live container runs, as a group of a specification. spec: its job's."""
     if container.group_no < len(spec["groups"]):
         group: dict[str, Any] = spec["groups"][container.group_no]
         return group
+    return _asked(container)
+
+
+def _asked(container: Container) -> dict[str, Any]:
+    """What the application master asked for, and launched it with."""
     ask = MasterAsk.objects.values_list("spec", flat=True).get(job_id=container.job_id, no=container.group_no)
     own = MasterLaunch.objects.filter(pk=container.pk).values_list("spec", flat=True).first()
     return ask | (own or {})

@@ -93,22 +93,23 @@ function MakeToken({ subs, onClose }: { subs: SubCluster[]; onClose: () => void 
   const make = useMutation<Made, ApiError>({
     mutationFn: () => {
       const rest = { note, valid_s: Number(valid) };
-      return what ? post<Made>(`/sub-clusters/${encodeURIComponent(what)}/join-tokens`, rest) : post<Made>("/sub-clusters/tokens", { name, ...rest });
+      return what ? post<Made>(`/sub-clusters/${encodeURIComponent(what)}/join-tokens`, { node: name, ...rest }) : post<Made>("/sub-clusters/tokens", { name, ...rest });
     },
     onSuccess: () => void client.invalidateQueries({ queryKey: ["read"] }),
   });
   if (make.data) {
-    const use = what ? `manage.py node --join-token -` : hydractl("sub-cluster", "register", name || "NAME", "--token", "-");
-    return <ShownOnce title={what ? `Join token of ${what}` : "Token of a new sub-cluster"} secret={make.data.token} onClose={onClose}><p className="small muted">On the new machine: <span className="mono">{use}</span></p></ShownOnce>;
+    const use = what ? <>in the file that <span className="mono">join_token_file</span> of its settings names; it goes once the node has joined</>
+      : <span className="mono">{hydractl("sub-cluster", "register", name || "NAME", "--token", "-")}</span>;
+    return <ShownOnce title={what ? `Join token of ${what}` : "Token of a new sub-cluster"} secret={make.data.token} onClose={onClose}><p className="small muted">On the new machine: {use}</p></ShownOnce>;
   }
   const more = [...(note ? ["--note", note] : []), "--valid", span(Number(valid))];
   return (
     <Confirm title="New join token" action="Make the token" busy={make.isPending} error={make.error} onClose={onClose} onConfirm={() => make.mutate()}>
       <NativeSelect label="It registers" value={what} onChange={(e) => setWhat(e.currentTarget.value)} data={[...subs.map((s) => ({ value: s.name, label: `Nodes of ${s.name}` })), { value: "", label: "One new sub-cluster" }]} />
-      {!what && <TextInput label="Name" description="The only one it may register; empty for any" maxLength={63} value={name} onChange={(e) => setName(e.currentTarget.value)} />}
+      <TextInput label="Name" description={what ? "The only node it registers, once, even where another machine has the name; empty for any new one" : "The only one it may register; empty for any"} maxLength={63} value={name} onChange={(e) => setName(e.currentTarget.value)} />
       <TextInput label="Note" description="What it is for" maxLength={255} value={note} onChange={(e) => setNote(e.currentTarget.value)} />
       <NativeSelect label="Ends after" value={valid} onChange={(e) => setValid(e.currentTarget.value)} data={VALID.slice(0, 3)} />
-      <Command text={what ? hydractl("sub-cluster", "join-token", what, ...more) : hydractl("sub-cluster", "token", ...(name ? ["--name", name] : []), ...more)} />
+      <Command text={what ? hydractl("sub-cluster", "join-token", what, ...(name ? ["--node", name] : []), ...more) : hydractl("sub-cluster", "token", ...(name ? ["--name", name] : []), ...more)} />
     </Confirm>
   );
 }

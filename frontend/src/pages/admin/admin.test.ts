@@ -24,8 +24,9 @@ describe("tokens", () => {
   it("are shown when they end soon", () => expect([null, "2026-01-02T00:00:00Z", "2026-03-01T00:00:00Z"].map((expires_at) => endsSoon({ expires_at }, now))).toEqual([false, true, false]));
   it("are as long as hydractl says it", () => expect([86400 * 90, 7200, 90].map(span)).toEqual(["90d", "2h", "90s"]));
   it("say what they register", () => {
-    const token = { id: 1, note: "", created_at: "", expires_at: null };
+    const token = { id: 1, node: "", note: "", created_at: "", expires_at: null };
     expect(joins({ ...token, kind: "node", sub_cluster: "west" })).toBe("Nodes of west");
+    expect(joins({ ...token, kind: "node", sub_cluster: "west", node: "n7" })).toBe("The node n7 of west, once");
     expect(joins({ ...token, kind: "sub_cluster", sub_cluster: "" })).toBe("One new sub-cluster");
   });
 });

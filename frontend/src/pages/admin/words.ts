@@ -60,7 +60,7 @@ export function span(seconds: number): string {
 }
 
 export function joins(token: JoinTokenLine): string {
-  if (token.kind === "node") return `Nodes of ${token.sub_cluster}`;
+  if (token.kind === "node") return token.node ? `The node ${token.node} of ${token.sub_cluster}, once` : `Nodes of ${token.sub_cluster}`;
   return token.sub_cluster ? `The sub-cluster ${token.sub_cluster}` : "One new sub-cluster";
 }
 

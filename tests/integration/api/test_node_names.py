@@ -1,0 +1,90 @@
+"""Whose a node's name is: who registered it, until an operator gives it to another machine."""
+
+import secrets
+from typing import Any
+
+import pytest
+
+from controlplane.statestore.actions import nodes
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.models import Node
+from tests.integration.api.test_nodes import register
+from tests.integration.api.world import NodeApi, World
+from wire.nodeapi import NodeSession
+
+
+@pytest.fixture
+def token(world: World) -> str:
+    return made(world)
+
+
+def made(world: World, **fields: Any) -> str:
+    answer = world["operator"].post("sub-clusters/west/join-tokens", fields)
+    assert answer.status_code == 201, answer.content
+    return str(answer.json()["token"])
+
+
+def session(answer: Any) -> NodeSession:
+    assert answer.status_code == 201, answer.content
+    return NodeSession(**answer.json())
+
+
+def test_a_token_that_registers_nodes_takes_no_name_from_one(world: World, token: str) -> None:
+    first = session(register(world, token))
+    for wrong in ({}, {"credential": secrets.token_urlsafe(32)}):
+        refused = register(world, token, **wrong)
+        assert refused.status_code == 403 and "join-token west --node n1" in refused.json()["detail"]
+    assert NodeApi(first)("GET", "session").status_code == 200, "its credential is good"
+
+
+def test_who_has_the_credential_registers_again_without_a_token(world: World, token: str) -> None:
+    first = session(register(world, token))
+    again = session(register(world, "", credential=first.credential, memory_mib=2048))
+    assert (again.node_id, again.credential) == (first.node_id, first.credential)
+    assert Node.objects.get(pk=first.node_id).memory_mib == 2048
+    assert register(world, "", credential=secrets.token_urlsafe(32)).status_code == 403
+    assert register(world, "", credential=first.credential, name="n2").status_code == 403
+    assert register(world, token, credential="short", name="n2").status_code == 422
+
+
+def test_a_registration_whose_answer_was_lost_is_repeated(world: World, token: str) -> None:
+    mine = secrets.token_urlsafe(32)
+    once, again = (session(register(world, token, credential=mine)) for _ in range(2))
+    assert once == again and once.credential == mine
+    bound = made(world, node="n1")
+    other = secrets.token_urlsafe(32)
+    once, again = (session(register(world, bound, credential=other)) for _ in range(2))
+    assert once == again and once.credential == other
+    assert register(world, bound, credential=mine).status_code == 403
+
+
+def test_a_token_for_a_name_gives_it_to_one_machine_once(world: World, token: str) -> None:
+    first = session(register(world, token))
+    bound = made(world, node="n1")
+    listed = {t["node"] for t in world["operator"].get("join-tokens").json()["results"]}
+    assert listed == {"", "n1"}
+    assert register(world, bound, name="n2").status_code == 403, "it is for another name"
+    second = session(register(world, bound))
+    assert second.node_id == first.node_id and second.credential != first.credential
+    assert NodeApi(first)("GET", "session").status_code == 401
+    assert NodeApi(second)("GET", "session").status_code == 200
+    assert register(world, bound).status_code == 403, "it is used up"
+    assert {t["node"] for t in world["operator"].get("join-tokens").json()["results"]} == {""}
+
+
+def test_a_node_that_is_taken_back_registers_with_what_it_had(world: World, token: str) -> None:
+    first = session(register(world, token))
+    node = Node.objects.get(pk=first.node_id)
+    nodes.decommission(SYSTEM, node)
+    assert NodeApi(first)("GET", "session").status_code == 401
+    assert register(world, "", credential=first.credential).status_code == 409
+    Node.objects.filter(pk=node.pk).update(duty=Node.Duty.IN_SERVICE)
+    assert session(register(world, "", credential=first.credential)).node_id == first.node_id
+    assert NodeApi(first)("GET", "session").status_code == 200
+
+
+def test_every_join_token_ends(world: World) -> None:
+    answer = world["operator"].post("sub-clusters/west/join-tokens", {}).json()
+    assert answer["expires_at"] is not None
+    refused = world["operator"].post("sub-clusters/west/join-tokens", {"valid_s": None})
+    assert refused.status_code == 422
