@@ -9,6 +9,7 @@ from nodemanager.http import Http, HttpError
 from nodemanager.isolation import Isolation
 from wire import nodeapi
 from wire.nodeapi import NodeSession, Register
+from wire.resources import AXES
 
 
 def parse(raw: Any, credential: str = "") -> NodeSession:
@@ -53,9 +54,7 @@ def register(http: Http, config: Config, isolation: Isolation) -> NodeSession:
         join_token=config.join_token,
         name=config.name,
         rack=config.rack,
-        memory_mib=config.memory_mib,
-        vcores_milli=config.vcores_milli,
-        gpus=config.gpus,
+        **{axis: getattr(config, axis) for axis in AXES},
         labels=config.labels,
         enforces=isolation.enforces,
         host=advertised_host(config),

@@ -172,7 +172,7 @@ def usage_told(used: list[tuple[Any, ...]], queues: Mapping[str, QueueUse]) -> l
             if path in sums:
                 sums[path] = [a + b for a, b in zip(sums[path], amounts, strict=True)]
             path = path.rpartition(".")[0]
-    told = {path: list(use[: len(AXES)]) for path, use in queues.items()}
+    told = {path: list(use.amounts) for path, use in queues.items()}
     return [f"{path}: summary {told[path]}, containers {sums[path]}" for path in queues if told[path] != sums[path]]
 
 

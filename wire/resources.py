@@ -11,6 +11,7 @@ class Resource:
     axis: its name wherever amounts are given, the unit last. word: its name in a sentence; ``one`` of them, where they
     are counted. large: that many of its units are what people count it by. units: how amounts of it are written, and
     how many of its own units that is; the first of 1 is its own. metric: name and factor of its base unit in metrics.
+    least, most: that a node may say it has.
     """
 
     axis: str
@@ -21,6 +22,8 @@ class Resource:
     units: Mapping[str, int]
     example: str
     metric: tuple[str, float]
+    least: int = 1
+    most: int = 2**31 - 1
 
     @property
     def in_mib(self) -> bool:
@@ -33,17 +36,17 @@ class Resource:
         return f"1 {next(name for name, size in self.units.items() if size == 1)}"
 
 
+GPUS_MAX = 63  # devices of one node: a container's are a bit mask in a signed 64-bit number, here and in the StateStore
 _SIZES = {"MiB": 1, "GiB": 1024, "TiB": 1024**2}
 _CORES = {"cores": 1000, "core": 1000, "millicores": 1}
 RESOURCES = (
     Resource("memory_mib", "memory", "memory", "MiB", 1024, _SIZES, "64 GiB", ("memory_bytes", 2**20)),
     Resource("vcores_milli", "cores", "core", "millicores", 1000, _CORES, "32 cores", ("cores", 1e-3)),
-    Resource("gpus", "GPUs", "GPU", "GPUs", 1, {"gpu": 1, "gpus": 1}, "4 gpus", ("gpus", 1)),
+    Resource("gpus", "GPUs", "GPU", "GPUs", 1, {"gpu": 1, "gpus": 1}, "4 gpus", ("gpus", 1), least=0, most=GPUS_MAX),
 )
 AXES = tuple(resource.axis for resource in RESOURCES)
 OF_AXIS = {resource.axis: resource for resource in RESOURCES}
 MEMORY, CORES, GPUS = (AXES.index(axis) for axis in ("memory_mib", "vcores_milli", "gpus"))  # their positions
-GPUS_MAX = 63  # devices of one node: a container's are a bit mask in a signed 64-bit number, here and in the StateStore
 DIVISIBLE = tuple(axis for axis in AXES if axis != "gpus")  # a container has an amount of these, and certain devices
 
 Amounts = tuple[int, ...]  # along ``AXES``
