@@ -72,10 +72,10 @@ def test_several_limits_in_their_order():
 
 
 def test_a_user_at_the_maximum():
-    asks = [Ask(0, 3, used=(GIB, 0, 0))]
+    asks = [Ask(0, 3, used=(GIB, *NOTHING[1:]))]
     s = build(
         [Node(WHOLE)],
-        [Queue("root", own=(GIB, 0, 0))],
+        [Queue("root", own=(GIB, *NOTHING[1:]))],
         asks,
         [(GIB, 1000, 0)],
         None,
