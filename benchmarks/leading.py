@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from wire.resources import AXES, amounts
+from wire.resources import AXES, CORES, MEMORY, amounts
 from wire.states import NodeHealth, NodeState
 from wire.summary import Summary
 
@@ -97,13 +97,13 @@ class SubCluster:
         from controlplane.statestore import nodeloads
 
         at, n = time.time(), len(self.ids)
-        memory_mib, vcores_milli, gpus = allocated.T
+        memory_mib, vcores_milli = allocated[:, MEMORY], allocated[:, CORES]
         used_mib, used_milli = ((amount * self.busy).astype(np.int64) for amount in (memory_mib, vcores_milli))
         containers = memory_mib // CONTAINER_MIB
         unhealthy, lost = self.state == NodeState.UNHEALTHY, self.state == NodeState.LOST
         nodes = nodeloads.encode(at, self.epoch, {
             "id": self.ids, "state": self.state, "health": NodeHealth.SCRIPT * unhealthy, "held": np.zeros(n),
-            "memory_mib": memory_mib, "vcores_milli": vcores_milli, "gpus": gpus,
+            **dict(zip(AXES, allocated.T, strict=True)),
             "used_memory_mib": used_mib, "used_cpu_milli": used_milli, "containers": containers,
             "age_ms": np.where(lost, 1000 * (at - self.lost_at), 400),
         })  # fmt: skip

@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
+from wire.resources import AXES
+
 
 def one_of(*words: str) -> WithJsonSchema:
     """For a text of an answer: the words there are. A newer server may say another, which its readers take as it is."""
@@ -50,7 +52,7 @@ class Amounts(Answer):
 
     @property
     def nothing(self) -> bool:
-        return not (self.memory_mib or self.vcores_milli or self.gpus)
+        return not any(getattr(self, axis) for axis in AXES)
 
 
 class Measured(Answer):

@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from wire.resources import GPUS_MAX
+from wire.resources import AXES, GPUS_MAX, RESOURCES
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
@@ -110,9 +110,7 @@ def _convert(name: str, value: Any) -> Any:
     kind = {
         "dir": Path,
         "labels": dict,
-        "memory_mib": int,
-        "vcores_milli": int,
-        "gpus": int,
+        **dict.fromkeys(AXES, int),
         "uid_base": int,
         "uid_range": int,
         "cache_mib": int,
@@ -166,7 +164,7 @@ def _check(config: Config) -> None:
         raise ConfigError(f"name is {config.name!r}; use letters, digits, '.', '_' and '-', at most 64")
     if not config.control_plane.startswith(("http://", "https://")):
         raise ConfigError(f"control_plane is {config.control_plane!r}; use an address such as https://hydra.example")
-    for name, least in (("memory_mib", 1), ("vcores_milli", 1), ("gpus", 0), ("uid_range", 1), ("uid_base", 1)):
+    for name, least in (*((r.axis, r.least) for r in RESOURCES), ("uid_range", 1), ("uid_base", 1)):
         if getattr(config, name) < least:
             raise ConfigError(f"{name} is {getattr(config, name)}; use at least {least}")
     if min(config.health_interval_s, config.health_timeout_s) <= 0:

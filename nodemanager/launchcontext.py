@@ -10,7 +10,7 @@ from nodemanager.launch import LaunchContext
 from nodemanager.lifecycle import Container
 from wire.desired import Lease
 from wire.ids import format_container
-from wire.resources import gpu_ids
+from wire.resources import DIVISIBLE, gpu_ids
 from wire.template import Template, port_variable
 
 NOFILE = 65_536
@@ -52,12 +52,11 @@ def environment(
         "HYDRA_NODE": location.node,
         "HYDRA_RACK": location.rack,
         "HYDRA_SUB_CLUSTER": location.sub_cluster,
-        "HYDRA_MEMORY_MIB": str(lease.memory_mib),
-        "HYDRA_VCORES_MILLI": str(lease.vcores_milli),
         "HYDRA_GPUS": gpus,
         "HYDRA_WORK_DIR": work,
         "HYDRA_HOST": location.host,
     }
+    own |= {f"HYDRA_{axis.upper()}": str(getattr(lease, axis)) for axis in DIVISIBLE}
     own |= {port_variable(name): str(number) for name, number in ports.items()}
     requested = {k: v for k, v in template.env.items() if not k.startswith("HYDRA_")}
     return fixed | requested | own

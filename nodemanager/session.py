@@ -15,6 +15,7 @@ from nodemanager.isolation import Isolation
 from nodemanager.log import note
 from wire import nodeapi
 from wire.nodeapi import NodeSession, Register
+from wire.resources import AXES
 
 
 def parse(raw: Any, credential: str = "") -> NodeSession:
@@ -100,9 +101,7 @@ def register(http: Http, config: Config, isolation: Isolation, credential: str) 
         credential=credential,
         name=config.name,
         rack=config.rack,
-        memory_mib=config.memory_mib,
-        vcores_milli=config.vcores_milli,
-        gpus=config.gpus,
+        **{axis: getattr(config, axis) for axis in AXES},
         labels=config.labels,
         enforces=isolation.enforces,
         host=advertised_host(config),

@@ -51,8 +51,8 @@ def demand(job: Submission) -> Amounts:
 def node_row(number: int, m: Machine) -> Json:
     """The node's row: registered, and up with its first status."""
     return {
-        "id": number, "name": m.name, "rack": m.rack, "labels": dict(m.labels), "memory_mib": m.memory_mib,
-        "vcores_milli": m.vcores_milli, "gpus": m.gpus, "state": int(NodeState.REGISTERED), "health": 0,
+        "id": number, "name": m.name, "rack": m.rack, "labels": dict(m.labels),
+        **{axis: getattr(m, axis) for axis in AXES}, "state": int(NodeState.REGISTERED), "health": 0,
         "revoked": False, "duty": m.duty, "duty_message": "", "duty_deadline_us": None,
     }  # fmt: skip
 

@@ -13,6 +13,7 @@ import numpy as np
 import psycopg
 
 from controlplane.rm.changes import TRANSITION
+from controlplane.statestore.resourcecolumns import per_axis_held
 from scheduler.lifecycle.transitions import CONTAINER
 from wire.ids import EPOCH_MAX, format_container
 from wire.resources import AXES
@@ -155,8 +156,7 @@ def changed(before: dict[tuple[Any, ...], Any], after: dict[tuple[Any, ...], Any
 def queue_usage(rows: Rows, sub_cluster: int, queues: Mapping[str, QueueUse]) -> list[str]:
     """Queues of a summary whose usage is not the sum of their containers. Only where nothing moves."""
     used = rows(
-        f"""SELECT j.queue, sum(c.memory_mib)::bigint, sum(c.vcores_milli)::bigint,
-                   sum(bit_count(c.gpus::bit(64)))::bigint
+        f"""SELECT j.queue, {per_axis_held("sum({1})::bigint", "c.")}
               FROM statestore_container c JOIN statestore_job j ON j.id = c.job_id
              WHERE c.sub_cluster_id = {sub_cluster:d} GROUP BY 1"""
     )
@@ -172,7 +172,7 @@ def usage_told(used: list[tuple[Any, ...]], queues: Mapping[str, QueueUse]) -> l
             if path in sums:
                 sums[path] = [a + b for a, b in zip(sums[path], amounts, strict=True)]
             path = path.rpartition(".")[0]
-    told = {path: list(use[: len(AXES)]) for path, use in queues.items()}
+    told = {path: list(use.amounts) for path, use in queues.items()}
     return [f"{path}: summary {told[path]}, containers {sums[path]}" for path in queues if told[path] != sums[path]]
 
 

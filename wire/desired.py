@@ -11,15 +11,17 @@ import hashlib
 import hmac
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
+
+from wire.resources import DIVISIBLE
 
 VERSION = 1
 MAGIC = b"HD"
 MAC_BYTES = 16
 HEADER = struct.Struct("<2sH8sIIIIIIII")  # magic version writer sub node epoch generation policy key n_entries n_leases
 ENTRY = struct.Struct("<qB")
-LEASE = struct.Struct("<qIqHHIIQIIQIII32s")
+LEASE = struct.Struct(f"<qIqHHIIQ{len(DIVISIBLE) * 'I'}QIII32s")  # the fields of ``Lease``
 LEASE_BYTES = LEASE.size + MAC_BYTES
 _LEASE_START = struct.Struct("<qI")  # container node
 _LEASE_KEY, _LEASE_KEY_AT = struct.Struct("<I"), LEASE.size - 36
@@ -108,23 +110,7 @@ def sign_leases(leases: bytes, key: Key) -> bytes:
 
 
 def encode_lease(lease: Lease, key: bytes) -> bytes:
-    body = LEASE.pack(
-        lease.container_id,
-        lease.node_id,
-        lease.job_id,
-        lease.group_no,
-        lease.attempt,
-        lease.task_index,
-        lease.epoch,
-        lease.expires_at,
-        lease.memory_mib,
-        lease.vcores_milli,
-        lease.gpus,
-        lease.tenant,
-        lease.timeout_s,
-        lease.key_id,
-        lease.template,
-    )
+    body = LEASE.pack(*[getattr(lease, each.name) for each in fields(Lease)])
     return body + mac(key, body)
 
 

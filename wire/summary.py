@@ -21,9 +21,7 @@ class SummaryError(ValueError):
 class QueueUse(NamedTuple):
     """What a queue and all below it use. pending: containers that wait in the queue itself."""
 
-    memory_mib: int
-    vcores_milli: int
-    gpus: int
+    amounts: Amounts
     pending: int
 
 
@@ -74,6 +72,7 @@ _WHOLE |= {"rounds", "placed", "ended", "rejected"}
 
 def encode(summary: Summary) -> bytes:
     value = {name: getattr(summary, name) for name in _NAMES}
+    value["queues"] = {path: [*use.amounts, use.pending] for path, use in summary.queues.items()}
     return json.dumps({"version": VERSION, **value}, separators=(",", ":")).encode()
 
 
@@ -84,7 +83,7 @@ def decode(data: bytes) -> Summary:
         if value.pop("version") != VERSION:
             raise SummaryError("another version")
         value["allocated"], value["pending"] = _amounts(value["allocated"]), _amounts(value["pending"])
-        value["queues"] = {path: QueueUse(*_wholes(use)) for path, use in value["queues"].items()}
+        value["queues"] = {path: _queue_use(_wholes(use)) for path, use in value["queues"].items()}
         value["observed"] = Observed(*_wholes(value["observed"])) if value["observed"] is not None else None
         _wholes([value[name] for name in _WHOLE])
         _numbers([value["at"], value["round_ms"]])
@@ -102,6 +101,11 @@ def _wholes(values: Any) -> list[int]:
 def _numbers(values: list[Any]) -> None:
     if not all(type(value) in (int, float) for value in values):
         raise SummaryError("no number where one has to be")
+
+
+def _queue_use(values: list[int]) -> QueueUse:
+    *used, pending = values
+    return QueueUse(amounts(used), pending)
 
 
 def _amounts(values: Any) -> Amounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from client.screen import Column, Format, OutputOption, plain, show, show_one, s
 from contract.base import Amounts, Answer
 from contract.nodes import Node
 from contract.subclusters import Overview, SubCluster
+from wire.resources import RESOURCES, Resource
 
 CLOSED = ("CORDONED", "DRAINING", "DRAINED", "LEAVING", "MAINTENANCE")
 STALE_S = 5.0  # five heartbeats without news
@@ -32,9 +33,7 @@ def nodes(
     columns: list[Column[Node]] = [
         ("NODE", lambda n: n.id), ("NAME", lambda n: n.name), ("SUB-CLUSTER", lambda n: n.sub_cluster),
         ("RACK", lambda n: n.rack), ("STATE", shown_state), ("FAULTS", lambda n: n.health or " "),
-        ("MEMORY MIB", lambda n: of(n.allocated.memory_mib, n.capacity.memory_mib)),
-        ("CORES", lambda n: of(n.allocated.vcores_milli, n.capacity.vcores_milli, 1000)),
-        ("GPUS", lambda n: of(n.allocated.gpus, n.capacity.gpus)),
+        *((name.upper(), held) for name, held in HELD),
         ("CONTAINERS", lambda n: n.containers), ("SEEN", lambda n: ago(n.last_seen_s)),
     ]  # fmt: skip
     with connected(ctx) as client:
@@ -75,9 +74,7 @@ def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     pairs = [
         ("in service", in_service(o)), ("nodes", amounts(o.nodes)), ("jobs", amounts(o.jobs)),
         ("containers", o.live_containers),
-        ("memory MiB", of(o.allocated.memory_mib, o.capacity.memory_mib)),
-        ("cores", of(o.allocated.vcores_milli, o.capacity.vcores_milli, 1000)),
-        ("GPUs", of(o.allocated.gpus, o.capacity.gpus)),
+        *((name, held(o)) for name, held in HELD),
         ("pending", amounts(o.pending)), ("policy version", o.policy_version),
     ]  # fmt: skip
     show_one(o, pairs, output)
@@ -88,19 +85,30 @@ def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
 
 def resources(value: Amounts | None) -> str:
     """Memory, cores and GPUs as people say them; a dash where there is nothing."""
-    if value is None:
-        return "-"
-    said = [
-        size(value.memory_mib * 2**20) if value.memory_mib else "",
-        f"{value.vcores_milli / 1000:g} cores" if value.vcores_milli else "",
-        f"{value.gpus:g} GPUs" if value.gpus else "",
-    ]
-    return ", ".join(part for part in said if part) or "-"
+    given = [] if value is None else [(each, getattr(value, each.axis)) for each in RESOURCES]
+    return ", ".join(_said(each, amount) for each, amount in given if amount) or "-"
+
+
+def _said(of_: Resource, amount: float) -> str:
+    """``4.0 GiB``, ``1.5 cores``; what is not memory has its word, whatever the unit."""
+    if of_.in_mib:
+        return size(amount * 2**20) + ("" if of_.axis == "memory_mib" else f" of {of_.word}")
+    return f"{amount / of_.large:g} {of_.word}"
 
 
 def of(used: float, whole: float, unit: int = 1) -> str:
     """``512 / 4096``; a dash where there is nothing to share out."""
     return f"{used / unit:g} / {whole / unit:g}" if whole else "-"
+
+
+def _held(of_: Resource) -> tuple[str, Callable[[Any], str]]:
+    unit, axis = 1 if of_.in_mib else of_.large, of_.axis
+    name = f"{of_.word} MiB" if of_.in_mib else of_.word
+    return name, lambda found: of(getattr(found.allocated, axis), getattr(found.capacity, axis), unit)
+
+
+# By name, how much of a resource is ``allocated`` of a ``capacity``.
+HELD = [_held(each) for each in RESOURCES]
 
 
 def amounts(value: Any) -> str:
@@ -138,9 +146,7 @@ SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
     ("LEADER", lambda s: s.leader), ("EPOCH", lambda s: s.epoch),
     ("LEASE", lambda s: {None: "-", True: "held", False: "lapsed"}[s.lease_ok]),
     ("IN SERVICE", in_service), ("NODES", lambda s: amounts(s.nodes)),
-    ("MEMORY MIB", lambda s: of(s.allocated.memory_mib, s.capacity.memory_mib)),
-    ("CORES", lambda s: of(s.allocated.vcores_milli, s.capacity.vcores_milli, 1000)),
-    ("GPUS", lambda s: of(s.allocated.gpus, s.capacity.gpus)),
+    *((name.upper(), held) for name, held in HELD),
     ("RUNNING", lambda s: s.live_containers), ("PENDING", lambda s: s.pending.containers),
 ]  # fmt: skip
 

@@ -12,10 +12,11 @@ from client.commands.common import connected
 from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, OutputOption, duration, print_json, printable, show
 from contract.queues import Queue, QueueDetail, UsedHour
+from wire.resources import OF_AXIS
 
-RESOURCES = {"memory": "memory_mib", "cores": "vcores_milli", "gpus": "gpus"}
+RESOURCES = {each.word.lower(): axis for axis, each in OF_AXIS.items()}
 ResourceOption = Annotated[
-    str | None, typer.Option(help="memory, cores or gpus; what each queue wants most of without it.")
+    str | None, typer.Option(help=f"One of {', '.join(RESOURCES)}; what each queue wants most of without it.")
 ]
 
 

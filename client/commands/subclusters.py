@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from client.api import Client
-from client.commands.cluster import ago, amounts, in_service, of, resources
+from client.commands.cluster import HELD, ago, amounts, in_service, resources
 from client.commands.common import ShowingGroup, connected
 from client.commands.nodes import NEVER, deadline_s, seconds
 from client.errors import client_error
@@ -46,9 +46,7 @@ def show_sub_cluster(ctx: typer.Context, name: NameArgument, output: OutputOptio
         ("message", s.message), ("by", s.state_by), ("deadline", s.deadline), ("waits for", s.waits_for),
         ("left there", _left(s.left)), ("leader", s.leader), ("epoch", s.epoch),
         ("lease renewed", ago(s.lease_age_s)), ("nodes in service", in_service(s)), ("nodes", amounts(s.nodes)),
-        ("memory MiB", of(s.allocated.memory_mib, s.capacity.memory_mib)),
-        ("cores", of(s.allocated.vcores_milli, s.capacity.vcores_milli, 1000)),
-        ("GPUs", of(s.allocated.gpus, s.capacity.gpus)),
+        *((name, held(s)) for name, held in HELD),
         ("free", resources(load.free if load else None)), ("containers", s.live_containers),
         ("pending", s.pending.containers), ("load told", ago(load.age_s if load else None)),
         ("policy version", s.policy_version), ("shares", shares and shares.version),

@@ -18,15 +18,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from wire.resources import AXES
+from wire.resources import OF_AXIS, RESOURCES
 
 Amount = tuple[float, int]  # (share of the parent, units)
-UNITS: dict[str, dict[str, int]] = {
-    "memory_mib": {"MiB": 1, "GiB": 1024, "TiB": 1024**2},
-    "vcores_milli": {"cores": 1000, "core": 1000, "millicores": 1},
-    "gpus": {"gpus": 1, "gpu": 1},
-}
-EXAMPLES = {"memory_mib": "64 GiB", "vcores_milli": "32 cores", "gpus": "4 gpus"}
 MOST = 1 << 50
 _TEXT = re.compile(r"(\d{1,16}(?:\.\d{1,9})?) ?([A-Za-z%]+)", re.ASCII)
 _TEXT_SCHEMA = {"type": "string", "pattern": r"^\d{1,16}(\.\d{1,9})? ?([A-Za-z]+|%)$"}
@@ -53,8 +47,8 @@ def share(value: Any) -> float:
 
 
 def _amount_of(resource: str) -> Callable[[Any], Amount]:
-    units = UNITS[resource]
-    remedy = f"give a share from 0 to 1, a whole number from 2 on, or a text such as 40% or {EXAMPLES[resource]}"
+    units, example = OF_AXIS[resource].units, OF_AXIS[resource].example
+    remedy = f"give a share from 0 to 1, a whole number from 2 on, or a text such as 40% or {example}"
 
     def parse(value: Any) -> Amount:
         if isinstance(value, str):
@@ -78,7 +72,7 @@ def _amount_of(resource: str) -> Callable[[Any], Amount]:
 
 def _spread(value: Any) -> Any:
     """One share stands for every resource."""
-    return value if isinstance(value, dict) else dict.fromkeys(AXES, share(value))
+    return value if isinstance(value, dict) else {r.axis: share(value) for r in RESOURCES}
 
 
 Memory = Annotated[Amount | None, PlainValidator(_amount_of("memory_mib")), WithJsonSchema(_AMOUNT_SCHEMA)]
@@ -102,7 +96,7 @@ _SCHEMA = {
         {
             "type": "object",
             "additionalProperties": False,
-            "properties": {axis: _AMOUNT_SCHEMA | {"examples": [EXAMPLES[axis]]} for axis in AXES},
+            "properties": {r.axis: _AMOUNT_SCHEMA | {"examples": [r.example]} for r in RESOURCES},
         },
     ]
 }

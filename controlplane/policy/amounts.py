@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from contract.policy.limits import LimitByResource
 from controlplane.statestore.capacities import ALL, NOTHING
-from wire.resources import AXES
+from wire.resources import AXES, OF_AXIS
 
 NormalLimit = dict[str, list[float]]
 
@@ -26,14 +26,11 @@ def capacity(guaranteed: LimitByResource | None, maximum: LimitByResource | None
     }
 
 
-_ONE = {"memory_mib": "1 MiB", "vcores_milli": "1 millicores", "gpus": "1 gpu"}
-
-
 def written(limit: Mapping[str, Sequence[float]]) -> float | dict[str, float | str]:
     """A limit in the normal form as a document writes it: one share, or a mapping of resources."""
     if not any(limit["units"]) and len(set(limit["share"])) == 1:
         return limit["share"][0]
     return {
-        axis: (_ONE[axis] if units == 1 else int(units)) if units else share
+        axis: (OF_AXIS[axis].single if units == 1 else int(units)) if units else share
         for axis, share, units in zip(AXES, limit["share"], limit["units"], strict=True)
     }

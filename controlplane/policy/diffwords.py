@@ -4,11 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from wire.resources import AXES
+from wire.resources import AXES, OF_AXIS
 
 CUT = 80  # characters of one value
 NAMED = 3  # queues named in one sentence
-_AXES = {"memory_mib": "memory", "vcores_milli": "cores", "gpus": "GPUs"}
 _NONE = {"weight": "as guaranteed"}
 _NOUGHT = {"0 %": "nothing"}
 _SHARES = {"user_maximum", "max_am_share"}
@@ -30,18 +29,19 @@ def limit(path: str, side: str, partition: str, before: Any, after: Any) -> str:
     for axis, (s, u, t, v) in zip(AXES, pairs, strict=True):
         if (s, u) != (t, v):
             old, new = _two(s, t)
-            parts.append(f"{_AXES[axis]} {units(axis, u) if u else old} -> {units(axis, v) if v else new}")
+            parts.append(f"{OF_AXIS[axis].word} {units(axis, u) if u else old} -> {units(axis, v) if v else new}")
     return f"{what}: {', '.join(parts)}"
 
 
 def units(axis: str, amount: float) -> str:
     """``64 GiB``, ``1.5 cores``, ``4``."""
-    if axis == "memory_mib":
+    resource = OF_AXIS[axis]
+    if resource.in_mib:
         for unit, size in (("TiB", 1 << 20), ("GiB", 1 << 10)):
             if amount % size == 0:
                 return f"{int(amount // size)} {unit}"
         return f"{int(amount)} MiB"
-    return f"{amount / 1000:.12g}" if axis == "vcores_milli" else str(int(amount))
+    return f"{amount / resource.large:.12g}"
 
 
 def _two(before: float, after: float) -> tuple[str, str]:

@@ -5,19 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wire.resources import Amounts
+from wire.resources import DIVISIBLE, Amounts
 
 if TYPE_CHECKING:
     from controlplane.rm.claims import Counts
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
     from scheduler.lifecycle.guest import HandedTasks
 
-# (id, sub_cluster, node, job, group, task, attempt, state, epoch, memory_mib, vcores_milli, gpus, allocated_us)
 NEW = np.dtype(
     [
         ("id", "i8"), ("sub_cluster", "i2"), ("node", "i8"), ("job", "i8"), ("group", "i2"), ("task", "i4"),
-        ("attempt", "i2"), ("state", "i2"), ("epoch", "i4"), ("memory_mib", "i4"), ("vcores_milli", "i4"),
-        ("gpus", "i8"), ("allocated_us", "i8"),
+        ("attempt", "i2"), ("state", "i2"), ("epoch", "i4"), *((axis, "i4") for axis in DIVISIBLE), ("gpus", "i8"),
+        ("allocated_us", "i8"),
     ]
 )  # fmt: skip
 MOVED = np.dtype([("id", "i8"), ("state", "i2"), ("started_us", "i8")])

@@ -19,10 +19,10 @@ from controlplane.statestore.series import gauges
 from controlplane.statestore.series.columns import CLUSTER, COUNTED, QUEUE, SUB_CLUSTER, WindowRow
 from controlplane.statestore.series.levels import window
 from controlplane.statestore.series.sketch import ERROR, Sketch, unpacked, upper_s, value_s
+from wire.resources import OF_AXIS, RESOURCES
 
 FRESH_S = 5.0
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400)
-_AXES = {"memory_mib": ("memory_bytes", 2**20), "vcores_milli": ("cores", 1e-3), "gpus": ("gpus", 1)}
 _SUB_CLUSTERS = """
 SELECT s.id, s.name, coalesce(l.expires_at > clock_timestamp() AND l.holder <> '', false)
   FROM statestore_subcluster s LEFT JOIN statestore_lease l ON l.sub_cluster_id = s.id
@@ -117,7 +117,8 @@ def _gauges(kind: str, rows: dict[str, WindowRow], sides: tuple[str, ...]) -> It
     told = {name: row.numbers for name, row in rows.items() if row.numbers.get("n_load")}
     for side in sides:
         column = "capacity" if side == "guaranteed" else side
-        for axis, (unit, factor) in _AXES.items():
+        for resource in RESOURCES:
+            axis, (unit, factor) = resource.axis, resource.metric
             family = GaugeMetricFamily(f"hydra_{kind}_{side}_{unit}", f"{side.capitalize()} {unit}", labels=[kind])
             for name, numbers in told.items():
                 family.add_metric([name], numbers[f"{column}_{axis}"] * factor)
@@ -135,7 +136,7 @@ def _gauges(kind: str, rows: dict[str, WindowRow], sides: tuple[str, ...]) -> It
 
 def _machines(rows: dict[str, WindowRow]) -> Iterator[Metric]:
     for axis in ("memory_mib", "vcores_milli"):
-        unit, factor = _AXES[axis]
+        unit, factor = OF_AXIS[axis].metric
         family = GaugeMetricFamily(
             f"hydra_sub_cluster_used_{unit}", f"Used {unit}, as measured", labels=["sub_cluster"]
         )

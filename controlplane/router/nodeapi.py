@@ -1,7 +1,7 @@
 """What nodes ask over HTTP (``wire.nodeapi``). A node reaches its own containers and their files, nothing else."""
 
 import datetime as dt
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any, NoReturn
 
 from django.http.response import HttpResponseBase
@@ -64,7 +64,7 @@ class RegisterNode(View):
         if isinstance(data, dict):
             data = {name: value for name, value in data.items() if name not in FORMER_FIELDS}
         known = {f.name for f in fields(Register)}
-        needed = {"join_token", "name", "rack", "memory_mib", "vcores_milli"}
+        needed = {f.name for f in fields(Register) if f.default is MISSING and f.default_factory is MISSING}
         if not isinstance(data, dict) or not needed <= data.keys() <= known:
             wrong = FieldError(
                 "body", "does not have the fields of a registration", "send wire.nodeapi.Register as JSON"

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wire.resources import AXES
+
 _MAGIC = b"HNL1"
 _HEAD = struct.Struct("<4sdII")  # magic, at, epoch, nodes
 _COLUMNS = (
     ("id", "<i8"),
     ("state", "i1"),
     ("health", "<i2"),
-    ("memory_mib", "<i4"),
-    ("vcores_milli", "<i4"),
-    ("gpus", "<i2"),
+    *((axis, "<i2" if axis == "gpus" else "<i4") for axis in AXES),
     ("used_memory_mib", "<i4"),
     ("used_cpu_milli", "<i4"),
     ("containers", "<i4"),
@@ -31,8 +31,8 @@ class NodeLoads:
     """Parallel arrays over a sub-cluster's nodes, (n,) each, ascending by ``id``.
 
     at: Unix seconds at which the leader looked. state, health: ``NodeState``,
-    ``NodeHealth``. memory_mib, vcores_milli, gpus: allocated; used_*: as the
-    node last reported. age_ms: of its last report then. held: a reservation
+    ``NodeHealth``. allocated: of each resource; used_*: as the node last
+    reported. age_ms: of its last report then. held: a reservation
     keeps what is free there for one ask (0 or 1).
     """
 
@@ -41,9 +41,7 @@ class NodeLoads:
     id: np.ndarray
     state: np.ndarray
     health: np.ndarray
-    memory_mib: np.ndarray
-    vcores_milli: np.ndarray
-    gpus: np.ndarray
+    allocated: dict[str, np.ndarray]
     used_memory_mib: np.ndarray
     used_cpu_milli: np.ndarray
     containers: np.ndarray
@@ -57,7 +55,10 @@ class NodeLoads:
 
 
 def encode(at: float, epoch: int, columns: dict[str, np.ndarray]) -> bytes:
-    """The columns of ``NodeLoads`` as bytes, in order of ``id``; numbers too large for theirs become the largest."""
+    """The columns of ``NodeLoads`` as bytes, those of ``allocated`` among the others, in order of ``id``.
+
+    Numbers too large for theirs become the largest.
+    """
     order = np.argsort(columns["id"], kind="stable")
     parts = [_HEAD.pack(_MAGIC, at, epoch, len(order))]
     for name, kind in _COLUMNS:
@@ -78,4 +79,5 @@ def decode(data: bytes) -> NodeLoads | None:
     for name, kind in _COLUMNS:
         found[name] = np.frombuffer(data, kind, count, start)
         start += count * np.dtype(kind).itemsize
-    return NodeLoads(at, epoch, **found)
+    allocated = {axis: found.pop(axis) for axis in AXES}
+    return NodeLoads(at, epoch, allocated=allocated, **found)

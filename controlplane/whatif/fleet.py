@@ -1,6 +1,6 @@
 """The machines of a simulation: every sub-cluster's nodes as they are now."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.whatif.history import rank
@@ -8,6 +8,7 @@ from simulator.workload import Machine
 from wire.states import NodeState
 
 _OUT = (NodeState.LOST, NodeState.DECOMMISSIONED)
+_DESCRIBED = [each.name for each in fields(Machine)]
 
 
 @dataclass(slots=True)
@@ -31,12 +32,12 @@ def read(sample: float = 1.0, closed_too: bool = False) -> Fleet:
     found: dict[str, list[tuple[int, Machine]]] = {name: [] for name in names.values()}
     closed = 0
     rows = Node.objects.filter(sub_cluster__in=names).exclude(state__in=_OUT).order_by("id")
-    columns = ("id", "sub_cluster_id", "duty", "name", "memory_mib", "vcores_milli", "gpus", "rack", "labels")
-    for number, sub, duty, name, memory, vcores, gpus, rack, labels in rows.values_list(*columns):
-        if duty != Node.Duty.IN_SERVICE and not closed_too:
+    for row in rows.values("id", "sub_cluster_id", *_DESCRIBED):
+        number, sub = row.pop("id"), row.pop("sub_cluster_id")
+        if row["duty"] != Node.Duty.IN_SERVICE and not closed_too:
             closed += 1
             continue
-        found[names[sub]].append((number, Machine(name, memory, vcores, gpus, rack, labels, duty)))
+        found[names[sub]].append((number, Machine(**row)))
     notes = [f"{closed:,} nodes take no containers now, as operators wish; they are left out."] if closed else []
     part = {name: _sampled(machines, sample) for name, machines in found.items()}
     return Fleet(

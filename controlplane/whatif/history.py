@@ -16,6 +16,7 @@ from django.db import connection, transaction
 
 from contract import stored
 from contract.stored import StoredGroup
+from controlplane.statestore.resourcecolumns import per_axis
 from controlplane.whatif.recorded import Tasks, read_tasks
 from simulator.workload import Submission, SubmittedGroup
 from wire.resources import AXES
@@ -44,8 +45,8 @@ SELECT count(DISTINCT w.id), COALESCE(sum(g.count), 0)
 _DROPPED = "command,env,files,inputs,outputs,ports,health_check"
 _JOBS = f"""
 SELECT j.id, j.queue, j.owner_id, j.priority, j.kind, j.state, s.name, j.submitted_at,
-       (SELECT jsonb_agg(jsonb_build_object('no', g.no, 'name', g.name, 'count', g.count, 'memory_mib', g.memory_mib,
-                         'vcores_milli', g.vcores_milli, 'gpus', g.gpus,
+       (SELECT jsonb_agg(jsonb_build_object('no', g.no, 'name', g.name, 'count', g.count,
+                         {per_axis("'{0}', g.{0}")},
                          'spec', COALESCE((j.spec -> 'groups' -> g.no::integer) - '{{{_DROPPED}}}'::text[], '{{}}'))
                          ORDER BY g.no)
           FROM statestore_taskgroup g WHERE g.job_id = j.id)::text

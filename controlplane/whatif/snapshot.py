@@ -6,6 +6,7 @@ What cannot be known is assumed as for a recorded history, and counted.
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from operator import ge, sub
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import ASSUMED_S, LEAST_S, HistoryReader, ended_tasks, expected_run_s, submitted_group
 from controlplane.whatif.recorded import Columns, Tasks, copied, unix_us
 from simulator.workload import Machine, RunningContainers, RunningJob, Submission, SubmittedGroup
+from wire.resources import DIVISIBLE, Amounts
 from wire.states import ContainerState
 
 _COLUMNS: Columns = (("job", 8), ("group", 2), ("index", 4), ("sub", 2), ("node", 8), ("gpus", 8), ("began_us", 8))
@@ -113,7 +115,7 @@ class MachineAssigner:
         self._machines = machines.sub_clusters
         self._free = {name: [_room(m) for m in every] for name, every in machines.sub_clusters.items()}
         self._next = dict.fromkeys(machines.sub_clusters, 0)
-        self._full: set[tuple[str, int, int, int]] = set()  # what finds nothing any more
+        self._full: set[tuple[str, Amounts, int]] = set()  # what finds nothing any more
 
     def reserve(self, sub: int, node: int, gpus: int, group: SubmittedGroup) -> MachineAssignment | None:
         """Its own machine."""
@@ -127,13 +129,14 @@ class MachineAssigner:
         """Any machine of the sub-cluster, looking on from where the last one was found."""
         name = self.names.get(sub, "")
         free = self._free.get(name, [])
-        wanted = (name, group.memory_mib, group.vcores_milli, group.gpus)
+        asked = _amounts(group)
+        wanted = (name, asked, group.gpus)
         if wanted in self._full:
             return None
         for step in range(len(free)):
             at = (self._next[name] + step) % len(free)
-            memory, vcores, devices = free[at]
-            fits = memory >= group.memory_mib and vcores >= group.vcores_milli and devices.bit_count() >= group.gpus
+            left, devices = free[at]
+            fits = all(map(ge, left, asked)) and devices.bit_count() >= group.gpus
             if fits and self._machines[name][at].duty == "in_service":
                 self._next[name] = at
                 gpus = lowest(devices, group.gpus)
@@ -143,12 +146,17 @@ class MachineAssigner:
         return None
 
     def _take(self, name: str, at: int, gpus: int, group: SubmittedGroup) -> None:
-        memory, vcores, devices = self._free[name][at]
-        self._free[name][at] = memory - group.memory_mib, vcores - group.vcores_milli, devices & ~gpus
+        left, devices = self._free[name][at]
+        self._free[name][at] = tuple(map(sub, left, _amounts(group))), devices & ~gpus
 
 
-def _room(m: Machine) -> tuple[int, int, int]:
-    return m.memory_mib, m.vcores_milli, (1 << m.gpus) - 1
+def _room(m: Machine) -> tuple[Amounts, int]:
+    """What is free there of ``DIVISIBLE``, and which devices."""
+    return _amounts(m), (1 << m.gpus) - 1
+
+
+def _amounts(of: Machine | SubmittedGroup) -> Amounts:
+    return tuple([getattr(of, axis) for axis in DIVISIBLE])
 
 
 def assign_machines(reader: LiveReader, machines: Fleet, sample: float) -> LiveJobs:

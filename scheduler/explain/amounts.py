@@ -2,23 +2,23 @@
 
 import numpy as np
 
-_UNITS = {
-    "memory_mib": ("MiB of memory", "MiB of memory"),
-    "vcores_milli": ("core", "cores"),
-    "gpus": ("GPU", "GPUs"),
-}
+from wire.resources import OF_AXIS
 
 
 def amount_number(resource: str, amount: int) -> str:
     """Cores, not thousandths."""
-    return f"{amount / 1000:g}" if resource == "vcores_milli" else f"{amount:,}"
+    known = OF_AXIS.get(resource)
+    return f"{amount:,}" if known is None or known.in_mib or known.large == 1 else f"{amount / known.large:g}"
 
 
 def amount_text(resource: str, amount: int) -> str:
     """``2,048 MiB of memory``, ``1 core``."""
     text = amount_number(resource, amount)
-    one, many = _UNITS.get(resource, (f"of {resource}", f"of {resource}"))
-    return f"{text} {one if text == '1' else many}"
+    known = OF_AXIS.get(resource)
+    if known is None:
+        return f"{text} of {resource}"
+    word = known.one if text == "1" else known.word
+    return f"{text} MiB of {word}" if known.in_mib else f"{text} {word}"
 
 
 def amounts_text(axis: tuple[str, ...], amounts: np.ndarray) -> str:

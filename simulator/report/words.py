@@ -4,6 +4,7 @@ import math
 
 from simulator.compare import JOB_PAIRS, JOBS, PAIRS, SEEDS, Comparison, Estimate
 from simulator.measures import LATENCY_BOUNDS_S
+from wire.resources import OF_AXIS
 
 NONE = "–"
 BEYOND_S = float(LATENCY_BOUNDS_S[-1])  # longer latencies are not told apart
@@ -94,9 +95,10 @@ def verdict(change: Estimate | None, better: str) -> str:
 
 def resource(name: str) -> tuple[str, str, float]:
     """What a resource is called, the unit it is shown in, and how many of its own units make one of these."""
-    return {"memory_mib": ("Memory", "GiB", 1024.0), "vcores_milli": ("Cores", "cores", 1000.0)}.get(
-        name, ("GPUs" if name == "gpus" else name, "GPUs" if name == "gpus" else name, 1.0)
-    )
+    known = OF_AXIS.get(name)
+    if known is None:
+        return name, name, 1.0
+    return known.word[0].upper() + known.word[1:], "GiB" if known.in_mib else known.word, float(known.large)
 
 
 def _scale(size: float, unit: str) -> tuple[float, str]:

@@ -24,13 +24,13 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from simulator.workloads.files import Unreadable
+from wire.resources import OF_AXIS
 
 Queues = dict[str, Any]
 PREFIX = "yarn.scheduler.capacity."
 ORDERINGS = {"fifo": "fifo", "fair": "fair", "drf": "fair"}
 RESOURCES = {"memory": "memory_mib", "memory-mb": "memory_mib", "mb": "memory_mib", "vcores": "vcores_milli",
              "cpu": "vcores_milli", "gpu": "gpus", "yarn.io/gpu": "gpus"}  # fmt: skip
-ONE = {"memory_mib": "1 MiB", "vcores_milli": "1 millicores", "gpus": "1 gpu"}  # plain 1 means all of the parent
 MOST_BYTES = 16 << 20
 MOST_LEVELS = 16  # of a policy document
 _NAMED = re.compile(r"([a-z./-]+)\s*=\s*([\d.]+)\s*(%?)")  # memory-mb=1024, vcores=50%
@@ -132,7 +132,7 @@ def _amount(resource: str, value: float, percent: bool) -> float | int | str:
     if percent:
         return min(value, 100.0) / 100
     units = round(value * (1000 if resource == "vcores_milli" else 1))
-    return ONE[resource] if units == 1 else units
+    return OF_AXIS[resource].single if units == 1 else units
 
 
 def _amounts(text: str, wrong: Callable[[str, str], Unreadable]) -> Queues | float:

@@ -3,13 +3,21 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from contract import base, jobspec
 from contract.policy import limits
-from controlplane.policy import amounts, diffwords
-from controlplane.statestore.models import Node
+from controlplane.rm.rows import CapacityRow, NodeRow
+from controlplane.statestore.models import Container
+from controlplane.statestore.models.amounts import AmountFields, UsedFields
+from controlplane.statestore.resourcecolumns import SECONDS
+from nodemanager.config import Config
+from simulator.workload import Machine, SubmittedGroup
+from wire import desired
+from wire.desired import Lease
+from wire.nodeapi import Register
 from wire.resources import AXES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,15 +29,15 @@ DOCUMENT = "frontend/src/pages/submit/document.ts"
 def files() -> Iterator[Path]:
     for folder in SOURCES:
         for path in (ROOT / folder).rglob("*"):
-            if path.suffix in {".py", ".sql", ".ts", ".tsx"} and path.parent.name != "migrations":
+            if path.suffix in {".py", ".ts", ".tsx"} and path.parent.name != "migrations":
                 yield path
 
 
 def test_lists_of_resources() -> None:
+    """The page has one of its own; everywhere else they are those of ``wire.resources``."""
     found = [(path, tuple(re.findall(r"\w+", names))) for path in files() for names in LISTED.findall(path.read_text())]
-    assert len(found) > 2, "the lists are written otherwise: look for them in another way"
-    wrong = [f"{path.relative_to(ROOT)} lists {', '.join(names)}" for path, names in found if names != AXES]
-    assert not wrong, f"wire/resources.py has {', '.join(AXES)}; {'; '.join(wrong)}"
+    listed = [(str(path.relative_to(ROOT)), names) for path, names in found]
+    assert listed == [("frontend/src/format/resources.ts", AXES)]
 
 
 def test_what_is_said_by_resource() -> None:
@@ -38,13 +46,29 @@ def test_what_is_said_by_resource() -> None:
         "contract/base.py: Amounts": set(base.Amounts.model_fields),
         "contract/jobspec.py: Resources": set(jobspec.Resources.model_fields),
         "contract/policy/limits.py: LimitByResource": set(limits.LimitByResource.model_fields),
-        "contract/policy/limits.py: EXAMPLES": set(limits.EXAMPLES),
-        "controlplane/policy/amounts.py: _ONE": set(amounts._ONE),
-        "controlplane/policy/diffwords.py: _AXES": set(diffwords._AXES),
-        "controlplane/statestore/models/federation.py: Node": {f.name for f in Node._meta.get_fields()} & set(AXES),
+        "controlplane/statestore/models/amounts.py: AmountFields": {f.name for f in AmountFields._meta.get_fields()},
+        "controlplane/statestore/models/containers.py": {f.name for f in Container._meta.get_fields()} & set(AXES),
+        "controlplane/rm/rows.py: NodeRow": set(NodeRow._fields) & set(AXES),
+        "controlplane/rm/rows.py: CapacityRow": set(CapacityRow._fields) & set(AXES),
+        "wire/nodeapi.py: Register": {f.name for f in fields(Register)} & set(AXES),
+        "wire/desired.py: Lease": {f.name for f in fields(Lease)} & set(AXES),
+        "nodemanager/config.py: Config": {f.name for f in fields(Config)} & set(AXES),
+        "simulator/workload.py: SubmittedGroup": {f.name for f in fields(SubmittedGroup)} & set(AXES),
+        "simulator/workload.py: Machine": {f.name for f in fields(Machine)} & set(AXES),
+    }
+    said["controlplane/statestore/models/amounts.py: UsedFields"] = {
+        axis
+        for axis, column in zip(AXES, SECONDS, strict=True)
+        if column in {f.name for f in UsedFields._meta.get_fields()}
     }
     wrong = [where for where, names in said.items() if names != set(AXES)]
     assert not wrong, f"not the resources of wire/resources.py: {', '.join(wrong)}"
+
+
+def test_layouts_that_follow_from_the_resources() -> None:
+    """Of another layout than this version's, a node would read something else into a lease."""
+    told = {1: "<qIqHHIIQIIQIII32s"}
+    assert desired.LEASE.format == told.get(desired.VERSION), "a layout of its own has a VERSION of its own: add both"
 
 
 def defaults_in_typescript(name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from psycopg.types.json import Jsonb
 
 from controlplane.rm.adapters.named import read
 from controlplane.rm.rows import LaunchRow, MasterAskRow, MasterSessionRow, Wanted
+from controlplane.statestore.resourcecolumns import per_axis
 from wire.states import GroupState
 
 if TYPE_CHECKING:
@@ -46,11 +47,11 @@ SELECT j.id AS job_id, m.verdict, coalesce(m.message, '') AS message,
   FROM statestore_job j LEFT JOIN statestore_master m ON m.job_id = j.id WHERE j.id = ANY(%s)
 """
 _PUT_GROUPS = f"""
-INSERT INTO statestore_taskgroup (job_id, no, name, count, memory_mib, vcores_milli, gpus, execution_type, state,
+INSERT INTO statestore_taskgroup (job_id, no, name, count, {per_axis("{0}")}, execution_type, state,
     running, succeeded, failed, killed, retried)
-SELECT v.job, v.no, v.name, v.count, v.memory_mib, v.vcores_milli, v.gpus, 0, {GroupState.PENDING:d}, 0, 0, 0, 0, 0
-  FROM unnest(%s::bigint[], %s::smallint[], %s::text[], %s::int[], %s::bigint[], %s::bigint[], %s::smallint[])
-    AS v(job, no, name, count, memory_mib, vcores_milli, gpus)
+SELECT v.job, v.no, v.name, v.count, {per_axis("v.{0}")}, 0, {GroupState.PENDING:d}, 0, 0, 0, 0, 0
+  FROM unnest(%s::bigint[], %s::smallint[], %s::text[], %s::int[], {per_axis("%s::bigint[]")})
+    AS v(job, no, name, count, {per_axis("{0}")})
 ON CONFLICT (job_id, no) DO UPDATE SET count = EXCLUDED.count
 """
 _ADD_EVENTS = """

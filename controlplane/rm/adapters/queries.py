@@ -1,12 +1,13 @@
 """The RM's SQL, named."""
 
+from controlplane.statestore.resourcecolumns import HELD, SECONDS, per_axis, per_axis_second
 from wire.states import LIVE_NODE_MAX, TERMINAL, JobState, NodeState, TaskState
 
 _UP = int(NodeState.UP)  # nodes in a state up to this one are there, and report
 _SUBMITTED, _PENDING = int(JobState.SUBMITTED), int(TaskState.PENDING)
 
-NODES = """
-SELECT n.id, n.name, n.rack, n.labels, n.memory_mib, n.vcores_milli, n.gpus, n.state, n.health,
+NODES = f"""
+SELECT n.id, n.name, n.rack, n.labels, {per_axis("n.{0}")}, n.state, n.health,
        c.revoked_at IS NOT NULL AS revoked, n.duty, n.duty_message,
        (extract(epoch FROM n.duty_deadline) * 1e6)::bigint AS duty_deadline_us,
        n.enforces @> '["one_tenant_at_a_time"]'::jsonb AS one_tenant
@@ -46,7 +47,7 @@ SELECT v.document->'partitions' AS partitions, v.document->'components' AS in_fo
   LEFT JOIN statestore_policyversion c ON c.id = s.components_version_id WHERE v.id = %s
 """
 OTHER_NODES = f"""
-SELECT sub_cluster_id < %(own)s AS before, name, rack, labels, memory_mib, vcores_milli, gpus
+SELECT sub_cluster_id < %(own)s AS before, name, rack, labels, {per_axis("{0}")}
   FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= {LIVE_NODE_MAX}
 """
 PLACES_ELSEWHERE = f"""
@@ -54,7 +55,7 @@ SELECT sub_cluster_id, name, rack, labels FROM statestore_node WHERE sub_cluster
 """
 OTHER_SUMS = f"""
 SELECT sub_cluster_id < %(own)s AS before, '' AS name, '' AS rack, '{{}}'::jsonb AS labels,
-       sum(memory_mib)::bigint AS memory_mib, sum(vcores_milli)::bigint AS vcores_milli, sum(gpus)::bigint AS gpus
+       {per_axis("sum({0})::bigint AS {0}")}
   FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= {LIVE_NODE_MAX} GROUP BY 1
 """
 _JOB = """
@@ -100,13 +101,13 @@ SET idle_in_transaction_session_timeout = '10s';
 CREATE TEMP TABLE task_again (LIKE statestore_task) ON COMMIT DELETE ROWS;
 """
 
-COPY_NEW = """
+COPY_NEW = f"""
 COPY statestore_container (id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, state, epoch,
-    memory_mib, vcores_milli, gpus, allocated_at) FROM STDIN (FORMAT BINARY)
+    {HELD}, allocated_at) FROM STDIN (FORMAT BINARY)
 """
-_COPY_ENDED = """
+_COPY_ENDED = f"""
 COPY statestore_container_history (id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, state, epoch,
-    memory_mib, vcores_milli, gpus, allocated_at, {}finished_at, exit_code, reason, peak_memory_mib, cpu_ms)
+    {HELD}, allocated_at, {{}}finished_at, exit_code, reason, peak_memory_mib, cpu_ms)
 FROM STDIN (FORMAT BINARY)
 """
 COPY_ENDED = _COPY_ENDED.format("started_at, ")
@@ -241,15 +242,13 @@ UPDATE statestore_node n SET state = v.state, health = v.health, state_changed_a
   FROM unnest(%s::bigint[], %s::smallint[], %s::smallint[]) AS v(id, state, health) WHERE n.id = v.id
 """
 DONE_INTENTS = "DELETE FROM statestore_intent WHERE id = ANY(%s)"
-ADD_USAGE = """
-INSERT INTO statestore_usagehour AS u (hour, sub_cluster_id, queue, owner_id, containers, memory_mib_s,
-    vcores_milli_s, gpu_s)
-SELECT to_timestamp(hour * 3600.0), %s, queue, owner, containers, memory, vcores, gpus
-  FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
-    AS v(hour, queue, owner, containers, memory, vcores, gpus)
+ADD_USAGE = f"""
+INSERT INTO statestore_usagehour AS u (hour, sub_cluster_id, queue, owner_id, containers, {", ".join(SECONDS)})
+SELECT to_timestamp(hour * 3600.0), %s, queue, owner, containers, {", ".join(SECONDS)}
+  FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::bigint[], {per_axis_second("%s::bigint[]")})
+    AS v(hour, queue, owner, containers, {", ".join(SECONDS)})
 ON CONFLICT (hour, sub_cluster_id, queue, owner_id) DO UPDATE
-   SET containers = u.containers + EXCLUDED.containers, memory_mib_s = u.memory_mib_s + EXCLUDED.memory_mib_s,
-       vcores_milli_s = u.vcores_milli_s + EXCLUDED.vcores_milli_s, gpu_s = u.gpu_s + EXCLUDED.gpu_s
+   SET containers = u.containers + EXCLUDED.containers, {per_axis_second("{0} = u.{0} + EXCLUDED.{0}")}
 """
 ADD_ROUND = """
 INSERT INTO statestore_round (sub_cluster_id, first_seq, last_seq, at, epoch, number, placed, ended, plan_us,

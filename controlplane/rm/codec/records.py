@@ -3,6 +3,7 @@
 import numpy as np
 
 from wire import desired, status
+from wire.resources import DIVISIBLE
 
 STATUS = np.dtype(
     {
@@ -29,7 +30,7 @@ DOCUMENT = np.dtype(
 WANTED = np.dtype([("id", "<i8"), ("want", "u1")])
 _LEASE = [
     ("container", "<i8"), ("node", "<u4"), ("job", "<i8"), ("group", "<u2"), ("attempt", "<u2"), ("task", "<u4"),
-    ("epoch", "<u4"), ("expires_at", "<i8"), ("memory_mib", "<u4"), ("vcores_milli", "<u4"), ("gpus", "<i8"),
+    ("epoch", "<u4"), ("expires_at", "<i8"), *((axis, "<u4") for axis in DIVISIBLE), ("gpus", "<i8"),
     ("tenant", "<u4"), ("timeout_s", "<u4"), ("key_id", "<u4"), ("template", "V32"),
 ]  # fmt: skip
 LEASE = np.dtype(_LEASE)

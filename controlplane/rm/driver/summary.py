@@ -60,7 +60,7 @@ def queue_use(paths: Sequence[str], totals: np.ndarray, waiting: Mapping[str, in
     wait[:1] = True
     at = np.flatnonzero(totals.any(axis=1) | wait)
     return {
-        path: QueueUse._make([*used, waiting.get(path, 0)])
+        path: QueueUse(amounts(used), waiting.get(path, 0))
         for path, used in zip((paths[i] for i in at.tolist()), totals[at].tolist(), strict=True)
     }
 
@@ -75,7 +75,7 @@ def nodes(m: Memory, at: float, answered: float) -> bytes:
             held[m.nodes_of(number)[0][memo.reserved_node]] = 1
     columns: dict[str, np.ndarray] = {
         "id": n.id[:k], "state": n.state[:k], "health": n.health[:k], "held": held,
-        "memory_mib": n.used[:k, 0], "vcores_milli": n.used[:k, 1], "gpus": n.used[:k, 2],
+        **{axis: n.used[:k, at] for at, axis in enumerate(AXES)},
         "used_memory_mib": n.load[:k, 2], "used_cpu_milli": n.load[:k, 1], "containers": n.containers[:k],
         "age_ms": ((answered - n.seen[:k]) * 1000).astype(np.int64),
     }  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from controlplane.rm.columns import longer, stretches
 from controlplane.rm.memory.table import Table, column
+from wire.resources import AXES, DIVISIBLE
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
@@ -17,8 +18,8 @@ Owner = tuple["JobEntry", "GroupEntry"]
 # What every container of one task group has in common.
 SHARED = np.dtype(
     [
-        ("job", "i8"), ("group", "i2"), ("day", "i4"), ("tenant", "i8"), ("timeout_s", "i8"), ("memory_mib", "i8"),
-        ("vcores_milli", "i8"), ("service", "?"), ("template", "V32"),
+        ("job", "i8"), ("group", "i2"), ("day", "i4"), ("tenant", "i8"), ("timeout_s", "i8"),
+        *((axis, "i8") for axis in DIVISIBLE), ("service", "?"), ("template", "V32"),
     ]
 )  # fmt: skip
 
@@ -74,9 +75,9 @@ class ContainerTable(Table):
             self.shared = longer(self.shared, size)
         if self.owners[row] is None or self.owners[row][1] is not group:  # type: ignore[index]
             self.owners[row] = (job, group)
-            memory_mib, vcores_milli, _ = group.amounts
+            amounts = [amount for axis, amount in zip(AXES, group.amounts, strict=True) if axis in DIVISIBLE]
             self.shared[row] = (
-                job.id, group.run.no, job.day, job.owner, group.timeout_s, memory_mib, vcores_milli, group.run.service,
+                job.id, group.run.no, job.day, job.owner, group.timeout_s, *amounts, group.run.service,
                 np.void(group.digest.ljust(32, b"\0")),
             )  # fmt: skip
 

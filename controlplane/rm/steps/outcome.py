@@ -13,6 +13,7 @@ from controlplane.rm.steps.reports import report
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import AttemptEnd
 from wire import ids
+from wire.resources import DIVISIBLE, GPUS
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, Want
 
 EVENTS_PER_JOB = 1000
@@ -39,8 +40,8 @@ def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, 
     t = m.containers
     t.node[slots], t.task[slots], t.attempt[slots] = nodes, tasks, attempts
     t.want[slots], t.allocated_us[slots] = Want.HOLD if group.held else Want.RUN, c.at_us
-    if group.shape[2]:
-        t.gpus[slots] = [m.nodes.take_gpus(int(n), int(group.shape[2])) for n in nodes]
+    if group.shape[GPUS]:
+        t.gpus[slots] = [m.nodes.take_gpus(int(n), int(group.shape[GPUS])) for n in nodes]
     np.add.at(m.nodes.used, nodes, group.shape)
     np.add.at(m.nodes.containers, nodes, 1)
     m.ledger.charge(job, group.partition, k * group.shape)
@@ -75,7 +76,7 @@ def _describe(m: Memory, slots: np.ndarray, rows: np.ndarray) -> None:
     shared = t.shared_of(slots)
     rows["sub_cluster"], rows["epoch"] = ids.sub_cluster(t.id[slots]), m.epoch
     rows["node"] = m.nodes.id[t.node[slots]]
-    for name in ("job", "group", "memory_mib", "vcores_milli"):
+    for name in ("job", "group", *DIVISIBLE):
         rows[name] = shared[name]
     for name in ("id", "task", "attempt", "state", "gpus", "allocated_us"):
         rows[name] = getattr(t, name)[slots]

@@ -8,6 +8,7 @@ from controlplane.rm.codec.records import DOCUMENT, LEASE, WANTED
 from controlplane.rm.columns import summed
 from controlplane.rm.memory.memory import Memory
 from wire import desired
+from wire.resources import DIVISIBLE
 from wire.states import ContainerState, NodeState, Want
 
 TEMPLATE_REFRESH_S = 6 * 3600
@@ -90,7 +91,7 @@ def _leases(m: Memory, slots: np.ndarray, key_id: int, expires_at: int) -> np.nd
     rows["container"], rows["node"] = t.id[slots], m.nodes.id[t.node[slots]]
     rows["attempt"], rows["task"], rows["gpus"] = t.attempt[slots], t.task[slots], t.gpus[slots]
     rows["epoch"], rows["expires_at"], rows["key_id"] = m.epoch, expires_at, key_id
-    for name in ("job", "group", "memory_mib", "vcores_milli", "tenant", "timeout_s", "template"):
+    for name in ("job", "group", *DIVISIBLE, "tenant", "timeout_s", "template"):
         rows[name] = shared[name]
     m.masters.own_templates(t.id[slots], rows)
     return rows

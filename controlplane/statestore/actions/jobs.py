@@ -18,6 +18,7 @@ from controlplane import events
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict, Invalid, Unavailable
 from controlplane.statestore.models import AuditEntry, IdempotencyKey, Intent, Job
+from controlplane.statestore.resourcecolumns import per_axis
 from wire.resources import AXES, Amounts
 from wire.states import ExecutionType, GroupState, JobState, terminal
 
@@ -63,7 +64,7 @@ Respond = Callable[[list[int], dt.datetime], dict[str, Any]]
 
 # The rows travel as JSON texts: arrays of a thousand specs would be quoted element by element in Python.
 # All go in or none: locking the homes meets a decommission that is under way, and sees what it left.
-_INSERT = """
+_INSERT = f"""
 WITH home AS MATERIALIZED (
     SELECT id FROM statestore_subcluster WHERE id = ANY(%(homes)s) AND state <> 'decommissioned' FOR KEY SHARE
 ), new AS MATERIALIZED (
@@ -78,16 +79,16 @@ WITH home AS MATERIALIZED (
     SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, home, now(), %(submitted)s, '', 0, retry_of
       FROM new
 ), task_group AS (
-    INSERT INTO statestore_taskgroup (job_id, no, name, count, memory_mib, vcores_milli, gpus, execution_type, state,
+    INSERT INTO statestore_taskgroup (job_id, no, name, count, {per_axis("{0}")}, execution_type, state,
                                       running, succeeded, failed, killed, retried)
-    SELECT new.id, g.no, g.name, g.count, g.memory_mib, g.vcores_milli, g.gpus, g.execution_type, g.state, 0, 0, 0, 0, 0
+    SELECT new.id, g.no, g.name, g.count, {per_axis("g.{0}")}, g.execution_type, g.state, 0, 0, 0, 0, 0
       FROM json_to_recordset(%(groups)s::json)
-           AS g(ord int, no smallint, name text, count int, memory_mib bigint, vcores_milli bigint, gpus smallint,
+           AS g(ord int, no smallint, name text, count int, {per_axis("{0} bigint")},
                 execution_type smallint, state smallint)
       JOIN new USING (ord)
 ), intent AS (
     INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)
-    SELECT home, 'submit', id, '{}'::jsonb, now() FROM new ORDER BY ord
+    SELECT home, 'submit', id, '{{}}'::jsonb, now() FROM new ORDER BY ord
 ), event AS (
     INSERT INTO statestore_jobevent (job_id, at, kind, message)
     SELECT id, now(), 'routed', routed FROM new WHERE routed <> '' ORDER BY ord

@@ -22,7 +22,7 @@ from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
 from wire import desired, keys, nodeapi
 from wire.nodeapi import NodeSession, Register
-from wire.resources import GPUS_MAX
+from wire.resources import AXES, RESOURCES
 
 from .audit import SYSTEM, Actor, record
 from .credentials import hashed, new_secret
@@ -30,7 +30,7 @@ from .credentials import hashed, new_secret
 log = structlog.get_logger(__name__)
 
 # What a node says of itself when it registers, as columns of its row.
-_DESCRIBED = ("rack", "labels", "memory_mib", "vcores_milli", "gpus", "enforces", "host", "version")
+_DESCRIBED = ("rack", "labels", *AXES, "enforces", "host", "version")
 NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 CREDENTIAL = re.compile(nodeapi.CREDENTIAL)
 ACL_BATCH = 500
@@ -69,13 +69,10 @@ def revoke_join_token(actor: Actor, token: JoinToken) -> None:
 
 def check(r: Register) -> None:
     """``Invalid`` with every field that is wrong."""
-    bounds = [("memory_mib", 1, 2**31 - 1), ("vcores_milli", 1, 2**31 - 1), ("gpus", 0, GPUS_MAX)]
     wrong = [
-        FieldError(
-            name, f"{getattr(r, name)!r} is not a whole number from {low} to {high}", "correct the node's settings"
-        )
-        for name, low, high in bounds
-        if type(getattr(r, name)) is not int or not low <= getattr(r, name) <= high
+        FieldError(name, f"{given!r} is not a whole number from {least} to {most}", "correct the node's settings")
+        for name, least, most in ((of.axis, of.least, of.most) for of in RESOURCES)
+        if type(given := getattr(r, name)) is not int or not least <= given <= most
     ]
     for name in ("name", "rack"):
         if not isinstance(getattr(r, name), str) or not NAME.fullmatch(getattr(r, name)):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import psycopg
 
 from controlplane.statestore.models import Intent, SubCluster
+from controlplane.statestore.resourcecolumns import per_axis
 from scheduler.lifecycle.guest import UNLOWERED
 from wire.resources import Amounts, amounts
 from wire.states import TERMINAL, NodeState
@@ -39,10 +40,9 @@ SELECT count(*) FILTER (WHERE l.expires_at > clock_timestamp() AND l.holder <> '
 """
 _JOBS = f"""
 WITH mine AS (SELECT id FROM statestore_job WHERE home_id = %s AND state < {TERMINAL} ORDER BY id FOR UPDATE)
-SELECT j.id, j.name, j.queue, j.owner_id, sum(g.memory_mib * g.left)::bigint, sum(g.vcores_milli * g.left)::bigint,
-       sum(g.gpus * g.left)::bigint
+SELECT j.id, j.name, j.queue, j.owner_id, {per_axis("sum(g.{0} * g.left)::bigint")}
   FROM mine JOIN statestore_job j USING (id), LATERAL (
-       SELECT memory_mib, vcores_milli, gpus, count - succeeded - failed - killed AS left
+       SELECT {per_axis("{0}")}, count - succeeded - failed - killed AS left
          FROM statestore_taskgroup WHERE job_id = j.id) g
  GROUP BY j.id ORDER BY j.id
 """
@@ -121,7 +121,7 @@ class Silent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Homeless:
-    """A live job without a home. demand: (memory_mib, vcores_milli, gpus) of its tasks that have not ended."""
+    """A live job without a home. demand: along ``AXES``, of its tasks that have not ended."""
 
     id: int
     name: str

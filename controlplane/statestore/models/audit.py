@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from .amounts import UsedFields
+
 
 class AuditEntry(models.Model):
     """One change by a person or program. Written in the change's own transaction."""
@@ -32,7 +34,7 @@ class IdempotencyKey(models.Model):
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="idempotency_key_once")]
 
 
-class UsageHour(models.Model):
+class UsageHour(UsedFields):
     """The usage ledger: what an account used in a queue in one hour. Outlives history.
 
     Counted when a container ends, in the transaction that ends it. Writer: the RM.
@@ -44,9 +46,6 @@ class UsageHour(models.Model):
     queue = models.CharField(max_length=255)
     owner_id = models.BigIntegerField()
     containers = models.BigIntegerField(default=0)
-    memory_mib_s = models.BigIntegerField(default=0)
-    vcores_milli_s = models.BigIntegerField(default=0)
-    gpu_s = models.BigIntegerField(default=0)
 
     class Meta:
         indexes = [models.Index(fields=["owner_id", "hour"], name="usage_by_owner")]

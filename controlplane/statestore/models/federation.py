@@ -6,6 +6,8 @@ from django.db import models
 from controlplane.choices import TextChoices
 from wire.states import NodeState
 
+from .amounts import AmountFields
+
 
 class SubCluster(models.Model):
     """A set of nodes with one RM. Writer: web, through ``actions.subclusters`` (operators), and the GPG (lost or not).
@@ -65,7 +67,7 @@ class Lease(models.Model):
     next_seq = models.BigIntegerField(default=1)  # of the transition log; moved inside the round's transaction
 
 
-class Node(models.Model):
+class Node(AmountFields):
     """A machine that runs containers.
 
     Writer: web (everything but ``state``, ``health``, ``state_changed_at``,
@@ -86,9 +88,6 @@ class Node(models.Model):
     name = models.CharField(max_length=63)
     rack = models.CharField(max_length=63, default="default")
     labels = models.JSONField(default=dict)
-    memory_mib = models.BigIntegerField()
-    vcores_milli = models.BigIntegerField()
-    gpus = models.SmallIntegerField(default=0)  # device ids 0 .. gpus-1
     enforces = models.JSONField(default=list)  # limits it enforces, as it said
     host = models.CharField(max_length=255, blank=True)
     version = models.CharField(max_length=32, blank=True)

@@ -7,6 +7,8 @@ from django.db import models
 from controlplane.choices import TextChoices
 from wire.states import ExecutionType, GroupState, JobState, TaskState
 
+from .amounts import AmountFields
+
 
 class Job(models.Model):
     """A tenant's submission.
@@ -63,7 +65,7 @@ class Job(models.Model):
         ]
 
 
-class TaskGroup(models.Model):
+class TaskGroup(AmountFields):
     """Tasks of one command and shape. Writer: web at submit, then the job's home RM.
 
     The counters are for people and lag by up to a second while the group runs;
@@ -75,9 +77,6 @@ class TaskGroup(models.Model):
     no = models.SmallIntegerField()
     name = models.CharField(max_length=63)
     count = models.IntegerField()
-    memory_mib = models.BigIntegerField()
-    vcores_milli = models.BigIntegerField()
-    gpus = models.SmallIntegerField(default=0)
     execution_type = models.SmallIntegerField(default=ExecutionType.GUARANTEED)
     state = models.SmallIntegerField(choices=[(s.value, s.name) for s in GroupState], default=GroupState.WAITING)
     running = models.IntegerField(default=0)

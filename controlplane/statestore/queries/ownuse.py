@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from controlplane.statestore.capacities import R
+from controlplane.statestore.resourcecolumns import per_axis, per_axis_held
 from wire.resources import AXES
 from wire.states import GroupState, JobState
 
@@ -14,23 +15,22 @@ from .looks import together
 from .sql import rows_as_dicts
 
 # The account's live jobs: what runs is counted where it is, what waits at the job's home, the jobs by their state.
-_OWN = """
+_OWN = f"""
 WITH mine AS MATERIALIZED (
     SELECT id, owner_id, queue, home_id, state FROM statestore_job
      WHERE owner_id = ANY(%(owners)s) AND state < %(ended)s)
-SELECT j.owner_id, 'held' AS what, j.queue, c.sub_cluster_id AS at, sum(c.memory_mib)::bigint AS memory_mib,
-       sum(c.vcores_milli)::bigint AS vcores_milli, sum(bit_count(c.gpus::bit(64)))::bigint AS gpus, count(*) AS n
+SELECT j.owner_id, 'held' AS what, j.queue, c.sub_cluster_id AS at, {per_axis_held("sum({1})::bigint AS {0}", "c.")},
+       count(*) AS n
   FROM mine j JOIN statestore_container c ON c.job_id = j.id
  GROUP BY 1, 3, 4
  UNION ALL
-SELECT j.owner_id, 'wanted', j.queue, j.home_id, sum(g.memory_mib * w.n)::bigint, sum(g.vcores_milli * w.n)::bigint,
-       sum(g.gpus * w.n)::bigint, sum(w.n)::bigint
+SELECT j.owner_id, 'wanted', j.queue, j.home_id, {per_axis("sum(g.{0} * w.n)::bigint")}, sum(w.n)::bigint
   FROM mine j JOIN statestore_taskgroup g ON g.job_id = j.id
   CROSS JOIN LATERAL (SELECT greatest(0, g.count - g.succeeded - g.failed - g.killed - g.running) AS n) w
  WHERE g.state < %(group_ended)s
  GROUP BY 1, 3, 4
  UNION ALL
-SELECT owner_id, 'jobs', queue, state, 0, 0, 0, count(*) FROM mine GROUP BY 1, 3, 4
+SELECT owner_id, 'jobs', queue, state, {per_axis("0")}, count(*) FROM mine GROUP BY 1, 3, 4
 """
 
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from wire.resources import AXES
+from wire.resources import RESOURCES
 
 from .columns import CLUSTER, NODE, NODES, QUEUE, SUB_CLUSTER
 
-_UNITS = {"memory_mib": "MiB", "vcores_milli": "millicores", "gpus": "GPUs"}
 _EVERYWHERE = (CLUSTER, SUB_CLUSTER, QUEUE)
 _MACHINES = (CLUSTER, SUB_CLUSTER)
 
@@ -37,8 +36,8 @@ class Metric:
 
 def _all() -> list[Metric]:
     found = []
-    for axis in AXES:
-        unit = _UNITS[axis]
+    for resource in RESOURCES:
+        axis, unit = resource.axis, resource.unit
         found += [
             Metric(f"allocated_{axis}", unit, Kind.MEAN, f"allocated_{axis}", (*_EVERYWHERE, NODE)),
             Metric(f"pending_{axis}", unit, Kind.MEAN, f"pending_{axis}"),

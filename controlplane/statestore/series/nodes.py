@@ -1,4 +1,4 @@
-"""Each node's own history: a sample a minute, 20 bytes of a row that 64 nodes share."""
+"""Each node's own history: a sample a minute, 4 bytes a column of a row that 64 nodes share."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -9,11 +9,12 @@ from django.db import connection
 
 from controlplane.statestore import bus
 from controlplane.statestore.nodeloads import NodeLoads
+from wire.resources import AXES
 from wire.states import NodeState
 
 STEP_S = 60
 BLOCK = 64  # nodes of a row
-COLUMNS = ("allocated_memory_mib", "allocated_vcores_milli", "allocated_gpus", "used_memory_mib", "used_vcores_milli")
+COLUMNS = (*(f"allocated_{axis}" for axis in AXES), "used_memory_mib", "used_vcores_milli")
 NODE_BYTES = 4 * len(COLUMNS)
 FRESH_MS = 15_000  # what a node said longer ago says nothing of now
 _UNKNOWN = -1
@@ -43,9 +44,9 @@ def sample(at: dt.datetime, sub_clusters: Iterable[int]) -> int:
 
 
 def _known(load: NodeLoads) -> tuple[np.ndarray, np.ndarray]:
-    """((n,) ids, (n, 5) int32 ``COLUMNS``) of the nodes that are heard of."""
+    """((n,) ids, (n, columns) int32) of the nodes that are heard of."""
     heard = np.isin(load.state, (NodeState.UP, NodeState.UNHEALTHY)) & (load.age_ms <= FRESH_MS)
-    given = (load.memory_mib, load.vcores_milli, load.gpus, load.used_memory_mib, load.used_cpu_milli)
+    given = (*(load.allocated[axis] for axis in AXES), load.used_memory_mib, load.used_cpu_milli)
     return load.id[heard], np.stack(given, axis=1)[heard].astype("<i4")
 
 

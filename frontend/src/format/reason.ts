@@ -1,13 +1,14 @@
 /** Why a group waits, in words and numbers. */
 import type { Group, Resources, WaitLimit, WaitReason } from "../api/types";
-import { cores, count, memory } from "./units";
+import { RESOURCES } from "./resources";
+import { count } from "./units";
 
 export function amounts(r: Partial<Resources> | undefined): string {
   if (!r) return "";
-  const parts = [];
-  if (r.memory_mib !== undefined) parts.push(memory(r.memory_mib));
-  if (r.vcores_milli !== undefined) parts.push(`${cores(r.vcores_milli)} ${r.vcores_milli === 1000 ? "core" : "cores"}`);
-  if (r.gpus) parts.push(`${r.gpus} ${r.gpus === 1 ? "GPU" : "GPUs"}`);
+  const parts = RESOURCES.flatMap(({ axis, optional, said }) => {
+    const n = r[axis];
+    return n === undefined || (optional && !n) ? [] : [said(n)];
+  });
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
 
@@ -38,10 +39,9 @@ export function title(limit: string): string {
 
 /** One resource's name and amount as people read them. */
 export function amount(name: string, n: number): string {
-  if (name === "memory_mib") return memory(n);
-  if (name === "vcores_milli") return `${cores(n)} ${n === 1000 ? "core" : "cores"}`;
-  const word = name === "gpus" ? (n === 1 ? "GPU" : "GPUs") : name === "containers" ? (n === 1 ? "task" : "tasks") : name;
-  return `${count(n)} ${word}`;
+  const known = RESOURCES.find(({ axis }) => axis === name);
+  if (known) return known.said(n);
+  return `${count(n)} ${name !== "containers" ? name : n === 1 ? "task" : "tasks"}`;
 }
 
 export interface Comparison {

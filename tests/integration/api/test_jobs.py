@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from contract.jobs import ContainerPage, EventPage, JobDetail, TaskPage
 from contract.jobs import Job as JobAnswer
+from contract.jobspec import Resources
 from contract.problems import Problem
 from contract.waiting import JobExplanation
 from controlplane.router import cluster
@@ -29,7 +30,7 @@ def test_a_submit_stores_the_job_its_groups_an_intent_and_who_did_it(world: Worl
     JobAnswer.model_validate(answer.json(), extra="forbid")
     row = Job.objects.get(pk=answer.json()["id"])
     assert (row.owner, row.priority, row.tags, row.state) == (world.users["tenant"], 7, ["x"], JobState.SUBMITTED)
-    assert row.spec["groups"][0]["resources"] == {"memory_mib": 256, "vcores_milli": 1000, "gpus": 0}
+    assert row.spec["groups"][0]["resources"] == Resources().model_dump()
     assert row.spec["groups"][0]["retries"] == 0
     assert TaskGroup.objects.get(job=row).count == 3
     intent = Intent.objects.get(job=row)

@@ -23,8 +23,10 @@ from controlplane.statestore.models import Lease, PolicyVersion, Starvation, Sub
 from controlplane.statestore.posts import GPG, gpg_is_free
 from controlplane.statestore.queries.federation import overview
 from controlplane.statestore.queries.queues import live, standing
+from controlplane.statestore.resourcecolumns import SECONDS
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
+from wire.resources import AXES, NOTHING
 
 GIB = 1024
 PLACE = (100 * GIB, 100_000, 10)  # what each sub-cluster has
@@ -60,9 +62,9 @@ def session() -> psycopg.Connection:
 
 def load(sub: SubCluster, queues: dict[str, tuple[int, int]], capacity: tuple[int, int, int] = PLACE) -> None:
     """A load row: queue -> GiB used, GiB wanted beyond; cores in proportion."""
-    used = np.array([[u * GIB, u * 1000, 0] for u, _ in queues.values()], np.int64).reshape(-1, 3)
-    pending = np.array([[w * GIB, w * 1000, 0] for _, w in queues.values()], np.int64).reshape(-1, 3)
-    cap = np.array(capacity, np.int64)
+    used = np.array([[u * GIB, u * 1000, *NOTHING[2:]] for u, _ in queues.values()], np.int64).reshape(-1, len(AXES))
+    pending = np.array([[w * GIB, w * 1000, *NOTHING[2:]] for _, w in queues.values()], np.int64).reshape(-1, len(AXES))
+    cap = np.array((*capacity, *NOTHING[3:]), np.int64)
     part = PartitionLoad(cap, cap - used.sum(axis=0), list(queues), used, pending)
     tell = Load(
         sub.pk,
@@ -313,7 +315,7 @@ def test_use_by_the_hour_is_the_accounts_own(federation: World) -> None:
     assert [(r["queue"], r["containers"]) for r in found["results"]] == [("root.free", 2)] * 2
     assert sum(r["containers"] for r in got(federation, "tenant", "usage/hours?step=day")["results"]) == 4
     text = federation["tenant"].get("usage/hours.csv").content.decode().splitlines()
-    assert text[0] == "hour,sub_cluster,queue,containers,memory_mib_s,vcores_milli_s,gpu_s"
+    assert text[0] == ",".join(("hour", "sub_cluster", "queue", "containers", *SECONDS))
     assert len(text) == 3 and text[1].endswith(",west,root.free,2,3686400,3600000,0")
     got(federation, "tenant", "usage/hours?owner=other", 404)
     assert len(got(federation, "viewer", "usage/hours?owner=other")["results"]) == 1

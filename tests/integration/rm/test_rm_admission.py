@@ -19,6 +19,7 @@ from controlplane.statestore.models import AdmissionCount, TaskGroup
 from controlplane.statestore.queries.jobs import listing as job_queries
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SECOND, another, begun, leading, small, states, written
+from wire.resources import AXES, NOTHING
 from wire.states import JobState, terminal
 
 FEW = {"default": OPEN, "few": OPEN | {"max_running_jobs": 2}}
@@ -47,6 +48,10 @@ def finish(cluster: Cluster, leader: Leading, *jobs: int) -> None:
     cluster.nodes.step()
     leader.round()
     assert all(terminal(s) for s in states(cluster, *jobs))
+
+
+def test_the_database_adds_up_the_same_resources(cluster: Cluster) -> None:
+    assert cluster.rows("SELECT statestore_axes()") == [(list(AXES),)]
 
 
 def test_a_queue_runs_so_many_jobs_and_the_others_hear_why(cluster: Cluster) -> None:
@@ -209,7 +214,7 @@ def test_what_the_gangs_of_one_job_need_at_once(cluster: Cluster) -> None:
     )
     leader.round()
     (job,) = leader.memory.jobs.values()
-    assert demand(job, 3).tolist() == [500, 50, 0]
+    assert demand(job, len(AXES)).tolist() == [500, 50, *NOTHING[2:]]
 
 
 def test_without_limits_nothing_is_asked_of_the_statestore(cluster: Cluster) -> None:

@@ -13,6 +13,7 @@ from tests import invariants
 from tests.integration.rm.cluster import Cluster
 from tests.stepped import memory_state
 from wire import keys, status
+from wire.resources import MEMORY
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, NodeState
 
 ONE_GIB = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}}
@@ -37,7 +38,7 @@ def test_a_job_of_two_phases_runs_to_its_end(cluster: Cluster) -> None:
     leader.round()
     assert cluster.one("SELECT count(*) FROM statestore_container WHERE state = 2 AND started_at IS NOT NULL") == 6
     assert invariants.queue_usage(cluster.rows, cluster.sub.pk, leader.summary().queues) == []
-    assert leader.summary().queues["root"].memory_mib == 6 * 512
+    assert leader.summary().queues["root"].amounts[MEMORY] == 6 * 512
     cluster.nodes.finish()
     cluster.nodes.step()
     report = leader.round()

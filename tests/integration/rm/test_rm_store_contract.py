@@ -18,6 +18,7 @@ from scheduler.lifecycle.guest import UNLOWERED, HandedTasks
 from tests.integration.rm.ports import Behind, InMemory, Real
 from tests.stepped import LOG_BYTES, SteppedLeader
 from wire.ids import container_id
+from wire.resources import NOTHING
 from wire.states import ContainerState, GroupState, JobState, NodeState, TaskState
 
 FOUR = {"count": 4, "retries": 3}
@@ -180,7 +181,7 @@ def test_nodes_stay_as_they_were_written(behind: Behind) -> None:
     ]  # fmt: skip
     elsewhere = behind.east.lead().store
     assert [row.name for row in elsewhere.elsewhere(singly=True)] == ["n0"]
-    assert elsewhere.elsewhere(singly=False) == [CapacityRow(True, "", "", {}, 4096, 4000, 2)]
+    assert elsewhere.elsewhere(singly=False) == [CapacityRow(True, "", "", {}, 4096, 4000, 2, *NOTHING[3:])]
     assert {row.name for row in elsewhere.places_elsewhere()} == {"n0"}
 
 

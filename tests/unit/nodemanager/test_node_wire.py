@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from wire import desired, policy, status, template
 from wire.ids import container_id, format_container, parse_container
+from wire.resources import DIVISIBLE
 from wire.states import ContainerState, Want
 
 u16, u32 = st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1)
@@ -52,8 +53,7 @@ leases = st.builds(
     task_index=u32,
     epoch=u32,
     expires_at=u64,
-    memory_mib=u32,
-    vcores_milli=u32,
+    **dict.fromkeys(DIVISIBLE, u32),
     gpus=u64,
     tenant=u32,
     timeout_s=u32,

@@ -7,6 +7,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from contract.policy.limits import Limit, LimitByResource
 from controlplane.policy.amounts import capacity
+from controlplane.statestore.capacities import R
+from wire.resources import AXES
 
 LIMIT: TypeAdapter[LimitByResource] = TypeAdapter(Limit)
 
@@ -17,7 +19,7 @@ LIMIT: TypeAdapter[LimitByResource] = TypeAdapter(Limit)
 )
 def test_one_share_stands_for_every_resource(written: Any, share: float) -> None:
     found = LIMIT.validate_python(written)
-    assert (found.memory_mib, found.vcores_milli, found.gpus) == ((share, 0),) * 3
+    assert [getattr(found, axis) for axis in AXES] == [(share, 0)] * R
     assert LIMIT.validate_python({"gpus": written}).gpus == (share, 0)
 
 
@@ -68,7 +70,10 @@ def test_one_amount_cannot_stand_for_every_resource(wrong: Any) -> None:
 def test_what_is_left_out_is_nothing_of_a_guarantee_and_all_of_a_maximum() -> None:
     some = LIMIT.validate_python({"gpus": 4})
     assert capacity(some, some) == {
-        "guaranteed": {"share": [0.0, 0.0, 0.0], "units": [0, 0, 4]},
-        "maximum": {"share": [1.0, 1.0, 0.0], "units": [0, 0, 4]},
+        "guaranteed": {"share": [0.0] * R, "units": [4 * (axis == "gpus") for axis in AXES]},
+        "maximum": {
+            "share": [float(axis != "gpus") for axis in AXES],
+            "units": [4 * (axis == "gpus") for axis in AXES],
+        },
     }
-    assert capacity(None, None)["maximum"]["share"] == [1.0] * 3
+    assert capacity(None, None)["maximum"]["share"] == [1.0] * R

@@ -15,6 +15,7 @@ from contract.policy.subclusters import OwnComponents, effective_components
 from controlplane.policy.documents import DEFAULT, json_schema, validate
 from controlplane.statestore.errors import Invalid
 from tests.limits import limit
+from wire.resources import GPUS
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "operators.md"
 
@@ -152,7 +153,7 @@ def test_the_stored_document_is_what_was_written_with_its_components_complete() 
     assert stored["queues"] == document["queues"]
     assert stored["partitions"] == {"gpu": {"nodes": "gpu", "exclusive": True, "rank": 0}}
     assert stored["components"]["reservation"]["parameters"] == {"after_s": 10, "max_node_share": 0.05, "max_s": 600}
-    assert rows[1].capacities["gpu"]["maximum"]["units"] == [0, 0, 1]
+    assert rows[1].capacities["gpu"]["maximum"]["units"][GPUS] == 1
     assert validate(stored)[1] == rows, "what is stored can be published again"
 
 

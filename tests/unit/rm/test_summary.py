@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from wire.resources import NOTHING
 from wire.summary import Observed, QueueUse, Summary, SummaryError, decode, encode
 
+MORE = NOTHING[3:]
 PLAIN = Summary(
-    at=1.5, epoch=3, leader="worker-1", policy_version=7, frozen=False, live=2, allocated=(512, 1000, 1),
-    used_memory_mib=300, used_cpu_milli=20, pending_containers=1, pending=(256, 500, 0),
-    queues={"root": QueueUse(512, 1000, 1, 0), "root.a": QueueUse(0, 0, 0, 1)},
+    at=1.5, epoch=3, leader="worker-1", policy_version=7, frozen=False, live=2, allocated=(512, 1000, 1, *MORE),
+    used_memory_mib=300, used_cpu_milli=20, pending_containers=1, pending=(256, 500, 0, *MORE),
+    queues={"root": QueueUse((512, 1000, 1, *MORE), 0), "root.a": QueueUse(NOTHING, 1)},
 )  # fmt: skip
 
 
@@ -28,8 +30,8 @@ def changed(**fields: object) -> bytes:
     [
         b"", b"null", b"[]", b"{}", b"\xff", b"17",
         changed(version=2), changed(more=1), changed(at="now"), changed(live=1.5), changed(live=True),
-        changed(allocated=[1, 2]), changed(allocated=None), changed(pending=[1, 2, "3"]), changed(queues=[]),
-        changed(queues={"root": [1, 2, 3]}), changed(queues={"root": [1, 2, 3, None]}), changed(observed=[1]),
+        changed(allocated=[1, 2]), changed(allocated=None), changed(pending=[1, 2, "3", *MORE]), changed(queues=[]),
+        changed(queues={"root": [*NOTHING]}), changed(queues={"root": [*NOTHING, None]}), changed(observed=[1]),
         changed(round_ms=None), encode(PLAIN)[:-1],
     ],
 )  # fmt: skip

@@ -9,6 +9,7 @@ from contract import stored
 from contract.jobspec import FileSpec, GroupSpec, HealthCheckSpec, InputSpec, JobSpec, MasterSpec, OutputSpec, PortSpec
 from contract.masters import AskSpec, LaunchSpec, Runs
 from contract.stored import StoredGroup
+from wire.resources import NOTHING
 from wire.template import File, HealthCheck, Input, Output, Port
 
 LEAST: dict[str, Any] = {"name": "map", "command": ["true"]}
@@ -31,7 +32,12 @@ def test_every_field_of_a_group_is_read() -> None:
     assert plain | ELSEWHERE == set(GroupSpec.model_fields)
     parts = {"files", "inputs", "outputs", "ports", "health_check"}
     assert {n: getattr(group, n) for n in plain - parts} == {n: getattr(FULL, n) for n in plain - parts}
-    assert (group.resources, group.nodes, group.racks, group.relax) == ((1024, 500, 1), ("n1",), ("r1", "r2"), False)
+    assert (group.resources, group.nodes, group.racks, group.relax) == (
+        (1024, 500, 1, *NOTHING[3:]),
+        ("n1",),
+        ("r1", "r2"),
+        False,
+    )
     assert (group.files, group.ports) == ([File("a.py", DIGEST, 7, 0o644)], [Port("web")])
     assert group.inputs == [Input("first", "out", "in-{index}")]
     assert group.outputs == [Output("out", "out.txt", optional=False)]
@@ -68,7 +74,7 @@ def test_a_job_is_its_groups_and_what_its_master_declares() -> None:
     assert batch.groups == [stored.group(FULL.model_dump(mode="json"))]
     master: dict[str, Any] = {"command": ["true"], "parallelism": 4, "container": {"resources": {"gpus": 1}}}
     spec = JobSpec(name="it", kind="application", master=MasterSpec.model_validate(master)).model_dump(mode="json")
-    assert stored.job(spec).declared == (4, (256, 1000, 1), None)
+    assert stored.job(spec).declared == (4, (256, 1000, 1, *NOTHING[3:]), None)
     for lacking in ({"parallelism": 0}, {"container": None}):
         assert stored.job(spec | {"master": master | lacking}).declared is None
 

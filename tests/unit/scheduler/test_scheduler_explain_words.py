@@ -11,6 +11,7 @@ from scheduler.explain.feasibility import free_pieces
 from scheduler.explain.sentence import AskContext, describe
 from scheduler.round import RoundPolicy, plan_round
 from tests.worlds import Ask, Node, Queue, build
+from wire.resources import NOTHING
 
 GIB = 1024
 WHOLE = (8 * GIB, 8000, 0)
@@ -71,9 +72,14 @@ def test_several_limits_in_their_order():
 
 
 def test_a_user_at_the_maximum():
-    asks = [Ask(0, 3, used=(GIB, 0, 0))]
+    asks = [Ask(0, 3, used=(GIB, *NOTHING[1:]))]
     s = build(
-        [Node(WHOLE)], [Queue("root", own=(GIB, 0, 0))], asks, [(GIB, 1000, 0)], None, {(0, 0): (2 * GIB, 8000, 0)}
+        [Node(WHOLE)],
+        [Queue("root", own=(GIB, *NOTHING[1:]))],
+        asks,
+        [(GIB, 1000, 0)],
+        None,
+        {(0, 0): (2 * GIB, 8000, *NOTHING[2:])},
     )
     answer = told(s)
     assert (answer["code"], answer["waiting"]) == ("user_maximum", 2)

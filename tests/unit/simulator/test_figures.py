@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simulator import figures
 from simulator.measures import JOB, LATENCY_BOUNDS_S, Run
+from wire.resources import AXES, NOTHING
 from wire.states import JobState
 
 NAN = float("nan")
@@ -30,9 +31,9 @@ def made(jobs: list[dict[str, Any]] | None = None, queues: int = 2, periods: int
         period_s=60.0,
         jobs=rows,
         latency=np.zeros((queues, len(LATENCY_BOUNDS_S) + 1), np.int64),
-        capacity=np.tile([1000.0, 10000.0, 0.0], (periods, 1)),
-        used=np.zeros((periods, queues, 3)),
-        wanted=np.zeros((periods, queues, 3)),
+        capacity=np.tile([1000.0, 10000.0, *NOTHING[2:]], (periods, 1)),
+        used=np.zeros((periods, queues, len(AXES))),
+        wanted=np.zeros((periods, queues, len(AXES))),
         share=np.full((periods, queues), NAN),
         preempted=np.zeros(queues, np.int64),
         locality=np.zeros((queues, 3), np.int64),

@@ -10,24 +10,24 @@ from typing import Any
 from django.db import connection
 
 from controlplane.statestore.queries.sql import rows_as_dicts
+from controlplane.statestore.resourcecolumns import SECONDS, per_axis_second
 
 Json = dict[str, Any]
 DAYS_MAX = 400
 ROWS_MAX = 10_000
 EXPORT_MAX = 100_000
-COLUMNS = ("containers", "memory_mib_s", "vcores_milli_s", "gpu_s")
+COLUMNS = ("containers", *SECONDS)
 HEAD = ("hour", "sub_cluster", "queue", *COLUMNS)
 
-_SUMS = """
+_SUMS = f"""
 SELECT date_trunc(%(step)s, u.hour AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS at, u.queue,
-       sum(u.containers)::bigint AS containers, sum(u.memory_mib_s)::bigint AS memory_mib_s,
-       sum(u.vcores_milli_s)::bigint AS vcores_milli_s, sum(u.gpu_s)::bigint AS gpu_s
+       sum(u.containers)::bigint AS containers, {per_axis_second("sum(u.{0})::bigint AS {0}")}
   FROM statestore_usagehour u
  WHERE u.owner_id = %(owner)s AND u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %(most)s
 """
-_ROWS = """
-SELECT u.hour, s.name, u.queue, u.containers, u.memory_mib_s, u.vcores_milli_s, u.gpu_s
+_ROWS = f"""
+SELECT u.hour, s.name, u.queue, u.containers, {per_axis_second("u.{0}")}
   FROM statestore_usagehour u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id
  WHERE u.owner_id = %(owner)s AND u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  ORDER BY u.hour, u.sub_cluster_id, u.queue LIMIT %(most)s

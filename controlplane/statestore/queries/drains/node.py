@@ -35,7 +35,7 @@ class Service(NamedTuple):
     def shape(self) -> list[int]:
         """What a task has, along the axis of resources."""
         first = self.tasks[0]
-        return [first.memory_mib, first.vcores_milli, first.gpus.bit_count()]
+        return [first.gpus.bit_count() if axis == "gpus" else getattr(first, axis) for axis in AXES]
 
 
 def preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:

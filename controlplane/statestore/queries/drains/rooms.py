@@ -10,6 +10,7 @@ from contract.stored import StoredGroup
 from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
+from controlplane.statestore.resourcecolumns import per_axis_held
 from scheduler.placement.nodeselection import Partition, ask_nodes, partition_of_node, usable_partitions
 from wire import labels
 from wire.resources import AXES, NOTHING
@@ -50,7 +51,7 @@ def of(nodes: Iterable[Json], used: Mapping[int, Sequence[int]]) -> list[Room]:
 
 def used(by: Literal["node_id", "sub_cluster_id"], ids: Iterable[int]) -> dict[int, list[int]]:
     """What containers hold of each axis on these nodes or in these sub-clusters, where there are any. One query."""
-    sums = f"""SELECT {by}, sum(memory_mib)::bigint, sum(vcores_milli)::bigint, sum(bit_count(gpus::bit(64)))::bigint
+    sums = f"""SELECT {by}, {per_axis_held("sum({1})::bigint")}
   FROM statestore_container WHERE {by} = ANY(%s) GROUP BY 1"""
     with connection.cursor() as cursor:
         cursor.execute(sums, [list(ids)])

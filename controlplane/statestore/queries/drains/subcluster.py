@@ -12,6 +12,7 @@ from contract import stored
 from controlplane.statestore.models import Job, Node, SubCluster
 from controlplane.statestore.queries.queues.tree import asked_partitions
 from controlplane.statestore.queries.sql import rows_as_dicts
+from controlplane.statestore.resourcecolumns import per_axis, per_axis_held
 from wire.resources import AXES
 from wire.states import JobState, NodeState
 
@@ -25,7 +26,7 @@ _OUTCOMES = ("ends", "stopped", "unknown")
 _UNTOLD: Json = {"name": "", "command": []}
 
 # One row per group with containers here. ends_at: by the estimate; a task that outlived its own is unknown.
-_HERE = """
+_HERE = f"""
 WITH g AS MATERIALIZED (
     SELECT c.job_id, c.group_no, j.queue, j.kind, j.name, u.username AS owner, j.home_id, s.spec,
            make_interval(secs => nullif((s.spec->>'estimated_duration_s')::float8, 0)) AS lasts
@@ -33,13 +34,12 @@ WITH g AS MATERIALIZED (
       JOIN statestore_job j ON j.id = c.job_id JOIN accounts_user u ON u.id = j.owner_id,
            LATERAL (SELECT j.spec->'groups'->(c.group_no::int) AS spec) s
 ), c AS (
-    SELECT c.job_id, c.group_no, c.memory_mib, c.vcores_milli, bit_count(c.gpus::bit(64)) AS gpus,
+    SELECT c.job_id, c.group_no, {per_axis_held("{1} AS {0}", "c.")},
            coalesce(c.started_at, c.allocated_at) + g.lasts AS ends_at
       FROM statestore_container c JOIN g USING (job_id, group_no) WHERE c.sub_cluster_id = %(sub)s
 ), sums AS (
-    SELECT job_id, group_no, count(*) AS containers, sum(memory_mib)::bigint AS memory_mib,
-           sum(vcores_milli)::bigint AS vcores_milli, sum(gpus)::bigint AS gpus,
-           max(memory_mib) AS each_memory_mib, max(vcores_milli) AS each_vcores_milli, max(gpus) AS each_gpus,
+    SELECT job_id, group_no, count(*) AS containers, {per_axis("sum({0})::bigint AS {0}")},
+           {per_axis("max({0}) AS each_{0}")},
            count(*) FILTER (WHERE %(deadline)s::timestamptz IS NULL OR ends_at BETWEEN %(now)s AND %(deadline)s)
                AS ends,
            count(*) FILTER (WHERE %(deadline)s::timestamptz IS NOT NULL AND ends_at > greatest(%(deadline)s, %(now)s))
@@ -49,14 +49,13 @@ WITH g AS MATERIALIZED (
       FROM c GROUP BY job_id, group_no
 )
 SELECT job_id AS job, group_no, g.queue, g.kind, g.name AS job_name, g.owner, g.home_id, g.spec, containers,
-       memory_mib, vcores_milli, gpus, each_memory_mib, each_vcores_milli, each_gpus, ends, stopped, unknown
+       {per_axis("{0}, each_{0}")}, ends, stopped, unknown
   FROM sums JOIN g USING (job_id, group_no) ORDER BY 1, 2
 """
 # Groups of jobs at home here that have something left to start and say where.
-_CHOOSY = """
+_CHOOSY = f"""
 SELECT j.id AS job, t.no AS group_no, j.queue, j.kind, j.name AS job_name, u.username AS owner,
-       j.spec->'groups'->(t.no::int) AS spec, t.memory_mib AS each_memory_mib, t.vcores_milli AS each_vcores_milli,
-       t.gpus AS each_gpus, 0 AS containers
+       j.spec->'groups'->(t.no::int) AS spec, {per_axis("t.{0} AS each_{0}")}, 0 AS containers
   FROM statestore_job j JOIN statestore_taskgroup t ON t.job_id = j.id JOIN accounts_user u ON u.id = j.owner_id
  WHERE j.home_id = %(sub)s AND j.state < %(ended)s AND t.state < %(ended)s
    AND t.running + t.succeeded + t.failed + t.killed < t.count

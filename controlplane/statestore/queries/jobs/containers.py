@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 from controlplane.statestore.models import Job, Node, TaskGroup
 from controlplane.statestore.queries.paging import Cursor, Page, page
 from controlplane.statestore.queries.sql import rows_as_dicts
+from controlplane.statestore.resourcecolumns import per_axis
 from wire.ids import format_container
 from wire.resources import gpu_ids
 from wire.states import ContainerReason, ContainerState
 
-_LIVE = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, memory_mib, vcores_milli, gpus,
+_LIVE = f"""SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, {per_axis("{0}")},
     allocated_at, started_at, NULL::timestamptz AS finished_at, NULL::int AS exit_code, 0::smallint AS reason,
     NULL::int AS peak_memory_mib, NULL::bigint AS cpu_ms FROM statestore_container WHERE job_id = %(job)s"""
-_ENDED = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, memory_mib, vcores_milli, gpus,
+_ENDED = f"""SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, state, {per_axis("{0}")},
     allocated_at, started_at, finished_at, exit_code, reason, peak_memory_mib, cpu_ms
     FROM statestore_container_history WHERE job_id = %(job)s AND finished_at >= %(since)s"""
 # Beyond a key in three parts, each a range of the index; Postgres cannot tell how much lies beyond a row value.

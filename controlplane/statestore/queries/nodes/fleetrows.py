@@ -16,6 +16,7 @@ from django.db import connection
 
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.statestore.nodeloads import NodeLoads
+from controlplane.statestore.resourcecolumns import per_axis
 from wire.resources import AXES, CORES, GPUS, MEMORY
 from wire.states import NodeState
 
@@ -31,8 +32,8 @@ COLUMNS = {
     "standing": "u1", "held": "u1", "memory": "u1", "cores": "u1", "gpus": "u1", "used_memory": "u1",
     "used_cores": "u1", "containers": "<u2", "silent": "<u4",
 }  # fmt: skip
-_ROWS = """
-SELECT sub_cluster_id, id, name, rack, labels::text, memory_mib, vcores_milli, gpus, state, duty
+_ROWS = f"""
+SELECT sub_cluster_id, id, name, rack, labels::text, ARRAY[{per_axis("{0}")}]::bigint[], state, duty
   FROM statestore_node WHERE sub_cluster_id = ANY(%s) AND state <> %s
 """
 # Every change of a row gives it a new xmin, so the sums differ whenever a row was added, changed or taken away.
@@ -50,23 +51,16 @@ _DIGITS = re.compile(r"\d+")
 
 
 class _Row(NamedTuple):
-    """One of ``_ROWS``. labels: JSON text."""
+    """One of ``_ROWS``. labels: JSON text. capacity: along ``AXES``."""
 
     sub_cluster: int
     id: int
     name: str
     rack: str
     labels: str
-    memory_mib: int
-    vcores_milli: int
-    gpus: int
+    capacity: list[int]
     state: int
     duty: str
-
-    @property
-    def capacity(self) -> tuple[int, ...]:
-        """Along ``AXES``."""
-        return self.memory_mib, self.vcores_milli, self.gpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +68,7 @@ class Nodes:
     """A sub-cluster's nodes that have not left for good, by rack and name, numbers within names as numbers.
 
     told: the members of a JSON object that say what they are. id, state: (n,).
-    capacity: (n, 3) along ``AXES``. names, racks, labels (JSON text), duties: n each.
+    capacity: (n, R) along ``AXES``. names, racks, labels (JSON text), duties: n each.
     """
 
     told: str
@@ -119,7 +113,7 @@ def _nodes(rows: list[_Row]) -> Nodes:
     names, racks, labels = ([getattr(row, of) for row in rows] for of in ("name", "rack", "labels"))
     capacity = np.array([row.capacity for row in rows], np.int64).reshape(-1, len(AXES))
     kinds: dict[tuple[str, tuple[int, ...]], int] = {}
-    kind = [kinds.setdefault((row.labels, row.capacity), len(kinds)) for row in rows]
+    kind = [kinds.setdefault((row.labels, (*row.capacity,)), len(kinds)) for row in rows]
     told = {
         "ids": np.diff(ids, prepend=0).tolist(),
         "names": names,
@@ -154,7 +148,10 @@ def columns(
         known = loads.id[at] == n.id
 
     def told(name: str) -> np.ndarray:
-        return np.where(known, getattr(loads, name)[at], 0) if known.any() else np.zeros(size, np.int64)
+        if loads is None or not known.any():
+            return np.zeros(size, np.int64)
+        column = loads.allocated[name] if name in loads.allocated else getattr(loads, name)
+        return np.where(known, column[at], 0)
 
     state = np.where(known & (told("state") < len(NodeState)), told("state"), n.state).astype(np.uint8)
     seen = np.where(known, (loads.at if loads else 0.0) - told("age_ms") / 1000, 0)
@@ -177,13 +174,10 @@ def columns(
 def own_columns(n: Nodes, of: dict[str, np.ndarray], own: dict[int, OnNode]) -> dict[str, np.ndarray]:
     """The columns as an account may see them that sees only its own containers. own: see ``veil.on_nodes``."""
     mine = [own.get(number, OnNode()) for number in n.id.tolist()]
-    found = {
-        "memory": _share(np.array([each.memory_mib for each in mine], np.int64), n.capacity[:, MEMORY]),
-        "cores": _share(np.array([each.vcores_milli for each in mine], np.int64), n.capacity[:, CORES]),
-        "gpus": _share(np.array([each.gpus for each in mine], np.int64), n.capacity[:, GPUS]),
-    }
+    shares = _share(np.array([on.amounts for on in mine], np.int64).reshape(-1, len(AXES)), n.capacity)
+    found = {"memory": shares[:, MEMORY], "cores": shares[:, CORES], "gpus": shares[:, GPUS]}
     found |= {name: np.zeros(len(n.id)) for name in ("held", "used_memory", "used_cores")}
-    found["containers"] = np.minimum([each.containers for each in mine], 65_535)
+    found["containers"] = np.minimum([on.containers for on in mine], 65_535)
     return of | {name: column.astype(COLUMNS[name]) for name, column in found.items()}
 
 

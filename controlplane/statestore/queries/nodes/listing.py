@@ -28,9 +28,7 @@ _FIELDS = (
     "sub_cluster__state",
     "rack",
     "labels",
-    "memory_mib",
-    "vcores_milli",
-    "gpus",
+    *AXES,
     "enforces",
     "host",
     "version",
@@ -75,13 +73,16 @@ def as_json(user: User, rows: Iterable[Json]) -> list[Json]:
     return veil.nodes(user, found)
 
 
-_MEASURED = ("state", "health", *AXES, "used_memory_mib", "used_cpu_milli", "containers", "age_ms")
+_MEASURED = ("state", "health", "used_memory_mib", "used_cpu_milli", "containers", "age_ms")
 
 
 def _measured(loads: NodeLoads | None, node_id: int) -> dict[str, int] | None:
     """What its RM last said of the node, or ``None``."""
     at = loads.position(node_id) if loads else None
-    return None if at is None else {name: int(getattr(loads, name)[at]) for name in _MEASURED}
+    if loads is None or at is None:
+        return None
+    columns = {name: getattr(loads, name) for name in _MEASURED} | loads.allocated
+    return {name: int(column[at]) for name, column in columns.items()}
 
 
 def _node(row: Json, m: dict[str, int] | None, everything: bool) -> Json:

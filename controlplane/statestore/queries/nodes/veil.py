@@ -11,13 +11,13 @@ from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore.queries.looks import together
 from controlplane.statestore.queries.sql import rows_as_dicts
-from wire.resources import AXES
+from controlplane.statestore.resourcecolumns import per_axis_held
+from wire.resources import AXES, NOTHING, Amounts, amounts
 from wire.states import JobState
 
 Json = dict[str, Any]
-_ON_NODES = """
-SELECT j.owner_id, c.node_id, sum(c.memory_mib)::bigint AS memory_mib, sum(c.vcores_milli)::bigint AS vcores_milli,
-       sum(bit_count(c.gpus::bit(64)))::bigint AS gpus, count(*) AS containers
+_ON_NODES = f"""
+SELECT j.owner_id, c.node_id, {per_axis_held("sum({1})::bigint AS {0}", "c.")}, count(*) AS containers
   FROM statestore_job j JOIN statestore_container c ON c.job_id = j.id
  WHERE j.owner_id = ANY(%(owners)s) AND j.state < %(ended)s
    AND (%(nodes)s::bigint[] IS NULL OR c.node_id = ANY(%(nodes)s))
@@ -28,9 +28,7 @@ SELECT j.owner_id, c.node_id, sum(c.memory_mib)::bigint AS memory_mib, sum(c.vco
 class OnNode(NamedTuple):
     """What an account's own containers hold on a node, and how many they are."""
 
-    memory_mib: int = 0
-    vcores_milli: int = 0
-    gpus: int = 0
+    amounts: Amounts = NOTHING
     containers: int = 0
 
 
@@ -52,8 +50,8 @@ def on_nodes(user: User) -> dict[int, OnNode]:
 def _on_nodes(owners: Set[int]) -> dict[int, dict[int, OnNode]]:
     found: dict[int, dict[int, OnNode]] = {owner: {} for owner in owners}
     for row in rows_as_dicts(_ON_NODES, {"owners": list(owners), "ended": int(JobState.SUCCEEDED), "nodes": None}):
-        held = {name: int(row[name] or 0) for name in OnNode._fields}
-        found[row["owner_id"]][row["node_id"]] = OnNode(**held)
+        held = amounts(int(row[axis] or 0) for axis in AXES)
+        found[row["owner_id"]][row["node_id"]] = OnNode(held, int(row["containers"]))
     return found
 
 

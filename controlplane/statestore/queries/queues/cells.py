@@ -2,15 +2,10 @@
 
 from dataclasses import dataclass
 
-from wire.resources import AXES
+from wire.resources import RESOURCES
 
 LITTLE = 1e-3  # of the capacity of a place: what is smaller is rounding
 RULES = ("demand", "idle", "maximum", "guarantee", "capacity", "weight", "size", "none")
-_FACTOR = {
-    "memory_mib": (1024, "GiB of memory", "MiB of memory"),
-    "vcores_milli": (1000, "cores", ""),
-    "gpus": (1, "GPUs", ""),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +66,13 @@ def why(c: Cell) -> str:
 
 def said(axis: int, amount: int) -> str:
     """``12 GiB of memory``, ``1.5 cores``, ``2 GPUs``."""
-    factor, large, small = _FACTOR[AXES[axis]]
-    if small and amount < factor:
-        return f"{amount} {small}"
-    number = f"{amount / factor:.3g}" if amount < 100 * factor else f"{amount / factor:,.0f}"
-    return f"{number} {large.removesuffix('s') if number == '1' and large != 'GiB of memory' else large}"
+    resource = RESOURCES[axis]
+    if resource.in_mib and amount < resource.large:
+        return f"{amount} MiB of {resource.word}"
+    counted = amount / resource.large
+    number = f"{counted:.3g}" if counted < 100 else f"{counted:,.0f}"
+    word = resource.one if number == "1" else resource.word
+    return f"{number} GiB of {word}" if resource.in_mib else f"{number} {word}"
 
 
 def _amounts(c: Cell) -> str:

@@ -158,8 +158,10 @@ def _use(paths: set[str]) -> dict[str, dict[str, int]]:
     use: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for summary in _summaries():
         for path in summary.queues.keys() & paths:
-            for name, amount in summary.queues[path]._asdict().items():
-                use[path][name] += amount
+            told = summary.queues[path]
+            use[path]["pending"] += told.pending
+            for axis, amount in zip(AXES, told.amounts, strict=True):
+                use[path][axis] += amount
     return use
 
 

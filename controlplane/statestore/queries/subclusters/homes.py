@@ -6,12 +6,13 @@ from django.db import connection
 
 from controlplane.statestore.loads import SILENT_S
 from controlplane.statestore.models import SubCluster
+from controlplane.statestore.resourcecolumns import per_axis
 from scheduler.federation.routing import HomeCandidate
 from wire.resources import Amounts, amounts
 from wire.states import NodeState
 
 # What a leader says is the sum over its nodes; without one they are summed up here.
-_READ = """
+_READ = f"""
 SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.holder <> '', false),
        coalesce(n.open, l.nodes_up, 0), coalesce(n.capacity, l.capacity), l.free, l.pending,
        coalesce(extract(epoch FROM l.at)::float8, 0)
@@ -20,8 +21,7 @@ SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.ho
   LEFT JOIN statestore_load l ON l.sub_cluster_id = s.id
   LEFT JOIN LATERAL (
        SELECT count(*) FILTER (WHERE duty = 'in_service') AS open,
-              ARRAY[coalesce(sum(memory_mib), 0), coalesce(sum(vcores_milli), 0), coalesce(sum(gpus), 0)]::bigint[]
-              AS capacity
+              ARRAY[{per_axis("coalesce(sum({0}), 0)")}]::bigint[] AS capacity
          FROM statestore_node
         WHERE sub_cluster_id = s.id AND state = %(up)s
           AND (l.at IS NULL OR l.at < clock_timestamp() - make_interval(secs => %(stale)s))
@@ -34,7 +34,7 @@ SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.ho
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """One sub-cluster. Amounts: (memory_mib, vcores_milli, gpus); demand is what is held and wanted.
+    """One sub-cluster. Amounts: along ``AXES``; demand is what is held and wanted.
 
     at: when its leader looked, in seconds of the epoch; 0: never.
     """

@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from "react";
 import { Link } from "wouter";
 import { get } from "../../api/client";
 import type { Me, Node, NodeContainer, Page } from "../../api/types";
+import { there } from "../../format/resources";
 import { ago, coarse, cores, count, memory, moment } from "../../format/units";
 import { useLiveness, useTopic } from "../../live/hooks";
 import { usePages } from "../../live/pages";
@@ -51,9 +52,9 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
         <div className="body">
           {age && <p><b className="warn">{age}.</b> What follows is what was last known of it.</p>}
           <Wish node={node} />
-          <Amount name="Memory" allocated={node.allocated.memory_mib} used={node.used.memory_mib} capacity={node.capacity.memory_mib} describe={memory} />
-          <Amount name="Cores" allocated={node.allocated.vcores_milli} used={node.used.cpu_milli} capacity={node.capacity.vcores_milli} describe={cores} />
-          {node.capacity.gpus > 0 && <Amount name="GPUs" allocated={node.allocated.gpus} capacity={node.capacity.gpus} describe={String} />}
+          {there(node.capacity).map(({ axis, title, number, measured }) => (
+            <Amount key={axis} name={title} allocated={node.allocated[axis]} used={measured?.(node.used)} capacity={node.capacity[axis]} describe={number} />
+          ))}
           <Facts node={node} />
         </div>
       </div>
@@ -64,7 +65,7 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
   );
 }
 
-function Amount({ name, allocated, used, capacity, describe }: { name: string; allocated: number; used?: number; capacity: number; describe: (n: number) => string }) {
+function Amount({ name, allocated, used, capacity, describe }: { name: string; allocated: number; used?: number | undefined; capacity: number; describe: (n: number) => string }) {
   return (
     <div className="amount">
       <span className="muted">{name}</span>

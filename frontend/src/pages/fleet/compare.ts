@@ -1,6 +1,7 @@
 /** What a comparison of sub-clusters says, as rows of a table: a sub-cluster is a column. */
 import type { Comparison } from "../../api/types";
-import { count, cores, duration, many, memory, percent, short } from "../../format/units";
+import { RESOURCES } from "../../format/resources";
+import { count, duration, many, percent, short } from "../../format/units";
 import { hydractl } from "../../format/shell";
 
 type Compared = Comparison["sub_clusters"][number];
@@ -69,9 +70,7 @@ const MEASURES: { name: string; measures: Measure[] }[] = [
     { name: "First container, p99", value: (c) => c.allocation_latency_p99_s, text: seconds },
     { name: "Job's wait, median", about: "from submit to the job's first container, or until now", value: (c) => c.job_wait_p50_s, text: seconds, of: (c) => looked(c.jobs, "job") },
     { name: "Job's wait, p99", value: (c) => c.job_wait_p99_s, text: seconds },
-    { name: "Memory waited for now", value: (c) => c.pending.memory_mib, text: memory },
-    { name: "Cores waited for now", value: (c) => c.pending.vcores_milli, text: cores },
-    { name: "GPUs waited for now", value: (c) => c.pending.gpus, text: count },
+    ...RESOURCES.map(({ axis, title, number }): Measure => ({ name: `${title} waited for now`, value: (c) => c.pending[axis], text: number })),
   ] },
   { name: "Work", measures: [
     { name: "Utilization now", about: "of the scarcest resource", value: (c) => c.utilization, text: (share) => percent(share, 1) },

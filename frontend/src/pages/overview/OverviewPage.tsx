@@ -1,7 +1,8 @@
 /** The cluster at a glance: sub-clusters and their liveness first, then the queues. */
 import { get } from "../../api/client";
 import type { Overview } from "../../api/types";
-import { cores, count, memory, percent } from "../../format/units";
+import { there } from "../../format/resources";
+import { count, percent } from "../../format/units";
 import { useLiveness, useTopic } from "../../live/hooks";
 import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
 import { Queues } from "./Queues";
@@ -43,9 +44,9 @@ function Totals({ data }: { data: Overview }) {
   const jobs = Object.values(s.jobs).reduce((a, b) => a + b, 0);
   return (
     <dl className="totals" aria-label={own ? "Your part of all sub-clusters together" : "All sub-clusters together"}>
-      <div><dt>Memory {held}</dt><dd>{percent(s.allocated.memory_mib, s.capacity.memory_mib)} <small>of {memory(s.capacity.memory_mib)}</small></dd></div>
-      <div><dt>Cores {held}</dt><dd>{percent(s.allocated.vcores_milli, s.capacity.vcores_milli)} <small>of {cores(s.capacity.vcores_milli)}</small></dd></div>
-      {s.capacity.gpus > 0 && <div><dt>GPUs {held}</dt><dd>{s.allocated.gpus} <small>of {s.capacity.gpus}</small></dd></div>}
+      {there(s.capacity).map(({ axis, title, number, optional }) => (
+        <div key={axis}><dt>{title} {held}</dt><dd>{optional ? number(s.allocated[axis]) : percent(s.allocated[axis], s.capacity[axis])} <small>of {number(s.capacity[axis])}</small></dd></div>
+      ))}
       <div><dt>Jobs live</dt><dd>{count(jobs)}</dd></div>
       <div><dt>{own ? "Your containers" : "Containers live"}</dt><dd>{count(s.live_containers)}</dd></div>
       <div><dt>{own ? "Yours waiting" : "Containers waiting"}</dt><dd>{count(s.pending.containers)}</dd></div>

@@ -2,7 +2,8 @@ import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import type { SubCluster } from "../../api/types";
 import { useMe } from "../../app/session";
-import { coarse, cores, count, duration, memory, moment, short } from "../../format/units";
+import { there } from "../../format/resources";
+import { coarse, count, duration, moment, short } from "../../format/units";
 import { Meter } from "../../ui/bars";
 import { ToneIcon } from "../../ui/icons";
 import { useCompared } from "./compared";
@@ -30,9 +31,9 @@ export function SubClusterCard({ sc }: { sc: SubCluster }) {
           <div><dt>Nodes</dt><dd>{nodesLine(sc)}</dd></div>
           {old && <div><dt>Numbers</dt><dd>{sc.summary_age_s == null ? "none published" : `${coarse(sc.summary_age_s * 1000)} old`}</dd></div>}
         </dl>
-        <Amount name="Memory" allocated={sc.allocated.memory_mib} used={sc.used?.memory_mib} capacity={sc.capacity.memory_mib} describe={memory} />
-        <Amount name="Cores" allocated={sc.allocated.vcores_milli} used={sc.used?.cpu_milli} capacity={sc.capacity.vcores_milli} describe={cores} />
-        {sc.capacity.gpus > 0 && <Amount name="GPUs" allocated={sc.allocated.gpus} capacity={sc.capacity.gpus} describe={String} />}
+        {there(sc.capacity).map(({ axis, title, number, measured }) => (
+          <Amount key={axis} name={title} allocated={sc.allocated[axis]} used={sc.used && measured?.(sc.used)} capacity={sc.capacity[axis]} describe={number} />
+        ))}
         <dl className="facts small">
           <div><dt>Live</dt><dd>{count(sc.live_containers)}</dd></div>
           <div><dt>Waiting</dt><dd>{count(sc.pending.containers)}</dd></div>
@@ -72,7 +73,7 @@ function nodesLine(sc: SubCluster): string {
 }
 
 function Amount({ name, allocated, used, capacity, describe }: {
-  name: string; allocated: number; used?: number; capacity: number; describe: (n: number) => string;
+  name: string; allocated: number; used?: number | undefined; capacity: number; describe: (n: number) => string;
 }) {
   return (
     <div className="amount">

@@ -5,7 +5,8 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, post } from "../../api/client";
 import type { SubCluster, SubClusterDrainPreview } from "../../api/types";
-import { count, coresWord, many, memory, moment } from "../../format/units";
+import { AXES, amounts } from "../../format/resources";
+import { count, many, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice } from "../../ui/parts";
 import { DEADLINES } from "../fleet/duty";
@@ -85,7 +86,7 @@ function Preview({ sc, limit }: { sc: SubCluster; limit: number | null }) {
   if (!p) return <Loading lines={3} label="Looking what runs there" />;
   if (!p.containers && !p.jobs) return <p className="small muted">No job is at home there and nothing runs there: it would be empty at once.</p>;
   const batch = p.ends + p.stopped + p.unknown;
-  const moves = p.moves.memory_mib + p.moves.vcores_milli + p.moves.gpus > 0;
+  const moves = AXES.some((axis) => p.moves[axis] > 0);
   return (
     <div className="drain-preview small" aria-label="What the drain would do">
       <p>{many(p.jobs, "job")} at home, {many(p.containers, "container")}{p.guests ? `, ${count(p.guests)} of them of jobs at home elsewhere` : ""}. {p.services > 0 && <>{count(p.services)} of services leave at once. </>}
@@ -105,7 +106,7 @@ function Preview({ sc, limit }: { sc: SubCluster; limit: number | null }) {
         </table>
       )}
       {p.over_maximum.length > 0 && <Notice kind="warn">Maxima keep {count(p.over_maximum.reduce((sum, q) => sum + q.containers, 0))} of what leaves waiting: {p.over_maximum.slice(0, 10).map((q) => `${q.queue} ${count(q.containers)}`).join(", ")}{p.over_maximum.length > 10 ? " …" : ""}. Raise them, or let some of it end first.</Notice>}
-      {moves && !p.fits && !p.over_maximum.length && <Notice kind="warn">What leaves ({memory(p.moves.memory_mib)}, {coresWord(p.moves.vcores_milli)}{p.moves.gpus ? `, ${p.moves.gpus} GPUs` : ""}) has no room elsewhere now; some of it would wait.</Notice>}
+      {moves && !p.fits && !p.over_maximum.length && <Notice kind="warn">What leaves ({amounts(p.moves)}) has no room elsewhere now; some of it would wait.</Notice>}
       {p.tied_groups > 0 && (
         <>
           <Notice kind="warn">{p.tied_groups === 1 ? "One task group" : `${count(p.tied_groups)} task groups`} can run nowhere else.</Notice>

@@ -9,14 +9,14 @@ import { Command, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import { RULES } from "./MatrixView";
 import { OverTime } from "./OverTime";
 import { amount } from "./QueueBar";
-import { RESOURCES } from "./tree";
+import { CHOICES } from "./tree";
 import type { QueueDetail } from "./types";
 import type { View } from "./view";
 import { hydractl } from "../../format/shell";
 
 export function Drawer({ path, view, signature, onClose }: { path: string; view: View; signature: number; onClose: () => void }) {
   const p = new URLSearchParams();
-  const axis = AXES[RESOURCES.indexOf(view.resource) - 1];
+  const axis = AXES[CHOICES.indexOf(view.resource) - 1];
   if (axis) p.set("resource", axis);
   if (view.partition) p.set("partition", view.partition);
   const query = p.toString();
@@ -76,7 +76,7 @@ function Told({ q }: { q: QueueDetail }) {
 const Fact = ({ name, children }: { name: string; children: ReactNode }) => <div><dt>{name}</dt><dd>{children}</dd></div>;
 
 function Place({ p, axis }: { p: QueueDetail["places"][number]; axis: number }) {
-  const of = (r: Resources) => [r.memory_mib, r.vcores_milli, r.gpus][axis] ?? 0;
+  const of = (r: Resources) => r[AXES[axis]!] ?? 0;
   return (
     <li>
       <div className="row"><b className="grow">{p.sub_cluster}</b><span className="num">{amount(axis, of(p.share))}</span><span className={`rule rule-${p.rule}`}>{RULES[p.rule]?.word}</span></div>

@@ -6,7 +6,7 @@ import { AXES } from "../../format/resources";
 import { useTopic } from "../../live/hooks";
 import { Empty, Failed, Loading } from "../../ui/parts";
 import { amount } from "./QueueBar";
-import { RESOURCES, type ResourceName } from "./tree";
+import { CHOICES } from "./tree";
 import type { QueueMatrix } from "./types";
 import type { View } from "./view";
 
@@ -22,11 +22,11 @@ export const RULES: Record<string, { word: string; says: string }> = {
   none: { word: "not yet", says: "Nothing was assigned there yet; until then its size counts." },
 };
 
-function matrixQuery(under: string, partition: string, resource: ResourceName, skip: number): string {
+function matrixQuery(under: string, partition: string, resource: string, skip: number): string {
   const p = new URLSearchParams();
   if (under !== "root") p.set("under", under);
   if (partition) p.set("partition", partition);
-  const axis = AXES[RESOURCES.indexOf(resource) - 1];
+  const axis = AXES[CHOICES.indexOf(resource) - 1];
   if (axis) p.set("resource", axis);
   if (skip) p.set("skip", String(skip));
   const text = p.toString();

@@ -1,18 +1,19 @@
 /** One queue's bar: used as fill, what it wants as an outline behind it, its guarantee as a tick, its maximum as the end of the track. */
-import { count, large, memory, percent } from "../../format/units";
+import { RESOURCES } from "../../format/resources";
+import { large, percent } from "../../format/units";
 import { fullOf, type QueueRow, type Scale } from "./tree";
 
-const SAY = [memory, (n: number) => `${large(n / 1000)} cores`, (n: number) => `${count(n)} GPUs`];
-export const WORDS = ["memory", "cores", "GPUs"];
-
+/** Thousands and millions of cores are cut short, so that columns stay narrow. */
 export function amount(axis: number, n: number): string {
-  return (SAY[axis] ?? String)(n);
+  const r = RESOURCES[axis];
+  if (r?.axis === "vcores_milli") return `${large(n / r.large)} ${r.word}`;
+  return r?.said(n) ?? String(n);
 }
 
 /** All that the bar shows, in words. */
 function barText(row: QueueRow): string {
   const say = (n: number) => amount(row.axis, n);
-  const words = [`${row.path}, ${WORDS[row.axis]}: uses ${say(row.used)} (${percent(row.used, row.whole)} of all)`, `guaranteed ${say(row.guaranteed)}`, `at most ${say(row.maximum)}`];
+  const words = [`${row.path}, ${RESOURCES[row.axis]?.word}: uses ${say(row.used)} (${percent(row.used, row.whole)} of all)`, `guaranteed ${say(row.guaranteed)}`, `at most ${say(row.maximum)}`];
   if (row.pending > 0) words.push(`${say(row.pending)} pending`);
   if (row.borrowed > 0) words.push(`borrows ${say(row.borrowed)}`);
   if (row.lent >= 1) words.push(`lends ${say(Math.round(row.lent))}`);

@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { useLocation, useSearch } from "wouter";
 import { get } from "../../api/client";
 import type { PageProps } from "../../app/pages";
+import { RESOURCES } from "../../format/resources";
 import { useLiveness, useTopic } from "../../live/hooks";
 import { Card, Command, Failed, Loading, Notice, Stale, useNow } from "../../ui/parts";
 import { Drawer } from "./Drawer";
@@ -11,13 +12,13 @@ import { MatrixView } from "./MatrixView";
 import { MyUse } from "./MyUse";
 import { Legend } from "./QueueBar";
 import { TreeView } from "./TreeView";
-import { rowsOf, visible, type ResourceName, type Scale, type Sort } from "./tree";
+import { CHOICES, rowsOf, visible, type Scale, type Sort } from "./tree";
 import type { QueueLayout, QueueUse } from "./types";
 import { command, fromSearch, named, toSearch, type Tab, type View } from "./view";
 import "../../styles/queues.css";
 
 const STALE_AFTER_MS = 15_000;
-const RESOURCE_NAMES = [{ value: "dominant", label: "Dominant" }, { value: "memory", label: "Memory" }, { value: "cores", label: "Cores" }, { value: "gpus", label: "GPUs" }];
+const RESOURCE_NAMES = CHOICES.map((value, at) => ({ value, label: RESOURCES[at - 1]?.title ?? "Dominant" }));
 const SORT_NAMES = [{ value: "tree", label: "As in the policy" }, { value: "used", label: "Most used first" }, { value: "waiting", label: "Most pending first" }, { value: "borrowed", label: "Most borrowed first" }, { value: "below", label: "Starved first" }];
 const SCALE_NAMES = [{ value: "all", label: "Bars: of all" }, { value: "own", label: "Bars: of its own" }];
 
@@ -86,7 +87,7 @@ function Controls({ view, set, places }: { view: View; set: (more: Partial<View>
   return (
     <div className="filters" role="search" aria-label="Choose what is shown">
       {view.tab === "tree" && <TextInput aria-label="Find a queue" placeholder="Find a queue" value={view.search} onChange={(e) => set({ search: e.currentTarget.value })} />}
-      <NativeSelect aria-label="Resource" data={RESOURCE_NAMES} value={view.resource} onChange={(e) => set({ resource: e.currentTarget.value as ResourceName })} />
+      <NativeSelect aria-label="Resource" data={RESOURCE_NAMES} value={view.resource} onChange={(e) => set({ resource: e.currentTarget.value })} />
       {view.tab === "tree" && <>
         <NativeSelect aria-label="Sub-cluster" value={view.place} onChange={(e) => set({ place: e.currentTarget.value })} data={[{ value: "", label: "All sub-clusters" }, ...places.map((name) => ({ value: name, label: name }))]} />
         <NativeSelect aria-label="Order" data={SORT_NAMES} value={view.sort} onChange={(e) => set({ sort: e.currentTarget.value as Sort })} />

@@ -1,10 +1,11 @@
 /** The queue tree as rows: its layout and how it stands, put together. Pure; thousands of queues are ordinary. */
+import { RESOURCES } from "../../format/resources";
 import type { QueueLayout, QueueUse } from "./types";
 
 export const LEAF = 1, STOPPED = 2, OPEN = 4, MAY_SUBMIT = 8, FIXED = 16, MAY_ADMINISTER = 32;
 export const SEE_PATH = 1, SEE_OWN = 2, SEE_WHOLE = 3;
-export const RESOURCES = ["dominant", "memory", "cores", "gpus"] as const;
-export type ResourceName = (typeof RESOURCES)[number];
+/** What an address calls them; the first is whatever a queue wants most of. */
+export const CHOICES: readonly string[] = ["dominant", ...RESOURCES.map((r) => r.word.toLowerCase())];
 
 const ALIKE = 0.99; // guarantees are rounded to whole units
 
@@ -34,7 +35,7 @@ export interface QueueRow {
 }
 
 /** Every queue of the layout; null while the two are of different policies. */
-export function rowsOf(layout: QueueLayout, use: QueueUse, resource: ResourceName): QueueRow[] | null {
+export function rowsOf(layout: QueueLayout, use: QueueUse, resource: string): QueueRow[] | null {
   if (layout.layout !== use.layout || use.queues === null) return null;
   const q = layout.queues;
   const place = new Map(use.queues.at.map((at, i) => [at, i]));
@@ -46,7 +47,7 @@ export function rowsOf(layout: QueueLayout, use: QueueUse, resource: ResourceNam
     const i = place.get(at);
     const of = (columns: number[][], axis: number) => (i === undefined ? 0 : columns[axis]?.[i] ?? 0);
     const limit = (columns: number[][], axis: number) => columns[axis]?.[at] ?? 0;
-    const axis = resource === "dominant" ? dominant(use, (k) => of(use.queues.used, k) + of(use.queues.pending, k), (k) => limit(q.guaranteed, k), up?.axis ?? 0) : RESOURCES.indexOf(resource) - 1;
+    const axis = resource === "dominant" ? dominant(use, (k) => of(use.queues.used, k) + of(use.queues.pending, k), (k) => limit(q.guaranteed, k), up?.axis ?? 0) : CHOICES.indexOf(resource) - 1;
     const here = use.sub_cluster !== null;
     const share = of(use.queues.share, axis);
     rows.push({

@@ -1,5 +1,5 @@
 /** What is chosen on the page, as its address says it, so that a link shows the same. */
-import { RESOURCES, SCALES, SORTS, type ResourceName, type Scale, type Sort } from "./tree";
+import { CHOICES, SCALES, SORTS, type Scale, type Sort } from "./tree";
 import { hydractl } from "../../format/shell";
 
 export const TABS = ["tree", "matrix", "use"] as const;
@@ -7,7 +7,7 @@ export type Tab = (typeof TABS)[number];
 
 export interface View {
   tab: Tab;
-  resource: ResourceName;
+  resource: string;
   /** One sub-cluster, or "" for all together. */
   place: string;
   search: string;
@@ -31,7 +31,7 @@ export function fromSearch(search: string): View {
   const days = Number(p.get("days"));
   const skip = Number(p.get("skip"));
   return {
-    tab: one("tab", TABS), resource: one("resource", RESOURCES), sort: one("sort", SORTS), scale: one("bars", SCALES),
+    tab: one("tab", TABS), resource: one("resource", CHOICES), sort: one("sort", SORTS), scale: one("bars", SCALES),
     place: p.get("at") ?? "", search: p.get("q") ?? "", queue: p.get("queue") ?? "",
     under: p.get("under") ?? "root", partition: p.get("partition") ?? "",
     toggled: new Set((p.get("toggled") ?? "").split(",").filter(Boolean)),

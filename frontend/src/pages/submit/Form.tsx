@@ -2,6 +2,7 @@
 import { Button, NativeSelect, TextInput, Textarea } from "@mantine/core";
 import { useEffect, useState } from "react";
 import type { FieldError } from "../../api/types";
+import { RESOURCES } from "../../format/resources";
 import { Card } from "../../ui/parts";
 import { QueueChoice } from "../job/QueueChoice";
 import { at, numberOr, readPairs, textAt, withAdded, withField, words, writePairs, type Path } from "./document";
@@ -49,9 +50,7 @@ function GroupForm({ no, only, ...props }: FormProps & { no: number; only: boole
       <div className="fields">
         <Field {...props} label="Group name" path={g("name")} />
         <Field {...props} label="Tasks" path={g("count")} number placeholder="1" />
-        <Field {...props} label="Memory, MiB" path={g("resources", "memory_mib")} number placeholder="256" />
-        <Field {...props} label="Cores, thousandths" path={g("resources", "vcores_milli")} number placeholder="1000" />
-        <Field {...props} label="GPUs" path={g("resources", "gpus")} number placeholder="0" />
+        {RESOURCES.map(({ axis, field, usual }) => <Field key={axis} {...props} label={field} path={g("resources", axis)} number placeholder={usual} />)}
         <Words {...props} label="After groups" path={g("after")} />
         <Field {...props} label="Retries" path={g("retries")} number placeholder="0" />
         <Field {...props} label="Time limit, s" path={g("timeout_s")} number placeholder="none" />

@@ -4,7 +4,8 @@ import { get, type ApiError } from "../../api/client";
 import { timeLabel, type Instant, type ScopeUsage } from "../../charts/series";
 import { Meter } from "../../ui/bars";
 import { Close } from "../../ui/icons";
-import { coresWord, count, memory, short } from "../../format/units";
+import { amounts } from "../../format/resources";
+import { count, short } from "../../format/units";
 import { Empty, Failed, Loading } from "../../ui/parts";
 
 export function InstantPanel({ at, scope, close, pick }: { at: number; scope: string; close: () => void; pick: (scope: string) => void }) {
@@ -60,8 +61,7 @@ function Part({ title, kind, rows, scope, pick }: { title: string; kind: string;
 
 function words(row: ScopeUsage): string {
   if (!row.allocated) return "its leader was silent";
-  const parts = [`${memory(row.allocated.memory_mib)}, ${coresWord(row.allocated.vcores_milli)}`];
-  if (row.allocated.gpus > 0) parts.push(`${row.allocated.gpus} GPUs`);
+  const parts = [amounts(row.allocated)];
   if (row.pending_containers) parts.push(`${count(row.pending_containers)} waiting`);
   if (row.decisions) parts.push(`${count(row.decisions)} placed`);
   if (row.preemptions) parts.push(`${count(row.preemptions)} preempted`);

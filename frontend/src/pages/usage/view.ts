@@ -1,5 +1,6 @@
 /** What the address of the page says: whose history, which range, which moment. Pure. */
 import { linesOf, type Line, type LineSpec, type SeriesAnswer, type Span } from "../../charts/series";
+import { RESOURCES, type Resource } from "../../format/resources";
 import { short } from "../../format/units";
 import { hydractl } from "../../format/shell";
 
@@ -85,7 +86,8 @@ export interface ChartSpec {
 const DASHED = [6, 4];
 const DOTTED = [2, 3];
 
-function resource(title: string, unit: string, axis: string, factor: number, scope: string): ChartSpec {
+function resource({ axis, title, unit, large, measured, optional }: Resource, scope: string): ChartSpec {
+  const factor = 1 / large;
   const [queue, node] = [scope.startsWith("queue:"), scope.startsWith("node:")];
   const lines: LineSpec[] = [
     { metric: `${queue ? "guaranteed" : "capacity"}_${axis}`, label: queue ? "Guaranteed" : "Capacity", color: "muted", dash: DASHED, factor },
@@ -93,18 +95,14 @@ function resource(title: string, unit: string, axis: string, factor: number, sco
     { metric: `used_${axis}`, label: "Used", color: "st-succeeded", factor },
     { metric: `pending_${axis}`, label: "Pending", color: "st-failed", dash: DOTTED, factor },
   ];
-  const there = ({ metric }: LineSpec) => (metric.startsWith("used_") ? !queue && axis !== "gpus" : !node || metric.startsWith("allocated_"));
-  return { title, unit, lines: lines.filter(there), format: short, optional: axis === "gpus" };
+  const there = ({ metric }: LineSpec) => (metric.startsWith("used_") ? !queue && measured !== undefined : !node || metric.startsWith("allocated_"));
+  return { title, unit, lines: lines.filter(there), format: short, optional: optional ?? false };
 }
 
 /** The charts of a scope, from the top. */
 export function charts(scope: string): ChartSpec[] {
   const queue = scope.startsWith("queue:");
-  const amounts = [
-    resource("Memory", "GiB", "memory_mib", 1 / 1024, scope),
-    resource("Cores", "cores", "vcores_milli", 1 / 1000, scope),
-    resource("GPUs", "GPUs", "gpus", 1, scope),
-  ];
+  const amounts = RESOURCES.map((each) => resource(each, scope));
   if (scope.startsWith("node:")) return amounts;
   return [
     ...amounts,

@@ -1,12 +1,11 @@
 /** A limit: one share for every resource, or a share or an amount of each. */
 import { useState } from "react";
 import { typed } from "../model/limits";
-import { RESOURCES, WORDS } from "../model/resources";
+import { OF } from "../../../format/resources";
+import { RESOURCES } from "../model/resources";
 import { Typed } from "../parts";
 import type { Json } from "../types";
 import { labelOf, type FieldProps } from "./editing";
-
-const EXAMPLES = { memory_mib: "64 GiB", vcores_milli: "32 cores", gpus: "4 gpus" };
 
 function shown(value: unknown): string {
   if (typeof value === "number" && value <= 1) return `${Number((100 * value).toFixed(4))}%`;
@@ -33,7 +32,7 @@ export function LimitInput({ name, path, value, editing, description, error }: F
       {description && <p className="muted small">{description}</p>}
       <div className="policy-three">
         {RESOURCES.map((resource) => (
-          <Typed key={resource} label={WORDS[resource]} value={shown(apart ? held[resource] : value)} placeholder={EXAMPLES[resource]} error={fault(resource) ?? (resource === "memory_mib" ? error : undefined)}
+          <Typed key={resource} label={OF[resource].word} value={shown(apart ? held[resource] : value)} placeholder={OF[resource].example} error={fault(resource) ?? (resource === "memory_mib" ? error : undefined)}
             onCommit={(text) => {
               const all = apart ? held : Object.fromEntries(RESOURCES.filter(() => value !== undefined && value !== null).map((r) => [r, value]));
               const next = { ...all, [resource]: typed(text) };

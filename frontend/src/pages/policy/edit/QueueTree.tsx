@@ -2,7 +2,7 @@
 import { Button, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState } from "react";
-import { WORDS } from "../model/resources";
+import { OF } from "../../../format/resources";
 import { limitWord, shareWord, totals, type Total } from "../model/limits";
 import { same } from "../model/merge";
 import { NAME, type QueueRow } from "../model/tree";
@@ -31,7 +31,7 @@ export function Sums({ siblings }: { siblings: Json[] }) {
   return (
     <span className="policy-sums">
       {sums.map((total) => (
-        <span key={total.resource} data-over={total.left !== null && total.left < -1e-9 ? "" : undefined}>{sums.length > 1 && `${WORDS[total.resource]}: `}{leftWord(total)}</span>
+        <span key={total.resource} data-over={total.left !== null && total.left < -1e-9 ? "" : undefined}>{sums.length > 1 && `${OF[total.resource].word}: `}{leftWord(total)}</span>
       ))}
     </span>
   );

@@ -1,4 +1,5 @@
 /** Shares and amounts as a document writes them, added up. The server's grammar is `policy.amounts`. */
+import { OF } from "../../../format/resources";
 import { RESOURCES, type ResourceName } from "./resources";
 
 export interface Sum {
@@ -8,7 +9,7 @@ export interface Sum {
   units: number;
 }
 
-const UNITS: Record<string, number> = { MiB: 1, GiB: 1024, TiB: 1024 ** 2, cores: 1000, core: 1000, millicores: 1, gpus: 1, gpu: 1 };
+const UNITS: Record<string, number> = Object.assign({}, ...Object.values(OF).map((r) => r.units));
 const TEXT = /^(\d{1,16}(?:\.\d{1,9})?) ?([A-Za-z]+|%)$/;
 
 /** One share or amount; null where it is neither. */

@@ -3,7 +3,8 @@ import { SegmentedControl } from "@mantine/core";
 import { useState } from "react";
 import { Empty, Notice } from "../../../ui/parts";
 import { barsOf, matters, mostMoved, type Bars } from "../model/planrows";
-import { allWord, amountWord, RESOURCES, WORDS, type ResourceName } from "../model/resources";
+import { OF } from "../../../format/resources";
+import { allWord, amountWord, RESOURCES, type ResourceName } from "../model/resources";
 import { Wide } from "../../../ui/wide";
 import type { Plan } from "../types";
 
@@ -25,7 +26,7 @@ export function Shares({ plan }: { plan: Plan }) {
           {back !== "nothing" && <><b>{back}</b> would be taken back, because others lack it. </>}
           {plan.starving > 0 && <b>{plan.starving} {plan.starving === 1 ? "queue starves" : "queues starve"}.</b>}
         </p>
-        {resources.length > 1 && <SegmentedControl size="xs" aria-label="Resource shown" value={resource} onChange={(v) => setResource(v as ResourceName)} data={resources.map((r) => ({ value: r, label: WORDS[r] }))} />}
+        {resources.length > 1 && <SegmentedControl size="xs" aria-label="Resource shown" value={resource} onChange={(v) => setResource(v as ResourceName)} data={resources.map((r) => ({ value: r, label: OF[r].word }))} />}
       </div>
       {plan.starving > 0 && <Notice kind="warn">A queue starves when it wants something and is due nothing, or less than its guarantee.</Notice>}
       {shown.length > 0 && <Table rows={shown} plan={plan} resource={resource} />}
@@ -33,7 +34,7 @@ export function Shares({ plan }: { plan: Plan }) {
       <p className="legend">
         <span><i className="key before" aria-hidden="true" />now</span><span><i className="key after" aria-hidden="true" />then</span>
         <span><i className="key used" aria-hidden="true" />in use now</span><span><i className="key tick" aria-hidden="true" />guaranteed then</span>
-        <span>of {amountWord(resource, plan.capacity[resource])} {resource === "memory_mib" ? "of memory" : WORDS[resource]} in all</span>
+        <span>of {amountWord(resource, plan.capacity[resource])} {resource === "memory_mib" ? "of memory" : OF[resource].word} in all</span>
       </p>
     </div>
   );
@@ -43,7 +44,7 @@ function Table({ rows, plan, resource }: { rows: Bars[]; plan: Plan; resource: R
   const amount = (side: Bars["queue"]["before"]) => (side ? amountWord(resource, side.share[resource]) : "–");
   return (
     <Wide>
-      <table className="grid policy-shares" aria-label={`Shares of ${WORDS[resource]} now and then, of ${amountWord(resource, plan.capacity[resource])}`}>
+      <table className="grid policy-shares" aria-label={`Shares of ${OF[resource].word} now and then, of ${amountWord(resource, plan.capacity[resource])}`}>
         <thead><tr><th>Queue</th><th className="num">Now</th><th className="num">Then</th><th className="policy-barcell">Share</th><th>What follows</th></tr></thead>
         <tbody>
           {rows.map((row) => (

@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import { post, type ApiError } from "../../../api/client";
 import type { PageProps } from "../../../app/pages";
 import { Chart } from "../../../charts/Chart";
+import { RESOURCES } from "../../../format/resources";
 import { hydractl } from "../../../format/shell";
 import { duration, moment } from "../../../format/units";
 import { Card, Command, Empty, Failed, Loading } from "../../../ui/parts";
@@ -81,13 +82,11 @@ function Changed({ simulation: s }: { simulation: SimulationDetail }) {
   );
 }
 
-const RESOURCES: Record<string, string> = { memory_mib: "Memory", vcores_milli: "Cores", gpus: "GPUs" };
-
 function OverTime({ result, from }: { result: SimulationResult; from: string }) {
   const drawn = useMemo(() => inUseOverTime(result, Date.parse(from) / 1000), [result, from]);
   const span = useMemo(() => ({ from: drawn?.at[0] ?? 0, to: (drawn?.at.at(-1) ?? 0) + (drawn?.stepS ?? 0) }), [drawn]);
   if (!drawn) return null;
   return (
-    <Chart title={`${RESOURCES[drawn.resource] ?? drawn.resource} in use over time`} unit="part of all" at={drawn.at} stepS={drawn.stepS} lines={drawn.lines} span={span} format={(v) => `${(100 * v).toFixed(0)} %`} sync="simulation" />
+    <Chart title={`${RESOURCES.find((r) => r.axis === drawn.resource)?.title ?? drawn.resource} in use over time`} unit="part of all" at={drawn.at} stepS={drawn.stepS} lines={drawn.lines} span={span} format={(v) => `${(100 * v).toFixed(0)} %`} sync="simulation" />
   );
 }

@@ -1,0 +1,12 @@
+"""Functions that add amounts up look the resources up."""
+
+from pathlib import Path
+
+from django.db import migrations
+
+SCHEMA = Path(__file__).parent.parent / "resources.sql"
+
+
+class Migration(migrations.Migration):
+    dependencies = [("statestore", "0027_tracking_pages")]
+    operations = [migrations.RunSQL(SCHEMA.read_text(), migrations.RunSQL.noop)]
