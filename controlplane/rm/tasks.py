@@ -12,6 +12,7 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from controlplane import events, kernels, shutdown
+from controlplane.celery import sending
 from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.adapters.clock import DatabaseClock, HostClock
 from controlplane.rm.adapters.store import PostgresStore
@@ -75,8 +76,9 @@ def _lead(leadership: Leadership, term: balance.Term) -> None:
 def _hand_over(sub_cluster_id: int, successor: str) -> None:
     """Offer a sub-cluster that was given up to one worker; where that is lost, the next offer is to everybody."""
     log.info("handed over", sub_cluster=sub_cluster_id, to=successor)
-    with suppress(KombuError, RedisError, OSError):
-        lead.apply_async([sub_cluster_id], queue=balance.own_queue(successor), expires=balance.RESERVED_S, retry=False)
+    words = {"queue": balance.own_queue(successor), "expires": balance.RESERVED_S, "retry": False}
+    with suppress(KombuError, RedisError, OSError), sending() as connection:
+        lead.apply_async([sub_cluster_id], connection=connection, **words)
 
 
 @shared_task(name="rm.bury", ignore_result=True)
