@@ -103,6 +103,11 @@ class RedisBus:
         with _translated():
             return replied(self._redis.mget([keys.status(self.s, n) for n in node_ids]))
 
+    def probe(self) -> None:
+        """Returns when Redis has taken a write; a full one, or a replica, answers reads and takes none."""
+        with _translated():
+            self._redis.set(keys.probe(self.s), self.epoch, ex=_SUMMARY_TTL_S)
+
     def publish(self, documents: Mapping[int, bytes], templates: Mapping[bytes, bytes]) -> bool:
         """Put templates, then documents by node id; False when Redis has lost its data meanwhile."""
         intact = True

@@ -111,6 +111,7 @@ class Leader:
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)
     frozen: bool = False
+    writable: bool = True  # whether Redis took the last write that asked for nothing else
     news: bool = True  # something happened since the last summary
     changed_jobs: dict[int, int] = field(default_factory=dict)  # jobs that screens are to look at, and whose they are
     shown_version: int = -1  # policy version in the last summary
@@ -211,7 +212,7 @@ class Leader:
         began = self.timers.round_began = self.clock.monotonic()
         try:
             report = self.round.run(duties, self.answered.by(began))
-            if duties.statuses:
+            if duties.statuses and self._writable():
                 self.answered.answered(self.clock.monotonic())
         except BusDown as error:
             log.warning("redis cannot be reached", error=str(error))
@@ -225,6 +226,20 @@ class Leader:
             self.news = True
         self.counters.rejected += 0 if report.committed else report.rejected
         self.changed_jobs |= report.jobs
+
+    def _writable(self) -> bool:
+        """Whether Redis takes writes. While it does not, no node can say anything, and so none is silent."""
+        try:
+            self.bus.probe()
+        except BusDown as error:
+            if self.writable:
+                log.error("redis takes no writes: until it does, no node counts as silent", error=str(error))
+            self.writable = False
+        else:
+            if not self.writable:
+                log.info("redis takes writes again")
+            self.writable = True
+        return self.writable
 
     def _sleep(self, seconds: float) -> None:
         self.clock.sleep(seconds)
