@@ -9,7 +9,7 @@ from redis.retry import Retry
 
 from controlplane.rm.ports import BusDown, Fenced
 from controlplane.statestore.bus import replied
-from wire import keys, policy, summary
+from wire import keys, policy, status, summary
 from wire.summary import Summary
 
 # KEYS: epoch key, then document keys. ARGV: epoch, then the documents, then their channels.
@@ -70,6 +70,19 @@ class RedisBus:
 
     def close(self) -> None:
         self._redis.close()
+
+    def epochs(self, node_ids: Sequence[int]) -> tuple[int, list[int]]:
+        """The highest epoch that has published, 0 where Redis knows of none; and which each node obeys, 0 likewise."""
+        told: list[int] = []
+        with _translated():
+            known = int(replied(self._redis.get(keys.leader_epoch(self.s))) or 0)
+            for at in range(0, len(node_ids), _BATCH):
+                part = node_ids[at : at + _BATCH]
+                pipe = self._redis.pipeline(transaction=False)
+                for node in part:
+                    pipe.getrange(keys.status(self.s, node), 0, status.HEADER.size - 1)
+                told += map(status.epoch_told, part, pipe.execute())
+        return known, told
 
     def wait(self, timeout_s: float) -> set[str]:
         """Members of the dirty set, at once when there are any, else after at most ``timeout_s``."""
