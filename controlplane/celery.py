@@ -7,7 +7,7 @@ from celery import Celery
 from celery.signals import task_postrun, task_prerun
 from django.conf import settings
 from django.db import close_old_connections
-from kombu import Connection
+from kombu.connection import Connection
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 

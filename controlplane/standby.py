@@ -8,6 +8,7 @@ leader. Who looks first leads: the lease row takes one holder.
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 from django.db import DatabaseError, close_old_connections, connections
@@ -48,7 +49,7 @@ class Standby:
         self._held = {post: thread for post, thread in self._held.items() if thread.is_alive()}
         for sub, name in posts.free():
             if self.serves(f"rm.{name}") and len(self._held) < terms.most and terms.may_lead(sub):
-                self._take(f"rm.{name}", lambda sub=sub: lead(sub))
+                self._take(f"rm.{name}", partial(lead, sub))
         if self.serves(CONTROL) and posts.gpg_is_free():
             self._take(posts.GPG, lead_gpg)
 

@@ -97,7 +97,7 @@ def encode(s: NodeStatus) -> bytes:
 
 
 def epoch_told(node_id: int, head: bytes) -> int:
-    """The epoch that this node says it obeys, by its status' first ``HEADER.size`` bytes alone; 0 when they are none."""
+    """The epoch that this node says it obeys, by its status' first ``HEADER.size`` bytes; 0 when they are none."""
     if len(head) < HEADER.size:
         return 0
     magic, version, node, _, epoch, *_ = HEADER.unpack_from(head)
