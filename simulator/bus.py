@@ -3,7 +3,7 @@
 Hints arrive at once; documents wait to be taken to the nodes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -155,6 +155,13 @@ class SimulatedBus:
 
     def _put(self, documents: Mapping[int, bytes]) -> None:
         self.own.put(documents)
+
+    def withdraw_templates(self, digests: Collection[bytes]) -> None:
+        """It takes no room, so a full Redis does it too."""
+        self._reach()
+        self._fence()
+        for digest in digests:
+            self.own.templates.pop(digest, None)
 
     def announce_policy(self, version: int, wake: bool = True) -> None:
         """A missing epoch is left to ``publish``, which tells."""

@@ -1,6 +1,6 @@
 """The Bus port over Redis: statuses in, documents and summaries out. Hints only."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import redis
@@ -40,6 +40,12 @@ redis.call('SET', KEYS[2], ARGV[2])
 for i = 3, #ARGV do redis.call('PUBLISH', ARGV[i], ARGV[2]) end
 return 1
 """
+# KEYS: epoch key, then those to remove. ARGV: epoch. It takes no room, so a full Redis does it too.
+_WITHDRAW = """
+if tonumber(redis.call('GET', KEYS[1]) or '-1') > tonumber(ARGV[1]) then return -1 end
+for i = 2, #KEYS do redis.call('UNLINK', KEYS[i]) end
+return 1
+"""
 _BATCH = 500  # documents per script call, so that no call holds Redis for long
 TEMPLATE_TTL_S = 2 * 86400
 _SUMMARY_TTL_S = 15
@@ -67,6 +73,7 @@ class RedisBus:
         )
         self._publish = self._redis.register_script(_PUBLISH)
         self._announce = self._redis.register_script(_ANNOUNCE)
+        self._withdraw = self._redis.register_script(_WITHDRAW)
 
     def close(self) -> None:
         self._redis.close()
@@ -143,6 +150,15 @@ class RedisBus:
         if not intact:
             self._restore_acl()
         return intact
+
+    def withdraw_templates(self, digests: Collection[bytes]) -> None:
+        """Remove templates that nobody needs any more."""
+        names = [keys.template(self.s, digest.hex()) for digest in digests]
+        with _translated():
+            for at in range(0, len(names), _BATCH):
+                part = [keys.leader_epoch(self.s), *names[at : at + _BATCH]]
+                if self._withdraw(keys=part, args=[self.epoch]) == -1:
+                    raise Fenced("a leader with a higher epoch has published")
 
     def announce_policy(self, version: int, wake: bool = True) -> None:
         """Tell the sub-cluster's nodes which policy version it runs: one message for all of them. wake: at once."""

@@ -54,6 +54,10 @@ class Behind(ABC):
     def document(self, cluster: Any, node: int) -> bytes | None: ...
 
     @abstractmethod
+    def templates(self, cluster: Any) -> int:
+        """How many Redis holds for the sub-cluster."""
+
+    @abstractmethod
     def fill(self, full: bool) -> None:
         """Redis answers, and takes no writes; or it takes them again."""
 
@@ -95,6 +99,9 @@ class Real(Behind):
         found: bytes | None = self.redis.get(keys.desired(cluster.sub.pk, node))  # type: ignore[assignment]
         return found
 
+    def templates(self, cluster: Cluster) -> int:
+        return len(list(self.redis.scan_iter(keys.template(cluster.sub.pk, "*"))))
+
     def fill(self, full: bool) -> None:
         self.redis.config_set("maxmemory", "1" if full else self.room)
 
@@ -127,6 +134,9 @@ class InMemory(Behind):
 
     def document(self, cluster: MemoryCluster, node: int) -> bytes | None:
         return self.west.redis[cluster.sub.id].documents.get(node)
+
+    def templates(self, cluster: MemoryCluster) -> int:
+        return len(self.west.redis[cluster.sub.id].templates)
 
     def fill(self, full: bool) -> None:
         for each in self.west.redis.values():
