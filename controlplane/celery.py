@@ -7,6 +7,7 @@ from celery import Celery
 from celery.signals import task_postrun, task_prerun
 from django.conf import settings
 from django.db import close_old_connections
+from kombu.connection import Connection
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
@@ -50,6 +51,11 @@ app.conf.update(
         "housekeeping": _duty("control.housekeeping", HOUSEKEEPING_EVERY_S, HOUSEKEEPING_EVERY_S / 2),
     },
 )
+
+
+def sending() -> Connection:
+    """A connection to the broker for one message, bounded to a few seconds where it hangs; use it in ``with``."""
+    return app.connection_for_write(connect_timeout=2, transport_options={"socket_timeout": 2})
 
 
 @task_prerun.connect

@@ -21,8 +21,8 @@ from django.db import DatabaseError, close_old_connections
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
-from controlplane import duties, heap, liveness, shutdown
-from controlplane.celery import app
+from controlplane import duties, heap, liveness, shutdown, standby
+from controlplane.celery import app, sending
 from controlplane.embedded import notify
 from controlplane.rm.driver import balance
 from controlplane.rm.tasks import terms
@@ -37,6 +37,7 @@ DEAF_S = 14.0  # of an answering broker
 DUTY_THREADS = 3  # offers, housekeeping, pulse
 EVERY = "*"  # what a worker says it serves that serves all sub-clusters
 RESIGN_S = 1.0  # what leaders get to give up their leases
+END_S = 3.0  # the same where the process was told to stop
 EX_TEMPFAIL = 75
 
 
@@ -51,6 +52,10 @@ class Served:
         self.every = every
         self.listen: Callable[[str], object] | None = None
 
+    def takes(self, queue: str) -> bool:
+        """Whether what this queue offers is for this worker, also while it cannot be listened to."""
+        return queue in self.names or (self.every and queue.startswith("rm."))
+
     def look(self) -> None:
         """Take in the sub-clusters that have come since. Raises ``DatabaseError``."""
         if not self.every or self.listen is None:
@@ -62,7 +67,7 @@ class Served:
 
 
 class Pulse:
-    """The messages a worker sends itself, and what follows when they stop coming; beside them, a look at free posts."""
+    """The messages a worker sends itself, and what follows when they stop coming."""
 
     def __init__(
         self, name: str, served: Served, every_s: float = PULSE_EVERY_S, deaf_s: float = DEAF_S,
@@ -88,7 +93,7 @@ class Pulse:
         while not shutdown.requested.wait(self.every_s):
             if not self.send():
                 continue
-            offer_own(self.served)
+            look_around(self.served)
             even_out(self.name)
             if time.monotonic() - self.heard_at > self.every_s * 1.5:
                 self.answered_s += self.every_s
@@ -99,28 +104,24 @@ class Pulse:
                 self.end(EX_TEMPFAIL)
 
     def send(self) -> bool:
-        """Whether the broker took the message; bounded to a few seconds."""
+        """Whether the broker took the message."""
         try:
-            with app.connection_for_write(connect_timeout=2, transport_options={"socket_timeout": 2}) as connection:
+            with sending() as connection:
                 self.task.apply_async(queue=self.queue, expires=2 * self.every_s, retry=False, connection=connection)
         except (KombuError, RedisError, OSError):
             return False
         return True
 
 
-def offer_own(served: Served) -> None:
-    """Offer this worker the free posts it listens for, without waiting for beat; what fails now is done next time."""
+def look_around(served: Served) -> None:
+    """What else this worker sees to without waiting for beat; what fails now is done next time."""
     try:
         close_old_connections()
         served.look()
-        for sub_cluster_id, name in posts.free():
-            if f"rm.{name}" in served.names:
-                app.send_task(duties.LEAD, args=[sub_cluster_id], queue=f"rm.{name}", expires=duties.OFFER_EXPIRES_S)
-        if "control" in served.names:
-            duties.offer_gpg()
+        if standby.CONTROL in served.names:
             duties.offer_simulations()
     except (DatabaseError, KombuError, RedisError, OSError) as problem:
-        log.warning("could not look for free posts", problem=str(problem))
+        log.warning("could not look for what is new", problem=str(problem))
 
 
 def _worker(process: bus.Process) -> balance.Worker:
@@ -146,6 +147,7 @@ def run(name: str, queues: list[str], threads: int, every: bool = False) -> int:
     """Work until SIGTERM. ``every``: for all sub-clusters, now and later. Returns the exit status."""
     served = Served(queues, every)
     pulse = Pulse(name, served)
+    posts_held = standby.Standby(served.takes)
     os.environ["HYDRA_WORKER"] = name
     sys.setswitchinterval(SWITCH_S)
     terms.most = threads - DUTY_THREADS
@@ -158,8 +160,8 @@ def run(name: str, queues: list[str], threads: int, every: bool = False) -> int:
         notify.ready()
         served.listen = lambda queue: worker.consumer.call_soon(worker.consumer.add_task_queue, queue)
         pulse.start()
-        offer_own(served)
-        if "control" in queues:
+        look_around(served)
+        if standby.CONTROL in queues:
             duties.housekeeping.apply_async(queue="control", expires=60)
 
     @worker_shutting_down.connect(weak=False)
@@ -177,5 +179,7 @@ def run(name: str, queues: list[str], threads: int, every: bool = False) -> int:
         without_heartbeat=True,
         quiet=True,
     )
+    posts_held.start()
     worker.start()
+    posts_held.join(END_S)
     return int(worker.exitcode or 0)

@@ -120,7 +120,9 @@ class Agent:
         )
         seq = max(saved.seq, int(clock.unix() * 1000))
         self.checkpoint = Checkpoint(StateFile(self.config.dir), self.core, self.membership, seq)
-        self.updater = StatusUpdater(self.redis, self.core, self.membership, self.checkpoint, self.containers.rates)
+        self.updater = StatusUpdater(
+            self.redis, self.core, self.membership, self.checkpoint, self.containers.rates, self.dispatch
+        )
         self.documents = DocumentReader(
             self.redis, self.membership, clock, self.dispatch, may_read=lambda: self.containers.listed
         )

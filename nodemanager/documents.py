@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import hiredis
-
 from nodemanager import events as ev
 from nodemanager.clock import Clock
 from nodemanager.log import note
@@ -83,9 +81,6 @@ class DocumentReader:
         if self.read_again:
             self.read_again = False
             self.read()
-        now = time.monotonic()
-        if not isinstance(answer, hiredis.ReplyError):
-            self.dispatch(ev.Contact(now))
         if not isinstance(answer, bytes) or answer == self.last_document:
             return  # absent is not empty
         try:
@@ -96,7 +91,7 @@ class DocumentReader:
                 self.membership.renew()
             return
         self.last_document = answer
-        self.dispatch(ev.DesiredRead(doc, now, self.clock.unix()))
+        self.dispatch(ev.DesiredRead(doc, time.monotonic(), self.clock.unix()))
 
     def fetch(self, instruction: ev.FetchTemplate) -> None:
         """Read a template by its digest, unless it is on its way; the core asks again at every tick."""

@@ -146,7 +146,7 @@ class HealthRead:
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """The control plane's Redis answered."""
+    """Redis has taken a status. ``at``: when that was sent; what the RM hears of the node is no older."""
 
     at: float
 

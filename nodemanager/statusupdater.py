@@ -1,5 +1,6 @@
 """The node's word to its RM: the complete status, at once when there is news and else with every heartbeat."""
 
+from collections.abc import Callable
 from typing import Any
 
 import hiredis
@@ -17,13 +18,20 @@ COALESCE_S = 0.02  # least time between two statuses
 
 
 class StatusUpdater:
-    """Publishes to Redis. Times are seconds of the monotonic clock."""
+    """Publishes to Redis. ``dispatch``: told of contact, which is a status that Redis has taken: a Redis that can only
+    be read tells this node what it should hold, and nobody what it holds. Times are seconds of the monotonic clock."""
 
     def __init__(
-        self, redis: RedisConnection, core: Core, membership: Membership, checkpoint: Checkpoint, rates: CpuRates
+        self,
+        redis: RedisConnection,
+        core: Core,
+        membership: Membership,
+        checkpoint: Checkpoint,
+        rates: CpuRates,
+        dispatch: Callable[[ev.Event], None],
     ) -> None:
         self.redis, self.core, self.membership = redis, core, membership
-        self.checkpoint, self.rates = checkpoint, rates
+        self.checkpoint, self.rates, self.dispatch = checkpoint, rates, dispatch
         self.changed = False
         self.published_at = self.heartbeat_at = 0.0  # the last status; when the next is due without news
 
@@ -53,12 +61,22 @@ class StatusUpdater:
         seq = self.checkpoint.next_seq()
         data = status.encode(self.core.status(seq, self.rates.total()))
         s, n = self.membership.session.sub_cluster_id, self.membership.session.node_id
-        self.redis.send(self._published, "SET", keys.status(s, n), data)
+        self.redis.send(lambda answer: self._published(answer, now), "SET", keys.status(s, n), data)
         if self.changed:
-            self.redis.send(self._published, "ZADD", keys.dirty(s), "0", str(n))
+            self.redis.send(self._hinted, "ZADD", keys.dirty(s), "0", str(n))
         self.changed = False
         self.published_at = now
 
-    def _published(self, answer: Any) -> None:
-        if isinstance(answer, hiredis.ReplyError):
-            note("warning", "Redis refused the status", why=str(answer))
+    def _published(self, answer: Any, sent_at: float) -> None:
+        if not _refused(answer):
+            self.dispatch(ev.Contact(sent_at))
+
+    def _hinted(self, answer: Any) -> None:
+        _refused(answer)
+
+
+def _refused(answer: Any) -> bool:
+    refused = isinstance(answer, hiredis.ReplyError)
+    if refused:
+        note("warning", "Redis refused the status", why=str(answer))
+    return refused

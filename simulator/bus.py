@@ -3,7 +3,7 @@
 Hints arrive at once; documents wait to be taken to the nodes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,6 +59,7 @@ class SimulatedRedis:
     masters: list[int] = field(default_factory=list)  # jobs whose application masters were told that there is news
     summary: tuple[Summary, bytes, dict[int, str]] | None = None
     down: bool = False
+    full: bool = False  # it answers, and refuses every write
 
     def flush(self) -> None:
         """All that it holds is lost."""
@@ -72,6 +73,8 @@ class SimulatedRedis:
 
     def report(self, statuses: Mapping[int, bytes], hint: bool = True) -> None:
         """Nodes say this of themselves. hint: and tell the leader that they did."""
+        if self.full:
+            return
         self.statuses.update(statuses)
         if hint:
             self.dirty.update(dict.fromkeys(map(str, statuses)))
@@ -106,6 +109,11 @@ class SimulatedBus:
         if self.own.down:
             raise BusDown("Redis does not answer")
 
+    def _write(self) -> None:
+        self._reach()
+        if self.own.full:
+            raise BusDown("Redis is full")
+
     def _fence(self) -> bool:
         """As the scripts in Redis do; whether Redis knew an epoch."""
         known = self.own.epoch
@@ -120,22 +128,25 @@ class SimulatedBus:
         return self.own.take_dirty()
 
     def wake(self, sub_clusters: Iterable[int]) -> None:
-        self._reach()
+        self._write()
         woken = sorted(sub_clusters)
         for sub in woken:
             self.all[sub].dirty[keys.INTENTS] = None
         self.hint(woken)
 
     def notify_masters(self, jobs: Iterable[int]) -> None:
-        self._reach()
+        self._write()
         self.own.masters.extend(jobs)
 
     def statuses(self, node_ids: Sequence[int]) -> list[bytes | None]:
         self._reach()
         return [self.own.statuses.get(node) for node in node_ids]
 
+    def probe(self) -> None:
+        self._write()
+
     def publish(self, documents: Mapping[int, bytes], templates: Mapping[bytes, bytes]) -> bool:
-        self._reach()
+        self._write()
         self.own.templates.update(templates)
         intact = self._fence()
         self._put(documents)
@@ -145,15 +156,22 @@ class SimulatedBus:
     def _put(self, documents: Mapping[int, bytes]) -> None:
         self.own.put(documents)
 
+    def withdraw_templates(self, digests: Collection[bytes]) -> None:
+        """It takes no room, so a full Redis does it too."""
+        self._reach()
+        self._fence()
+        for digest in digests:
+            self.own.templates.pop(digest, None)
+
     def announce_policy(self, version: int, wake: bool = True) -> None:
         """A missing epoch is left to ``publish``, which tells."""
-        self._reach()
+        self._write()
         if self._fence():
             self.own.epoch = self.epoch
         self.own.policy = policy.encode(self.epoch, version)
 
     def summary(self, shown: Summary, nodes: bytes, usage: Mapping[int, str]) -> None:
-        self._reach()
+        self._write()
         self.own.summary = shown, nodes, dict(usage)
 
 

@@ -61,6 +61,11 @@ def masters() -> str:
     return "am"
 
 
+def probe(s: int) -> str:
+    """What the RM writes to learn whether Redis takes writes at all. Expires."""
+    return f"pr:{s}"
+
+
 def summary(s: int) -> str:
     """JSON snapshot of a sub-cluster's load for screens. Writer: the RM. Expires."""
     return f"sum:{s}"

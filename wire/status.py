@@ -96,6 +96,14 @@ def encode(s: NodeStatus) -> bytes:
     return head(zlib.crc32(body, zlib.crc32(head(0)))) + body
 
 
+def epoch_told(node_id: int, head: bytes) -> int:
+    """The epoch that this node says it obeys, by its status' first ``HEADER.size`` bytes; 0 when they are none."""
+    if len(head) < HEADER.size:
+        return 0
+    magic, version, node, _, epoch, *_ = HEADER.unpack_from(head)
+    return int(epoch) if (magic, version, node) == (MAGIC, VERSION, node_id) else 0
+
+
 def decode(data: bytes) -> NodeStatus:
     """Inverse of ``encode``; raises ``StatusError`` on anything malformed."""
     if not HEADER.size <= len(data) <= MAX_BYTES or len(data) % RECORD_BYTES:

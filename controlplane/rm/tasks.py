@@ -4,18 +4,21 @@ import os
 import socket
 from contextlib import closing, suppress
 
+import numpy as np
 import psycopg
 import structlog
 from celery import shared_task
 from django.conf import settings
+from django.db import DatabaseError
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from controlplane import events, kernels, shutdown
+from controlplane.celery import sending
 from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.adapters.clock import DatabaseClock, HostClock
 from controlplane.rm.adapters.store import PostgresStore
-from controlplane.rm.driver import balance, reaper
+from controlplane.rm.driver import balance, epochs, reaper
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.rm.driver.leader import Leader, Pace
 from controlplane.rm.driver.leasekeeper import LeaseKeeper
@@ -28,6 +31,7 @@ from controlplane.statestore import bus as hints
 from controlplane.statestore.actions import rehoming, subclusters
 from controlplane.statestore.actions.nodes import lease_master, restore_acl
 from controlplane.statestore.membership import Leadership, conninfo, take
+from controlplane.statestore.models import Node
 
 log = structlog.get_logger(__name__)
 _clock = HostClock()
@@ -42,9 +46,12 @@ def lead(sub_cluster_id: int) -> None:
         return
     try:
         leadership = take(
-            sub_cluster_id, os.environ.get("HYDRA_WORKER") or socket.gethostname(), settings.HYDRA["lease_s"]
+            sub_cluster_id,
+            os.environ.get("HYDRA_WORKER") or socket.gethostname(),
+            settings.HYDRA["lease_s"],
+            lambda epoch: given_out(sub_cluster_id, epoch),
         )
-    except psycopg.Error as error:
+    except (psycopg.Error, DatabaseError) as error:
         log.warning("the StateStore cannot be reached", error=str(error))
         return
     if leadership is None:
@@ -54,6 +61,24 @@ def lead(sub_cluster_id: int) -> None:
         _lead(leadership, term)
     if term.successor:
         _hand_over(sub_cluster_id, term.successor)
+
+
+def given_out(sub: int, epoch: int) -> int:
+    """The highest epoch that may be in use, for a row that says ``epoch``: by Redis, and by what nodes obey.
+
+    Without Redis it is the row's. Where that turns out too low, the first document says so, or the first status.
+    """
+    ids = list(Node.objects.filter(sub_cluster_id=sub).values_list("pk", flat=True))
+    try:
+        with closing(RedisBus(settings.REDIS_URL, sub, 0, lambda: None)) as bus:
+            known, told = bus.epochs(ids)
+    except BusDown as error:
+        log.warning("which epochs are in use is known by the row alone", sub_cluster=sub, error=str(error))
+        return epoch
+    found = epochs.believed(max(known, epoch), np.array(told, np.int64))
+    if found > epoch:
+        log.error("the StateStore says less than was given out: was it restored?", sub_cluster=sub, row=epoch, by=found)
+    return found
 
 
 def _lead(leadership: Leadership, term: balance.Term) -> None:
@@ -75,8 +100,9 @@ def _lead(leadership: Leadership, term: balance.Term) -> None:
 def _hand_over(sub_cluster_id: int, successor: str) -> None:
     """Offer a sub-cluster that was given up to one worker; where that is lost, the next offer is to everybody."""
     log.info("handed over", sub_cluster=sub_cluster_id, to=successor)
-    with suppress(KombuError, RedisError, OSError):
-        lead.apply_async([sub_cluster_id], queue=balance.own_queue(successor), expires=balance.RESERVED_S, retry=False)
+    words = {"queue": balance.own_queue(successor), "expires": balance.RESERVED_S, "retry": False}
+    with suppress(KombuError, RedisError, OSError), sending() as connection:
+        lead.apply_async([sub_cluster_id], connection=connection, **words)
 
 
 @shared_task(name="rm.bury", ignore_result=True)
@@ -102,7 +128,9 @@ def _reap(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
     conf = settings.HYDRA
     with closing(RedisBus(settings.REDIS_URL, sub, 0, lambda: restore_acl(sub))) as bus:
         alive = reaper.reports(bus, _clock, nodes, 3 * conf["heartbeat_s"])
-    leadership = take(sub, rehoming.UNDERTAKER, conf["lease_s"]) if has_jobs or not alive else None
+    if not has_jobs and alive:
+        return
+    leadership = take(sub, rehoming.UNDERTAKER, conf["lease_s"], lambda epoch: given_out(sub, epoch))
     if leadership is None:
         return
     try:
@@ -160,6 +188,7 @@ def _serve(leadership: Leadership, term: balance.Term) -> None:
         answered,
         Acknowledger(lambda: events.hint("policy")),
         kernels.interpreted,
+        lambda: terms.may_step_aside(sub),
     )
     try:
         leader.run(lambda: term.ends.is_set() or shutdown.requested.is_set())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from django.conf import settings
+from django.db.models import Count, Sum
 
 from contract.problems import FieldError
 from controlplane.accounts.models import User
@@ -43,6 +44,7 @@ class ClusterView:
 class _LiveCount:
     read_at: float
     n: int
+    size: int  # bytes of all that they say
 
 
 @dataclass(slots=True)
@@ -177,14 +179,26 @@ def partition_error(path: str, partition: str | None, field_name: str) -> FieldE
     return None
 
 
-def claim_live_jobs(user: User, n: int) -> None:
-    """``TooMany`` when the account would have more live jobs than it may; counted every two seconds, so roughly."""
-    most = int(settings.HYDRA["max_live_jobs_per_user"])
+def claim_live_jobs(user: User, n: int, size: int) -> None:
+    """``TooMany`` when the account's live jobs would be more, or say more, than they may.
+
+    size: bytes that the new ones say. Counted every two seconds, so roughly.
+    """
+    most, most_bytes = (
+        int(settings.HYDRA["max_live_jobs_per_user"]),
+        settings.HYDRA["live_jobs_max_mib_per_user"] * 2**20,
+    )
     with _state.lock:
         count = _state.counts.get(user.pk)
         if count is None or time.monotonic() - count.read_at > COUNT_FRESH_S:
-            live = Job.objects.filter(owner_id=user.pk, state__lt=JobState.SUCCEEDED)[: most + 1].count()
-            count = _state.counts[user.pk] = _LiveCount(time.monotonic(), live)
+            live = Job.objects.filter(owner_id=user.pk, state__lt=JobState.SUCCEEDED)[: most + 1]
+            found = live.aggregate(n=Count("pk"), size=Sum("spec_bytes"))
+            count = _state.counts[user.pk] = _LiveCount(time.monotonic(), found["n"], found["size"] or 0)
         if count.n + n > most:
             raise TooMany(f"you have {count.n} live jobs and may have {most}; wait for some to end", retry_after_s=10)
+        if count.size + size > most_bytes:
+            would = f"with this your live jobs would say {(count.size + size) / 2**20:.2f} MiB"
+            remedy = "wait for some to end, or put long commands and environments into files"
+            raise TooMany(f"{would} and may say {most_bytes / 2**20:g}; {remedy}", retry_after_s=10)
         count.n += n
+        count.size += size

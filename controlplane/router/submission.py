@@ -79,13 +79,27 @@ def _prepare(user: User, data: list[Any], prefix: str) -> tuple[list[JobSpec], l
     specs = _validated(data, prefix)
     _check_queues(user, specs, prefix)
     _check_artifacts(user, specs, prefix)
-    cluster.claim_live_jobs(user, len(specs))
     new, homes = [], []
     for spec in specs:
         home, decision = cluster.home(_ask(spec, user.pk))
         new.append(_new_job(spec, home.id, _told(home.name, decision)))
         homes.append(home.name)
+    _check_sizes(new, prefix)
+    cluster.claim_live_jobs(user, len(new), sum(job.size for job in new))
     return specs, new, homes
+
+
+def _check_sizes(new: list[NewJob], prefix: str) -> None:
+    """Each sub-cluster that runs a job keeps what it says in its Redis."""
+    most = int(settings.HYDRA["job_max_kib"] * 1024)
+    remedy = "put long commands and environments into files, or split the job"
+    wrong = [
+        FieldError(f"{prefix.format(i)}groups", f"comes to {job.size:,} bytes, at most {most:,} are allowed", remedy)
+        for i, job in enumerate(new)
+        if job.size > most
+    ]
+    if wrong:
+        raise Invalid("the job says too much" if len(new) == 1 else "some jobs say too much", wrong[:MAX_ERRORS])
 
 
 def _validated(data: list[Any], prefix: str) -> list[JobSpec]:

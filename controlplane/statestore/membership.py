@@ -1,11 +1,12 @@
 """Who leads a sub-cluster, and who has a post of which there is one: epoch leases in Postgres, timed by its clock.
 
-The epoch rises only with a new holder. A successor first ends the database
+The epoch rises only with a new holder, above all that may be in use. A successor first ends the database
 session of its predecessor, so that a stopped leader cannot block it; after
 that every write of the old epoch fails at the fence.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import psycopg
@@ -30,7 +31,7 @@ class _Leases:
     def take(self) -> str:
         return f"""
             UPDATE {self.table}
-               SET epoch = epoch + 1, holder = %(holder)s, backend_pid = pg_backend_pid(),
+               SET epoch = greatest(epoch, %(given_out)s) + 1, holder = %(holder)s, backend_pid = pg_backend_pid(),
                    expires_at = clock_timestamp() + make_interval(secs => %(lease_s)s)
              WHERE {self.key} = %(key)s AND epoch = %(epoch)s
                AND (expires_at IS NULL OR expires_at < clock_timestamp())
@@ -131,9 +132,12 @@ def conninfo(application: str) -> str:
     )
 
 
-def take(sub_cluster_id: int, holder: str, lease_s: float) -> Leadership | None:
-    """Lead the sub-cluster, if nobody does; None when somebody does. Raises ``psycopg.Error``."""
-    taken = _take(_OF_SUB_CLUSTERS, sub_cluster_id, holder, lease_s)
+def take(sub_cluster_id: int, holder: str, lease_s: float, given_out: Callable[[int], int] = int) -> Leadership | None:
+    """Lead the sub-cluster, if nobody does; None when somebody does. Raises ``psycopg.Error``.
+
+    given_out: the highest epoch that may be in use, from the row's: a database may have been put back to an older one.
+    """
+    taken = _take(_OF_SUB_CLUSTERS, sub_cluster_id, holder, lease_s, given_out)
     return Leadership(*taken, sub_cluster_id) if taken else None
 
 
@@ -143,14 +147,16 @@ def take_post(name: str, holder: str, lease_s: float) -> Post | None:
     return Post(*taken, name) if taken else None
 
 
-def _take(leases: _Leases, key: int | str, holder: str, lease_s: float) -> tuple[int, str, psycopg.Connection] | None:
+def _take(
+    leases: _Leases, key: int | str, holder: str, lease_s: float, given_out: Callable[[int], int] = int
+) -> tuple[int, str, psycopg.Connection] | None:
     connection = psycopg.connect(conninfo(f"{leases.name}:standby"), autocommit=True)
     try:
         free = connection.execute(leases.free, (key,)).fetchone()
         if free is not None:
             epoch, predecessor = free
             connection.execute(_EVICT, (predecessor, f"{leases.name}:{key}:{epoch}"))
-            values = {"holder": holder, "lease_s": lease_s, "key": key, "epoch": epoch}
+            values = {"holder": holder, "lease_s": lease_s, "key": key, "epoch": epoch, "given_out": given_out(epoch)}
             row = connection.execute(leases.take, values).fetchone()
             if row is not None:
                 (taken,) = row

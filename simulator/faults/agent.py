@@ -112,7 +112,6 @@ class Agent:
         if self.machine.cut or self.redis.down or not self.listed:
             return
         now = self.clock.now
-        self.dispatch(ev.Contact(now))
         self._document(document if document is not None else self.redis.documents.get(self.machine.node), now)
         policy_version = self.redis.policy
         if policy_version is not None and policy_version != self.last_policy:
@@ -149,6 +148,11 @@ class Agent:
             self.save()
         news, self.changed = self.changed, False
         return status.encode(self.core.status(self.seq)), news
+
+    def acknowledged(self, sent_at: float) -> None:
+        """Redis says that it has a status that was sent then."""
+        if not self.machine.cut and sent_at >= (self.core.last_contact or 0.0):
+            self.dispatch(ev.Contact(sent_at))
 
     def exited(self, container: int, how: ev.Exit) -> None:
         """The supervisor says so."""

@@ -21,11 +21,12 @@ class Crash(Exception):
 
 @dataclass(slots=True)
 class InFlightStatus:
-    """A node's status on its way to Redis. hint: whether it tells the leader of it."""
+    """A node's status on its way to Redis. hint: whether it tells the leader of it. sent_at: as its agent knows."""
 
     node: int
     data: bytes
     hint: bool
+    sent_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -43,10 +44,11 @@ class FaultyRedis(SimulatedRedis):
         # A dataclass with slots is another class than the one ``super`` would look for.
         SimulatedRedis.put(self, documents)
 
-    def deliver(self, flight: InFlightStatus) -> None:
-        """A status arrives."""
+    def deliver(self, flight: InFlightStatus) -> bool:
+        """A status arrives; whether it was taken."""
         if not self.down:
             self.report({flight.node: flight.data}, flight.hint)
+        return not (self.down or self.full)
 
 
 class FaultyBus(SimulatedBus):

@@ -98,7 +98,7 @@ class Steps:
         """Statuses arrive, in whatever order."""
         for redis in self.w.redis.values():
             while redis.in_flight and self.rng.random() < 0.7:
-                redis.deliver(redis.in_flight.pop(self.rng.randrange(len(redis.in_flight))))
+                self.w.deliver(redis, redis.in_flight.pop(self.rng.randrange(len(redis.in_flight))))
 
     def share(self) -> None:
         """The GPG looks; leaders hear of other shares at once, or find them."""
@@ -236,7 +236,7 @@ class Steps:
         for redis in self.w.redis.values():
             if redis.in_flight:
                 flight = self.rng.choice(redis.in_flight)
-                redis.deliver(flight)
+                self.w.deliver(redis, flight)
 
     def old_document(self) -> None:
         """A node reads a document once more that was replaced."""

@@ -191,8 +191,14 @@ class World:
         published = agent.publish() if agent is not None else None
         if published is not None:
             redis = self.redis[self.machines[node].sub]
-            flight = InFlightStatus(node, *published)
-            redis.deliver(flight) if at_once else redis.in_flight.append(flight)
+            flight = InFlightStatus(node, *published, self.clock.now)
+            self.deliver(redis, flight) if at_once else redis.in_flight.append(flight)
+
+    def deliver(self, redis: FaultyRedis, flight: InFlightStatus) -> None:
+        """The status arrives, and its node learns that it did."""
+        taken, agent = redis.deliver(flight), self.agents.get(flight.node)
+        if taken and agent is not None and flight.sent_at is not None:
+            agent.acknowledged(flight.sent_at)
 
     # Questions
 

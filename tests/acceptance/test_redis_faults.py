@@ -18,6 +18,7 @@ pytestmark = pytest.mark.faults
 
 ACTIVE_S = 30
 ACCEPT_S = 3
+LEADS_S = 10
 
 
 @contextmanager
@@ -103,3 +104,23 @@ def test_the_post_is_taken_although_the_broker_was(cluster: Cluster, fault: str)
     cluster.stack.kill(holder, signal.SIGKILL)
     within(ACTIVE_S, lambda: cluster.leader()[0] > epoch, f"broker {fault}, leader killed: another leads")
     wait_until(lambda: cluster.stack.ready(holder), 20, "the killed worker is back")
+
+
+@pytest.mark.parametrize("fault", ["down", "full"])
+def test_the_post_is_taken_without_a_broker(cluster: Cluster, fault: str):
+    epoch, holder = cluster.led()
+    if fault == "down":
+        cluster.stack.hold("broker")
+    else:
+        cluster.broker.config_set("maxmemory", "1")
+    try:
+        with limit(f"broker {fault}, leader killed: the standby leads", LEADS_S):
+            cluster.stack.kill(holder, signal.SIGKILL)
+            wait_until(lambda: cluster.leader()[0] > epoch, LEADS_S, f"broker {fault}: another leads")
+        assert cluster.settled(cluster.task_job(f"without-{fault}", "true")).succeeded
+    finally:
+        if fault == "down":
+            cluster.stack.release("broker")
+        else:
+            cluster.broker.config_set("maxmemory", str(512 << 20))
+    wait_until(lambda: cluster.stack.ready(holder), 30, "the killed worker is back")

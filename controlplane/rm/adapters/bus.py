@@ -1,6 +1,6 @@
 """The Bus port over Redis: statuses in, documents and summaries out. Hints only."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import redis
@@ -9,7 +9,7 @@ from redis.retry import Retry
 
 from controlplane.rm.ports import BusDown, Fenced
 from controlplane.statestore.bus import replied
-from wire import keys, policy, summary
+from wire import keys, policy, status, summary
 from wire.summary import Summary
 
 # KEYS: epoch key, then document keys. ARGV: epoch, then the documents, then their channels.
@@ -40,6 +40,12 @@ redis.call('SET', KEYS[2], ARGV[2])
 for i = 3, #ARGV do redis.call('PUBLISH', ARGV[i], ARGV[2]) end
 return 1
 """
+# KEYS: epoch key, then those to remove. ARGV: epoch. It takes no room, so a full Redis does it too.
+_WITHDRAW = """
+if tonumber(redis.call('GET', KEYS[1]) or '-1') > tonumber(ARGV[1]) then return -1 end
+for i = 2, #KEYS do redis.call('UNLINK', KEYS[i]) end
+return 1
+"""
 _BATCH = 500  # documents per script call, so that no call holds Redis for long
 TEMPLATE_TTL_S = 2 * 86400
 _SUMMARY_TTL_S = 15
@@ -67,9 +73,23 @@ class RedisBus:
         )
         self._publish = self._redis.register_script(_PUBLISH)
         self._announce = self._redis.register_script(_ANNOUNCE)
+        self._withdraw = self._redis.register_script(_WITHDRAW)
 
     def close(self) -> None:
         self._redis.close()
+
+    def epochs(self, node_ids: Sequence[int]) -> tuple[int, list[int]]:
+        """The highest epoch that has published, 0 where Redis knows of none; and which each node obeys, 0 likewise."""
+        told: list[int] = []
+        with _translated():
+            known = int(replied(self._redis.get(keys.leader_epoch(self.s))) or 0)
+            for at in range(0, len(node_ids), _BATCH):
+                part = node_ids[at : at + _BATCH]
+                pipe = self._redis.pipeline(transaction=False)
+                for node in part:
+                    pipe.getrange(keys.status(self.s, node), 0, status.HEADER.size - 1)
+                told += map(status.epoch_told, part, pipe.execute())
+        return known, told
 
     def wait(self, timeout_s: float) -> set[str]:
         """Members of the dirty set, at once when there are any, else after at most ``timeout_s``."""
@@ -103,6 +123,11 @@ class RedisBus:
         with _translated():
             return replied(self._redis.mget([keys.status(self.s, n) for n in node_ids]))
 
+    def probe(self) -> None:
+        """Returns when Redis has taken a write; a full one, or a replica, answers reads and takes none."""
+        with _translated():
+            self._redis.set(keys.probe(self.s), self.epoch, ex=_SUMMARY_TTL_S)
+
     def publish(self, documents: Mapping[int, bytes], templates: Mapping[bytes, bytes]) -> bool:
         """Put templates, then documents by node id; False when Redis has lost its data meanwhile."""
         intact = True
@@ -125,6 +150,15 @@ class RedisBus:
         if not intact:
             self._restore_acl()
         return intact
+
+    def withdraw_templates(self, digests: Collection[bytes]) -> None:
+        """Remove templates that nobody needs any more."""
+        names = [keys.template(self.s, digest.hex()) for digest in digests]
+        with _translated():
+            for at in range(0, len(names), _BATCH):
+                part = [keys.leader_epoch(self.s), *names[at : at + _BATCH]]
+                if self._withdraw(keys=part, args=[self.epoch]) == -1:
+                    raise Fenced("a leader with a higher epoch has published")
 
     def announce_policy(self, version: int, wake: bool = True) -> None:
         """Tell the sub-cluster's nodes which policy version it runs: one message for all of them. wake: at once."""

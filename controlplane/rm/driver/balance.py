@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from controlplane.rm.driver.epochs import STEP_ASIDE_EVERY_S
 from controlplane.rm.ports import Clock
 
 UNEVEN = 4  # sub-clusters more than another leads, from which on one is handed over
@@ -75,6 +76,7 @@ class Terms:
     _led: dict[int, Term] = field(default_factory=dict)
     _given: dict[int, tuple[str, float]] = field(default_factory=dict)  # sub-cluster -> to whom and when, monotonic s
     _avoided: dict[str, float] = field(default_factory=dict)  # worker -> since when, s since 1970
+    _stepped_aside: dict[int, float] = field(default_factory=dict)  # sub-cluster -> when, monotonic s
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def may_lead(self, sub: int) -> bool:
@@ -82,6 +84,15 @@ class Terms:
         with self._lock:
             _, given = self._given.get(sub, ("", -math.inf))
             return len(self._led) < self.most and self.clock.monotonic() - given > RESERVED_S
+
+    def may_step_aside(self, sub: int) -> bool:
+        """Whether a leader here may go because nodes name a later epoch. One of them could say so for ever."""
+        now = self.clock.monotonic()
+        with self._lock:
+            if now - self._stepped_aside.get(sub, -math.inf) < STEP_ASIDE_EVERY_S:
+                return False
+            self._stepped_aside[sub] = now
+            return True
 
     def avoids(self, worker: Worker) -> bool:
         """Whether this very process did not take over what was handed to it, a while ago."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import structlog
 
-from controlplane.rm.driver import liveness
+from controlplane.rm.driver import epochs, liveness
 from controlplane.rm.driver import summary as screens
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.rm.driver.load import LoadReporter
 from controlplane.rm.driver.round import Duties, Round, RoundReport
 from controlplane.rm.memory.memory import Memory
-from controlplane.rm.ports import Bus, BusDown, Clock, Store
+from controlplane.rm.ports import Bus, BusDown, Clock, Outdated, Store
 from wire import keys
 from wire.states import NodeState
 
@@ -94,7 +94,7 @@ class Rates:
 @dataclass(slots=True)
 class Leader:
     """The loop. ``announce``: called with jobs that screens should look at again, and whose they are. ``planned``: with
-    the processor's seconds that a round's planning took."""
+    the processor's seconds that a round's planning took. ``step_aside``: whether it may lead anew for nodes' sake."""
 
     round: Round
     memory: Memory
@@ -107,10 +107,12 @@ class Leader:
     answered: liveness.AnsweredClock
     acknowledger: Acknowledger = field(default_factory=Acknowledger)
     planned: Callable[[float], None] = lambda _: None
+    step_aside: Callable[[], bool] = lambda: True
     timers: Timers = field(default_factory=Timers)
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)
     frozen: bool = False
+    writable: bool = True  # whether Redis took the last write that asked for nothing else
     news: bool = True  # something happened since the last summary
     changed_jobs: dict[int, int] = field(default_factory=dict)  # jobs that screens are to look at, and whose they are
     shown_version: int = -1  # policy version in the last summary
@@ -118,7 +120,7 @@ class Leader:
     swept: int = 0  # position of the first node of the next slice
 
     def run(self, over: Callable[[], bool]) -> None:
-        """Lead until ``over`` says so; raises ``Fenced`` or ``StoreDown`` when it cannot go on."""
+        """Lead until ``over`` says so; raises ``Fenced``, ``Outdated`` or ``StoreDown`` when it cannot go on."""
         self.begin()
         while not over():
             self.turn(self._wait())
@@ -171,6 +173,7 @@ class Leader:
             self._sweep(duties, now)
         if now - self.timers.lost_check >= min(_LOST_CHECK_S, self.pace.heartbeat_s):
             self.timers.lost_check = now
+            self._look_for_later_epochs()
             self._find_lost(duties)
         return duties
 
@@ -211,7 +214,7 @@ class Leader:
         began = self.timers.round_began = self.clock.monotonic()
         try:
             report = self.round.run(duties, self.answered.by(began))
-            if duties.statuses:
+            if duties.statuses and self._writable():
                 self.answered.answered(self.clock.monotonic())
         except BusDown as error:
             log.warning("redis cannot be reached", error=str(error))
@@ -226,8 +229,34 @@ class Leader:
         self.counters.rejected += 0 if report.committed else report.rejected
         self.changed_jobs |= report.jobs
 
+    def _writable(self) -> bool:
+        """Whether Redis takes writes. While it does not, no node can say anything, and so none is silent."""
+        try:
+            self.bus.probe()
+        except BusDown as error:
+            if self.writable:
+                log.error("redis takes no writes: until it does, no node counts as silent", error=str(error))
+            self.writable = False
+        else:
+            if not self.writable:
+                log.info("redis takes writes again")
+            self.writable = True
+        return self.writable
+
     def _sleep(self, seconds: float) -> None:
         self.clock.sleep(seconds)
+
+    def _look_for_later_epochs(self) -> None:
+        """Nodes that obey a leader of a higher epoch do nothing that we say; our successor will have a higher one."""
+        n, size = self.memory.nodes, len(self.memory.nodes)
+        above = n.echo_epoch[:size] > self.memory.epoch
+        if not above.any():
+            return
+        told = n.echo_epoch[:size][n.state[:size] < NodeState.DECOMMISSIONED]
+        found = epochs.believed(self.memory.epoch, told)
+        if found > self.memory.epoch and self.step_aside():
+            names = [n.rows[at].name for at in np.flatnonzero(above)[:10].tolist()]
+            raise Outdated(f"nodes {', '.join(names)} obey epoch {found}, above this leader's {self.memory.epoch}")
 
     def _find_lost(self, duties: Duties) -> None:
         """Which nodes are lost; those that report in this very round are not."""

@@ -1,8 +1,8 @@
 """Which nodes are lost. Pure.
 
 A node is lost when its sequence has stood still for ``lost_s`` of *answered
-time*: a clock that advances only while this leader runs and Redis answers, so
-that neither a paused leader nor a paused Redis makes a node look silent. When
+time*: a clock that advances only while this leader runs, and Redis answers and takes
+its writes, so that neither a paused leader nor a paused or full Redis makes a node look silent. When
 over half of the live nodes have been silent for half that time, nobody is
 lost: the fault is more likely ours. After ``certain_s`` even then, since a cut-off node has
 stopped its containers by itself by that time.
@@ -19,7 +19,7 @@ LONGEST_STEP_S = 2.0
 
 @dataclass(slots=True)
 class AnsweredClock:
-    """``now`` advances by the time between two answers, at most two seconds each."""
+    """``now`` advances by the time between two answers, reads and a write alike, at most two seconds each."""
 
     now: float = 0.0
     _last: float | None = None

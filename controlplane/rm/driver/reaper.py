@@ -44,12 +44,17 @@ def declare_lost(sub: int, ended: int) -> None:
 
 
 def reports(bus: Bus, clock: Clock, ids: Sequence[int], watch_s: float) -> bool:
-    """Whether any of these nodes reports anything new within ``watch_s``. Raises ``BusDown``."""
+    """Whether any of these nodes reports anything new within ``watch_s``.
+
+    Raises ``BusDown``, also where Redis takes no writes: then nobody can report.
+    """
+    bus.probe()
     before, until = _numbers(bus, ids), clock.monotonic() + watch_s
     while ids and clock.monotonic() < until:
         clock.sleep(min(0.5, watch_s))
         if any(seq != old for seq, old in zip(_numbers(bus, ids), before, strict=True)):
             return True
+    bus.probe()
     return False
 
 

@@ -184,6 +184,7 @@ class Round:
 
     def _publish(self) -> None:
         m = self.m
+        self._withdraw_templates()
         due = m.nodes.acknowledge_us[: len(m.nodes)]
         m.dirty_nodes.update(np.flatnonzero(due <= self.clock.now_us()).tolist())
         if not (m.dirty_nodes or m.republish):
@@ -202,6 +203,17 @@ class Round:
             raise
         if not intact:
             self.lost_redis(range(len(m.nodes)))
+
+    def _withdraw_templates(self) -> None:
+        """Give room back before any is taken. A template that is needed again has left the set."""
+        unneeded = self.m.templates.unneeded
+        if not unneeded:
+            return
+        try:
+            self.bus.withdraw_templates(unneeded)
+        except BusDown:
+            return  # with the next round; in the end they expire
+        unneeded.clear()
 
     def lost_redis(self, positions: Iterable[int]) -> None:
         """Redis did not take, or has lost, these documents and all templates: put them again."""

@@ -72,6 +72,7 @@ class GroupEntry:
     granted: int = 0  # of a master's ask: containers that its master was told of
     started_us: int = 0
     finished_us: int = 0
+    needs_template: bool = False  # it is known to somebody who counts (``memory.templates``)
     published_at: float = -1e9  # monotonic time the template was last put into Redis
     written: tuple[Any, ...] = ()  # counters and state as last written to the row
     written_at: float = -1e9

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from controlplane.rm.memory.admissionqueue import AdmissionQueue
-from controlplane.rm.memory.application import Masters
+from controlplane.rm.memory.application import Launch, Masters
 from controlplane.rm.memory.asks import AskTable, Mask
 from controlplane.rm.memory.containers import ContainerTable
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
@@ -15,6 +15,7 @@ from controlplane.rm.memory.nodes import NodeTable, chosen
 from controlplane.rm.memory.observed import Observed
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.shares import KnownShares
+from controlplane.rm.memory.templates import Templates
 from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
@@ -59,6 +60,7 @@ class Memory:
         self.preempted: set[int] = set()  # containers told to stop for others' sake
         self.observed = Observed()
         self.masters = Masters()
+        self.templates = Templates()
         self.counter = 0  # of container ids within this epoch
         self.round_number = 0
         self.dirty_nodes: set[int] = set()  # positions whose document must be published
@@ -289,6 +291,27 @@ class Memory:
         self.asks.enter(job, group)
         self._resolve_constraints(job, group)
         self.stale.add(key)
+        if not group.needs_template:
+            group.needs_template = True
+            self.templates.enter(group.digest)
+
+    def release_template(self, group: GroupEntry) -> None:
+        """Nothing of the group begins any more."""
+        if group.needs_template:
+            group.needs_template = False
+            self.templates.leave(group.digest)
+
+    def launch(self, cid: int, launch: Launch) -> None:
+        """This container runs what was said for it alone."""
+        self.masters.launches[cid] = launch
+        self.templates.enter(launch.digest)
+
+    def forget_launches(self, ids: Iterable[int]) -> None:
+        """These containers have ended."""
+        for cid in ids if self.masters.launches else ():
+            launch = self.masters.launches.pop(cid, None)
+            if launch is not None:
+                self.templates.leave(launch.digest)
 
     def forget(self, job: JobEntry) -> None:
         """The job has ended."""
@@ -304,6 +327,7 @@ class Memory:
             self.asks.leave(group)
             self.asking.pop(key, None)
             self.backing_off.pop(key, None)
+            self.release_template(group)
 
 
 def _without_reservations(memo: Memo) -> Memo:

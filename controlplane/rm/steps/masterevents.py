@@ -27,10 +27,12 @@ def emit(m: Memory, c: Changes) -> None:
     mm = m.masters
     c.master_groups, mm.upserts = mm.upserts, {}
     if not mm.jobs:
-        mm.launches.clear()
+        m.forget_launches(list(mm.launches))
         return
     if c.transitions:
-        _steps(m, c, np.concatenate(c.transitions))
+        steps = np.concatenate(c.transitions)
+        _steps(m, c, steps)
+        m.forget_launches(steps["container"][steps["new"] >= int(ContainerState.SUCCEEDED)].tolist())
     _warnings(m, c)
 
 
@@ -64,7 +66,6 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
             if mm.lost:
                 body["message"] = mm.lost
             _event(c, job, group, "ended", body | {"reason": reason.name if reason else None}, c.at_us)
-            mm.launches.pop(cid, None)
             mm.warned.discard(cid)
 
 

@@ -51,7 +51,7 @@ def restore(m: Memory, wanted: Wanted, theirs: Wanted) -> None:
         job = mm.jobs.get(row.job_id)
         slot = int(t.slots_of(np.array([row.container_id]))[0])
         if job is not None and slot >= 0:
-            mm.launches[row.container_id] = _launch(job, t.owner_of(slot)[1], row.spec)
+            m.launch(row.container_id, _launch(job, t.owner_of(slot)[1], row.spec))
     for job in mm.jobs.values():
         for group in job.groups[MASTER + 1 :]:
             if not job.home:
@@ -163,7 +163,7 @@ def _start(m: Memory, row: LaunchRow) -> None:
         return
     job, group = t.owner_of(slot)
     if job.id == row.job_id and not job.run.stopping:
-        m.masters.launches[cid] = _launch(job, group, row.spec)
+        m.launch(cid, _launch(job, group, row.spec))
         m.masters.open_grants.pop(cid, None)
         t.want[slot] = Want.RUN
         m.dirty_nodes.add(int(t.node[slot]))

@@ -51,6 +51,11 @@ class NewJob:
     retry_of: int | None = None  # the ended job it repeats
     routed: str = ""
 
+    @property
+    def size(self) -> int:
+        """Bytes of ``spec``."""
+        return len(self.spec.encode())
+
 
 @dataclass(frozen=True, slots=True)
 class Once:
@@ -71,12 +76,12 @@ WITH home AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
       FROM json_to_recordset(%(jobs)s::json)
            AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, home smallint,
-                retry_of bigint, routed text)
+                retry_of bigint, routed text, bytes int)
      WHERE (SELECT count(*) FROM home) = cardinality(%(homes)s)
 ), job AS (
-    INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, home_id, submitted_at, state,
-                                message, epoch, retry_of_id)
-    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, home, now(), %(submitted)s, '', 0, retry_of
+    INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, spec_bytes, home_id,
+                                submitted_at, state, message, epoch, retry_of_id)
+    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, bytes, home, now(), %(submitted)s, '', 0, retry_of
       FROM new
 ), task_group AS (
     INSERT INTO statestore_taskgroup (job_id, no, name, count, {per_axis("{0}")}, execution_type, state,
@@ -117,6 +122,7 @@ def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
             "home": job.home_id,
             "retry_of": job.retry_of,
             "routed": job.routed,
+            "bytes": job.size,
         }
         rows.append(f'{json.dumps(head)[:-1]}, "tags": {job.tags}, "spec": {job.spec}}}')
         groups += [_group_row(ord_, no, group) for no, group in enumerate(job.groups)]

@@ -6,6 +6,7 @@ One row lock per job makes the calls of a master follow one another, so that
 asks are numbered without gaps and two attempts cannot mix theirs.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -87,11 +88,13 @@ def allocate(job_id: int, asks: Sequence[NewAsk], release: Sequence[str]) -> Non
     with transaction.atomic():
         _session(job_id)
         known = {ask.name: ask for ask in MasterAsk.objects.filter(job_id=job_id)}
-        changed = []
+        before, changed = len(known), []
         for i, new in enumerate(asks):
             if (ask := _merged(job_id, known, new, f"asks.{i}")) is not None:
                 known[ask.name] = ask
                 changed.append(ask.no)
+        if len(known) > before:
+            _bound_specs([ask.spec for ask in known.values()])
         if changed:
             _bound(job_id, list(known.values()))
         if changed or release:
@@ -125,6 +128,15 @@ def _merged(job_id: int, known: dict[str, MasterAsk], new: NewAsk, field: str) -
     return ask
 
 
+def _bound_specs(specs: list[dict[str, Any]]) -> None:
+    """``Invalid`` when asks say more than a job may: Redis keeps it for as long as the job lives."""
+    size, most = sum(len(json.dumps(spec)) for spec in specs), int(settings.HYDRA["job_max_kib"] * 1024)
+    if size > most:
+        remedy = "put long commands and environments into files, or raise the target of an ask that was made"
+        problem = f"all asks of this master come to {size:,} bytes, at most {most:,} are allowed"
+        raise Invalid("the asks say too much", [FieldError("asks", problem, remedy)])
+
+
 def _bound(job_id: int, asks: list[MasterAsk]) -> None:
     """``TooMany`` when more containers are wanted at once than one master may have."""
     ended = TaskGroup.objects.filter(job_id=job_id, no__gt=0).aggregate(
@@ -148,17 +160,37 @@ def launch(job_id: int, launches: Sequence[NewLaunch]) -> None:
         left = {cid: new for cid, new in numbers.items() if said.get(cid) != new.spec}
         if again := left.keys() & said.keys():
             raise Conflict(f"{format_container(min(again))} was launched with another command already")
-        _launchable(job_id, left)
+        sizes = _launchable(job_id, left)
+        _bound_launches(job_id, sum(sizes.values()))
         MasterLaunch.objects.bulk_create(
-            [MasterLaunch(container_id=cid, job_id=job_id, spec=new.spec) for cid, new in left.items()]
+            MasterLaunch(container_id=cid, job_id=job_id, spec=new.spec, spec_bytes=sizes[cid])
+            for cid, new in left.items()
         )
         if left:
             _tell(job_id, {}, launched=left)
 
 
-def _launchable(job_id: int, wanted: dict[int, NewLaunch]) -> None:
-    """``Conflict`` naming the first container that is not the job's, over, or of an ask with a command."""
-    held = set(MasterAsk.objects.filter(job_id=job_id, spec__held=True).values_list("no", flat=True))
+def _bound_launches(job_id: int, size: int) -> None:
+    """``TooMany`` when what live containers were launched with would come to more bytes than Redis has room for."""
+    live = MasterLaunch.objects.filter(job_id=job_id, pk__in=Container.objects.filter(job_id=job_id).values("pk"))
+    before = live.aggregate(size=Sum("spec_bytes"))["size"] or 0
+    most = settings.HYDRA["master_launches_max_mib"] * 2**20
+    if before + size > most:
+        problem = f"live launches would come to {(before + size) / 2**20:.1f} MiB, at most {most / 2**20:g} are allowed"
+        remedy = "wait for containers to end, or put what they share into files"
+        raise TooMany(
+            "a master may not launch so much at once", [FieldError("launches", problem, remedy)], retry_after_s=1
+        )
+
+
+def _launchable(job_id: int, wanted: dict[int, NewLaunch]) -> dict[int, int]:
+    """Bytes that each of these is to be launched with: its own spec and its ask's.
+
+    ``Conflict`` naming the first container that is not the job's, over, or of an ask with a command.
+    """
+    asks = MasterAsk.objects.filter(job_id=job_id, spec__held=True).values_list("no", "spec")
+    held = {no: len(json.dumps(spec)) for no, spec in asks}
+    sizes = {}
     rows = Container.objects.filter(pk__in=wanted, job_id=job_id).values_list("pk", "group_no", "state")
     live = {pk: (no, state) for pk, no, state in rows}
     for cid, new in wanted.items():
@@ -169,6 +201,8 @@ def _launchable(job_id: int, wanted: dict[int, NewLaunch]) -> None:
             raise Conflict(
                 f"{new.container} runs the command of its ask; only what was asked for without one is launched"
             )
+        sizes[cid] = held[no] + len(json.dumps(new.spec))
+    return sizes
 
 
 def finish(job_id: int, verdict: JobState, message: str) -> None:

@@ -45,6 +45,7 @@ class MasterLaunch(models.Model):
     container_id = models.BigIntegerField(primary_key=True)
     job = models.ForeignKey("statestore.Job", on_delete=models.CASCADE, related_name="+")
     spec = models.JSONField()
+    spec_bytes = models.IntegerField(db_default=0)  # of its text and its ask's, and so of its template
 
 
 class MasterEvent(models.Model):

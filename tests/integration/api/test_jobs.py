@@ -287,6 +287,29 @@ def test_too_many_live_jobs_are_refused(world: World, settings) -> None:
     assert world["other"].post("jobs", job()).status_code == 201
 
 
+def test_what_jobs_say_is_bounded_for_each_and_for_an_account(world: World, settings) -> None:
+    """Their templates lie in Redis while they live."""
+    settings.HYDRA = settings.HYDRA | {"job_max_kib": 4, "live_jobs_max_mib_per_user": 8 / 1024}
+    fat = job(groups=[{"name": "fat", "command": ["true"], "env": {"A": "ä" * 1500}}])
+    much = job(groups=[{"name": "much", "command": ["true"], "env": {"A": "ä" * 2100}}])
+    refused = world["tenant"].post("jobs/bulk", {"jobs": [job(), much]})
+    assert refused.status_code == 422
+    (wrong,) = refused.json()["errors"]
+    assert wrong["field"] == "jobs.1.groups" and "4,096 are allowed" in wrong["message"] and wrong["remedy"]
+    assert world["tenant"].post("jobs", fat).status_code == 201
+    assert world["tenant"].post("jobs", fat).status_code == 201
+    answer = world["tenant"].post("jobs", fat)
+    assert answer.status_code == 429 and int(answer["Retry-After"]) > 0 and "MiB" in answer.json()["detail"]
+    assert world["other"].post("jobs", fat).status_code == 201
+    sizes = Job.objects.filter(owner__username="tenant").values_list("spec_bytes", flat=True)
+    assert len(sizes) == 2 and all(3000 < size < 4096 for size in sizes)
+    cluster.forget()
+    assert world["tenant"].post("jobs", fat).status_code == 429, "counted anew from the rows"
+    Job.objects.update(state=10)
+    cluster.forget()
+    assert world["tenant"].post("jobs", fat).status_code == 201
+
+
 def test_the_api_can_be_browsed(world: World) -> None:
     made = world["tenant"].post("jobs", job()).json()["id"]
     for address in ("jobs", f"jobs/{made}", f"jobs/{made}/tasks", "overview", "nodes/9999", "jobs?page_size=0"):

@@ -205,6 +205,30 @@ def test_quotas(world: World, settings: Any) -> None:
     assert MasterAsk.objects.count() == 3
 
 
+def test_what_asks_and_launches_say_is_bounded(world: World, settings: Any) -> None:
+    """A launch comes to what it says and what its ask says; containers that have ended do not count."""
+    settings.HYDRA = settings.HYDRA | {"job_max_kib": 8, "master_launches_max_mib": 16 / 1024}
+    app = application(world)
+    fat = SLOT | {"id": "fat", "env": {"A": "x" * 5000}}
+    app.post("allocate", {"asks": [fat]})
+    refused = app("POST", "allocate", {"asks": [SLOT | {"id": "more", "env": {"A": "x" * 5000}}]})
+    assert refused.status_code == 422 and refused.json()["errors"][0]["field"] == "asks"
+    assert MasterAsk.objects.count() == 1
+
+    def launch(status: int) -> tuple[Any, Any]:
+        granted = app.granted()
+        said = {"container": format_container(granted.pk), "command": ["x"], "env": {"B": "y" * 2000}}
+        return granted, app.post("launch", {"launches": [said]}, status=status)
+
+    first, _ = launch(200)
+    launch(200)
+    third, problem = launch(429)
+    assert problem["errors"][0]["field"] == "launches" and "MiB" in problem["errors"][0]["message"]
+    assert not MasterLaunch.objects.filter(pk=third.pk).exists()
+    first.delete()
+    launch(200)
+
+
 def test_a_greedy_master_is_slowed_down_and_others_are_not(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SimpleRateThrottle.THROTTLE_RATES, "master", "40/min")
     app, other = application(world), application(world, "other")

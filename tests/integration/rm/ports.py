@@ -54,6 +54,14 @@ class Behind(ABC):
     def document(self, cluster: Any, node: int) -> bytes | None: ...
 
     @abstractmethod
+    def templates(self, cluster: Any) -> int:
+        """How many Redis holds for the sub-cluster."""
+
+    @abstractmethod
+    def fill(self, full: bool) -> None:
+        """Redis answers, and takes no writes; or it takes them again."""
+
+    @abstractmethod
     def flush(self, cluster: Any) -> None:
         """Redis loses what it knows of the sub-cluster."""
 
@@ -63,6 +71,7 @@ class Real(Behind):
         self.west, self.east = cluster, another(cluster)
         self.east.leaders = cluster.leaders
         self.redis = redis.Redis.from_url(settings.REDIS_URL)
+        self.room = self.redis.config_get("maxmemory")["maxmemory"]  # type: ignore[index]
 
     def replace(self, cluster: Cluster) -> None:
         sql = "UPDATE statestore_lease SET epoch = epoch + 1 WHERE sub_cluster_id = {} RETURNING 1"
@@ -89,6 +98,12 @@ class Real(Behind):
     def document(self, cluster: Cluster, node: int) -> bytes | None:
         found: bytes | None = self.redis.get(keys.desired(cluster.sub.pk, node))  # type: ignore[assignment]
         return found
+
+    def templates(self, cluster: Cluster) -> int:
+        return len(list(self.redis.scan_iter(keys.template(cluster.sub.pk, "*"))))
+
+    def fill(self, full: bool) -> None:
+        self.redis.config_set("maxmemory", "1" if full else self.room)
 
     def flush(self, cluster: Cluster) -> None:
         self.redis.delete(keys.leader_epoch(cluster.sub.pk))
@@ -119,6 +134,13 @@ class InMemory(Behind):
 
     def document(self, cluster: MemoryCluster, node: int) -> bytes | None:
         return self.west.redis[cluster.sub.id].documents.get(node)
+
+    def templates(self, cluster: MemoryCluster) -> int:
+        return len(self.west.redis[cluster.sub.id].templates)
+
+    def fill(self, full: bool) -> None:
+        for each in self.west.redis.values():
+            each.full = full
 
     def flush(self, cluster: MemoryCluster) -> None:
         self.west.redis[cluster.sub.id].flush()

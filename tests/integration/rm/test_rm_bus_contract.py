@@ -4,7 +4,8 @@ import pytest
 import redis
 from django.conf import settings
 
-from controlplane.rm.ports import Bus, Fenced
+from controlplane.rm.driver import reaper
+from controlplane.rm.ports import Bus, BusDown, Fenced
 from controlplane.statestore import bus as webs
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.ports import Behind, InMemory, Real
@@ -96,3 +97,34 @@ def test_each_sub_cluster_has_what_is_its_own(behind: Behind) -> None:
     behind.tell(behind.west, node, b"status")
     assert behind.document(behind.east, node) is None
     assert east.statuses([node]) == [None]
+
+
+def test_a_redis_that_takes_no_writes_still_answers_and_the_probe_tells(behind: Behind) -> None:
+    leader, node = behind.west.lead(), behind.west.ids[0]
+    behind.tell(behind.west, node, b"before")
+    leader.bus.probe()
+    leader.bus.publish({}, {b"e" * 32: b"template"})
+    behind.fill(True)
+    try:
+        leader.bus.withdraw_templates([b"e" * 32])
+        assert behind.templates(behind.west) == 0
+        assert leader.bus.statuses([node]) == [b"before"]
+        for refused in (leader.bus.probe, lambda: leader.bus.publish({node: b"document"}, {b"d" * 32: b"template"})):
+            with pytest.raises(BusDown):
+                refused()
+        with pytest.raises(BusDown):
+            reaper.reports(leader.bus, leader.rounds.clock, [node], 0.1)
+    finally:
+        behind.fill(False)
+    leader.bus.probe()
+
+
+def test_who_was_replaced_withdraws_no_template(behind: Behind) -> None:
+    first, second = replaced(behind)
+    first.publish({}, {b"a" * 32: b"one", b"b" * 32: b"two"})
+    second.publish({}, {})
+    with pytest.raises(Fenced):
+        first.withdraw_templates([b"a" * 32])
+    assert behind.templates(behind.west) == 2
+    second.withdraw_templates([b"a" * 32, b"unknown".ljust(32)])
+    assert behind.templates(behind.west) == 1

@@ -10,6 +10,7 @@ from nodemanager.clock import Clock
 from nodemanager.config import Config
 from nodemanager.containers import Node
 from nodemanager.core import Core
+from nodemanager.documents import DocumentReader
 from nodemanager.http import Http
 from nodemanager.isolation import Isolation
 from nodemanager.mailbox import Background
@@ -42,7 +43,8 @@ def updater(folder: Path) -> StatusUpdater:
         on_wake=lambda: None,
         on_denied=lambda why: None,
     )
-    return StatusUpdater(redis, core, membership, Checkpoint(StateFile(folder), core, membership, 0), CpuRates())
+    checkpoint = Checkpoint(StateFile(folder), core, membership, 0)
+    return StatusUpdater(redis, core, membership, checkpoint, CpuRates(), core.handle)
 
 
 def test_without_a_connection_news_wait_for_the_next_heartbeat(tmp_path: Path) -> None:
@@ -65,3 +67,29 @@ def test_with_a_connection_news_go_out_at_once(tmp_path: Path) -> None:
         made.tick(100.0 + COALESCE_S)
         assert made.due() == 105.0 + COALESCE_S
         assert far.recv(1 << 16).count(b"SET") == 2
+
+
+def test_only_a_status_that_redis_has_taken_is_contact(tmp_path: Path) -> None:
+    """A Redis that is full, or a replica, answers what is read: its RM hears nothing of this node."""
+    made = updater(tmp_path)
+    documents = DocumentReader(made.redis, made.membership, Clock(), made.dispatch, lambda: True)
+    near, far = socket.socketpair()
+    with near, far:
+        made.redis.selector.register(near, selectors.EVENT_READ)
+        near.setblocking(False)
+        made.redis.connection, made.redis.ready = near, True
+
+        def exchange(at: float, answer: bytes) -> float | None:
+            made.tick(at)
+            documents.read()
+            far.sendall(answer + b"*2\r\n$-1\r\n$-1\r\n")
+            made.redis._readable(selectors.EVENT_READ)
+            assert not made.redis.pending and not documents.reading
+            return made.core.last_contact
+
+        full = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"
+        assert exchange(100.0, full) is None
+        assert exchange(105.0, b"+OK\r\n") == 105.0
+        assert exchange(110.0, full) == 105.0
+        assert exchange(115.0, b"-READONLY You can't write against a read only replica.\r\n") == 105.0
+        assert exchange(120.0, b"+OK\r\n") == 120.0, "when it was sent"

@@ -95,3 +95,18 @@ def test_when_all_fall_silent_nothing_is_lost(cluster: MemoryCluster) -> None:
     serving.until(serving.ended(job), 10, "the job")
     assert serving.states() == {NodeState.UP}
     assert cluster.reasons(job) == {"NONE": 4}
+
+
+def test_while_redis_takes_no_writes_nobody_is_lost_and_afterwards_who_is_gone(cluster: MemoryCluster) -> None:
+    """It answers reads all the while: the old statuses are there, and nobody can put a new one."""
+    gone = cluster.add_node("n2")
+    serving = Serving(cluster, run_s=90.0)
+    job, redis, began = serving.submit(4), cluster.nodes.redis, cluster.clock.now
+    redis.full = True
+    certain_s = QUICK.max_disconnect_s + QUICK.node_lost_s
+    serving.until(lambda: cluster.clock.now > began + certain_s + 5, certain_s + 10, "longer than anything is certain")
+    assert serving.states() == {NodeState.UP}
+    redis.full, serving.silent = False, {gone}
+    serving.until(lambda: serving.state(gone) == NodeState.LOST, 10, "its clock goes on")
+    serving.until(serving.ended(job), 200, "the job")
+    assert {serving.state(node) for node in cluster.ids[:2]} == {NodeState.UP}
