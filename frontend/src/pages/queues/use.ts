@@ -1,4 +1,5 @@
 /** Use by the hour as bars: what stands at each moment, per queue. Pure. */
+import type { SeriesEvent } from "../../charts/series";
 import type { UsedHours } from "./types";
 
 export const MEASURES = [
@@ -55,4 +56,13 @@ export function linePath(values: (number | null)[], most: number): string {
     pen = "L";
     return step;
   }).join("");
+}
+
+/** Where the changes of the policy lie on that line, from 0 to 100, and what they were: those within its points. */
+export function policyMarks(at: number[], events: SeriesEvent[]): { x: number; event: SeriesEvent }[] {
+  const [first, last] = [at[0], at.at(-1)];
+  if (first === undefined || last === undefined || last <= first) return [];
+  return events.filter((e) => e.kind !== "sub-cluster")
+    .map((event) => ({ event, x: (100 * (Date.parse(event.at) / 1000 - first)) / (last - first) }))
+    .filter(({ x }) => x >= 0 && x <= 100);
 }
