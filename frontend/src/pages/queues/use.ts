@@ -62,7 +62,9 @@ export function linePath(values: (number | null)[], most: number): string {
 export function policyMarks(at: number[], events: SeriesEvent[]): { x: number; event: SeriesEvent }[] {
   const [first, last] = [at[0], at.at(-1)];
   if (first === undefined || last === undefined || last <= first) return [];
+  const end = last + (last - first) / (at.length - 1); // the last point stands for a while, too
   return events.filter((e) => e.kind !== "sub-cluster")
-    .map((event) => ({ event, x: (100 * (Date.parse(event.at) / 1000 - first)) / (last - first) }))
-    .filter(({ x }) => x >= 0 && x <= 100);
+    .map((event) => ({ event, s: Date.parse(event.at) / 1000 }))
+    .filter(({ s }) => s >= first && s < end)
+    .map(({ event, s }) => ({ event, x: Math.min(100, (100 * (s - first)) / (last - first)) }));
 }
