@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import psycopg
 
+from benchmarks import historyothers
+from benchmarks.historyothers import TEAMS
 from wire.states import TERMINAL, JobState, NodeState
 
-OWNERS, TEAMS, DAYS = 200, 40, 90
+OWNERS, DAYS = 200, 90
 LIVE = 500  # jobs that have not ended
 NODES, VERSIONS, VIEWS = 5_000, 2_000, 100
 LARGE_TASKS = 200_000  # of one job
@@ -34,7 +36,7 @@ INSERT INTO statestore_job (name, kind, queue, owner_id, priority, tags, spec, h
     epoch, admitted_at, started_at, finished_at)
 SELECT v.prefix || '-' || (i %% 997) || '-' || i,
        CASE WHEN chance(i, 1) < 0.001 THEN 'application' WHEN chance(i, 1) < 0.03 THEN 'service' ELSE 'batch' END,
-       'root.team' || lpad(v.team::text, 2, '0') || CASE WHEN chance(i, 2) < 0.7 THEN '.prod' ELSE '.dev' END,
+       'root.team' || lpad(v.team::text, 4, '0') || CASE WHEN chance(i, 2) < 0.7 THEN '.prod' ELSE '.dev' END,
        v.owner, (10 * chance(i, 3))::int - 5, v.tags,
        jsonb_build_object('name', v.prefix, 'kind', 'batch', 'queue', 'root.default', 'priority', 0, 'tags', v.tags,
            'files', '[]'::jsonb, 'groups', jsonb_build_array(
@@ -53,7 +55,7 @@ SELECT v.prefix || '-' || (i %% 997) || '-' || i,
        LATERAL (SELECT
            (ARRAY['etl', 'train', 'report', 'index', 'backfill', 'eval', 'render', 'sync'])[
                1 + (8 * power(chance(i, 5), 2))::int %% 8] AS prefix,
-           (%(teams)s * power(chance(i, 6), 2))::int AS team,
+           floor(%(teams)s * power(chance(i, 6), 2))::int AS team,
            owners.ids[1 + (cardinality(owners.ids) * power(chance(i, 7), 2))::int %% cardinality(owners.ids)] AS owner,
            homes.ids[1 + i %% cardinality(homes.ids)] AS home,
            now() - %(days)s * interval '1 day' * (1 - i::float8 / %(jobs)s) - interval '3 h' AS at,
@@ -82,8 +84,9 @@ SELECT id, submitted_at, 'routed', 'routed to west by load (the least demand bes
 """
 _AUDIT = """
 INSERT INTO statestore_auditentry (at, actor_id, action, target, after, address)
-SELECT submitted_at, owner_id, 'job.submit', 'job/' || id, '{"jobs": 1}'::jsonb, '10.1.2.3'::inet FROM statestore_job
- ORDER BY id
+SELECT submitted_at, owner_id, CASE WHEN chance(id, 11) < 0.03 THEN 'job.kill' ELSE 'job.submit' END, 'job/' || id,
+       '{"jobs": 1}'::jsonb, '10.1.2.3'::inet
+  FROM statestore_job ORDER BY id
 """
 _TASKS = """
 INSERT INTO statestore_task (submitted_on, job_id, group_no, index, state, attempts, failures, container_id, exit_code,
@@ -125,7 +128,7 @@ SELECT u.id, 'view ' || i, 'state=FAILED&tag=run-' || i, now()
 """
 _GRANTS = """
 INSERT INTO accounts_queueaccess (user_id, queue, level)
-SELECT u.id, q, 'admin' FROM accounts_user u, unnest(ARRAY['root.team03', 'root.team30.dev']) q
+SELECT u.id, q, 'admin' FROM accounts_user u, unnest(ARRAY['root.team0003', 'root.team1300.dev']) q
  WHERE u.username = 'tenant'
 """
 # Jobs, groups, tasks and containers that succeed, fail or are killed have the same numbers; jobs and groups run alike.
@@ -135,19 +138,26 @@ _STATES = {
 }  # fmt: skip
 _PARTITIONED = ("statestore_container_history", "statestore_task")
 _STEPS = {
-    "owners": _OWNERS, "grants": _GRANTS, "jobs": _JOBS, "groups": _GROUPS, "events": _EVENTS, "audit": _AUDIT,
-    "nodes": _NODES, "versions": _VERSIONS, "views": _VIEWS,
+    "jobs": _JOBS, "groups": _GROUPS, "events": _EVENTS, "audit": _AUDIT, "nodes": _NODES, "versions": _VERSIONS,
+    "views": _VIEWS,
 }  # fmt: skip
 _OF_SOME = {"tasks": _TASKS, "containers": _CONTAINERS, "outputs": _OUTPUTS}
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """``first``, ``last``: numbers of the oldest and the newest job. ``large``: the job of many tasks, the tenant's."""
+    """``first``, ``last``: numbers of the oldest and the newest job. ``large``: the job of many tasks, the tenant's.
+
+    ``node``, ``proposal``, ``rollout``, ``simulation``: numbers of some.
+    """
 
     first: int
     last: int
     large: int
+    node: int
+    proposal: int
+    rollout: int
+    simulation: int
 
 
 def load(database_url: str, jobs: int) -> Loaded:
@@ -159,6 +169,9 @@ def load(database_url: str, jobs: int) -> Loaded:
             "jobs": jobs, "owners": OWNERS, "teams": TEAMS, "days": DAYS, "live": LIVE, "nodes": NODES, "views": VIEWS,
             "versions": VERSIONS, "tasks": LARGE_TASKS, "every": EVERY, **_STATES,
         }  # fmt: skip
+        for sql in (_OWNERS, _GRANTS):
+            store.execute(sql, values)
+        historyothers.fill(store)
         for sql in _STEPS.values():
             store.execute(sql, values)
         loaded = _choose(store)
@@ -175,7 +188,9 @@ def load(database_url: str, jobs: int) -> Loaded:
 def _choose(store: psycopg.Connection) -> Loaded:
     row = store.execute(
         "SELECT min(id), max(id), (SELECT max(j.id) FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id"
-        " WHERE u.username = 'tenant' AND j.state = %s) FROM statestore_job",
+        " WHERE u.username = 'tenant' AND j.state = %s), (SELECT max(id) FROM statestore_node),"
+        " (SELECT max(id) FROM statestore_policyproposal), (SELECT max(id) FROM statestore_rollout),"
+        " (SELECT max(id) FROM statestore_simulation) FROM statestore_job",
         (JobState.SUCCEEDED,),
     ).fetchone()
     assert row is not None

@@ -55,6 +55,15 @@ class AccountCalls:
         """End all its sessions and tokens."""
         return self._account_step(username, "sign-out")
 
+    def account_tokens(self, username: str) -> list[Token]:
+        """Those of an account that are valid."""
+        found = self._transport.request("GET", f"{_of(username)}/tokens").json()["results"]
+        return [answers.read(Token, row) for row in found]
+
+    def revoke_account_token(self, username: str, key: str) -> None:
+        """That one alone; ``sign_out_account`` ends all."""
+        self._transport.request("DELETE", f"{_of(username)}/tokens/{quote(key, safe='')}")
+
     def _account_step(self, username: str, what: str, **body: Any) -> Account:
         return answers.read(Account, self._transport.request("POST", f"{_of(username)}/{what}", json=body).json())
 

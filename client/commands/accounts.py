@@ -103,6 +103,27 @@ def reset_password(
         _one(client.reset_password(name, password), output)
 
 
+@account.command("tokens")
+def list_account_tokens(ctx: typer.Context, name: NameArgument, output: OutputOption = Format.table) -> None:
+    """The tokens of an account that are valid; never their text."""
+    with connected(ctx) as client:
+        _show_tokens(client.account_tokens(name), output, f"{name} has no tokens.")
+
+
+@account.command("revoke-token")
+def revoke_account_token(
+    ctx: typer.Context,
+    name: NameArgument,
+    token: Annotated[str, typer.Argument(metavar="KEY", help="Its key or its name, as account tokens shows.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """End one token of an account, at once; its other tokens and its sessions stay."""
+    with connected(ctx) as client:
+        key = _key(client.account_tokens(name), token)
+        client.revoke_account_token(name, key)
+    noted({"account": name, "key": key}, f"Token {key} of {name} is revoked.", output)
+
+
 def _one(a: Account, output: Format) -> None:
     pairs = [
         ("account", a.username), ("role", a.role), ("state", _state(a)), ("made", a.created_at),
@@ -150,13 +171,21 @@ def create_token(
 def list_tokens(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     """Your tokens that are valid; the one you use now is marked."""
     with connected(ctx) as client:
-        rows = client.tokens()
+        _show_tokens(client.tokens(), output, "You have no tokens.")
+
+
+def _show_tokens(rows: list[Token], output: Format, nothing: str) -> None:
     columns: list[Column[Token]] = [
         ("", lambda t: "*" if t.current else " "), ("KEY", lambda t: t.key),
         ("NAME", lambda t: t.name or "(log-in)"), ("MADE", lambda t: t.created_at),
         ("UNTIL", lambda t: t.expires_at), ("LAST USED", lambda t: t.last_used_at),
     ]  # fmt: skip
-    show(rows, columns, output, nothing="You have no tokens.")
+    show(rows, columns, output, nothing=nothing)
+
+
+def _key(rows: list[Token], said: str) -> str:
+    """The key of the token of that name, or what was said, taken to be a key."""
+    return next((t.key for t in rows if t.name == said), said)
 
 
 @token.command("revoke")
@@ -167,8 +196,7 @@ def revoke_token(
 ) -> None:
     """End a token of yours, at once."""
     with connected(ctx) as client:
-        named = [t.key for t in client.tokens() if t.name == token]
-        key = named[0] if named else token
+        key = _key(client.tokens(), token)
         client.revoke_token(key)
     noted({"key": key}, f"Token {key} is revoked.", output)
 

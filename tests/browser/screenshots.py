@@ -22,6 +22,7 @@ from client import Client  # noqa: E402 - the project's folder comes first
 from tests.browser.chromium import ARGUMENTS, chromium  # noqa: E402
 from tests.browser.registry import Entry, pages  # noqa: E402
 
+POLICY_PARTS = ("edit", "history", "proposals", "overrides", "rollouts", "simulations", "audit")
 SIZES = {"desk": (1280, 820), "phone": (390, 844)}
 FIT = """for i in $(seq 12); do
   echo "task $HYDRA_TASK_INDEX: epoch $i of 12, loss 0.$((900 / i + HYDRA_TASK_INDEX))"
@@ -77,9 +78,13 @@ def addresses(role: str, entries: list[Entry], done: int, busy: int) -> dict[str
     """Name of the picture -> address: every page of the registry, and what lies below some of them."""
     found = {entry.to.strip("/").replace("/", "-") or "overview": entry.to for entry in entries if entry.shown_to(role)}
     if role == "tenant":
-        jobs = {"job": f"/jobs/{busy}", "result": f"/jobs/{done}?tab=files", "events": f"/jobs/{done}?tab=events"}
-        return found | jobs
-    found["policy-simulations"] = "/policy/simulations"
+        jobs = {"job": f"/jobs/{busy}", "result": f"/jobs/{done}?tab=files"}
+        tabs = {f"job-{tab}": f"/jobs/{busy}?tab={tab}" for tab in ("attempts", "usage", "events", "spec")}
+        views = {"queues-use": "/queues?tab=use", "submit": "/submit", "submit-text": "/submit?view=text"}
+        return found | jobs | tabs | views
+    found |= {f"policy-{part}": f"/policy/{part}" for part in POLICY_PARTS}
+    found |= {f"queues-{tab}": f"/queues?tab={tab}" for tab in ("matrix", "use")}
+    found |= {"queue": "/queues?queue=root.default", "compare": "/fleet/compare", "node": "/fleet/nodes/1"}
     return found | {"admin-accounts": "/admin/accounts", "admin-joining": "/admin/joining"}
 
 
@@ -109,6 +114,7 @@ def main() -> None:
     words.add_argument("--home", type=Path, default=Path(os.environ.get("HYDRA_HOME", ROOT / ".hydra")))
     words.add_argument("--url", default="http://127.0.0.1:8470")
     words.add_argument("--out", type=Path, required=True)
+    words.add_argument("--only", default="", help="pictures whose name contains it")
     given = words.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     secrets = json.loads((given.home / "secrets.json").read_text())
@@ -119,7 +125,7 @@ def main() -> None:
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         for role in ("tenant", "operator"):
-            shown = addresses(role, pages(), done, busy)
+            shown = {n: at for n, at in addresses(role, pages(), done, busy).items() if given.only in n}
             take(browser, given.url, role, secrets[f"{role}_password"], shown, given.out)
         browser.close()
 

@@ -40,6 +40,23 @@ def grant_and_withdraw(page: Page, shown: Locator) -> None:
     expect(shown.get_by_role("button", name="Withdraw root.prod…")).to_have_count(0)
 
 
+def revoke_a_token(page: Page, shown: Locator, site: Stack) -> None:
+    """One token of theirs ends; the one it was made with stays."""
+    with Client(site.url) as anonymous, Client(site.url, anonymous.login(NAME, PASSWORD).token) as theirs:
+        with Client(site.url, theirs.create_token("leaked").token) as program:
+            assert program.me().username == NAME
+            page.reload()
+            shown.get_by_role("button", name="Revoke leaked").click()
+            asked = page.get_by_role("dialog", name="Revoke the token")
+            expect(asked).to_contain_text(f"hydractl account revoke-token {NAME}")
+            assert barriers(page) == []
+            asked.get_by_role("button", name="Revoke", exact=True).click()
+            expect(shown.get_by_role("row").filter(has_text="leaked")).to_have_count(0)
+            with pytest.raises(HydraError):
+                program.me()
+        assert theirs.me().username == NAME
+
+
 def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser: Browser) -> None:
     sign_in(page, "operator", site.home.secrets()["operator_password"])
     page.goto("/admin/accounts")
@@ -62,6 +79,7 @@ def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser:
     shown = page.get_by_role("dialog", name=NAME)
     grant_and_withdraw(page, shown)
     assert [q.path for q in site.client("operator").account(NAME).queues] == []
+    revoke_a_token(page, shown, site)
     shown.get_by_role("button", name="Close the account").click()
     page.get_by_role("dialog", name="Close the account").get_by_role(
         "button", name="Close the account", exact=True

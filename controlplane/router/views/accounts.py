@@ -4,13 +4,27 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contract.accounts import Account, AccountPage, AccountRequest, PasswordReset, RoleRequest
+from contract.accounts import Account, AccountPage, AccountRequest, PasswordReset, RoleRequest, TokenList
 from controlplane.accounts.models import Role, User
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.errors import Forbidden
-from controlplane.statestore.queries.accounts import listing
+from controlplane.statestore.queries.accounts import listing, tokens
 
-from .common import PAGING, View, actor, answers, body, choice, existing, paged, require, text, text_parameter
+from .common import (
+    PAGING,
+    View,
+    actor,
+    answers,
+    body,
+    choice,
+    existing,
+    paged,
+    require,
+    text,
+    text_parameter,
+    token_in_use,
+    whole,
+)
 
 ONE = answers({200: Account}, 409, 415)
 ROLES = {str(role): str(role) for role in Role}
@@ -109,3 +123,20 @@ class AccountSignOut(View):
         require("cluster.operate", request)
         actions.sign_out(actor(request), row_of(username))
         return answer(username)
+
+
+class AccountTokens(View):
+    @extend_schema(operation_id="accounts_tokens", responses=answers({200: TokenList}))
+    def get(self, request: Request, username: str) -> Response:
+        """An account's tokens: what for, until when, when last used. Never their text. Operators and viewers."""
+        require("cluster.view_all", request)
+        return whole(tokens.of_account(row_of(username), token_in_use(request)))
+
+
+class AccountToken(View):
+    @extend_schema(operation_id="accounts_revoke_token", responses=answers({}) | {204: None})
+    def delete(self, request: Request, username: str, key: str) -> Response:
+        """End one token of an account, at once; its sessions and other tokens stay. Operators only."""
+        require("cluster.operate", request)
+        actions.revoke_token(actor(request), row_of(username), key)
+        return Response(status=204)

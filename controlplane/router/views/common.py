@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from knox.models import AuthToken
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from rest_framework.exceptions import ParseError
@@ -82,6 +83,11 @@ def account(request: Request) -> User:
 
 def actor(request: Request) -> Actor:
     return Actor(request.user.pk, request.META.get("REMOTE_ADDR") or None)
+
+
+def token_in_use(request: Request) -> AuthToken | None:
+    """The token that the request carries; a browser's session has none."""
+    return request.auth if isinstance(request.auth, AuthToken) else None
 
 
 def require(permission: str, request: Request) -> None:

@@ -163,9 +163,9 @@ def _room_for_token(user: User, name: str) -> None:
 def revoke_token(actor: Actor, user: User, key: str) -> None:
     """End the account's token whose text begins with ``key``; ``NotFound`` without one."""
     with transaction.atomic():
-        found = AuthToken.objects.filter(user=user, token_key=key)
+        found = AuthToken.objects.filter(user=user, token_key=key) if "\0" not in key else AuthToken.objects.none()
         if not found.exists():
-            raise NotFound("there is no such token of yours; it may have expired")
+            raise NotFound(f"{user.username} has no such token; it may have expired")
         found.delete()
         record(actor, "account.token-revoke", f"account/{user.pk}", before={"key": key})
 

@@ -8,5 +8,5 @@ SCHEMA = Path(__file__).parent.parent / "resources.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("statestore", "0027_tracking_pages")]
+    dependencies = [("statestore", "0029_where_endpoints_are_reached")]
     operations = [migrations.RunSQL(SCHEMA.read_text(), migrations.RunSQL.noop)]

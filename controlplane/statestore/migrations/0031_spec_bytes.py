@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("statestore", "0027_tracking_pages")]
+    dependencies = [("statestore", "0030_axes")]
     operations = [
         migrations.AddField("job", "spec_bytes", models.IntegerField(db_default=0)),
         migrations.AddField("masterlaunch", "spec_bytes", models.IntegerField(db_default=0)),

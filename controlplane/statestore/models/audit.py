@@ -7,10 +7,13 @@ from .amounts import UsedFields
 
 
 class AuditEntry(models.Model):
-    """One change by a person or program. Written in the change's own transaction."""
+    """One change by a person or program. Written in the change's own transaction.
+
+    Indexes by expressions, for ``queries.accounts.audit``, are in the migration that made them.
+    """
 
     at = models.DateTimeField(auto_now_add=True)
-    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, db_index=False)
     action = models.CharField(max_length=64)  # "job.kill"
     target = models.CharField(max_length=255)  # "job/42"
     before = models.JSONField(null=True)
@@ -18,7 +21,11 @@ class AuditEntry(models.Model):
     address = models.GenericIPAddressField(null=True)
 
     class Meta:
-        indexes = [models.Index(fields=["-id", "action"], name="audit_by_action")]
+        indexes = [
+            models.Index(
+                fields=["target", "id"], name="audit_by_target", opclasses=["varchar_pattern_ops", "int8_ops"]
+            ),
+        ]
 
 
 class IdempotencyKey(models.Model):

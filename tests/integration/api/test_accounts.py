@@ -18,6 +18,7 @@ from controlplane.statestore.actions import accounts, joining, nodes
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.errors import Conflict
 from controlplane.statestore.models import AuditEntry, SubCluster
+from controlplane.statestore.queries.accounts import tokens
 from tests.integration.api.world import PASSWORD, Api, World
 
 pytestmark = pytest.mark.django_db
@@ -138,6 +139,33 @@ def test_tokens_that_nobody_has_cost_few_looks_and_keep_nobody_out(
     assert len([query for query in ran if "knox" in query["sql"]]) == 5
     assert tenant.get("me").status_code == 200, "who is known here is not kept out by a neighbour"
     caches["throttles"].clear()
+
+
+def test_an_operator_ends_one_token_of_another_account(world: World) -> None:
+    operator, made = world["operator"], world["tenant"].post("me/tokens", {"name": "leaked"}).json()
+    program = Api(made["token"])
+    listed = world["viewer"].get("accounts/tenant/tokens").json()
+    TokenList.model_validate(listed, extra="forbid")
+    [row] = [t for t in listed["results"] if t["name"] == "leaked"]
+    assert row["key"] == made["key"] and not row["current"] and made["token"] not in json.dumps(listed)
+    assert operator("DELETE", f"accounts/other/tokens/{row['key']}").status_code == 404, "it is of another account"
+    assert operator("DELETE", f"accounts/nobody/tokens/{row['key']}").status_code == 404
+    assert operator("DELETE", f"accounts/tenant/tokens/{row['key']}").status_code == 204
+    assert program.get("me").status_code == 401
+    assert world["tenant"].get("me").status_code == 200, "the others stay"
+    entry = AuditEntry.objects.get(action="account.token-revoke")
+    assert (entry.actor, entry.target, entry.before) == (
+        world.users["operator"], f"account/{world.users['tenant'].pk}", {"key": row["key"]},
+    )  # fmt: skip
+
+
+def test_log_ins_hide_no_token_that_has_a_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "TOKENS_MAX", 3)
+    accounts.new_token(SYSTEM, world.users["tenant"], "old")
+    for _ in range(4):
+        accounts.new_token(SYSTEM, world.users["tenant"])
+    listed = world["tenant"].get("me/tokens").json()["results"]
+    assert [t["name"] for t in listed] == ["", "", "old"]
 
 
 def test_an_account_has_a_bounded_number_of_named_tokens(world: World) -> None:

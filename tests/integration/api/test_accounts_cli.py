@@ -45,6 +45,12 @@ def test_accounts_and_tokens_from_the_shell(world: World, hydractl: Shell) -> No
     assert hydractl("token", "revoke", "ci", token=tenant).returncode == 0
     assert hydractl("me", token=made).returncode == 2
 
+    assert hydractl("token", "create", "leaked", token=tenant).returncode == 0
+    assert "leaked" in hydractl("account", "tokens", "tenant", token=operator).stdout
+    assert hydractl("account", "revoke-token", "tenant", "leaked", token=tenant).returncode == 2
+    assert hydractl("account", "revoke-token", "tenant", "leaked", token=operator).returncode == 0
+    assert "leaked" not in hydractl("token", "list", token=tenant).stdout
+
     health = hydractl("health", token=operator).stdout
     assert "postgres" in health and "manage.py worker" in health
     assert hydractl("health", token=tenant).returncode == 2

@@ -90,6 +90,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/accounts/<str:username>/open"): Rule(OPERATORS),
     ("POST", "api/v1/accounts/<str:username>/password"): Rule(OPERATORS, {"password": PASSWORD}),
     ("POST", "api/v1/accounts/<str:username>/sign-out"): Rule(OPERATORS),
+    ("GET", "api/v1/accounts/<str:username>/tokens"): Rule(WATCHED),
+    ("DELETE", "api/v1/accounts/<str:username>/tokens/<str:key>"): Rule(OPERATORS | {"operator": 204}),
     ("GET", "api/v1/join-tokens"): Rule(WATCHED),
     ("DELETE", "api/v1/join-tokens/nodes/<int:token_id>"): Rule(OPERATORS | {"operator": 204}),
     ("DELETE", "api/v1/join-tokens/sub-clusters/<int:token_id>"): Rule(OPERATORS | {"operator": 204}),
@@ -279,12 +281,12 @@ def objects_of(world: World, state: JobState) -> Objects:
     return found
 
 
-def tokens_of(world: World, of_sub_cluster: bool) -> tuple[str, int]:
-    """How a token of the tenant begins, and the number of one with which others join; nothing older has a name."""
+def tokens_of(world: World, owner: str, of_sub_cluster: bool) -> tuple[str, int]:
+    """How a token of the owner begins, and the number of one with which others join; nothing older has a name."""
     TokenNote.objects.filter(token__user=world.users["tenant"]).delete()
     for user in world.users.values():
         TokenNote.objects.filter(token__user=user).update(name="")
-    row, _ = accounts.new_token(SYSTEM, world.users["tenant"])
+    row, _ = accounts.new_token(SYSTEM, world.users[owner])
     joins = joining.new_token(SYSTEM, "", "", 60) if of_sub_cluster else nodes.new_join_token(SYSTEM, world.west)
     return row.token_key, joins[0].pk
 
@@ -320,7 +322,8 @@ def test_the_matrix(world: World) -> None:
             if "simulation_id" in route:
                 found.simulation_id = rows.simulation(done="report" in route).pk
             if "token" in route:
-                found.key, found.token_id = tokens_of(world, "sub-clusters" in route)
+                owner = found.username if "username" in route else "tenant"
+                found.key, found.token_id = tokens_of(world, owner, "sub-clusters" in route)
             before = Intent.objects.count(), Job.objects.count()
             answer = ask(world[role], method, found.address(route) + rule.query, rule.body)
             if answer.status_code != rule.verdicts[role]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Case, Q, When
 from django.utils import timezone
 from knox.models import AuthToken
 
@@ -14,9 +14,14 @@ TOKENS_MAX = 200
 
 
 def of_account(user: User, using: AuthToken | None = None) -> list[Json]:
-    """The account's tokens, newest first; ``using``: the one this request carries. One query."""
-    now = timezone.now()
-    rows = AuthToken.objects.filter(user=user).select_related("note").order_by("-created")[:TOKENS_MAX]
+    """The account's tokens that are valid, newest first; ``using``: the one this request carries. One query.
+
+    Of more than ``TOKENS_MAX`` the oldest that log-ins made are left out, and never one with a name.
+    """
+    valid = Q(expiry=None) | Q(expiry__gt=timezone.now())
+    nameless = Case(When(note__name__gt="", then=0), default=1)
+    found = AuthToken.objects.filter(valid, user=user).select_related("note").order_by(nameless, "-created")
+    rows = sorted(found[:TOKENS_MAX], key=lambda row: row.created, reverse=True)
     return [
         {
             "key": row.token_key,
@@ -27,7 +32,6 @@ def of_account(user: User, using: AuthToken | None = None) -> list[Json]:
             "current": using is not None and row.pk == using.pk,
         }
         for row in rows
-        if row.expiry is None or row.expiry > now
     ]
 
 

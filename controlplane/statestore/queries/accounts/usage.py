@@ -19,8 +19,10 @@ EXPORT_MAX = 100_000
 COLUMNS = ("containers", *SECONDS)
 HEAD = ("hour", "sub_cluster", "queue", *COLUMNS)
 
+# Hours as they are come in the index's order, so that no more are read than are answered with.
+_AT = {"hour": "u.hour", "day": "date_trunc('day', u.hour AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"}
 _SUMS = f"""
-SELECT date_trunc(%(step)s, u.hour AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS at, u.queue,
+SELECT {{at}} AS at, u.queue,
        sum(u.containers)::bigint AS containers, {per_axis_second("sum(u.{0})::bigint AS {0}")}
   FROM statestore_usagehour u
  WHERE u.owner_id = %(owner)s AND u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
@@ -36,8 +38,8 @@ SELECT u.hour, s.name, u.queue, u.containers, {per_axis_second("u.{0}")}
 
 def hours(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "", step: str = "hour") -> Json:
     """Sums per hour or day, and queue. ``complete``: false where there are more than ``ROWS_MAX``."""
-    values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "step": step, "most": ROWS_MAX + 1}
-    rows = rows_as_dicts(_SUMS, values)
+    values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "most": ROWS_MAX + 1}
+    rows = rows_as_dicts(_SUMS.format(at=_AT[step]), values)
     return {"begin": begin, "end": end, "step": step, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
 
 

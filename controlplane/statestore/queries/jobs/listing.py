@@ -13,7 +13,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.rights import visible_jobs_q
 from controlplane.statestore.models import Job, JobEvent, TaskGroup
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
-from controlplane.statestore.queries.sql import rows_as_dicts
+from controlplane.statestore.queries.sql import beginning, rows_as_dicts
 from wire.resources import AXES
 from wire.states import GroupState, JobState, terminal
 
@@ -99,7 +99,7 @@ class JobFilter:
             # Jobs without tags are not in the index, and it is used where the statement says so.
             found.append(Condition("j.tags @> %s::jsonb AND j.tags <> '[]'::jsonb", (json.dumps([self.tag]),)))
         if self.name is not None:
-            found.append(Condition("j.name LIKE %s", (_beginning(self.name),)))
+            found.append(Condition("j.name LIKE %s", (beginning(self.name),)))
         if self.kind is not None:
             found.append(one_of("kind", [self.kind]))
         if self.since is not None:
@@ -145,11 +145,6 @@ def visible_ids(user: User, where: JobFilter, at: Cursor, size: int, oldest: boo
             return []
     walk = Walk(at, at.back != oldest, size + 1, *where.bounds())
     return numbers(user, where.terms(owner), walk, where.queue, owner)
-
-
-def _beginning(text: str) -> str:
-    """A pattern for what begins so."""
-    return text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
 
 
 def _rows(jobs: "QuerySet[Job]") -> Iterable[dict[str, Any]]:

@@ -2,15 +2,15 @@
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
-import { post, remove, type ApiError } from "../../api/client";
+import { post, type ApiError } from "../../api/client";
 import type { PageProps } from "../../app/pages";
 import type { Me, Page, Token, TokenMade } from "../../api/types";
-import { ago, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Card, Command, Confirm, Empty, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import "../admin/admin.css";
 import { ShownOnce } from "../admin/ShownOnce";
-import { endsSoon, ROLES, span, until, VALID } from "../admin/words";
+import { Revoke, TokenTable } from "../admin/Tokens";
+import { ROLES, span, VALID } from "../admin/words";
 import { hydractl } from "../../format/shell";
 
 export default function AccountPage({ me }: PageProps) {
@@ -29,14 +29,9 @@ export default function AccountPage({ me }: PageProps) {
 
 function Tokens() {
   const now = useNow(10_000);
-  const client = useQueryClient();
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<Token | null>(null);
   const view = useRead<Page<Token>>("/me/tokens");
-  const end = useMutation<void, ApiError, Token>({
-    mutationFn: (token) => remove(`/me/tokens/${token.key}`),
-    onSuccess: () => { void client.invalidateQueries({ queryKey: ["read", "/me/tokens"] }); setEnding(null); },
-  });
   const tokens = view.data?.results;
   return (
     <Card title="Tokens" flush aside={<><Command text="hydractl token list" /><Button onClick={() => setMaking(true)}>New token…</Button></>}>
@@ -44,32 +39,8 @@ function Tokens() {
         : tokens.length === 0 ? <Empty title="You have no tokens">Programs and CI use one of their own, with your rights and an end.</Empty>
         : <TokenTable tokens={tokens} now={now} end={setEnding} />}
       {making && <MakeToken onClose={() => setMaking(false)} />}
-      {ending && (
-        <Confirm title="Revoke the token" action="Revoke" busy={end.isPending} error={end.error} onClose={() => { end.reset(); setEnding(null); }} onConfirm={() => end.mutate(ending)}>
-          <p>Programs that use <strong>{ending.name || ending.key}</strong> are refused from now on.</p>
-          <Command text={hydractl("token", "revoke", ending.key)} />
-        </Confirm>
-      )}
+      {ending && <Revoke token={ending} address={`/me/tokens/${encodeURIComponent(ending.key)}`} command={hydractl("token", "revoke", ending.key)} onClose={() => setEnding(null)} />}
     </Card>
-  );
-}
-
-function TokenTable({ tokens, now, end }: { tokens: Token[]; now: number; end: (token: Token) => void }) {
-  return (
-    <div className="table-wrap">
-      <table className="grid">
-        <thead><tr><th>Name</th><th>Begins with</th><th className="num">Made</th><th className="num">Last used</th><th className="num">Ends</th><th><span className="sr">Actions</span></th></tr></thead>
-        <tbody>{tokens.map((t) => (
-          <tr key={t.key}>
-            <td className="clip">{t.name || <span className="muted">from a log-in</span>}</td><td className="mono" data-label="Begins with">{t.key}</td>
-            <td className="num" data-label="Made" title={moment(t.created_at)}>{ago(t.created_at, now)}</td>
-            <td className="num" data-label="Last used" title={t.last_used_at ? moment(t.last_used_at) : undefined}>{t.last_used_at ? ago(t.last_used_at, now) : <span className="muted">never</span>}</td>
-            <td className="num" data-label="Ends" title={t.expires_at ? moment(t.expires_at) : undefined}>{until(t.expires_at, now)}{endsSoon(t, now) && t.name ? <span className="tag">soon</span> : null}</td>
-            <td className="num"><Button size="compact-sm" variant="default" aria-label={`Revoke ${t.name || t.key}`} onClick={() => end(t)}>Revoke…</Button></td>
-          </tr>
-        ))}</tbody>
-      </table>
-    </div>
   );
 }
 

@@ -10,6 +10,7 @@ import { Close } from "../../ui/icons";
 import { useModal } from "../../ui/modal";
 import { Command, Confirm, Failed, Loading } from "../../ui/parts";
 import { Grants } from "./Grants";
+import { AccountTokens } from "./Tokens";
 import { barred, ROLES } from "./words";
 import { hydractl } from "../../format/shell";
 
@@ -66,9 +67,9 @@ export function AccountDialog({ username, me, onClose }: { username: string; me:
             <div><dt>Role</dt><dd>{ROLES.find((r) => r.value === account.role)?.label}{account.active ? "" : ", closed"}</dd></div>
             <div><dt>Made</dt><dd>{moment(account.created_at)}</dd></div>
             <div><dt>Last log-in</dt><dd>{account.last_login_at ? moment(account.last_login_at) : "never"}</dd></div>
-            <div><dt>Tokens</dt><dd>{account.tokens}{account.token_used_at ? `, last used ${moment(account.token_used_at)}` : ""}</dd></div>
           </dl>
           <Grants account={account} editable={operator} />
+          <AccountTokens account={account} editable={operator} />
           {operator && (
             <div className="row wrap">
               {acts.map((act) => <Button key={act} size="compact-sm" variant="default" disabled={why !== "" && act !== "sign-out"} title={why || undefined} onClick={() => setAsking(act)}>{TITLES[act]}…</Button>)}

@@ -3,11 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import type { ApiError } from "../../api/client";
 import { readSeries, seriesPath, type SeriesAnswer } from "../../charts/series";
-import { linePath } from "./use";
+import { clock, many } from "../../format/units";
+import { linePath, policyMarks } from "./use";
 
 const LAST_S = 6 * 3600;
 const POINTS = 180;
 const AGAIN_MS = 30_000;
+const MARKS_TOLD = 3;
 
 export function OverTime({ path }: { path: string }) {
   const scope = `queue:${path}`;
@@ -18,6 +20,7 @@ export function OverTime({ path }: { path: string }) {
   const values = found.data?.series.find((s) => s.metric === "dominant_share")?.values ?? [];
   const told = values.filter((v): v is number => v !== null);
   const most = Math.max(...told, 0);
+  const marks = policyMarks(found.data?.at ?? [], found.data?.events ?? []);
   const pct = (v: number) => `${Math.round(1000 * v) / 10} %`;
   const last = told.at(-1);
   return (
@@ -26,8 +29,13 @@ export function OverTime({ path }: { path: string }) {
       {found.isError ? <p className="small muted">Its history cannot be read now: {found.error.message}</p>
         : last === undefined ? <p className="small muted">{found.data ? "Nothing was recorded yet." : "Loading its history."}</p>
         : <>
-          <svg className="over-time" viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label={`Dominant share: ${pct(last)} now, at most ${pct(most)} in the last 6 hours`}><path d={linePath(values, most)} /></svg>
+          <svg className="over-time" viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label={`Dominant share: ${pct(last)} now, at most ${pct(most)} in the last 6 hours${marks.length ? `; ${many(marks.length, "change")} of the policy marked` : ""}`}><path d={linePath(values, most)} />{marks.map(({ x, event }) => <line key={`${event.kind}${event.id}${event.at}`} x1={x} x2={x} y1={0} y2={100} />)}</svg>
           <p className="small muted">{pct(last)} now, at most {pct(most)}</p>
+          {marks.length > 0 && (
+            <ul className="over-time-marks small muted" aria-label="Changes of the policy on the line">
+              {marks.slice(-MARKS_TOLD).reverse().map(({ event }) => <li key={`${event.kind}${event.id}${event.at}`}>{clock(event.at)} {event.text}</li>)}
+            </ul>
+          )}
         </>}
     </section>
   );

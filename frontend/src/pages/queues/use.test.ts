@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { bars, linePath, MEASURES, sums } from "./use";
+import type { SeriesEvent } from "../../charts/series";
+import { bars, linePath, MEASURES, policyMarks, sums } from "./use";
 import type { UsedHours } from "./types";
 
 const row = (at: string, queue: string, hours: number) => ({ at, queue, containers: 1, memory_mib_s: hours * 1024 * 3600, vcores_milli_s: hours * 2000 * 3600, gpu_s: 0 });
@@ -11,4 +12,10 @@ const found: UsedHours = {
 it("has a bar for every hour, also for those without use", () =>
   expect(bars(found, MEASURES[0].of).map((b) => b.total)).toEqual([2, 0, 6, 0]));
 it("sums per queue", () => expect(sums(found).map((s) => [s.queue, s.memory, s.cores])).toEqual([["root.b", 5, 10], ["root.a", 3, 6]]));
+it("marks what changed the policy, where it lies on the line", () => {
+  const event = (at: string, kind: string, id: number) => ({ at, kind, id, text: "" }) as SeriesEvent;
+  const events = [event("1970-01-01T00:00:50Z", "policy", 1), event("1970-01-01T00:01:50Z", "policy", 2), event("1970-01-01T00:02:00Z", "sub-cluster", 3), event("1970-01-01T00:02:09Z", "override", 4), event("1970-01-01T00:02:10Z", "policy", 5)];
+  expect(policyMarks([100, 110, 120], events).map((m) => [m.event.id, m.x])).toEqual([[2, 50], [4, 100]]);
+  expect(policyMarks([], events)).toEqual([]);
+});
 it("draws a line with gaps", () => expect(linePath([0, 1, null, 1], 1)).toBe("M0.0 96.0L33.3 4.0M100.0 4.0"));

@@ -1,4 +1,5 @@
 /** Use by the hour as bars: what stands at each moment, per queue. Pure. */
+import type { SeriesEvent } from "../../charts/series";
 import type { UsedHours } from "./types";
 
 export const MEASURES = [
@@ -55,4 +56,15 @@ export function linePath(values: (number | null)[], most: number): string {
     pen = "L";
     return step;
   }).join("");
+}
+
+/** Where the changes of the policy lie on that line, from 0 to 100, and what they were: those within its points. */
+export function policyMarks(at: number[], events: SeriesEvent[]): { x: number; event: SeriesEvent }[] {
+  const [first, last] = [at[0], at.at(-1)];
+  if (first === undefined || last === undefined || last <= first) return [];
+  const end = last + (last - first) / (at.length - 1); // the last point stands for a while, too
+  return events.filter((e) => e.kind !== "sub-cluster")
+    .map((event) => ({ event, s: Date.parse(event.at) / 1000 }))
+    .filter(({ s }) => s >= first && s < end)
+    .map(({ event, s }) => ({ event, x: Math.min(100, (100 * (s - first)) / (last - first)) }));
 }

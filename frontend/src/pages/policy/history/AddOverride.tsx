@@ -1,7 +1,7 @@
 /** A field of a queue with another value for a time. */
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, post, withFields } from "../../../api/client";
 import { localInput } from "../../../format/units";
@@ -9,15 +9,14 @@ import { useRead } from "../../../live/hooks";
 import { Command, Confirm } from "../../../ui/parts";
 import { monday, turned } from "../model/calendar";
 import { overrideCommand } from "../model/commands";
+import { QueueChoice } from "../../job/QueueChoice";
 import { made, type OverrideFields } from "../model/override";
-import { rowsOf } from "../model/tree";
 import type { Override, Policy, Proposal } from "../types";
 
 const FIELDS: OverrideFields["field"][] = ["guaranteed", "maximum", "weight", "user_maximum", "max_running_jobs", "max_running_jobs_per_user"];
 
 export function AddOverride({ day, onClose }: { day: string; onClose: () => void }) {
   const policy = useRead<Policy>("/policy", "override");
-  const queues = useMemo(() => rowsOf(policy.data?.document ?? null).map((row) => row.name), [policy.data]);
   const partitions = Object.keys((policy.data?.document.partitions as Record<string, unknown> | undefined) ?? {});
   const [fields, setFields] = useState<OverrideFields>(() => ({
     queue: "", field: "guaranteed", partition: "", by: "percent", value: "+20", start: day ? `${day}T00:00` : "", end: localInput(turned(monday(day ? new Date(`${day}T00:00`) : new Date()), "week", 1)), message: "",
@@ -38,8 +37,7 @@ export function AddOverride({ day, onClose }: { day: string; onClose: () => void
   return (
     <Confirm title="Add an override" action="Add it" busy={send.isPending} error={send.error && withFields(send.error)} onClose={onClose} onConfirm={() => send.mutate()}>
       <p className="muted small">For a time, then what the policy says holds again by itself. Where a raised guarantee needs room, its siblings give way in proportion.</p>
-      <TextInput label="Queue" placeholder="root.ads" list="policy-queues" value={fields.queue} onChange={(e) => set({ queue: e.currentTarget.value })} />
-      <datalist id="policy-queues">{queues.slice(0, 500).map((name) => <option key={name} value={name} />)}</datalist>
+      <QueueChoice value={fields.queue} onChange={(queue) => set({ queue })} which="any" />
       <div className="row wrap policy-fieldrow">
         <NativeSelect label="Field" data={FIELDS.map((f) => ({ value: f, label: f.replaceAll("_", " ") }))} value={fields.field} onChange={(e) => set({ field: e.currentTarget.value as OverrideFields["field"] })} />
         <NativeSelect label="Changes" data={[{ value: "percent", label: "by percent" }, { value: "to", label: "to" }]} value={fields.by} onChange={(e) => set({ by: e.currentTarget.value as OverrideFields["by"] })} />
