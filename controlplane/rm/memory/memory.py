@@ -11,14 +11,14 @@ from controlplane.rm.memory.asks import AskTable, Mask
 from controlplane.rm.memory.containers import ContainerTable
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.ledger import Ledger
-from controlplane.rm.memory.nodes import NodeTable, chosen
+from controlplane.rm.memory.nodes import NodeTable
 from controlplane.rm.memory.observed import Observed
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.shares import KnownShares
 from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
-from scheduler.placement.nodeselection import ask_nodes, partition_of_ask, partition_of_node, usable_partitions
+from scheduler.placement.nodeselection import NodeColumns, partition_of_ask, partition_of_node, usable_partitions
 from wire.states import LIVE_NODE_MAX
 
 
@@ -27,6 +27,7 @@ class _Places:
     """What follows from the nodes' names, racks and labels, until one of them changes."""
 
     version: tuple[int, int] = (-1, -1)
+    columns: NodeColumns | None = None  # made when an ask first needs them
     masks: dict[Mask, np.ndarray] = field(default_factory=dict)
     node: dict[str, int] = field(default_factory=dict)  # name -> position
     partition: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))  # of each node
@@ -131,7 +132,9 @@ class Memory:
             if len(known) > 2 * len(self.asks.masks) + 64:
                 known.clear()
             expression, nodes, racks, avoided = mask
-            found = chosen(ask_nodes(expression, True, nodes, racks), self.nodes.rows)
+            if self._places.columns is None:
+                self._places.columns = NodeColumns((row.name, row.rack, row.labels) for row in self.nodes.rows)
+            found = self._places.columns.of_ask(expression, True, nodes, racks)
             found[[at for at in avoided if at < len(found)]] = False
             known[mask] = found
         return found
