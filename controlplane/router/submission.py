@@ -186,8 +186,6 @@ def _told(home: str, decision: RoutingDecision) -> str:
 
 
 def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
-    if spec.files:
-        jobspec.merge_files(spec)
     groups = tuple(
         NewGroup(
             g.name,

@@ -106,7 +106,7 @@ def container_spec(container: Container, spec: dict[str, Any]) -> dict[str, Any]
     """What a live container runs, as a group of a specification. spec: its job's."""
     if container.group_no < len(spec["groups"]):
         group: dict[str, Any] = spec["groups"][container.group_no]
-        return group
+        return group | {"files": [*(spec.get("files") or ()), *(group.get("files") or ())]}
     ask = MasterAsk.objects.values_list("spec", flat=True).get(job_id=container.job_id, no=container.group_no)
     own = MasterLaunch.objects.filter(pk=container.pk).values_list("spec", flat=True).first()
     return ask | (own or {})
