@@ -222,6 +222,7 @@ HYDRA = {
     "artifact_days": number("HYDRA_ARTIFACT_DAYS", 14),  # unused ones are removed after this
     "max_tasks_per_job": number("HYDRA_MAX_TASKS_PER_JOB", 1_000_000),
     "max_live_jobs_per_user": number("HYDRA_MAX_LIVE_JOBS_PER_USER", 20_000),
+    "max_live_specs_mib_per_user": number("HYDRA_MAX_LIVE_SPECS_MIB_PER_USER", 512),
     "master_max_asks": int(number("HYDRA_MASTER_MAX_ASKS", 200)),  # of different ids, per application
     "master_max_containers": int(number("HYDRA_MASTER_MAX_CONTAINERS", 10_000)),  # wanted or running at once
     "master_grant_s": number("HYDRA_MASTER_GRANT_S", 30),  # a grant nobody launches is taken back after this

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from django.conf import settings
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
 
 from contract.problems import FieldError
 from controlplane.accounts.models import User
@@ -40,16 +42,19 @@ class ClusterView:
 
 
 @dataclass(slots=True)
-class _LiveCount:
+class _Live:
+    """What an account has live. size: of its jobs' specifications, bytes."""
+
     read_at: float
     n: int
+    size: int
 
 
 @dataclass(slots=True)
 class _State:
     lock: threading.Lock = field(default_factory=threading.Lock)
     view: ClusterView | None = None
-    counts: dict[int, _LiveCount] = field(default_factory=dict)
+    counts: dict[int, _Live] = field(default_factory=dict)
 
 
 _state = _State()
@@ -177,14 +182,26 @@ def partition_error(path: str, partition: str | None, field_name: str) -> FieldE
     return None
 
 
-def claim_live_jobs(user: User, n: int) -> None:
-    """``TooMany`` when the account would have more live jobs than it may; counted every two seconds, so roughly."""
-    most = int(settings.HYDRA["max_live_jobs_per_user"])
+def claim_live_jobs(user: User, n: int, size: int) -> None:
+    """``TooMany`` when the account would have more live jobs than it may, or longer ones; counted every two seconds,
+    so roughly. size: of the specifications of these ``n``, bytes."""
+    most, most_mib = (int(settings.HYDRA[f"max_live_{name}_per_user"]) for name in ("jobs", "specs_mib"))
     with _state.lock:
         count = _state.counts.get(user.pk)
         if count is None or time.monotonic() - count.read_at > COUNT_FRESH_S:
-            live = Job.objects.filter(owner_id=user.pk, state__lt=JobState.SUCCEEDED)[: most + 1].count()
-            count = _state.counts[user.pk] = _LiveCount(time.monotonic(), live)
+            count = _state.counts[user.pk] = _live(user, most)
         if count.n + n > most:
             raise TooMany(f"you have {count.n} live jobs and may have {most}; wait for some to end", retry_after_s=10)
-        count.n += n
+        if count.size + size > most_mib << 20:
+            raise TooMany(
+                f"the specifications of your live jobs have {count.size / 2**20:.1f} MiB, these {size / 2**20:.1f}, and"
+                f" all may have {most_mib}; wait for some to end, or move long commands and env into files",
+                retry_after_s=10,
+            )
+        count.n, count.size = count.n + n, count.size + size
+
+
+def _live(user: User, most: int) -> _Live:
+    live = Job.objects.filter(owner_id=user.pk, state__lt=JobState.SUCCEEDED)[: most + 1]
+    found = live.aggregate(n=Count("pk"), size=Coalesce(Sum("spec_bytes"), 0))
+    return _Live(time.monotonic(), found["n"], found["size"])

@@ -79,11 +79,12 @@ def _prepare(user: User, data: list[Any], prefix: str) -> tuple[list[JobSpec], l
     specs = _validated(data, prefix)
     _check_queues(user, specs, prefix)
     _check_artifacts(user, specs, prefix)
-    cluster.claim_live_jobs(user, len(specs))
+    texts = [spec.model_dump_json() for spec in specs]
+    cluster.claim_live_jobs(user, len(specs), sum(len(text.encode()) for text in texts))
     new, homes = [], []
-    for spec in specs:
+    for spec, text in zip(specs, texts, strict=True):
         home, decision = cluster.home(_ask(spec, user.pk))
-        new.append(_new_job(spec, home.id, _told(home.name, decision)))
+        new.append(_new_job(spec, text, home.id, _told(home.name, decision)))
         homes.append(home.name)
     return specs, new, homes
 
@@ -185,7 +186,7 @@ def _told(home: str, decision: RoutingDecision) -> str:
     return f"routed to {home} by {decision.policy} ({decision.why})"
 
 
-def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
+def _new_job(spec: JobSpec, text: str, home_id: int, routed: str) -> NewJob:
     groups = tuple(
         NewGroup(
             g.name,
@@ -197,7 +198,6 @@ def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
         for g in spec.groups
     )
     tags = json.dumps(spec.tags)
-    text = spec.model_dump_json()
     return NewJob(spec.name, spec.kind, spec.queue, spec.priority or 0, tags, text, home_id, groups, routed=routed)
 
 

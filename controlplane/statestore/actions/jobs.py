@@ -69,13 +69,14 @@ WITH home AS MATERIALIZED (
 ), new AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
       FROM json_to_recordset(%(jobs)s::json)
-           AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, home smallint,
-                retry_of bigint, routed text)
+           AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, spec_bytes int,
+                home smallint, retry_of bigint, routed text)
      WHERE (SELECT count(*) FROM home) = cardinality(%(homes)s)
 ), job AS (
-    INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, home_id, submitted_at, state,
-                                message, epoch, retry_of_id)
-    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, home, now(), %(submitted)s, '', 0, retry_of
+    INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, spec_bytes, home_id,
+                                submitted_at, state, message, epoch, retry_of_id)
+    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, spec_bytes, home, now(), %(submitted)s, '', 0,
+           retry_of
       FROM new
 ), task_group AS (
     INSERT INTO statestore_taskgroup (job_id, no, name, count, memory_mib, vcores_milli, gpus, execution_type, state,
@@ -115,6 +116,7 @@ def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
             "priority": job.priority,
             "home": job.home_id,
             "retry_of": job.retry_of,
+            "spec_bytes": len(job.spec.encode()),
             "routed": job.routed,
         }
         rows.append(f'{json.dumps(head)[:-1]}, "tags": {job.tags}, "spec": {job.spec}}}')

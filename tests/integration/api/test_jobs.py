@@ -286,6 +286,18 @@ def test_too_many_live_jobs_are_refused(world: World, settings) -> None:
     assert world["other"].post("jobs", job()).status_code == 201
 
 
+def test_specifications_that_are_too_long_together_are_refused(world: World, settings) -> None:
+    settings.HYDRA = settings.HYDRA | {"max_live_specs_mib_per_user": 1}
+    long = job(groups=[{"name": "a", "command": ["x"], "env": {"V": "e" * 100_000}}])
+    assert world["tenant"].post("jobs/bulk", {"jobs": [long] * 10}).status_code == 201
+    cluster.forget()  # what is live is counted
+    answer = world["tenant"].post("jobs", long)
+    assert answer.status_code == 429 and int(answer["Retry-After"]) > 0
+    assert "MiB" in answer.json()["detail"] and "into files" in answer.json()["detail"]
+    assert world["tenant"].post("jobs", job()).status_code == 201
+    assert world["other"].post("jobs", long).status_code == 201
+
+
 def test_the_api_can_be_browsed(world: World) -> None:
     made = world["tenant"].post("jobs", job()).json()["id"]
     for address in ("jobs", f"jobs/{made}", f"jobs/{made}/tasks", "overview", "nodes/9999", "jobs?page_size=0"):
