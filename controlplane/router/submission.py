@@ -31,6 +31,7 @@ from wire.states import GroupState, JobState
 
 Json = dict[str, Any]
 MAX_ERRORS = 50
+MAX_GROUPS = 10_000  # of all jobs of a request: one of thirty bytes takes kilobytes while it is looked at and stored
 
 
 def submit_one(user: User, actor: Actor, data: Any, once: Once | None, retry_of: int | None = None) -> Json:
@@ -90,6 +91,10 @@ def _prepare(user: User, data: list[Any], prefix: str) -> tuple[list[JobSpec], l
 
 
 def _validated(data: list[Any], prefix: str) -> list[JobSpec]:
+    groups = sum(len(g) for item in data if isinstance(item, dict) and isinstance(g := item.get("groups"), list))
+    if len(data) > 1 and groups > MAX_GROUPS:
+        many = f"have {groups} groups together, at most {MAX_GROUPS} are taken at once"
+        raise Invalid("too many groups at once", [FieldError("jobs", many, "send them in several requests")])
     specs: list[JobSpec] = []
     wrong: list[FieldError] = []
     most = int(settings.HYDRA["max_tasks_per_job"])
