@@ -32,6 +32,7 @@ _CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster
 # Ended without fault of the task, where trying again at once would come to the same.
 _LATER = (ContainerReason.LEASE, ContainerReason.UNREACHABLE)
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
+_NO_STATES, _NO_COUNTS, _NO_MARKS = (np.empty(0, kind) for kind in (np.int8, np.int16, np.bool_))
 _ROOM = 16  # tasks for which a group's columns have room at first
 
 
@@ -79,10 +80,10 @@ class GroupRun:
     open_ended: bool = False
     target: int = -1  # as ``count``, unless it is said
     state: GroupState = GroupState.WAITING
-    task_state: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
-    failures: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
-    launches: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
-    remote: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
+    task_state: np.ndarray = field(default_factory=lambda: _NO_STATES)
+    failures: np.ndarray = field(default_factory=lambda: _NO_COUNTS)
+    launches: np.ndarray = field(default_factory=lambda: _NO_COUNTS)
+    remote: np.ndarray = field(default_factory=lambda: _NO_MARKS)
     next_fresh: int = 0  # tasks from here on were never started
     to_retry: deque[int] = field(default_factory=deque)  # to start again, now
     backing_off: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
@@ -256,6 +257,8 @@ class GroupRun:
         ends: how the last attempts of tasks ended that failed before, and when
         (the caller's clock, s); of those that wait, back-offs go on.
         """
+        if not len(self.launches):  # nothing was ever started, and most groups wait
+            return
         touched = np.flatnonzero(self.launches)
         self.next_fresh = int(touched[-1]) + 1 if len(touched) else 0
         waiting = np.flatnonzero(self.task_state[: self.next_fresh] == TaskState.PENDING)

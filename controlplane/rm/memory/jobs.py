@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from wire.resources import NOTHING, Amounts, amounts
 from wire.states import JobState
 
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
+_NO_MARKS = np.empty(0, np.bool_)
 _TASKS_NAMED = 10  # in one event
 
 
@@ -80,7 +81,7 @@ class GroupEntry:
 
     amounts: Amounts = NOTHING  # the shape, as Python integers
     _digest: bytes = field(default=b"", init=False)
-    rowed: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))  # (n,): tasks that have a row already
+    rowed: np.ndarray = field(default_factory=lambda: _NO_MARKS)  # (n,) bool: tasks that have a row already
 
     def __post_init__(self) -> None:
         self.amounts = amounts(self.shape.tolist())
@@ -208,7 +209,7 @@ def guest_run(group: GroupEntry) -> GuestRun:
 
 def group_entry(job: JobIdentity, no: int, g: StoredGroup, numbers: dict[str, int], log_max: int) -> GroupEntry:
     """Group ``no`` of ``job``. numbers: of the job's groups by name."""
-    labels.parse(g.node_labels)
+    labels.tree(g.node_labels)  # can be read
     master = job.kind == "application" and no == MASTER
     run = GroupRun(
         no=no,
@@ -252,17 +253,17 @@ def _template(job: JobIdentity, g: StoredGroup, log_max: int, master: bool) -> b
 def constraints(kind: str, g: StoredGroup) -> PlacementConstraints:
     """Where a group of a job of this kind may and would rather run."""
     placement = g.placement or ("spread" if kind == "service" else None)
-    return PlacementConstraints(
-        node_labels=g.node_labels,
-        partition=g.partition,
-        fill=-1 if placement is None else int(Fill[placement.upper()]),
-        gang=g.gang,
-        near=g.nodes,
-        racks=g.racks,
-        strict=not g.relax,
-        duration_s=float(g.estimated_duration_s),
-        parallelism=g.parallelism,
+    fill = -1 if placement is None else int(Fill[placement.upper()])
+    duration_s = float(g.estimated_duration_s)
+    return _constraints(
+        g.node_labels, g.partition, fill, g.gang, g.nodes, g.racks, not g.relax, duration_s, g.parallelism
     )
+
+
+@lru_cache(maxsize=4096)
+def _constraints(*values: Any) -> PlacementConstraints:
+    """One for all groups that are alike, of which there may be a hundred thousand."""
+    return PlacementConstraints(*values)
 
 
 def named_tasks(group: str, tasks: list[int]) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from controlplane.rm.memory.admissionqueue import AdmissionQueue
 from controlplane.rm.memory.application import Masters
-from controlplane.rm.memory.asks import AskTable, Mask
+from controlplane.rm.memory.asks import NOWHERE, AskTable, Mask
 from controlplane.rm.memory.containers import ContainerTable
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.ledger import Ledger
@@ -142,6 +142,9 @@ class Memory:
     def _resolve_constraints(self, job: JobEntry, group: GroupEntry) -> None:
         """Where the group may and would rather run, as positions."""
         w, p = group.constraints, self._places
+        if not (w.near or w.racks):
+            self.asks.where(group, w.mask(job.avoided), NOWHERE, NOWHERE)
+            return
         near = np.array([p.node[name] for name in w.near if name in p.node], np.int32)
         racks = np.array([self.nodes.racks[name] for name in w.racks if name in self.nodes.racks], np.int32)
         self.asks.where(group, w.mask(job.avoided), near, racks)
