@@ -16,6 +16,7 @@ MAX_ENV_BYTES = 128 * 1024
 MAX_ARGV_BYTES = 128 * 1024  # what Linux takes for one argument
 INDEX = "{index}"
 RESERVED_ENV = "HYDRA_"
+MAX_LABEL_CHARACTERS = 4000  # of a job's different label expressions: each is worked out for every node
 
 
 def parts(spec: "JobSpec") -> list[FieldError]:
@@ -34,7 +35,7 @@ def parts(spec: "JobSpec") -> list[FieldError]:
 
 def check(spec: "JobSpec", max_tasks: int) -> list[FieldError]:
     """Everything wrong with a job whose fields are each right."""
-    found = list(_sizes(spec, max_tasks))
+    found = [*_sizes(spec, max_tasks), *_label_expressions(spec)]
     if spec.master:
         found += _declaration(spec.master)
     names = {g.name: g for g in spec.groups}
@@ -42,6 +43,8 @@ def check(spec: "JobSpec", max_tasks: int) -> list[FieldError]:
         found += _repeated_names(spec)
     if any(g.after for g in spec.groups):
         found += _dependencies(spec, names)
+    if spec.files:
+        found += _twice("files", [f.path for f in spec.files], "two files have the path")
     if not found:
         for no, group in enumerate(spec.groups):
             found += _group(spec, no, group, names)
@@ -54,6 +57,22 @@ def _sizes(spec: "JobSpec", max_tasks: int) -> Iterator[FieldError]:
         yield FieldError(
             "groups", f"the job has {total} tasks, at most {max_tasks} are allowed", "split it into several jobs"
         )
+
+
+def _label_expressions(spec: "JobSpec") -> Iterator[FieldError]:
+    total, seen = 0, {""}
+    for no, group in enumerate(spec.groups):
+        if group.node_labels in seen:
+            continue
+        seen.add(group.node_labels)
+        total += len(group.node_labels)
+        if total > MAX_LABEL_CHARACTERS:
+            yield FieldError(
+                f"groups.{no}.node_labels",
+                f"the job's different expressions are longer than {MAX_LABEL_CHARACTERS} characters in all",
+                "say the same of several groups, name nodes in `locality`, or split the job",
+            )
+            return
 
 
 def _declaration(master: "MasterSpec") -> Iterator[FieldError]:
@@ -142,7 +161,7 @@ def _group(spec: "JobSpec", no: int, group: "GroupSpec", names: dict[str, "Group
         )
     if group.env:
         yield from _env(at, group)
-    if group.files or spec.files:
+    if group.files:
         yield from _twice(at + "files", [f.path for f in spec.files + group.files], "two files have the path")
     if group.outputs:
         yield from _twice(at + "outputs", [o.name for o in group.outputs], "two outputs are called")
@@ -176,7 +195,8 @@ def _env(at: str, group: "GroupSpec") -> Iterator[FieldError]:
 
 def _twice(field: str, values: list[str], what: str) -> Iterator[FieldError]:
     if len(set(values)) < len(values):
-        value = next(v for i, v in enumerate(values) if v in values[:i])
+        seen: set[str] = set()
+        value = next(v for v in values if v in seen or seen.add(v))  # type: ignore[func-returns-value]
         yield FieldError(field, f"{what} {value!r}"[:300], "make them different")
 
 

@@ -219,11 +219,3 @@ def _expand(spec: JobSpec, master: MasterSpec) -> None:
     master.files, spec.files = spec.files + master.files, []
     own = master.__dict__ | {"parallelism": 0}  # that is said of its other containers
     spec.groups = [GroupSpec.model_construct(**(GroupSpec(name="master", command=[""]).__dict__ | own))]
-
-
-def merge_files(spec: JobSpec) -> JobSpec:
-    """Move the files of the job into each of its groups, where the RM and the nodes look for them."""
-    for group in spec.groups:
-        group.files = spec.files + group.files
-    spec.files = []
-    return spec

@@ -34,7 +34,8 @@ _FILE, _OUTPUT, _HEALTH_CHECK = _defaults(FileSpec), _defaults(OutputSpec), _def
 class StoredGroup:
     """A task group, as ``GroupSpec`` says; all of it that an RM needs.
 
-    resources: what one container gets, along the axis of resources. nodes, racks, relax: its locality. Of what an
+    resources: what one container gets, along the axis of resources. files: the job's, then its own; groups without
+    files of their own share one list. nodes, racks, relax: its locality. Of what an
     application master asks for, target: how many it wants now, of the ``count`` that it has ever wanted; held: each
     container is granted first, and launched later.
     """
@@ -86,11 +87,12 @@ class StoredJob:
 
 def job(raw: Json) -> StoredJob:
     """The specification of a job."""
-    return StoredJob(raw.get("queue"), [group(each) for each in raw["groups"]], _declared(raw.get("master")))
+    files = _files(raw.get("files") or [])
+    return StoredJob(raw.get("queue"), [group(each, files) for each in raw["groups"]], _declared(raw.get("master")))
 
 
-def group(raw: Json) -> StoredGroup:
-    """One of a job's groups, or what an application master asks for."""
+def group(raw: Json, of_job: list[File] | None = None) -> StoredGroup:
+    """One of a job's groups, or what an application master asks for. of_job: files that all groups of the job have."""
     g = GROUP | raw
     locality = _LOCALITY | g["locality"]
     return StoredGroup(
@@ -100,7 +102,7 @@ def group(raw: Json) -> StoredGroup:
         shell=g["shell"],
         resources=_amounts(g["resources"]),
         env=g["env"],
-        files=_files(g["files"]),
+        files=[*(of_job or ()), *_files(g["files"])] if g["files"] else of_job or [],
         inputs=[Input(each["group"], each["name"], each["path"]) for each in g["inputs"]],
         outputs=_outputs(g["outputs"]),
         after=g["after"],

@@ -206,4 +206,5 @@ def _group(stopping: bool, g: Any) -> tuple[Any, ...]:
     state = None if stopping else (int(r.state), r.retried, sorted([*r.to_retry, *(i for _, i in r.backing_off)]))
     counters = (r.running, r.succeeded, r.failed, r.next_fresh, r.unfinished)
     slots = len(g.slots)
-    return (state, counters, slots, r.task_state.tolist(), r.failures.tolist(), r.launches.tolist())
+    tasks = [np.trim_zeros(column, "b").tolist() for column in (r.task_state, r.failures, r.launches)]
+    return (state, counters, slots, tasks)

@@ -6,6 +6,8 @@ A bare name asks whether the node has that label (with any value but "" and
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, reduce
 
 Labels = Mapping[str, str]
 Predicate = Callable[[Labels], bool]
@@ -19,19 +21,81 @@ class LabelError(ValueError):
     """The expression cannot be read; the text says where and why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Has:
+    """The node has that label, with any value but "" and "false"."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The label has one of these values."""
+
+    name: str
+    values: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    inner: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of these hold; of none always."""
+
+    parts: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """At least one of these holds."""
+
+    parts: tuple["Expression", ...]
+
+
+Expression = Has | Among | Not | Every | Some
+
+
 def parse(text: str) -> Predicate:
     """Compile an expression; the empty one accepts every node."""
+    return _predicate(tree(text))
+
+
+def truthy(value: str) -> bool:
+    """Whether a label of this value counts as one that the node has."""
+    return value not in ("", "false")
+
+
+@lru_cache(maxsize=4096)
+def tree(text: str) -> Expression:
+    """An expression taken apart. ``LabelError`` where it cannot be read."""
     if len(text) > MAX_LENGTH:
         raise LabelError(f"longer than {MAX_LENGTH} characters")
     tokens = _tokens(text)
     if not tokens:
-        return lambda labels: True
+        return Every(())
     if _depth(tokens) > MAX_DEPTH:
         raise LabelError(f"more than {MAX_DEPTH} parentheses or negations inside one another")
-    predicate, rest = _either(tokens)
+    found, rest = _either(tokens)
     if rest:
         raise LabelError(f"unexpected {rest[0]!r}")
-    return predicate
+    return found
+
+
+def _predicate(e: Expression) -> Predicate:
+    match e:
+        case Has(name):
+            return lambda labels: truthy(labels.get(name, ""))
+        case Among(name, values):
+            return lambda labels: labels.get(name) in values
+        case Not(inner):
+            return _negate(_predicate(inner))
+        case Some(parts):
+            return reduce(_any, map(_predicate, parts))
+        case Every(parts):
+            return reduce(_all, map(_predicate, parts)) if parts else lambda labels: True
 
 
 def conjuncts(text: str) -> list[str]:
@@ -91,26 +155,28 @@ def _depth(tokens: list[str]) -> int:
     return deepest
 
 
-def _either(t: list[str]) -> tuple[Predicate, list[str]]:
-    left, t = _both(t)
+def _either(t: list[str]) -> tuple[Expression, list[str]]:
+    part, t = _both(t)
+    parts = [part]
     while t[:1] == ["||"]:
-        right, t = _both(t[1:])
-        left = _any(left, right)
-    return left, t
+        part, t = _both(t[1:])
+        parts.append(part)
+    return (Some(tuple(parts)) if len(parts) > 1 else parts[0]), t
 
 
-def _both(t: list[str]) -> tuple[Predicate, list[str]]:
-    left, t = _not(t)
+def _both(t: list[str]) -> tuple[Expression, list[str]]:
+    part, t = _not(t)
+    parts = [part]
     while t[:1] == ["&&"]:
-        right, t = _not(t[1:])
-        left = _all(left, right)
-    return left, t
+        part, t = _not(t[1:])
+        parts.append(part)
+    return (Every(tuple(parts)) if len(parts) > 1 else parts[0]), t
 
 
-def _not(t: list[str]) -> tuple[Predicate, list[str]]:
+def _not(t: list[str]) -> tuple[Expression, list[str]]:
     if t[:1] == ["!"]:
         inner, t = _not(t[1:])
-        return _negate(inner), t
+        return Not(inner), t
     if t[:1] == ["("]:
         inner, t = _either(t[1:])
         if t[:1] != [")"]:
@@ -119,16 +185,16 @@ def _not(t: list[str]) -> tuple[Predicate, list[str]]:
     return _term(t)
 
 
-def _term(t: list[str]) -> tuple[Predicate, list[str]]:
+def _term(t: list[str]) -> tuple[Expression, list[str]]:
     name, t = _word(t)
     if t[:1] == ["in"]:
         values, t = _values(t[1:])
-        return _member(name, values), t
+        return Among(name, frozenset(values)), t
     if t[:1] in (["=="], ["!="]):
         value, rest = _word(t[1:])
-        test = _member(name, {value})
-        return (test if t[0] == "==" else _negate(test)), rest
-    return (lambda labels: labels.get(name, "") not in ("", "false")), t
+        test = Among(name, frozenset((value,)))
+        return (test if t[0] == "==" else Not(test)), rest
+    return Has(name), t
 
 
 def _values(t: list[str]) -> tuple[set[str], list[str]]:
@@ -161,7 +227,3 @@ def _all(a: Predicate, b: Predicate) -> Predicate:
 
 def _negate(a: Predicate) -> Predicate:
     return lambda labels: not a(labels)
-
-
-def _member(name: str, values: set[str]) -> Predicate:
-    return lambda labels: labels.get(name) in values

@@ -18,7 +18,7 @@ from controlplane.celery import sending
 from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.adapters.clock import DatabaseClock, HostClock
 from controlplane.rm.adapters.store import PostgresStore
-from controlplane.rm.driver import balance, epochs, reaper
+from controlplane.rm.driver import balance, collecting, epochs, reaper
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.rm.driver.leader import Leader, Pace
 from controlplane.rm.driver.leasekeeper import LeaseKeeper
@@ -161,7 +161,8 @@ def _serve(leadership: Leadership, term: balance.Term) -> None:
     store = PostgresStore(leadership, conf["lease_s"])
     answered = AnsweredClock()
     log_max_bytes = int(conf["log_max_mib"] * 1024 * 1024)
-    memory = rebuild(store, log_max_bytes, answered.now)
+    with collecting.paused():
+        memory = rebuild(store, log_max_bytes, answered.now)
     memory.masters.grant_s = conf["master_grant_s"]
     bus = RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))
     clock = DatabaseClock(store.now_us)

@@ -41,17 +41,19 @@ class ClusterView:
 
 
 @dataclass(slots=True)
-class _LiveCount:
+class _Live:
+    """What an account has live. size: bytes of what its jobs say."""
+
     read_at: float
     n: int
-    size: int  # bytes of all that they say
+    size: int
 
 
 @dataclass(slots=True)
 class _State:
     lock: threading.Lock = field(default_factory=threading.Lock)
     view: ClusterView | None = None
-    counts: dict[int, _LiveCount] = field(default_factory=dict)
+    counts: dict[int, _Live] = field(default_factory=dict)
 
 
 _state = _State()
@@ -193,7 +195,7 @@ def claim_live_jobs(user: User, n: int, size: int) -> None:
         if count is None or time.monotonic() - count.read_at > COUNT_FRESH_S:
             live = Job.objects.filter(owner_id=user.pk, state__lt=JobState.SUCCEEDED)[: most + 1]
             found = live.aggregate(n=Count("pk"), size=Sum("spec_bytes"))
-            count = _state.counts[user.pk] = _LiveCount(time.monotonic(), found["n"], found["size"] or 0)
+            count = _state.counts[user.pk] = _Live(time.monotonic(), found["n"], found["size"] or 0)
         if count.n + n > most:
             raise TooMany(f"you have {count.n} live jobs and may have {most}; wait for some to end", retry_after_s=10)
         if count.size + size > most_bytes:

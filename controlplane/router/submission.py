@@ -31,6 +31,7 @@ from wire.states import GroupState, JobState
 
 Json = dict[str, Any]
 MAX_ERRORS = 50
+MAX_GROUPS = 10_000  # of all jobs of a request: one of thirty bytes takes kilobytes while it is looked at and stored
 
 
 def submit_one(user: User, actor: Actor, data: Any, once: Once | None, retry_of: int | None = None) -> Json:
@@ -103,6 +104,10 @@ def _check_sizes(new: list[NewJob], prefix: str) -> None:
 
 
 def _validated(data: list[Any], prefix: str) -> list[JobSpec]:
+    groups = sum(len(g) for item in data if isinstance(item, dict) and isinstance(g := item.get("groups"), list))
+    if len(data) > 1 and groups > MAX_GROUPS:
+        many = f"have {groups} groups together, at most {MAX_GROUPS} are taken at once"
+        raise Invalid("too many groups at once", [FieldError("jobs", many, "send them in several requests")])
     specs: list[JobSpec] = []
     wrong: list[FieldError] = []
     most = int(settings.HYDRA["max_tasks_per_job"])
@@ -200,8 +205,6 @@ def _told(home: str, decision: RoutingDecision) -> str:
 
 
 def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
-    if spec.files:
-        jobspec.merge_files(spec)
     groups = tuple(
         NewGroup(
             g.name,
@@ -212,9 +215,18 @@ def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
         )
         for g in spec.groups
     )
-    tags = json.dumps(spec.tags)
-    text = spec.model_dump_json()
-    return NewJob(spec.name, spec.kind, spec.queue, spec.priority or 0, tags, text, home_id, groups, routed=routed)
+    return NewJob(
+        spec.name,
+        spec.kind,
+        spec.queue,
+        spec.priority or 0,
+        json.dumps(spec.tags),
+        spec.model_dump_json(),
+        home_id,
+        groups,
+        routed=routed,
+        of_all=sum(len(file.model_dump_json()) for file in spec.files),
+    )
 
 
 def _as_json(job_id: int, at: dt.datetime, spec: JobSpec, home: str, owner: str) -> Json:

@@ -1,7 +1,7 @@
 """One task group's run: which tasks wait, run, have ended, and which to start next.
 
-Pure state and arithmetic. Task states live in arrays, so a million-task group
-costs seven megabytes and no object per task.
+Pure state and arithmetic. Task states live in arrays that reach as far as tasks
+have been started, so that a task costs seven bytes, and none before it starts.
 """
 
 import heapq
@@ -32,6 +32,8 @@ _CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster
 # Ended without fault of the task, where trying again at once would come to the same.
 _LATER = (ContainerReason.LEASE, ContainerReason.UNREACHABLE)
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
+_NO_STATES, _NO_COUNTS, _NO_MARKS = (np.empty(0, kind) for kind in (np.int8, np.int16, np.bool_))
+_ROOM = 16  # tasks for which a group's columns have room at first
 
 
 def resized(column: np.ndarray, count: int) -> np.ndarray:
@@ -58,9 +60,10 @@ class AttemptEnd:
 
 @dataclass(slots=True)
 class GroupRun:
-    """``failures`` and ``launches``: (count,) int16 per task; ``task_state``: (count,) int8.
+    """``failures`` and ``launches``: (n,) int16 per task; ``task_state``: (n,) int8. n: at most ``count``; tasks from
+    there on were never started, and have zeros.
 
-    remote: (count,) bool, tasks handed to another sub-cluster that have not
+    remote: (n,) bool, tasks handed to another sub-cluster that have not
     begun there. They are ``RUNNING`` here, so that nobody starts them again.
     open_ended: an application master's ask. Each task is tried once, and it
     ends only with its job. target: so many tasks its master wants to have been
@@ -77,10 +80,10 @@ class GroupRun:
     open_ended: bool = False
     target: int = -1  # as ``count``, unless it is said
     state: GroupState = GroupState.WAITING
-    task_state: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
-    failures: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
-    launches: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))
-    remote: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
+    task_state: np.ndarray = field(default_factory=lambda: _NO_STATES)
+    failures: np.ndarray = field(default_factory=lambda: _NO_COUNTS)
+    launches: np.ndarray = field(default_factory=lambda: _NO_COUNTS)
+    remote: np.ndarray = field(default_factory=lambda: _NO_MARKS)
     next_fresh: int = 0  # tasks from here on were never started
     to_retry: deque[int] = field(default_factory=deque)  # to start again, now
     backing_off: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
@@ -92,10 +95,6 @@ class GroupRun:
 
     def __post_init__(self) -> None:
         self.target = self.count if self.target < 0 else self.target
-        self.task_state = np.zeros(self.count, np.int8)
-        self.failures = np.zeros(self.count, np.int16)
-        self.launches = np.zeros(self.count, np.int16)
-        self.remote = np.zeros(self.count, np.bool_)
 
     @property
     def wanted(self) -> int:
@@ -144,8 +143,21 @@ class GroupRun:
     def reach(self, count: int) -> None:
         """Have ``count`` tasks, whatever is wanted."""
         self.count = count
+        if len(self.task_state) > count:
+            self._resize_columns(count)
+
+    def cover(self, tasks: int) -> None:
+        """Have values for the first ``tasks`` tasks. Raises ``IndexError`` where there are fewer tasks."""
+        have = len(self.task_state)
+        if tasks <= have:
+            return
+        if tasks > self.count:
+            raise IndexError(f"group {self.name} has {self.count} tasks, and none of index {tasks - 1}")
+        self._resize_columns(max(tasks, min(self.count, max(2 * have, _ROOM))))
+
+    def _resize_columns(self, size: int) -> None:
         self.task_state, self.failures, self.launches, self.remote = (
-            resized(x, self.count) for x in (self.task_state, self.failures, self.launches, self.remote)
+            resized(x, size) for x in (self.task_state, self.failures, self.launches, self.remote)
         )
 
     def wake(self, now: float) -> int:
@@ -177,6 +189,7 @@ class GroupRun:
         indices = np.arange(self.next_fresh - len(repeats), self.next_fresh + fresh, dtype=np.int32)
         indices[: len(repeats)] = repeats
         self.next_fresh += fresh
+        self.cover(self.next_fresh)
         self.task_state[indices] = TaskState.RUNNING
         # An attempt number that cannot rise stays; one that wraps would be refused by every node.
         self.launches[indices] = np.minimum(self.launches[indices].astype(np.int32) + 1, ATTEMPTS_MAX)
@@ -184,6 +197,7 @@ class GroupRun:
 
     def begun(self, indices: np.ndarray) -> np.ndarray:
         """Of these tasks, handed over, another sub-cluster has started: those of which that is news."""
+        self.cover(int(indices.max(initial=-1)) + 1)
         news: np.ndarray = indices[self.remote[indices]]
         if len(news):
             self.remote[news] = False
@@ -193,6 +207,7 @@ class GroupRun:
 
     def returned(self, indices: np.ndarray) -> np.ndarray:
         """These tasks, handed over, will not be started there: those that were still away."""
+        self.cover(int(indices.max(initial=-1)) + 1)
         news: np.ndarray = indices[self.remote[indices]]
         self.remote[news] = False
         self.task_state[news] = TaskState.PENDING
@@ -213,12 +228,14 @@ class GroupRun:
 
     def adopt_remote(self, indices: np.ndarray, attempts: np.ndarray) -> None:
         """These tasks were handed over by a former leader (a new leader's rebuild)."""
+        self.cover(int(indices.max(initial=-1)) + 1)
         self.task_state[indices] = TaskState.RUNNING
         self.launches[indices] = np.maximum(self.launches[indices], attempts)
         self.remote[indices] = True
 
     def adopt(self, index: int, attempt: int) -> None:
         """Take over an attempt that runs already, wherever (a new leader's rebuild)."""
+        self.cover(index + 1)
         self.remote[index] = False
         self.task_state[index] = TaskState.RUNNING
         self.launches[index] = max(attempt, int(self.launches[index]))
@@ -226,6 +243,7 @@ class GroupRun:
 
     def restore(self, index: int, state: int, failures: int, launches: int) -> None:
         """Set a task from its row (a new leader's rebuild)."""
+        self.cover(index + 1)
         self.task_state[index] = state
         self.failures[index] = failures
         self.launches[index] = launches
@@ -239,6 +257,8 @@ class GroupRun:
         ends: how the last attempts of tasks ended that failed before, and when
         (the caller's clock, s); of those that wait, back-offs go on.
         """
+        if not len(self.launches):  # nothing was ever started, and most groups wait
+            return
         touched = np.flatnonzero(self.launches)
         self.next_fresh = int(touched[-1]) + 1 if len(touched) else 0
         waiting = np.flatnonzero(self.task_state[: self.next_fresh] == TaskState.PENDING)

@@ -85,10 +85,8 @@ def _group(g: GroupEntry) -> tuple[Any, ...]:
     """
     r = g.run
     ready = {*r.to_retry, *(i for _, i in r.backing_off), *range(r.next_fresh, r.count)}
-    return (
-        int(r.state), r.running, r.succeeded, r.failed, r.unfinished, r.launches.tolist(), r.failures.tolist(),
-        r.task_state.tolist(), r.remote.tolist(), ready, len(g.slots),
-    )  # fmt: skip
+    tasks = [np.trim_zeros(column, "b").tolist() for column in (r.launches, r.failures, r.task_state, r.remote)]
+    return int(r.state), r.running, r.succeeded, r.failed, r.unfinished, *tasks, ready, len(g.slots)
 
 
 def _first(kept: dict[int, Any], found: dict[int, Any]) -> str:

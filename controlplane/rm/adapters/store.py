@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from psycopg.types.json import Jsonb
+from psycopg.types.json import Jsonb, set_json_loads
+from pydantic_core import from_json
 
 from contract.policy.subclusters import effective_components
 from controlplane.rm.adapters import claims, masterrows, queries
@@ -74,6 +75,7 @@ class PostgresStore:
             self.connection.execute(queries.SESSION)
             self.connection.prepare_threshold = 2
             self.connection.adapters.register_dumper(np.ndarray, copybin.Ids)
+            set_json_loads(from_json, self.connection)  # compiled: a new leader reads every live job's specification
 
     def _rows(self, kind: type[Row], sql: str, *values: Any) -> list[Row]:
         with _translated():

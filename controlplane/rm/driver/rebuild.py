@@ -74,7 +74,7 @@ def _restore_tasks(jobs: dict[int, JobEntry], rows: Iterable[TaskRow]) -> None:
     for job_id, group_no, task, state, attempts, failures in rows:
         group = jobs[job_id].groups[group_no]
         group.run.restore(task, state, failures, attempts)
-        group.rowed[task] = True
+        group.task_rows()[task] = True
 
 
 def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[ContainerRow]) -> None:

@@ -164,6 +164,8 @@ class AdmissionQueue(Table):
         """Every limit of the whole federation that concerns the job, and what it takes of each. row: if moved."""
         row = job.queue_row if row is None else row
         found = dict.fromkeys(self._keys(row, job.owner), 1)
+        if not (self.gac and (job.gang or job.declares)):
+            return found
         needed = self._claim(job)
         for at in quota.amount_keys(self.queues, row, needed):
             found[at] = int(needed[-1 - at[1]])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Owner = tuple["JobEntry", "GroupEntry"]
 Mask = tuple[str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]  # labels, strict nodes, strict racks, avoided
 T = TypeVar("T")
-_NONE = np.empty(0, np.int32)
+NOWHERE = np.empty(0, np.int32)
 
 
 class AskTable(Table):
@@ -67,7 +67,7 @@ class AskTable(Table):
         self.shapes.drop(int(self.shape[at]))
         self.masks.drop(int(self.mask[at]))
         self.key[at], self.count[at], self.owner[at], self.prefers[at] = -1, 0, None, False
-        self.near[at] = self.racks[at] = _NONE
+        self.near[at] = self.racks[at] = NOWHERE
         self.give_back([at])
 
     def where(self, group: GroupEntry, mask: Mask, near: np.ndarray, racks: np.ndarray) -> None:
@@ -88,8 +88,8 @@ class AskTable(Table):
     def _grow(self, size: int) -> None:
         more = size - self.size
         self.owner += [None] * more
-        self.near += [_NONE] * more
-        self.racks += [_NONE] * more
+        self.near += [NOWHERE] * more
+        self.racks += [NOWHERE] * more
         super()._grow(size)
 
     def wanting(self, partition: int) -> np.ndarray:
@@ -180,4 +180,4 @@ def _ragged(lists: list[np.ndarray], rows: np.ndarray, prefers: np.ndarray) -> t
     lengths = np.zeros(len(rows) + 1, np.int32)
     found = [lists[row] for row in rows[prefers].tolist()]
     lengths[1:][prefers] = [len(x) for x in found]
-    return np.cumsum(lengths, dtype=np.int32), np.concatenate(found) if found else _NONE
+    return np.cumsum(lengths, dtype=np.int32), np.concatenate(found) if found else NOWHERE

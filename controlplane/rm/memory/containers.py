@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 
 Owner = tuple["JobEntry", "GroupEntry"]
-# What every container of one task group has in common.
+# What every container of one task group has in common. named: its template's digest is in ``template`` by now.
 SHARED = np.dtype(
     [
         ("job", "i8"), ("group", "i2"), ("day", "i4"), ("tenant", "i8"), ("timeout_s", "i8"),
-        *((axis, "i8") for axis in DIVISIBLE), ("service", "?"), ("template", "V32"),
+        *((axis, "i8") for axis in DIVISIBLE), ("service", "?"), ("named", "?"), ("template", "V32"),
     ]
 )  # fmt: skip
+_UNNAMED = np.void(bytes(32))
 
 
 class ContainerTable(Table):
@@ -78,7 +79,7 @@ class ContainerTable(Table):
             amounts = [amount for axis, amount in zip(AXES, group.amounts, strict=True) if axis in DIVISIBLE]
             self.shared[row] = (
                 job.id, group.run.no, job.day, job.owner, group.timeout_s, *amounts, group.run.service,
-                np.void(group.digest.ljust(32, b"\0")),
+                False, _UNNAMED,
             )  # fmt: skip
 
     def owner_of(self, slot: int) -> Owner:
@@ -90,6 +91,15 @@ class ContainerTable(Table):
     def shared_of(self, slots: np.ndarray) -> np.ndarray:
         """What these containers share with the others of their group: (k,) ``SHARED``."""
         found: np.ndarray = self.shared.take(self.ask[slots])
+        return found
+
+    def templates_of(self, slots: np.ndarray) -> np.ndarray:
+        """Digests of what the groups of these containers run: (k,) V32."""
+        asks = self.ask[slots]
+        for ask in np.unique(asks[~self.shared["named"][asks]]).tolist():
+            _, group = self.owners[ask]
+            self.shared["template"][ask], self.shared["named"][ask] = np.void(group.digest), True
+        found: np.ndarray = self.shared["template"].take(asks)
         return found
 
     def drop(self, slots: np.ndarray) -> None:

@@ -1,7 +1,9 @@
 """Jobs as the RM holds them: the pure job master beside what the rows say."""
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from wire.resources import NOTHING, Amounts, amounts
 from wire.states import JobState
 
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
+_NO_MARKS = np.empty(0, np.bool_)
 _TASKS_NAMED = 10  # in one event
 
 
@@ -52,14 +55,14 @@ class PlacementConstraints:
 class GroupEntry:
     """A task group and what its containers need. ``shape``: (R,) int64 over ``AXES``.
 
+    template: makes the text of what they run; it is as long as the job's files are many, and most groups wait.
     row: its row of the ask table. partition: its position among the memory's.
     Of a job at home elsewhere, ``run`` is a ``GuestRun``.
     """
 
     run: GroupRun
     shape: np.ndarray
-    template: bytes
-    digest: bytes
+    template: Callable[[], bytes]
     timeout_s: int
     constraints: PlacementConstraints = field(default_factory=PlacementConstraints)
     held: bool = False  # granted first: its application master says later what each container runs
@@ -78,21 +81,33 @@ class GroupEntry:
     written_at: float = -1e9
 
     amounts: Amounts = NOTHING  # the shape, as Python integers
-    rowed: np.ndarray = field(init=False)  # (count,) bool: tasks that have a row already
+    _digest: bytes = field(default=b"", init=False)
+    rowed: np.ndarray = field(default_factory=lambda: _NO_MARKS)  # (n,) bool: tasks that have a row already
 
     def __post_init__(self) -> None:
-        self.rowed = np.zeros(self.run.count, np.bool_)
         self.amounts = amounts(self.shape.tolist())
 
     def reach(self, count: int) -> None:
         """Have room for ``count`` tasks, even if fewer are wanted by now (a new leader's rebuild)."""
         if count > self.run.count:
             self.run.reach(count)
-            self.rowed = resized(self.rowed, count)
+
+    def task_rows(self) -> np.ndarray:
+        """``rowed``, as long as the run's own columns: to be read and written."""
+        if len(self.rowed) < len(self.run.task_state):
+            self.rowed = resized(self.rowed, len(self.run.task_state))
+        return self.rowed
 
     @property
     def node_labels(self) -> str:
         return self.constraints.node_labels
+
+    @property
+    def digest(self) -> bytes:
+        """Of the template, made when it is first asked for."""
+        if not self._digest:
+            self._digest = desired.digest(self.template())
+        return self._digest
 
     def counters(self) -> tuple[Any, ...]:
         r = self.run
@@ -195,9 +210,25 @@ def guest_run(group: GroupEntry) -> GuestRun:
 
 def group_entry(job: JobIdentity, no: int, g: StoredGroup, numbers: dict[str, int], log_max: int) -> GroupEntry:
     """Group ``no`` of ``job``. numbers: of the job's groups by name."""
-    labels.parse(g.node_labels)
+    labels.tree(g.node_labels)  # can be read
     master = job.kind == "application" and no == MASTER
-    body = template.encode(
+    run = GroupRun(
+        no=no,
+        name=g.name,
+        count=g.count,
+        retries=g.retries,
+        after=tuple(numbers[name] for name in g.after),
+        service=job.kind == "service",
+        open_ended=job.kind == "application" and not master,
+        target=g.target,
+    )
+    shape = np.array(g.resources, np.int64)
+    body = partial(_template, job, g, log_max, master)
+    return GroupEntry(run, shape, body, g.timeout_s, constraints(job.kind, g), g.held)
+
+
+def _template(job: JobIdentity, g: StoredGroup, log_max: int, master: bool) -> bytes:
+    return template.encode(
         template.Template(
             job_name=job.name,
             group=g.name,
@@ -218,34 +249,22 @@ def group_entry(job: JobIdentity, no: int, g: StoredGroup, numbers: dict[str, in
             health_check=g.health_check,
         )
     )
-    run = GroupRun(
-        no=no,
-        name=g.name,
-        count=g.count,
-        retries=g.retries,
-        after=tuple(numbers[name] for name in g.after),
-        service=job.kind == "service",
-        open_ended=job.kind == "application" and not master,
-        target=g.target,
-    )
-    shape = np.array(g.resources, np.int64)
-    return GroupEntry(run, shape, body, desired.digest(body), g.timeout_s, constraints(job.kind, g), g.held)
 
 
 def constraints(kind: str, g: StoredGroup) -> PlacementConstraints:
     """Where a group of a job of this kind may and would rather run."""
     placement = g.placement or ("spread" if kind == "service" else None)
-    return PlacementConstraints(
-        node_labels=g.node_labels,
-        partition=g.partition,
-        fill=-1 if placement is None else int(Fill[placement.upper()]),
-        gang=g.gang,
-        near=g.nodes,
-        racks=g.racks,
-        strict=not g.relax,
-        duration_s=float(g.estimated_duration_s),
-        parallelism=g.parallelism,
+    fill = -1 if placement is None else int(Fill[placement.upper()])
+    duration_s = float(g.estimated_duration_s)
+    return _constraints(
+        g.node_labels, g.partition, fill, g.gang, g.nodes, g.racks, not g.relax, duration_s, g.parallelism
     )
+
+
+@lru_cache(maxsize=4096)
+def _constraints(*values: Any) -> PlacementConstraints:
+    """One for all groups that are alike, of which there may be a hundred thousand."""
+    return PlacementConstraints(*values)
 
 
 def named_tasks(group: str, tasks: list[int]) -> str:

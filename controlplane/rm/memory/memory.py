@@ -7,11 +7,11 @@ import numpy as np
 
 from controlplane.rm.memory.admissionqueue import AdmissionQueue
 from controlplane.rm.memory.application import Launch, Masters
-from controlplane.rm.memory.asks import AskTable, Mask
+from controlplane.rm.memory.asks import NOWHERE, AskTable, Mask
 from controlplane.rm.memory.containers import ContainerTable
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.ledger import Ledger
-from controlplane.rm.memory.nodes import NodeTable, chosen
+from controlplane.rm.memory.nodes import NodeTable
 from controlplane.rm.memory.observed import Observed
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.memory.shares import KnownShares
@@ -19,7 +19,7 @@ from controlplane.rm.memory.templates import Templates
 from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.snapshot import Memo
-from scheduler.placement.nodeselection import ask_nodes, partition_of_ask, partition_of_node, usable_partitions
+from scheduler.placement.nodeselection import NodeColumns, partition_of_ask, partition_of_node, usable_partitions
 from wire.states import LIVE_NODE_MAX
 
 
@@ -28,6 +28,7 @@ class _Places:
     """What follows from the nodes' names, racks and labels, until one of them changes."""
 
     version: tuple[int, int] = (-1, -1)
+    columns: NodeColumns | None = None  # made when an ask first needs them
     masks: dict[Mask, np.ndarray] = field(default_factory=dict)
     node: dict[str, int] = field(default_factory=dict)  # name -> position
     partition: np.ndarray = field(default_factory=lambda: np.empty(0, np.int16))  # of each node
@@ -133,7 +134,9 @@ class Memory:
             if len(known) > 2 * len(self.asks.masks) + 64:
                 known.clear()
             expression, nodes, racks, avoided = mask
-            found = chosen(ask_nodes(expression, True, nodes, racks), self.nodes.rows)
+            if self._places.columns is None:
+                self._places.columns = NodeColumns((row.name, row.rack, row.labels) for row in self.nodes.rows)
+            found = self._places.columns.of_ask(expression, True, nodes, racks)
             found[[at for at in avoided if at < len(found)]] = False
             known[mask] = found
         return found
@@ -141,6 +144,9 @@ class Memory:
     def _resolve_constraints(self, job: JobEntry, group: GroupEntry) -> None:
         """Where the group may and would rather run, as positions."""
         w, p = group.constraints, self._places
+        if not (w.near or w.racks):
+            self.asks.where(group, w.mask(job.avoided), NOWHERE, NOWHERE)
+            return
         near = np.array([p.node[name] for name in w.near if name in p.node], np.int32)
         racks = np.array([self.nodes.racks[name] for name in w.racks if name in self.nodes.racks], np.int32)
         self.asks.where(group, w.mask(job.avoided), near, racks)
@@ -291,13 +297,17 @@ class Memory:
         self.asks.enter(job, group)
         self._resolve_constraints(job, group)
         self.stale.add(key)
+
+    def need_template(self, group: GroupEntry) -> None:
+        """Containers of the group are about to begin."""
         if not group.needs_template:
             group.needs_template = True
             self.templates.enter(group.digest)
 
     def release_template(self, group: GroupEntry) -> None:
         """Nothing of the group begins any more."""
-        if group.needs_template:
+        if group.started_us:  # else nobody has ever put it
+            self.need_template(group)
             group.needs_template = False
             self.templates.leave(group.digest)
 

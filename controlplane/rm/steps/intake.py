@@ -116,7 +116,7 @@ def _refuse(c: Changes, row: JobRow, message: str) -> None:
 def _unread(no: int, spec: Any) -> GroupEntry:
     count = spec.get("count") if isinstance(spec, dict) else None
     run = GroupRun(no, f"{no}", count if isinstance(count, int) and count > 0 else 1, 0, ())
-    return GroupEntry(run, np.zeros(R, np.int64), b"", b"", 0)
+    return GroupEntry(run, np.zeros(R, np.int64), bytes, 0)
 
 
 def _nodes_changed(

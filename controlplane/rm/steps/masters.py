@@ -20,7 +20,6 @@ from controlplane.rm.rows import AskRow, IntentRow, JobRow, LaunchRow, MasterAsk
 from controlplane.rm.steps import remote, verdicts
 from controlplane.rm.steps.outcome import ENDING, apply_instructions, end
 from scheduler.lifecycle import job as master
-from scheduler.lifecycle.group import resized
 from wire.ids import parse_container
 from wire.states import ContainerReason, ContainerState, JobState, Want, terminal
 
@@ -119,7 +118,6 @@ def _ask(m: Memory, c: Changes, job: JobEntry, row: MasterAskRow) -> None:
     else:
         group = job.groups[no]
         group.run.resize(row.target)
-        group.rowed = resized(group.rowed, group.run.count)
         remote.shrink(c, job, group)
     m.masters.upserts[job.id, no] = group
     m.stale.add((job.id, no))
@@ -174,7 +172,7 @@ def _launch(job: JobEntry, group: GroupEntry, spec: dict[str, Any]) -> Launch:
     no = group.run.no
     full = replace(stored.launched(app.specs[no], spec), count=group.run.count)
     made = group_entry(app.identity, no, full, {}, app.log_max_bytes)
-    return Launch(made.template, made.digest, made.timeout_s, spec.get("tag", ""))
+    return Launch(made.template(), made.digest, made.timeout_s, spec.get("tag", ""))
 
 
 def _release(m: Memory, job: JobEntry | None, containers: list[int]) -> None:

@@ -220,7 +220,9 @@ class TaskRows:
         """The group's job master has decided about these tasks."""
         run = group.run
         columns: tuple[list[Any], ...] = (*self._columns, self._rowed)
-        for column, values in zip(columns, (run.task_state, run.launches, run.failures, group.rowed), strict=True):
+        for column, values in zip(
+            columns, (run.task_state, run.launches, run.failures, group.task_rows()), strict=True
+        ):
             if len(index) == 1:  # most often, and then ten times as fast
                 column.append(values.item(int(index[0])))
             else:

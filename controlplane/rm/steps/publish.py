@@ -91,8 +91,9 @@ def _leases(m: Memory, slots: np.ndarray, key_id: int, expires_at: int) -> np.nd
     rows["container"], rows["node"] = t.id[slots], m.nodes.id[t.node[slots]]
     rows["attempt"], rows["task"], rows["gpus"] = t.attempt[slots], t.task[slots], t.gpus[slots]
     rows["epoch"], rows["expires_at"], rows["key_id"] = m.epoch, expires_at, key_id
-    for name in ("job", "group", *DIVISIBLE, "tenant", "timeout_s", "template"):
+    for name in ("job", "group", *DIVISIBLE, "tenant", "timeout_s"):
         rows[name] = shared[name]
+    rows["template"] = t.templates_of(slots)
     m.masters.own_templates(t.id[slots], rows)
     return rows
 
@@ -105,7 +106,8 @@ def _templates(m: Memory, slots: np.ndarray, monotonic: float) -> dict[bytes, by
     _, first = np.unique(m.containers.ask[slots], return_index=True)
     for slot in slots[first].tolist():
         _, group = m.containers.owner_of(slot)
+        m.need_template(group)
         if monotonic - group.published_at > TEMPLATE_REFRESH_S:
             group.published_at = monotonic
-            found[group.digest] = group.template
+            found[group.digest] = group.template()
     return found | m.masters.templates(m.containers.id[slots])

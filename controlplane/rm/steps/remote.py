@@ -175,6 +175,7 @@ def _restore_ask(group: GroupEntry, job: JobEntry, row: HandedRow) -> None:
 def _restore_running(job: JobEntry, group: GroupEntry, task: int, attempt: int) -> None:
     run = group.run
     group.reach(task + 1)
+    run.cover(task + 1)
     known = run.task_state[task] == TaskState.RUNNING
     if known and not run.remote[task]:
         return

@@ -7,11 +7,10 @@ import numpy as np
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
-from controlplane.rm.rows import PlaceRow
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
 from scheduler.federation.split import ProxyPolicy, SplitTargets
-from scheduler.placement.nodeselection import ask_nodes
+from scheduler.placement.nodeselection import NodeColumns
 from wire.resources import AXES
 from wire.states import NodeState
 
@@ -29,7 +28,8 @@ class RemoteSubClusters:
     own: Load | None = None
     _unled: dict[int, float] = field(default_factory=dict)  # since when nobody leads it
     _sent: list[tuple[float, int, np.ndarray]] = field(default_factory=list)
-    _places: list[PlaceRow] = field(default_factory=list)
+    _places: NodeColumns = field(default_factory=lambda: NodeColumns(()))
+    _place_subs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (n,): each one's sub-cluster
     _places_at: float = -1e9
     _now: float = 0.0
     _choices: dict[tuple[object, ...], dict[int, int]] = field(default_factory=dict)
@@ -146,16 +146,15 @@ class RemoteSubClusters:
         self._read_places()
         key = (expression, strict, near, racks)
         if key not in self._choices:
-            may, found = ask_nodes(expression, strict, near, racks), dict[int, int]()
-            for place in self._places:
-                if may(place.name, place.rack, place.labels):
-                    found[place.sub_cluster_id] = found.get(place.sub_cluster_id, 0) + 1
-            self._choices[key] = found
+            subs = self._place_subs[self._places.of_ask(expression, strict, near, racks)]
+            self._choices[key] = dict(zip(*(x.tolist() for x in np.unique(subs, return_counts=True)), strict=True))
         return self._choices[key]
 
     def _read_places(self) -> None:
         if self._now - self._places_at >= NODES_S and self._store is not None:
-            self._places, self._places_at = self._store.places_elsewhere(), self._now
+            rows, self._places_at = self._store.places_elsewhere(), self._now
+            self._places = NodeColumns((row.name, row.rack, row.labels) for row in rows)
+            self._place_subs = np.array([row.sub_cluster_id for row in rows], np.int64)
             self._choices.clear()
 
 

@@ -38,7 +38,10 @@ class NewGroup:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A validated submission with its home chosen. ``spec`` and ``tags`` are JSON texts; ``routed``: why that home."""
+    """A validated submission with its home chosen. ``spec`` and ``tags`` are JSON texts; ``routed``: why that home.
+
+    of_all: bytes of the files that all groups have, which stand in ``spec`` once.
+    """
 
     name: str
     kind: str
@@ -50,11 +53,12 @@ class NewJob:
     groups: tuple[NewGroup, ...]
     retry_of: int | None = None  # the ended job it repeats
     routed: str = ""
+    of_all: int = 0
 
     @property
     def size(self) -> int:
-        """Bytes of ``spec``."""
-        return len(self.spec.encode())
+        """Bytes of the templates of its groups, about: each says what the job says of all."""
+        return len(self.spec.encode()) + max(0, len(self.groups) - 1) * self.of_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,14 @@ WITH home AS MATERIALIZED (
 ), new AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
       FROM json_to_recordset(%(jobs)s::json)
-           AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, home smallint,
-                retry_of bigint, routed text, bytes int)
+           AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, spec_bytes int,
+                home smallint, retry_of bigint, routed text)
      WHERE (SELECT count(*) FROM home) = cardinality(%(homes)s)
 ), job AS (
     INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, spec_bytes, home_id,
                                 submitted_at, state, message, epoch, retry_of_id)
-    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, bytes, home, now(), %(submitted)s, '', 0, retry_of
+    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, spec_bytes, home, now(), %(submitted)s, '', 0,
+           retry_of
       FROM new
 ), task_group AS (
     INSERT INTO statestore_taskgroup (job_id, no, name, count, {per_axis("{0}")}, execution_type, state,
@@ -121,8 +126,8 @@ def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
             "priority": job.priority,
             "home": job.home_id,
             "retry_of": job.retry_of,
+            "spec_bytes": job.size,
             "routed": job.routed,
-            "bytes": job.size,
         }
         rows.append(f'{json.dumps(head)[:-1]}, "tags": {job.tags}, "spec": {job.spec}}}')
         groups += [_group_row(ord_, no, group) for no, group in enumerate(job.groups)]

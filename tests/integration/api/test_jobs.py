@@ -9,7 +9,7 @@ from contract.jobs import Job as JobAnswer
 from contract.jobspec import Resources
 from contract.problems import Problem
 from contract.waiting import JobExplanation
-from controlplane.router import cluster
+from controlplane.router import cluster, submission
 from controlplane.statestore.models import AuditEntry, Intent, Job, TaskGroup
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
@@ -68,6 +68,15 @@ def test_bulk_is_all_or_nothing_and_keeps_the_order(world: World) -> None:
     assert [Job.objects.get(pk=i).name for i in ids] == [f"j{i}" for i in range(5)]
     for wrong in ({}, {"jobs": []}, {"jobs": [job()] * 1001}, {"jobs": [job()], "more": 1}, []):
         assert world["tenant"].post("jobs/bulk", wrong).status_code == 422
+
+
+def test_jobs_of_too_many_groups_come_in_several_requests(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submission, "MAX_GROUPS", 5)
+    wide = job(groups=[{"name": name, "command": ["true"]} for name in "abc"])
+    answer = world["tenant"].post("jobs/bulk", {"jobs": [wide] * 2})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "jobs")
+    assert "6 groups" in answer.json()["errors"][0]["message"] and answer.json()["errors"][0]["remedy"]
+    assert world["tenant"].post("jobs/bulk", {"jobs": [wide, job()]}).status_code == 201
 
 
 def test_a_repeated_key_gets_the_first_answer_and_stores_nothing(world: World) -> None:

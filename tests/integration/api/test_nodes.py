@@ -3,6 +3,7 @@
 import base64
 import datetime as dt
 import hashlib
+import json
 import re
 from typing import Any
 
@@ -314,6 +315,22 @@ def test_outputs_inputs_and_artifacts_of_the_winning_attempt(world: World) -> No
     assert b"".join(world["tenant"].get(f"artifacts/{sha(part)}")) == part
     assert world["other"].get(f"artifacts/{sha(part)}").status_code == 404
     assert TaskOutput.objects.count() == 2
+
+
+def test_files_of_a_job_are_stored_once_and_all_its_containers_may_have_them(world: World) -> None:
+    code, library = b"print(2)", b"# of all groups"
+    for data in (code, library):
+        assert world["tenant"].put(f"artifacts/{sha(data)}", data).status_code == 201
+    brought = {"files": [{"path": "lib", "digest": sha(library)}]}
+    row, _, mapping = job_with_container(world, census(sha(code)) | brought)
+    assert json.dumps(row.spec).count(sha(library)) == 1
+    assert (row.spec["files"][0]["size"], len(row.spec["groups"])) == (len(library), 2)
+    west, _ = world.nodes
+    reducing = format_container(rows.container(row, west.session.node_id, group=1).pk)
+    for cid in (mapping, reducing):
+        got = west("GET", f"artifacts/{sha(library)}?container={cid}")
+        assert got.status_code == 200 and b"".join(got) == library
+    assert west("GET", f"artifacts/{sha(code)}?container={reducing}").status_code == 403, "another group's"
 
 
 def test_a_look_at_one_input_does_not_look_at_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

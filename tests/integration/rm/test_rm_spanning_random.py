@@ -217,8 +217,8 @@ def told(job: JobEntry) -> tuple[Any, ...]:
         return run.state, run.live, run.verdict
     groups = [
         (
-            g.run.state, g.run.running, g.run.succeeded, g.run.failed, g.run.retried, g.run.launches.tolist(),
-            g.run.task_state.tolist(), g.run.remote.tolist(),
+            g.run.state, g.run.running, g.run.succeeded, g.run.failed, g.run.retried,
+            [np.trim_zeros(x, "b").tolist() for x in (g.run.launches, g.run.task_state, g.run.remote)],
             {*g.run.to_retry, *(i for _, i in g.run.backing_off), *range(g.run.next_fresh, g.run.count)},
         )
         for g in job.groups

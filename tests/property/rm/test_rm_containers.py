@@ -2,6 +2,7 @@
 
 import datetime as dt
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def job_entry(number: int, shape: Shape) -> JobEntry:
         needs = np.zeros(R, np.int64)
         needs[:3] = (100 + no, 10, gpus)
         run = GroupRun(no, f"g{no}", count, retries, after, service=service)
-        groups.append(GroupEntry(run, needs, b"t", bytes([number, no]) * 16, 0))
+        groups.append(GroupEntry(run, needs, partial(bytes, [number, no]), 0))
     return JobEntry(JobRun(number, [g.run for g in groups]), groups, 7, "root", 0, dt.date(2026, 1, number))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract.jobspec import merge_files, parse
+from contract.jobspec import parse
 
 DIGEST = "ab" * 32
 
@@ -64,13 +64,19 @@ def test_defaults_are_filled_in() -> None:
     }
 
 
-def test_files_of_the_job_become_those_of_each_group() -> None:
+def test_what_is_stored_can_be_submitted_again() -> None:
     spec, _ = parse(job(group(files=[file("b")]), group(name="red"), files=[file("a")]))
     assert spec is not None
-    merge_files(spec)
-    assert [[f.path for f in g.files] for g in spec.groups] == [["a", "b"], ["a"]]
     again, errors = parse(spec.model_dump())
-    assert again == spec and not errors  # what is stored can be submitted again
+    assert again == spec and not errors
+
+
+def test_two_files_of_one_path_are_named_once() -> None:
+    groups = group(files=[file("a")]), group(name="red")
+    _, errors = parse(job(*groups, files=[file("b"), file("b")]))
+    assert [e.field for e in errors] == ["files"] and "'b'" in errors[0].message
+    _, errors = parse(job(*groups, files=[file("a")]))
+    assert [e.field for e in errors] == ["groups.0.files"] and "'a'" in errors[0].message
 
 
 MAP = group(count=2, outputs=[{"name": "part", "path": "p"}])
@@ -245,3 +251,13 @@ def test_a_master_declares_containers_that_are_not_its_own() -> None:
 def test_a_wrong_declaration_is_named(wrong: dict[str, Any], field: str) -> None:
     spec, errors = parse(application(**wrong))
     assert spec is None and errors[0].field == field and errors[0].remedy
+
+
+def test_expressions_of_a_job_are_bounded_together() -> None:
+    distinct = [group(name=f"g{i}", node_labels=f"rack == {i:0490d}") for i in range(9)]
+    _, errors = parse(job(*distinct))
+    assert [e.field for e in errors] == ["groups.8.node_labels"]
+    assert "4000 characters" in errors[0].message and errors[0].remedy
+    assert not parse(job(*distinct[:8]))[1]
+    assert not parse(job(*(group(name=f"g{i}", node_labels="rack == " + "9" * 490) for i in range(256))))[1]
+    assert not parse(job(*(group(name=f"g{i}", node_labels=f"node == n{i}") for i in range(256))))[1]

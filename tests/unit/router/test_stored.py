@@ -79,6 +79,16 @@ def test_a_job_is_its_groups_and_what_its_master_declares() -> None:
         assert stored.job(spec | {"master": master | lacking}).declared is None
 
 
+def test_files_of_the_job_are_those_of_each_group() -> None:
+    job_files, own = [{"path": "a", "digest": DIGEST}], [{"path": "b", "digest": DIGEST}]
+    groups = [LEAST, LEAST | {"files": own}, LEAST]
+    found = stored.job({"groups": groups, "files": job_files}).groups
+    assert [[f.path for f in g.files] for g in found] == [["a"], ["a", "b"], ["a"]]
+    assert found[0].files is found[2].files, "read once"
+    merged = stored.job({"groups": [LEAST | {"files": job_files + own}], "files": []}).groups  # an older release's
+    assert merged[0].files == found[1].files
+
+
 def test_what_a_master_asks_for_is_a_group_that_may_be_held() -> None:
     ask = AskSpec(id="work", target=5, node_labels="gpu").stored()
     held = stored.group(ask | {"count": 7, "target": 5})

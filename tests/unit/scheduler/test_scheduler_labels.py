@@ -1,7 +1,14 @@
 """Node-label expressions: what they accept, and how a wrong one is told."""
 
-import pytest
+from collections.abc import Iterator, Mapping
 
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler.placement.nodeselection import NodeColumns, ask_nodes
+from tests.examples import examples
 from wire import labels
 
 NODE = {"gpu": "true", "zone": "a", "spot": "false", "kernel": "6.1", "empty": "", "disk/type": "ssd"}
@@ -87,3 +94,63 @@ def test_parts_that_must_all_hold(text: str, parts: list[str]):
     assert labels.conjuncts(text) == parts
     node = {"gpu": "1", "zone": "b", "x": "1", "a": "y", "c": "1"}
     assert labels.parse(text)(node) == all(labels.parse(part)(node) for part in parts)
+
+
+terms = st.sampled_from(["gpu", "spot", "node", "rack == r1", "zone == a", "zone != b", "zone in (a, c)", "nothing",
+                         "nothing == x", "node in (n1, n2)", "empty"])  # fmt: skip
+expressions = st.recursive(
+    terms,
+    lambda inner: st.one_of(
+        inner.map("!({})".format), st.lists(inner, min_size=2, max_size=4).map(lambda p: f"({' && '.join(p)})"),
+        st.lists(inner, min_size=2, max_size=4).map(" || ".join),
+    ),
+    max_leaves=8,
+)  # fmt: skip
+some_labels = st.dictionaries(st.sampled_from(["gpu", "spot", "zone", "empty", "node"]),
+                              st.sampled_from(["", "true", "false", "a", "b"]))  # fmt: skip
+names = st.lists(st.sampled_from(["n0", "n1", "n5"]), max_size=2)
+
+
+@examples(150)
+@given(
+    expressions | st.just(""), st.lists(some_labels, max_size=6), st.booleans(), names, st.sampled_from([[], ["r1"]])
+)
+def test_all_nodes_at_once_are_chosen_as_one_by_one(
+    text: str, own: list[dict[str, str]], strict: bool, near: list[str], racks: list[str]
+) -> None:
+    nodes = [(f"n{at}", f"r{at % 2}", each) for at, each in enumerate(own)]
+    singly = ask_nodes(text, strict, near, racks)
+    columns = NodeColumns(nodes)
+    for _ in range(2):  # what it answers is the caller's own
+        found = columns.of_ask(text, strict, near, racks)
+        assert found.tolist() == [singly(*node) for node in nodes]
+        found[:] = True
+
+
+class Counted(Mapping[str, str]):
+    """Labels that count how often they are read."""
+
+    reads = 0
+
+    def __init__(self, own: dict[str, str]):
+        self.own = own
+
+    def __getitem__(self, name: str) -> str:
+        Counted.reads += 1
+        return self.own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.own)
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+
+def test_however_many_expressions_there_are_each_node_is_read_once() -> None:
+    Counted.reads = 0
+    columns = NodeColumns((f"n{at}", "r", Counted({"zone": f"z{at % 7}", "gpu": "true"})) for at in range(50))
+    read = Counted.reads
+    assert read == 2 * 50
+    found = [columns.of_ask(f"gpu && (zone == z{at} || other{at})", False, (), ()) for at in range(256)]
+    assert Counted.reads == read
+    assert [int(np.count_nonzero(each)) for each in found] == [8] + [7] * 6 + [0] * 249

@@ -104,18 +104,21 @@ def containers(job_id: int) -> list[dict[str, Any]]:
 
 def container_group(container: Container) -> tuple[Job, dict[str, Any]]:
     """A live container's job and what it runs, as ``container_spec``; of the job's specification no other group."""
-    own = F(f"spec__groups__{container.group_no}")
-    job = Job.objects.defer("spec").annotate(own_group=own).get(pk=container.job_id)
-    group: dict[str, Any] | None = job.own_group
-    return job, group if group is not None else _asked(container)
+    own, of_all = F(f"spec__groups__{container.group_no}"), F("spec__files")
+    job = Job.objects.defer("spec").annotate(own_group=own, files_of_all=of_all).get(pk=container.job_id)
+    return job, _asked(container) if job.own_group is None else _with_files(job.own_group, job.files_of_all)
 
 
 def container_spec(container: Container, spec: dict[str, Any]) -> dict[str, Any]:
     """What a live container runs, as a group of a specification. spec: its job's."""
     if container.group_no < len(spec["groups"]):
-        group: dict[str, Any] = spec["groups"][container.group_no]
-        return group
+        return _with_files(spec["groups"][container.group_no], spec.get("files"))
     return _asked(container)
+
+
+def _with_files(group: dict[str, Any], of_all: list[Any] | None) -> dict[str, Any]:
+    """The group with the files that all groups of its job have before its own."""
+    return group | {"files": [*(of_all or ()), *(group.get("files") or ())]}
 
 
 def _asked(container: Container) -> dict[str, Any]:
