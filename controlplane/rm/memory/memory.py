@@ -304,9 +304,9 @@ class Memory:
             group.needs_template = True
             self.templates.enter(group.digest)
 
-    def release_template(self, group: GroupEntry) -> None:
-        """Nothing of the group begins any more."""
-        if group.started_us:  # else nobody has ever put it
+    def release_template(self, job: JobEntry, group: GroupEntry) -> None:
+        """Nothing of the group begins any more. What a former leader has put goes as well."""
+        if group.needs_template or group.run.next_fresh or job.home:
             self.need_template(group)
             group.needs_template = False
             self.templates.leave(group.digest)
@@ -337,7 +337,7 @@ class Memory:
             self.asks.leave(group)
             self.asking.pop(key, None)
             self.backing_off.pop(key, None)
-            self.release_template(group)
+            self.release_template(job, group)
 
 
 def _without_reservations(memo: Memo) -> Memo:

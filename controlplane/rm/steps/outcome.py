@@ -270,7 +270,7 @@ def conclude(
         m.backing_off[key] = group
     if run.state >= GroupState.SUCCEEDED and not group.finished_us:
         group.finished_us = c.at_us
-        m.release_template(group)
+        m.release_template(job, group)
         for other in job.groups:
             c.groups[job.id, other.run.no] = other
     task_rows.add(group, tasks)
