@@ -12,17 +12,13 @@ PLAIN = f"not {FAULTS_MARKER} and not {KERNELS_MARKER}"
 
 @dataclass(frozen=True)
 class Stage:
-    """paths: what pytest collects. workers: processes that share it. marked: which of the tests, as ``-m`` says it.
-
-    nice: how far it stands back for the others.
-    """
+    """paths: what pytest collects. workers: processes that share it. marked: which of the tests, as ``-m`` says it."""
 
     name: str
     about: str
     paths: tuple[str, ...]
     workers: int
     marked: str = PLAIN
-    nice: int = 0
 
     def options(self) -> list[str]:
         """For pytest."""
@@ -30,13 +26,12 @@ class Stage:
         return ["-m", self.marked, *shared, *self.paths]
 
 
-PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 1, nice=5)
+PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 1)
 STORES = Stage(
     "stores",
     "API, RM, GPG, dashboard and what-if over real Postgres and Valkey",
     tuple(f"tests/integration/{n}" for n in ("api", "rm", "gpg", "dashboard", "embedded", "production", "whatif")),
     2,
-    nice=5,
 )
 STACK = Stage(
     "stack",
@@ -54,6 +49,6 @@ KERNELS = Stage(
 )
 FAULTS = Stage("faults", "promises and their limits, alone on the machine", ("tests",), 1, FAULTS_MARKER)
 # Side by side; the stages of a lane one after another. Meanwhile the kernels are compiled, which takes minutes.
-# Stacks and browsers wait often, and are the longest: what only works fills their pauses, and stands back otherwise.
+# Stacks and browsers wait often: what only works fills their pauses.
 GATE_LANES = ((STACK,), (BROWSER, KERNELS), (PURE,), (STORES,))
 STAGES = {stage.name: stage for stage in (PURE, STORES, STACK, BROWSER, KERNELS, FAULTS)}

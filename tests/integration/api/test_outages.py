@@ -163,7 +163,7 @@ def test_bodies_are_bounded_and_artifacts_stream(world: World) -> None:
 
 
 def test_too_fast_an_account_is_told_to_wait_and_others_are_not(world: World) -> None:
-    with web(HYDRA_RATE_USER="20/s") as url, client(url, world) as api, client(url, world, "other") as other:
+    with web(HYDRA_RATE_USER="20/hour") as url, client(url, world) as api, client(url, world, "other") as other:
         answers = [api.get("me") for _ in range(60)]
         refused = [a for a in answers if a.status_code == 429]
         assert refused and int(refused[0].headers["Retry-After"]) >= 1
