@@ -18,6 +18,7 @@ import pytest
 from nodemanager import adoption, jsonfiles, procfs
 from nodemanager.capture import STREAMS
 from nodemanager.cgroups import Cgroups
+from nodemanager.isolation import marker_gid
 from nodemanager.launch import LaunchContext
 from nodemanager.runtimes import RuntimeEvent
 from nodemanager.runtimes.process import START_S, ProcessRuntime
@@ -145,16 +146,18 @@ def runtime(tmp_path: Path, selector: selectors.BaseSelector) -> Iterator[Proces
         made.child.wait()
 
 
+def heard(runtime: ProcessRuntime, *kinds: str) -> list[RuntimeEvent]:
+    """All news of these kinds so far, after a turn of the agent's loop."""
+    runtime.tick(time.monotonic())
+    for key, mask in runtime.selector.select(0.05):
+        key.data(mask)
+    return [news for news in runtime.heard if news.kind in kinds]  # type: ignore[attr-defined]
+
+
 def listed(runtime: ProcessRuntime) -> list[int]:
     """The containers that the supervisor says it holds, when it has been found."""
 
-    def turn() -> list[RuntimeEvent]:
-        runtime.tick(time.monotonic())
-        for key, mask in runtime.selector.select(0.05):
-            key.data(mask)
-        return [news for news in runtime.heard if news.kind in ("list", "down")]  # type: ignore[attr-defined]
-
-    (news,) = wait_until(turn, 20)
+    (news,) = wait_until(lambda: heard(runtime, "list", "down"), 20)
     assert news.kind == "list"
     return [record.container_id for record in news.containers]
 
@@ -201,3 +204,35 @@ def test_a_list_longer_than_a_line_may_be_is_told_in_parts(
     for cid in range(1, 41):
         write_spec(runtime.containers, cid, stranger.pid, meta={"name": f"c-{cid}", "outputs": outputs})
     assert sorted(listed(runtime)) == list(range(1, 41))
+
+
+HOG = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        grow = "import time; kept = bytearray(b'x' * (96 << 20)); time.sleep(600)"
+        os.execve("/usr/bin/python3", ["python3", "-c", grow], {} if "WIPE" in os.environ else dict(os.environ))
+    os._exit(0)
+os.wait()
+time.sleep(600)
+"""
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: tasks get users of their own")
+
+
+@pytest.mark.parametrize("uid", [pytest.param(200_017, marks=needs_root), -1])
+def test_a_hog_that_has_forked_twice_counts_for_its_container(runtime: ProcessRuntime, uid: int) -> None:
+    """Where memory is measured: by the marker group where tasks have users of their own, else by its environment."""
+    hog, calm = runtime.containers / "c-1", runtime.containers / "c-2"
+    env = {"HYDRA_CONTAINER_ID": "c"} | ({"WIPE": "1"} if uid >= 0 else {})
+    changes = {"uid": uid, "marker_gid": marker_gid(str(hog)) if uid >= 0 else -1, "memory_bytes": 64 << 20}
+    listed(runtime)
+    runtime.start(order(calm, 2, argv=["/bin/sleep", "600"], memory_bytes=64 << 20, meta={"name": "other"}))
+    runtime.start(order(hog, argv=["/usr/bin/python3", "-c", HOG], env=env, **changes))
+    try:
+        ended = [end for end in wait_until(lambda: heard(runtime, "exit"), 20, "its container ends") if end.exit]
+        assert [(end.container_id, end.exit and end.exit.over_memory) for end in ended] == [(1, True)]
+    finally:
+        for cid in (1, 2):
+            runtime.stop(cid, 0.0)
+        wait_until(lambda: len(heard(runtime, "exit")) == 2, 20, "both end")
