@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 V1_CONTROLLERS = ("memory", "cpu", "pids")
 PIDS_MAX = 4096
+QUOTA_PERIOD_US = 100_000
+QUOTA_LEAST_US = 1000  # the kernel takes no less
 LEAF = "agent"  # of a version 2 group that hands its controllers down: where the processes are that were in it
 DELEGATED = ("trusted.delegate", "user.delegate")  # systemd marks with these what it leaves to a unit
 MAX_MOVES = 10  # of processes that fork while they are moved
@@ -56,10 +58,14 @@ def _mounts() -> tuple[dict[str, str], str]:
 
 @dataclass(slots=True)
 class Cgroups:
-    """Where groups can be made: controller -> parent folder (the same one for all under version 2)."""
+    """Where groups can be made: controller -> parent folder (the same one for all under version 2).
+
+    ``cpu_quota``: processors are limited to what was asked for; else that is a weight, and idle ones may be used.
+    """
 
     parents: dict[str, str] = field(default_factory=dict)
     v2: bool = False
+    cpu_quota: bool = False
 
     @property
     def controllers(self) -> set[str]:
@@ -98,11 +104,17 @@ class Cgroups:
                 _write(at("memory.limit_in_bytes"), str(memory_bytes))
                 _write(at("memory.memsw.limit_in_bytes"), str(memory_bytes))  # absent without swap accounting
         elif controller == "cpu" and cpu_milli:
-            # Weight only: idle cores may be used, a busy node divides by what was asked for.
             if self.v2:
                 _write(at("cpu.weight"), str(max(1, min(10_000, cpu_milli // 10))))
             else:
                 _write(at("cpu.shares"), str(max(2, cpu_milli * 1024 // 1000)))
+            if self.cpu_quota:
+                quota_us = max(QUOTA_LEAST_US, cpu_milli * QUOTA_PERIOD_US // 1000)
+                if self.v2:
+                    _write(at("cpu.max"), f"{quota_us} {QUOTA_PERIOD_US}")
+                else:
+                    _write(at("cpu.cfs_quota_us"), str(quota_us))
+                    _write(at("cpu.cfs_period_us"), str(QUOTA_PERIOD_US))
         elif controller == "pids":
             _write(at("pids.max"), str(PIDS_MAX))
 

@@ -129,15 +129,17 @@ def test_a_task_whose_number_cannot_be_written_down_does_not_run_on(
 
 
 @pytest.fixture
-def runtime(tmp_path: Path, selector: selectors.BaseSelector) -> Iterator[ProcessRuntime]:
-    """An agent's end of a real supervisor; ``heard`` is what it tells."""
+def runtime(
+    tmp_path: Path, selector: selectors.BaseSelector, request: pytest.FixtureRequest
+) -> Iterator[ProcessRuntime]:
+    """An agent's end of a real supervisor; ``heard`` is what it tells. The parameter: further settings of it."""
     (tmp_path / "run").mkdir()
     (tmp_path / "containers").mkdir()
     heard: list[RuntimeEvent] = []
+    settings = {"cgroup": "", "max_disconnect_s": 1.0} | getattr(request, "param", {})
     made = ProcessRuntime(
-        root=tmp_path, containers=tmp_path / "containers", cgroup="", max_disconnect_s=1.0, selector=selector,
-        on_event=heard.append,
-    )  # fmt: skip
+        root=tmp_path, containers=tmp_path / "containers", selector=selector, on_event=heard.append, **settings
+    )
     made.heard = heard  # type: ignore[attr-defined]
     yield made
     made.close(quit_runtime=True)
@@ -236,3 +238,26 @@ def test_a_hog_that_has_forked_twice_counts_for_its_container(runtime: ProcessRu
         for cid in (1, 2):
             runtime.stop(cid, 0.0)
         wait_until(lambda: len(heard(runtime, "exit")) == 2, 20, "both end")
+
+
+@pytest.mark.parametrize(
+    "runtime", [{"cgroup": f"test-{os.getpid()}", "cpu_quota": q} for q in (True, False)], indirect=True
+)
+def test_a_quota_holds_a_task_back_even_where_processors_idle(runtime: ProcessRuntime) -> None:
+    listed(runtime)
+    made = order(runtime.containers / "c-1", argv=["/bin/sh", "-c", "while :; do :; done"], cpu_milli=200)
+    runtime.start(made)
+    try:
+        wait_until(lambda: heard(runtime, "started"), 20)
+        stat = next(Path("/sys/fs/cgroup").glob(f"**/hydra-{runtime.cgroup}/c1/cpu.stat"), None)
+        if stat is None:
+            pytest.skip("no control group of processors can be made here")
+        pid = json.loads((Path(made.folder) / "spec.json").read_text())["pid"]
+        wait_until(lambda: (p := procfs.read(pid)) and p.cpu_ms >= 300, 30, "it has worked for a while")
+        counts = dict(line.split() for line in stat.read_text().splitlines())
+        assert (int(counts["nr_throttled"]) > 0) == runtime.cpu_quota
+    finally:
+        runtime.stop(1, 0.0)
+        wait_until(lambda: heard(runtime, "exit"), 20, "it ends")
+        runtime.close(quit_runtime=True)
+        assert runtime.child is not None and runtime.child.wait(20) == 0, "it removes its groups"
