@@ -9,6 +9,11 @@ from dataclasses import dataclass, field
 
 V1_CONTROLLERS = ("memory", "cpu", "pids")
 PIDS_MAX = 4096
+QUOTA_PERIOD_US = 100_000
+QUOTA_LEAST_US = 1000  # the kernel takes no less
+LEAF = "agent"  # of a version 2 group that hands its controllers down: where the processes are that were in it
+DELEGATED = ("trusted.delegate", "user.delegate")  # systemd marks with these what it leaves to a unit
+MAX_MOVES = 10  # of processes that fork while they are moved
 
 
 def _write(path: str, value: str) -> bool:
@@ -53,10 +58,14 @@ def _mounts() -> tuple[dict[str, str], str]:
 
 @dataclass(slots=True)
 class Cgroups:
-    """Where groups can be made: controller -> parent folder (the same one for all under version 2)."""
+    """Where groups can be made: controller -> parent folder (the same one for all under version 2).
+
+    ``cpu_quota``: processors are limited to what was asked for; else that is a weight, and idle ones may be used.
+    """
 
     parents: dict[str, str] = field(default_factory=dict)
     v2: bool = False
+    cpu_quota: bool = False
 
     @property
     def controllers(self) -> set[str]:
@@ -95,11 +104,17 @@ class Cgroups:
                 _write(at("memory.limit_in_bytes"), str(memory_bytes))
                 _write(at("memory.memsw.limit_in_bytes"), str(memory_bytes))  # absent without swap accounting
         elif controller == "cpu" and cpu_milli:
-            # Weight only: idle cores may be used, a busy node divides by what was asked for.
             if self.v2:
                 _write(at("cpu.weight"), str(max(1, min(10_000, cpu_milli // 10))))
             else:
                 _write(at("cpu.shares"), str(max(2, cpu_milli * 1024 // 1000)))
+            if self.cpu_quota:
+                quota_us = max(QUOTA_LEAST_US, cpu_milli * QUOTA_PERIOD_US // 1000)
+                if self.v2:
+                    _write(at("cpu.max"), f"{quota_us} {QUOTA_PERIOD_US}")
+                else:
+                    _write(at("cpu.cfs_quota_us"), str(quota_us))
+                    _write(at("cpu.cfs_period_us"), str(QUOTA_PERIOD_US))
         elif controller == "pids":
             _write(at("pids.max"), str(PIDS_MAX))
 
@@ -182,22 +197,80 @@ def find(name: str) -> Cgroups:
             groups.parents[controller] = parent
     if groups.parents or not v2_mount:
         return groups
-    return _find_v2(v2_mount, own.get("", "/"), name)
+    return _find_v2(name)
 
 
-def _find_v2(mount: str, own: str, name: str) -> Cgroups:
-    base = os.path.join(mount, own.lstrip("/"))
-    available = set(_read(os.path.join(base, "cgroup.controllers")).split()) & set(V1_CONTROLLERS)
+def _find_v2(name: str) -> Cgroups:
+    base = base_v2()
+    usable = delegate(base, f"hydra-{name}", set(V1_CONTROLLERS))
     parent = os.path.join(base, f"hydra-{name}")
-    try:
-        os.makedirs(parent, exist_ok=True)
-    except OSError:
-        return Cgroups()
-    for controller in sorted(available):
-        _write(os.path.join(base, "cgroup.subtree_control"), f"+{controller}")
-        _write(os.path.join(parent, "cgroup.subtree_control"), f"+{controller}")
-    usable = set(_read(os.path.join(parent, "cgroup.subtree_control")).split()) & set(V1_CONTROLLERS)
     if not usable or not _try_parent(parent, "cgroup.procs"):
         _remove([parent])
         return Cgroups()
     return Cgroups(dict.fromkeys(usable, parent), v2=True)
+
+
+def base_v2() -> str:
+    """Where containers' groups are made under version 2, "" without it.
+
+    It is our own group, or, where that is the leaf that an agent moves to, the one above.
+    """
+    mount = _mounts()[1]
+    if not mount:
+        return ""
+    own = os.path.join(mount, _own_paths().get("", "/").lstrip("/")).rstrip("/")
+    above = os.path.dirname(own)
+    return above if os.path.basename(own) == LEAF and _is_ours(above) else own
+
+
+def _is_ours(folder: str) -> bool:
+    """Whether all that runs in the group is ours to move.
+
+    So it is at the root of a control group namespace, which is a container's, in what systemd has delegated, and in a
+    group that was given to a user who is not root. A session of somebody's who has started an agent is not.
+    """
+    if not os.path.exists(os.path.join(folder, "cgroup.type")):
+        return False  # the machine's own root, where controllers can be enabled beside processes
+    try:
+        status = os.stat(folder)
+        delegated = any(os.getxattr(folder, x) == b"1" for x in os.listxattr(folder) if x in DELEGATED)
+    except OSError:
+        return False
+    return delegated or os.path.ismount(folder) or 0 != os.geteuid() == status.st_uid
+
+
+def delegate(base: str, child: str, wanted: set[str]) -> set[str]:
+    """Make the group ``child`` in ``base``, a version 2 group, and enable controllers for the groups in it.
+
+    A group that hands controllers down may hold no processes itself, so those of ``base``, the agent's own among them,
+    go into a leaf group beside it first, where they are ours to move. Returns which of ``wanted`` work in ``child``'s
+    groups.
+    """
+    available = set(_read(os.path.join(base, "cgroup.controllers")).split()) & wanted
+    parent = os.path.join(base, child)
+    try:
+        os.makedirs(parent, exist_ok=True)
+    except OSError:
+        return set()
+    missing = available - set(_read(os.path.join(base, "cgroup.subtree_control")).split())
+    if missing and _is_ours(base):
+        _vacate(base)
+    for controller in sorted(available):
+        _write(os.path.join(base, "cgroup.subtree_control"), f"+{controller}")
+        _write(os.path.join(parent, "cgroup.subtree_control"), f"+{controller}")
+    return set(_read(os.path.join(parent, "cgroup.subtree_control")).split()) & wanted
+
+
+def _vacate(base: str) -> None:
+    """Move every process of the group into its leaf; what is forked meanwhile needs another look."""
+    leaf = os.path.join(base, LEAF)
+    try:
+        os.makedirs(leaf, exist_ok=True)
+    except OSError:
+        return
+    for _ in range(MAX_MOVES):
+        pids = _read(os.path.join(base, "cgroup.procs")).split()
+        for pid in pids:
+            _write(os.path.join(leaf, "cgroup.procs"), pid)
+        if not pids:
+            return

@@ -53,6 +53,7 @@ class Config:
     disk_reserve_mib: int = 256  # less free space than this makes the node unhealthy
     path: str = STANDARD_PATH  # PATH of the tasks
     cgroups: bool = True
+    cpu_quota: bool = False  # tasks get no more of the processors than they asked for, even where some idle
     several_tenants: bool = False  # at once, even where all tasks run as the agent's own user
     advertise_host: str = ""  # where others reach the ports of this node's containers; none: the machine's name
     ports: tuple[int, int] = (20_000, 29_999)  # first and last that containers are given
@@ -117,6 +118,7 @@ def _convert(name: str, value: Any) -> Any:
         "disk_reserve_mib": int,
         "heartbeat_s": float,
         "cgroups": bool,
+        "cpu_quota": bool,
         "several_tenants": bool,
         "health_script": tuple,
         "ports": range,

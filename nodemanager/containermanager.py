@@ -51,6 +51,7 @@ class ContainerManager:
             root=config.dir,
             containers=containers,
             cgroup=cgroup,
+            cpu_quota=config.cpu_quota,
             max_disconnect_s=membership.session.max_disconnect_s,
             selector=selector,
             on_event=self._on_runtime_event,

@@ -46,6 +46,7 @@ def detect(config: Config, controllers: list[str]) -> Isolation:
     names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
     names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
     names += [f"{name}_cgroup" for name in ("cpu", "pids") if name in controllers]
+    names += ["cpu_quota"] if config.cpu_quota and "cpu" in controllers else []
     shares = "tenants_share_a_user" if config.several_tenants else ONE_TENANT
     names.append("user_per_tenant" if separates else shares)
     return Isolation(separates, sorted(names), NPROC if separates else _own_processes() + NPROC)

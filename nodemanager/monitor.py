@@ -2,6 +2,7 @@
 
 from nodemanager import procfs
 from nodemanager.cgroups import Cgroups
+from nodemanager.processtree import ProcessTree
 
 CHECK_S = 0.5  # how often a live tree is measured where no kernel limit holds its memory
 SAMPLE_S = 10.0  # how often the agent hears of it
@@ -20,13 +21,12 @@ class Monitor:
         self.due = now + CHECK_S
         self.sample_at = 0.0
 
-    def measure(self, pid: int, now: float) -> bool:
-        """Look at the tree below ``pid``; whether it has just been seen above its limit."""
+    def measure(self, tree: ProcessTree, now: float) -> bool:
+        """Look at all processes of the container; whether it has just been seen above its limit."""
         grouped = self.cgroups.memory_mib(self.cid)
         self.due = now + (CHECK_S if grouped is None and self.limit_bytes else SAMPLE_S)
-        seen = procfs.recent.refreshed(now)
-        tree = procfs.descendants({pid}, seen.by_parent) | self.cgroups.pids(self.cid)
-        alive = {p for p in tree if p in seen.processes}
+        seen = procfs.looks.recent()
+        alive = tree.among(seen)
         used, before = sum(seen.processes[p].rss_bytes for p in alive), self.over_memory
         if grouped is not None:
             used = grouped << 20

@@ -18,7 +18,7 @@ class ProcessTree:
 
     def __init__(self, cid: int, name: str, marker_gid: int, cgroups: Cgroups) -> None:
         self.cid, self.marker_gid, self.cgroups = cid, marker_gid, cgroups
-        self.entry = f"HYDRA_CONTAINER_ID={name}".encode()
+        self.name = name.encode()
         self.pid = 0
         self.leader_alive, self.adopted = True, False
 
@@ -32,25 +32,24 @@ class ProcessTree:
             orphans = procfs.own_children()
             if orphans is not None and not orphans - leaders and not self.cgroups.pids(self.cid):
                 return set()
-        processes = procfs.all_processes()
-        by_parent = procfs.children_of(processes)
-        roots = set()
-        if self.pid:  # session 0 is the kernel's
-            roots = {p.pid for p in processes.values() if p.session == self.pid and p.state not in "ZX"}
-            roots |= {self.pid} if self.leader_alive else set()
-        me = os.getpid()
-        below = set(processes) if self.adopted else procfs.descendants({me}, by_parent)
-        roots |= {pid for pid in below - roots - {me} if self._marked(processes[pid], me)}
-        found = procfs.descendants(roots, by_parent) | self.cgroups.pids(self.cid)
-        return {pid for pid in found if pid != me and pid in processes and processes[pid].state not in "ZX"}
+        return self.among(procfs.looks.now())
 
-    def _marked(self, process: procfs.Process, me: int) -> bool:
-        """Whether it carries the container's mark: its group where there is one, else its name in the environment."""
-        if process.state in "ZX":
-            return False
+    def among(self, seen: procfs.ProcessSnapshot) -> set[int]:
+        """Those of the processes seen that are this container's and live, however often they have forked."""
+        roots = set(seen.by_session.get(self.pid, ())) if self.pid else set()  # session 0 is the kernel's
+        roots |= {self.pid} if self.pid and self.leader_alive else set()
+        roots |= self._marked(seen)
+        me = os.getpid()
+        found = procfs.descendants(roots - {me}, seen.by_parent) | self.cgroups.pids(self.cid)
+        return {pid for pid in found if pid != me and pid in seen.processes and seen.processes[pid].alive}
+
+    def _marked(self, seen: procfs.ProcessSnapshot) -> set[int]:
+        """Those that carry the container's mark: its group where there is one, else its name in the environment."""
         if self.marker_gid >= 0:
-            return self.marker_gid in procfs.groups_of(process.pid)
-        return process.parent in (me, 1) and procfs.environment_has(process.pid, self.entry)
+            marked = seen.by_group.get(self.marker_gid, set())
+            return marked if self.adopted else marked & seen.below
+        found = seen.orphans_of(os.getpid()).get(self.name, set())
+        return found | seen.orphans_of(1).get(self.name, set()) if self.adopted else found
 
     def signal(self, number: int) -> None:
         """Send it to every process."""

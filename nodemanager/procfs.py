@@ -6,11 +6,14 @@ environment it was started with. The last two find what double-forked.
 """
 
 import os
+import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK_MS = 1000 // os.sysconf("SC_CLK_TCK")
+RECENT_S = 0.25
+NAMED_BY = b"HYDRA_CONTAINER_ID="
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,11 @@ class Process:
     cpu_ms: int  # own and of its reaped children
     start_ticks: int
     rss_bytes: int
+
+    @property
+    def alive(self) -> bool:
+        """Not ended, nor ended and only not yet collected."""
+        return self.state not in "ZX"
 
 
 def read(pid: int) -> Process | None:
@@ -58,22 +66,73 @@ def children_of(processes: dict[int, Process]) -> dict[int, list[int]]:
 
 
 class ProcessSnapshot:
-    """All processes and their children as of at most a quarter second ago: one look serves many measures."""
+    """All processes at one time, and by what those of a container are found. ``at``: s, monotonic.
+
+    ``before``: an earlier look. Groups are read once for each process: without privileges none changes its own.
+    """
+
+    def __init__(self, at: float, before: "ProcessSnapshot | None" = None) -> None:
+        self.at, self.processes = at, all_processes()
+        self.by_parent = children_of(self.processes)
+        self._groups: dict[tuple[int, int], set[int]] = before._groups if before is not None else {}
+        self._orphans: dict[int, dict[bytes, set[int]]] = {}
+
+    @cached_property
+    def by_session(self) -> dict[int, set[int]]:
+        """Live processes by their session."""
+        found: dict[int, set[int]] = {}
+        for process in self.processes.values():
+            if process.alive:
+                found.setdefault(process.session, set()).add(process.pid)
+        return found
+
+    @cached_property
+    def by_group(self) -> dict[int, set[int]]:
+        """Live processes by each of their supplementary groups."""
+        known = self._groups
+        names = [(p.pid, p.start_ticks) for p in self.processes.values() if p.alive]
+        looked = {name: known[name] if name in known else groups_of(name[0]) for name in names}
+        self._groups = {name: groups for name, groups in looked.items() if groups is not None}
+        found: dict[int, set[int]] = {}
+        for (pid, _), groups in self._groups.items():
+            for group in groups:
+                found.setdefault(group, set()).add(pid)
+        return found
+
+    @cached_property
+    def below(self) -> set[int]:
+        """This process and everything below it."""
+        return descendants({os.getpid()}, self.by_parent)
+
+    def orphans_of(self, parent: int) -> dict[bytes, set[int]]:
+        """Live children of a process that takes orphans in, by the containers their environment names."""
+        if parent not in self._orphans:
+            found: dict[bytes, set[int]] = {}
+            for pid in self.by_parent.get(parent, ()):
+                for name in container_names_of(pid) if self.processes[pid].alive else ():
+                    found.setdefault(name, set()).add(pid)
+            self._orphans[parent] = found
+        return self._orphans[parent]
+
+
+class Looks:
+    """The last look at all processes, which serves many measures."""
 
     def __init__(self) -> None:
-        self.at = float("-inf")
-        self.processes: dict[int, Process] = {}
-        self.by_parent: dict[int, list[int]] = {}
+        self.last: ProcessSnapshot | None = None
 
-    def refreshed(self, now: float) -> "ProcessSnapshot":
-        """The last look, or a new one when that is too old. ``now``: s, monotonic."""
-        if not 0 <= now - self.at < 0.25:
-            self.at, self.processes = now, all_processes()
-            self.by_parent = children_of(self.processes)
-        return self
+    def now(self) -> ProcessSnapshot:
+        """A look taken now."""
+        self.last = ProcessSnapshot(time.monotonic(), self.last)
+        return self.last
+
+    def recent(self) -> ProcessSnapshot:
+        """One of at most a quarter second ago."""
+        fresh = self.last is not None and 0 <= time.monotonic() - self.last.at < RECENT_S
+        return self.last if fresh and self.last is not None else self.now()
 
 
-recent = ProcessSnapshot()
+looks = Looks()
 
 
 def own_children() -> set[int] | None:
@@ -97,25 +156,23 @@ def descendants(roots: set[int], by_parent: dict[int, list[int]]) -> set[int]:
     return found
 
 
-def groups_of(pid: int) -> set[int]:
-    """Supplementary groups; empty when the process is gone."""
+def groups_of(pid: int) -> set[int] | None:
+    """Supplementary groups; None when they cannot be read."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            for line in file:
-                if line.startswith(b"Groups:"):
-                    return {int(g) for g in line.split()[1:]}
-    except OSError:
-        pass
-    return set()
+            return next({int(g) for g in line.split()[1:]} for line in file if line.startswith(b"Groups:"))
+    except (OSError, StopIteration):
+        return None
 
 
-def environment_has(pid: int, entry: bytes) -> bool:
-    """Whether the process was started with ``entry`` (``NAME=value``) in its environment."""
+def container_names_of(pid: int) -> set[bytes]:
+    """The containers that the process's environment named when it was started; at most one of honest ones."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            return entry in file.read(1 << 20).split(b"\0")
+            entries = file.read(1 << 20).split(b"\0")
     except OSError:
-        return False
+        return set()
+    return {entry[len(NAMED_BY) :] for entry in entries if entry.startswith(NAMED_BY)}
 
 
 def proportional_bytes(pids: set[int]) -> int:

@@ -31,11 +31,12 @@ PART_BYTES = MAX_LINE // 4  # of a list, which may be longer than a line
 class Supervisor:
     """The loop: one selector for the agent's socket, pipes, child signals and timers."""
 
-    def __init__(self, root: str, containers: str, name: str, max_disconnect_s: float) -> None:
+    def __init__(self, root: str, containers: str, name: str, max_disconnect_s: float, cpu_quota: bool = False) -> None:
         self.root, self.containers = root, containers
         self.max_disconnect_s = max_disconnect_s
         self.selector = selectors.DefaultSelector()
         self.cgroups: Cgroups = find(name) if name else Cgroups()
+        self.cgroups.cpu_quota = cpu_quota
         self.tasks: dict[int, Task] = {}
         self.by_pid: dict[int, Task] = {}
         self.agent: JsonLines | None = None
@@ -266,12 +267,13 @@ def main() -> None:
     parser.add_argument("--dir", required=True)
     parser.add_argument("--containers", required=True)
     parser.add_argument("--cgroup", default="")
+    parser.add_argument("--cpu-quota", action="store_true")
     parser.add_argument("--max-disconnect-s", type=float, default=300.0)
     args = parser.parse_args()
     os.umask(0o077)
     launch.raise_open_files()
     lock_fd = lock(args.dir)
-    supervisor = Supervisor(args.dir, args.containers, args.cgroup, args.max_disconnect_s)
+    supervisor = Supervisor(args.dir, args.containers, args.cgroup, args.max_disconnect_s, args.cpu_quota)
     supervisor.prepare()
     supervisor.run()
     supervisor.cgroups.close()

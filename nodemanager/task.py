@@ -120,7 +120,7 @@ class Task:
                 self._measure(now, send)
 
     def _measure(self, now: float, send: Send) -> None:
-        if self.monitor.measure(self.pid, now):
+        if self.monitor.measure(self.tree, now):
             self.tree.kill()
         if self.monitor.sample_due(now):
             used, cpu_ms = self.monitor.used_bytes, self.monitor.cpu_ms

@@ -1,9 +1,11 @@
 """What a new cluster starts with: a policy with three queues, sub-clusters, two accounts, join tokens. Idempotent."""
 
+import datetime as dt
 import os
 from collections.abc import Mapping
 
 from django.db import connection, transaction
+from django.utils import timezone
 
 from controlplane.accounts.models import Role, User
 from controlplane.policy import versions
@@ -12,6 +14,7 @@ from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.actions.credentials import hashed
 from controlplane.statestore.models import JoinToken, Lease, PolicyVersion, SubCluster
 
+JOIN_TOKEN_DAYS = 30  # of a host's own nodes, from each time that this runs
 LOCK_KEY = 0x48594442  # for pg_advisory_xact_lock: two at once take turns
 POLICY = {
     "queues": {
@@ -48,9 +51,9 @@ def _sub_cluster(name: str, token: str) -> list[str]:
     row, new = SubCluster.objects.get_or_create(name=name)
     Lease.objects.get_or_create(sub_cluster=row)
     if token:
-        JoinToken.objects.get_or_create(
-            sha256=hashed(token), defaults={"sub_cluster": row, "note": "nodes of this host"}
-        )
+        until = {"expires_at": timezone.now() + dt.timedelta(days=JOIN_TOKEN_DAYS)}
+        made = until | {"sub_cluster": row, "note": "nodes of this host"}
+        JoinToken.objects.update_or_create(sha256=hashed(token), defaults=until, create_defaults=made)
     return [f"sub-cluster {name}"] if new else []
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,6 +34,7 @@ POSTGRES_SETTINGS = {
     "timezone": "UTC",
 }
 VALKEY_MAX_MEMORY_MIB = 512
+PREPARED_S = 10 * 86_400  # how long nothing new needs no new look
 # The binary allocates with glibc, which spent two fifths of Valkey's time giving the buffers of large commands back
 # and cutting them out again. With these a round's commands take a quarter less; other C libraries ignore them.
 VALKEY_ALLOCATION = ":".join(
@@ -99,9 +101,15 @@ def prepared_path(home: Home) -> Path:
 
 
 def is_prepared(home: Home, sub_clusters: list[str], environ: Mapping[str, str]) -> bool:
-    """Whether our own database holds all of that already; of another's we know nothing."""
+    """Whether our own database holds all of that already, and not for long; of another's we know nothing.
+
+    What is older is prepared again, so that the join tokens of a host that is in use do not end.
+    """
+    path = prepared_path(home)
     try:
-        return home.uses_own_postgres(environ) and prepared_path(home).read_text() == preparation(sub_clusters)
+        if not home.uses_own_postgres(environ) or time.time() - path.stat().st_mtime > PREPARED_S:
+            return False
+        return path.read_text() == preparation(sub_clusters)
     except OSError:
         return False
 

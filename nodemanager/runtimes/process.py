@@ -31,12 +31,13 @@ class ProcessRuntime:
         root: Path,
         containers: Path,
         cgroup: str,
+        cpu_quota: bool = False,
         max_disconnect_s: float,
         selector: selectors.BaseSelector,
         on_event: Callable[[RuntimeEvent], None],
     ) -> None:
         self.root, self.containers = root, containers
-        self.cgroup, self.max_disconnect_s = cgroup, max_disconnect_s
+        self.cgroup, self.cpu_quota, self.max_disconnect_s = cgroup, cpu_quota, max_disconnect_s
         self.selector, self.on_event = selector, on_event
         self.connection: JsonLines | None = None
         self.child: subprocess.Popen[bytes] | None = None
@@ -68,6 +69,7 @@ class ProcessRuntime:
         command = [sys.executable, "-I", "-S", "-c", code, "--dir", str(self.root)]
         command += ["--containers", str(self.containers)]
         command += ["--cgroup", self.cgroup, "--max-disconnect-s", str(self.max_disconnect_s)]
+        command += ["--cpu-quota"] if self.cpu_quota else []
         path = self.root / "run" / "supervisor.log"
         if path.exists() and path.stat().st_size:
             note("error", "the last supervisor left words", words=path.read_text(errors="replace")[-2000:])

@@ -150,6 +150,6 @@ class JoinToken(models.Model):
     note = models.CharField(max_length=255, blank=True)
     node = models.CharField(max_length=63, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(null=True)  # null: those of a host that runs a whole stack
+    expires_at = models.DateTimeField(null=True)  # null: made by older versions for a host's own nodes
     revoked_at = models.DateTimeField(null=True)
     used_at = models.DateTimeField(null=True)  # of those for one name

@@ -4,10 +4,13 @@ import secrets
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from controlplane.embedded import bootstrap
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.models import Node
+from controlplane.statestore.actions.credentials import hashed
+from controlplane.statestore.models import JoinToken, Node
 from tests.integration.api.test_nodes import register
 from tests.integration.api.world import NodeApi, World
 from wire.nodeapi import NodeSession
@@ -88,3 +91,22 @@ def test_every_join_token_ends(world: World) -> None:
     assert answer["expires_at"] is not None
     refused = world["operator"].post("sub-clusters/west/join-tokens", {"valid_s": None})
     assert refused.status_code == 422
+
+
+def test_a_hosts_own_token_ends_unless_the_host_is_prepared_again(world: World) -> None:
+    token = secrets.token_urlsafe(24)
+    given = {"join_token_west": token}
+    bootstrap.run(["west"], given)
+    row = JoinToken.objects.get(sha256=hashed(token))
+    for until in (None, timezone.now()):  # as an older version made it, and when it has ended
+        JoinToken.objects.filter(pk=row.pk).update(expires_at=until)
+        bootstrap.run(["west"], given)
+        row.refresh_from_db()
+        assert row.expires_at is not None and 29 <= (row.expires_at - timezone.now()).days <= 30
+    JoinToken.objects.filter(pk=row.pk).update(expires_at=timezone.now())
+    assert register(world, token).status_code == 403
+    bootstrap.run(["west"], given)
+    session(register(world, token))
+    nodes.revoke_join_token(SYSTEM, row)
+    bootstrap.run(["west"], given)
+    assert register(world, token, name="n2").status_code == 403

@@ -61,14 +61,15 @@ def test_double_forked_daemons_die_with_their_container(plane: Plane, tmp_path: 
 
 @pytest.mark.parametrize("cgroups", [True, False])
 def test_a_memory_hog_fails_for_memory(plane: Plane, tmp_path: Path, cgroups: bool) -> None:
-    node = NodeProcess(plane, tmp_path / "m", cgroups=cgroups).start()
+    node = NodeProcess(plane, tmp_path / "m", cgroups=cgroups, cpu_quota=True).start()
     try:
         hog = "import time\nx = []\nwhile True: x.append(b'x' * (8 << 20)); time.sleep(0.02)"
         cid = plane.add(["python3", "-c", hog], memory_mib=64)
         report = plane.ended(cid, 30.0)
         assert (report.state, report.reason) == (ContainerState.FAILED, ContainerReason.MEMORY)
-        if not cgroups:
-            assert "memory_measured" in plane.registrations[0]["enforces"]
+        enforces = plane.registrations[0]["enforces"]
+        assert cgroups or "memory_measured" in enforces
+        assert ("cpu_quota" in enforces) == ("cpu_cgroup" in enforces)
     finally:
         node.close()
 

@@ -21,7 +21,6 @@ GIVEN = {
     "BROKER_PASSWORD": "third-secret",
     "HYDRA_SECRET_KEY": "k9-" + "abcdefghijklmnopqrstuvwxyz0123456789" * 2,
     "HYDRA_HOSTNAME": "hydra.example",
-    "HYDRA_NODE_JOIN_TOKEN": "token",
     "HYDRA_OPERATOR_PASSWORD": "a-long-operator-password",
 }
 VARIABLE = re.compile(r"\$\{(\w+)(?::([-?])([^}]*))?\}")
@@ -90,7 +89,8 @@ def test_a_tenants_tasks_find_nothing_of_the_agents_or_the_control_planes() -> N
     node = OURS["node"]
     assert node["user"].split(":")[0] == "0", "only root gives each tenant a user of its own"
     sources = [filled(volume).rsplit(":", 2 if volume.endswith(":ro") else 1)[0] for volume in node["volumes"]]
-    assert [source.rpartition("/")[2] for source in sources] == ["ca.crt", "node"]
+    assert [source.rpartition("/")[2] for source in sources] == ["ca.crt", "join", "node"]
+    assert not [value for name, value in environment(node).items() if name.endswith("JOIN_TOKEN")], "init keeps it"
     where = environment(node)["HYDRA_NODE_DIR"]
     assert any(filled(volume) == f"node:{where}" for volume in node["volumes"])
     assert not where.startswith("/var/lib/hydra/"), "the home of the image's own user is closed to tenants' users"
@@ -114,3 +114,6 @@ def test_the_image_installs_with_what_was_copied_by_then(tmp_path: Path):
 def test_the_image_leaves_no_secret_behind():
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     assert {".git", ".hydra", ".venv"} <= set(ignored)
+    beside = re.findall(r"\$\{\w+:-\./(\w+)\}", (ROOT / "docker-compose.yml").read_text())
+    assert {"pki", "join"} == set(beside), "folders of secrets that compose reads beside it"
+    assert {".env", *beside} <= set(ignored)

@@ -1,9 +1,12 @@
 """The state folder: secrets made once, damage said, the environment derived."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
+from controlplane.embedded import bootstrap, stores
 from controlplane.embedded.home import Home, HomeError, http_port, read_json, write_json
 
 
@@ -69,3 +72,16 @@ def test_sockets_move_where_their_path_would_be_too_long(tmp_path: Path):
     assert Home(Path("/srv/hydra")).sockets == Path("/srv/hydra/run")
     long = Home(tmp_path / ("x" * 90))
     assert len(str(long.sockets / "notify.sock")) < 100
+
+
+def test_what_was_prepared_long_ago_is_prepared_again(home: Home):
+    """It renews the join tokens of the host's nodes before they end."""
+    secrets = home.secrets(create=True)
+    environ = home.environment(secrets, home.ports(create=True))
+    path = stores.prepared_path(home)
+    path.parent.mkdir(parents=True)
+    path.write_text(stores.preparation(["east"]))
+    assert stores.is_prepared(home, ["east"], environ) and not stores.is_prepared(home, ["west"], environ)
+    assert stores.PREPARED_S < bootstrap.JOIN_TOKEN_DAYS * 86_400 / 2
+    os.utime(path, (time.time() - stores.PREPARED_S - 60,) * 2)
+    assert not stores.is_prepared(home, ["east"], environ)

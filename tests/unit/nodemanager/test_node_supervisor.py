@@ -18,6 +18,7 @@ import pytest
 from nodemanager import adoption, jsonfiles, procfs
 from nodemanager.capture import STREAMS
 from nodemanager.cgroups import Cgroups
+from nodemanager.isolation import marker_gid
 from nodemanager.launch import LaunchContext
 from nodemanager.runtimes import RuntimeEvent
 from nodemanager.runtimes.process import START_S, ProcessRuntime
@@ -128,15 +129,17 @@ def test_a_task_whose_number_cannot_be_written_down_does_not_run_on(
 
 
 @pytest.fixture
-def runtime(tmp_path: Path, selector: selectors.BaseSelector) -> Iterator[ProcessRuntime]:
-    """An agent's end of a real supervisor; ``heard`` is what it tells."""
+def runtime(
+    tmp_path: Path, selector: selectors.BaseSelector, request: pytest.FixtureRequest
+) -> Iterator[ProcessRuntime]:
+    """An agent's end of a real supervisor; ``heard`` is what it tells. The parameter: further settings of it."""
     (tmp_path / "run").mkdir()
     (tmp_path / "containers").mkdir()
     heard: list[RuntimeEvent] = []
+    settings = {"cgroup": "", "max_disconnect_s": 1.0} | getattr(request, "param", {})
     made = ProcessRuntime(
-        root=tmp_path, containers=tmp_path / "containers", cgroup="", max_disconnect_s=1.0, selector=selector,
-        on_event=heard.append,
-    )  # fmt: skip
+        root=tmp_path, containers=tmp_path / "containers", selector=selector, on_event=heard.append, **settings
+    )
     made.heard = heard  # type: ignore[attr-defined]
     yield made
     made.close(quit_runtime=True)
@@ -145,16 +148,18 @@ def runtime(tmp_path: Path, selector: selectors.BaseSelector) -> Iterator[Proces
         made.child.wait()
 
 
+def heard(runtime: ProcessRuntime, *kinds: str) -> list[RuntimeEvent]:
+    """All news of these kinds so far, after a turn of the agent's loop."""
+    runtime.tick(time.monotonic())
+    for key, mask in runtime.selector.select(0.05):
+        key.data(mask)
+    return [news for news in runtime.heard if news.kind in kinds]  # type: ignore[attr-defined]
+
+
 def listed(runtime: ProcessRuntime) -> list[int]:
     """The containers that the supervisor says it holds, when it has been found."""
 
-    def turn() -> list[RuntimeEvent]:
-        runtime.tick(time.monotonic())
-        for key, mask in runtime.selector.select(0.05):
-            key.data(mask)
-        return [news for news in runtime.heard if news.kind in ("list", "down")]  # type: ignore[attr-defined]
-
-    (news,) = wait_until(turn, 20)
+    (news,) = wait_until(lambda: heard(runtime, "list", "down"), 20)
     assert news.kind == "list"
     return [record.container_id for record in news.containers]
 
@@ -201,3 +206,58 @@ def test_a_list_longer_than_a_line_may_be_is_told_in_parts(
     for cid in range(1, 41):
         write_spec(runtime.containers, cid, stranger.pid, meta={"name": f"c-{cid}", "outputs": outputs})
     assert sorted(listed(runtime)) == list(range(1, 41))
+
+
+HOG = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        grow = "import time; kept = bytearray(b'x' * (96 << 20)); time.sleep(600)"
+        os.execve("/usr/bin/python3", ["python3", "-c", grow], {} if "WIPE" in os.environ else dict(os.environ))
+    os._exit(0)
+os.wait()
+time.sleep(600)
+"""
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: tasks get users of their own")
+
+
+@pytest.mark.parametrize("uid", [pytest.param(200_017, marks=needs_root), -1])
+def test_a_hog_that_has_forked_twice_counts_for_its_container(runtime: ProcessRuntime, uid: int) -> None:
+    """Where memory is measured: by the marker group where tasks have users of their own, else by its environment."""
+    hog, calm = runtime.containers / "c-1", runtime.containers / "c-2"
+    env = {"HYDRA_CONTAINER_ID": "c"} | ({"WIPE": "1"} if uid >= 0 else {})
+    changes = {"uid": uid, "marker_gid": marker_gid(str(hog)) if uid >= 0 else -1, "memory_bytes": 64 << 20}
+    listed(runtime)
+    runtime.start(order(calm, 2, argv=["/bin/sleep", "600"], memory_bytes=64 << 20, meta={"name": "other"}))
+    runtime.start(order(hog, argv=["/usr/bin/python3", "-c", HOG], env=env, **changes))
+    try:
+        ended = [end for end in wait_until(lambda: heard(runtime, "exit"), 20, "its container ends") if end.exit]
+        assert [(end.container_id, end.exit and end.exit.over_memory) for end in ended] == [(1, True)]
+    finally:
+        for cid in (1, 2):
+            runtime.stop(cid, 0.0)
+        wait_until(lambda: len(heard(runtime, "exit")) == 2, 20, "both end")
+
+
+@pytest.mark.parametrize(
+    "runtime", [{"cgroup": f"test-{os.getpid()}", "cpu_quota": q} for q in (True, False)], indirect=True
+)
+def test_a_quota_holds_a_task_back_even_where_processors_idle(runtime: ProcessRuntime) -> None:
+    listed(runtime)
+    made = order(runtime.containers / "c-1", argv=["/bin/sh", "-c", "while :; do :; done"], cpu_milli=200)
+    runtime.start(made)
+    try:
+        wait_until(lambda: heard(runtime, "started"), 20)
+        stat = next(Path("/sys/fs/cgroup").glob(f"**/hydra-{runtime.cgroup}/c1/cpu.stat"), None)
+        if stat is None:
+            pytest.skip("no control group of processors can be made here")
+        pid = json.loads((Path(made.folder) / "spec.json").read_text())["pid"]
+        wait_until(lambda: (p := procfs.read(pid)) and p.cpu_ms >= 300, 30, "it has worked for a while")
+        counts = dict(line.split() for line in stat.read_text().splitlines())
+        assert (int(counts["nr_throttled"]) > 0) == runtime.cpu_quota
+    finally:
+        runtime.stop(1, 0.0)
+        wait_until(lambda: heard(runtime, "exit"), 20, "it ends")
+        runtime.close(quit_runtime=True)
+        assert runtime.child is not None and runtime.child.wait(20) == 0, "it removes its groups"
