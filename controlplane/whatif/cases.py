@@ -94,7 +94,7 @@ def of(row: Row) -> Case:
     """Read all of it. ``Unanswerable``, or ``Invalid`` where a policy is not valid for the present sub-clusters."""
     recorded = history.read(row.begins_at, row.ends_at)
     machines = fleet.read(recorded.sample)
-    if not any(machines.sub_clusters.values()):
+    if not any(found for name, found in machines.sub_clusters.items() if name not in machines.draining):
         raise Unanswerable("no node takes containers now, so nothing can be simulated; add nodes first")
     policies = _policies(row)
     jobs, skipped = kept(recorded.jobs, policies.values(), list(machines.sub_clusters))
@@ -102,8 +102,17 @@ def of(row: Row) -> Case:
         raise Unanswerable("no job ran in this window in a queue that both policies have; choose another window")
     window = f"{row.begins_at:%Y-%m-%d %H:%M:%S} to {row.ends_at:%Y-%m-%d %H:%M:%S} UTC"
     found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample)
-    found.notes = [*recorded.notes, *machines.notes, *skipped, *pace.note(found.pace)]
+    found.drained = dict.fromkeys(policies, machines.draining)
+    closed = _draining_note(machines.draining)
+    found.notes = [*recorded.notes, *machines.notes, *closed, *skipped, *pace.note(found.pace)]
     return found
+
+
+def _draining_note(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    are = "is" if len(names) == 1 else "are"
+    return [f"{', '.join(names)} {are} being drained now, and {are} simulated so from the beginning on: no work comes."]
 
 
 def _policies(row: Row) -> dict[str, Json]:
