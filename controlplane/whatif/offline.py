@@ -3,6 +3,7 @@
 import ast
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from controlplane.statestore.errors import Invalid
 from controlplane.whatif import answer, offlinecluster, pace, sides
 from controlplane.whatif.cases import Case, kept
 from controlplane.whatif.offlinecluster import LEAVE_OUT, Wrong, from_file
+from controlplane.whatif.redrawing import block_note, resampled
 from simulator.report import document, table
 from simulator.report.page import page
 from simulator.workload import Disordered, Machine, Submission
@@ -46,7 +48,7 @@ def main(options: Json) -> None:
     if not 1 <= options["seeds"] <= 100:
         raise Wrong(f"--seeds: {options['seeds']} does not fit; give 1 to 100")
     given = _reader_options(options)
-    case = _case(options, given, _jobs(options, given))
+    case = _case(options, given)
     try:
         runs = sides.run(case, case.seeds(options["seeds"]), _Bar().look, sides.cores())
     except sides.Broken as error:
@@ -106,39 +108,77 @@ def _value(text: str) -> Any:
         return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def _case(options: Json, given: Json, jobs: list[Submission]) -> Case:
-    window_s = jobs[-1].at_s + max(float(group.run_s.max()) for job in jobs for group in job.groups)
-    machines = offlinecluster.sub_clusters(options, given, jobs, max(window_s, 1.0))
-    jobs, notes = _placeable(options, jobs, machines)
-    policies = _policies(options, jobs)
-    used, skipped = kept(jobs, policies.values(), list(machines))
+def _case(options: Json, given: Json) -> Case:
+    draw = _draws(options, given)
+    jobs = draw(0)
+    machines = offlinecluster.sub_clusters(options, given, jobs, max(_window_s(jobs), 1.0))
+    placeable = _Placeable(options, machines)
+    queues, window_s = set[str](), 0.0
+    for seed in range(options["seeds"]):
+        drawn = placeable.of(draw(seed))
+        queues |= {job.queue for job in drawn}
+        window_s = max(window_s, _window_s(drawn))
+    policies = _policies(options, queues)
+
+    def redraw(seed: int) -> list[Submission]:
+        return kept(placeable.of(draw(seed)), policies.values(), list(machines))[0]
+
+    used, skipped = kept(placeable.of(jobs), policies.values(), list(machines))
     if not used:
         raise Wrong("--policy: no job's queue is a leaf of every policy; name the queues as the workload does: "
-                    + ", ".join(sorted({job.queue for job in jobs})[:5]))  # fmt: skip
+                    + ", ".join(sorted(queues)[:5]))  # fmt: skip
     name = str(options["path"].name if options["path"] else options["workload"])
-    found = Case(name, used, machines, policies, window_s)
-    found.notes = [*notes, *skipped, *pace.note(found.pace)]
+    found = Case(name, used, machines, policies, window_s, redraw=redraw)
+    found.notes = [*placeable.note(jobs), *skipped, *pace.note(found.pace), *_seeds_note(options, jobs)]
     return found
 
 
-def _placeable(
-    options: Json, jobs: list[Submission], machines: dict[str, list[Machine]]
-) -> tuple[list[Submission], list[str]]:
-    """The jobs that some nodes could run, and what was left out; ``Wrong`` where nothing may be."""
-    every = [machine for found in machines.values() for machine in found]
-    never = offlinecluster.unplaceable(jobs, every, bool(options["cluster"]))
-    if never is None:
-        return jobs, []
-    if not options["leave_out_unplaceable"]:
-        raise never.refusal(len(jobs))
-    gone = set(map(id, never.jobs))
-    found = [job for job in jobs if id(job) not in gone]
-    if not found:
-        raise Wrong(f"{LEAVE_OUT}: no job is left, since no node could run any of them; {never.why[2]}")
-    return found, [f"{len(never.jobs):,} jobs are left out, since no node could ever run them."]
+def _window_s(jobs: list[Submission]) -> float:
+    return jobs[-1].at_s + max(float(group.run_s.max()) for job in jobs for group in job.groups)
 
 
-def _policies(options: Json, jobs: list[Submission]) -> dict[str, Json]:
+def _draws(options: Json, given: Json) -> Callable[[int], list[Submission]]:
+    """The jobs of each seed: a generator has its own, from the one that is asked for on; a file is resampled."""
+    if options["workload"] == "synthetic":
+        first = given.get("seed", 0)
+        return lambda seed: _jobs(options, given | {"seed": first + seed} if seed else given)
+    recorded = _jobs(options, given)
+    return lambda seed: resampled(recorded, recorded[-1].at_s, seed)
+
+
+def _seeds_note(options: Json, jobs: list[Submission]) -> list[str]:
+    if options["seeds"] == 1:
+        return []
+    if options["workload"] == "synthetic":
+        return ["Each seed has jobs of its own, alike for all policies."]
+    return [block_note(jobs[-1].at_s)]
+
+
+class _Placeable:
+    """Keeps the jobs that some nodes could run; ``Wrong`` at others, unless these are to be left out."""
+
+    def __init__(self, options: Json, machines: dict[str, list[Machine]]) -> None:
+        self.leave_out, self.told = options["leave_out_unplaceable"], bool(options["cluster"])
+        self.machines = [machine for found in machines.values() for machine in found]
+
+    def of(self, jobs: list[Submission]) -> list[Submission]:
+        never = offlinecluster.unplaceable(jobs, self.machines, self.told)
+        if never is None:
+            return jobs
+        if not self.leave_out:
+            raise never.refusal(len(jobs))
+        gone = set(map(id, never.jobs))
+        found = [job for job in jobs if id(job) not in gone]
+        if not found:
+            raise Wrong(f"{LEAVE_OUT}: no job is left, since no node could run any of them; {never.why.remedy}")
+        return found
+
+    def note(self, jobs: list[Submission]) -> list[str]:
+        count = len(jobs) - len(self.of(jobs))
+        return [f"{count:,} jobs are left out, since no node could ever run them."] if count else []
+
+
+def _policies(options: Json, queues: set[str]) -> dict[str, Json]:
     """By name, the first of which the others are compared to."""
     files = [*filter(None, [options["queues"]]), *options["policy"]]
     found = {path.stem: _policy(path) for path in options["policy"]}
@@ -146,7 +186,7 @@ def _policies(options: Json, jobs: list[Submission]) -> dict[str, Json]:
         found = {options["queues"].stem: _queues(options["workload"], options["queues"])} | found
     if len(found) < len(files):
         raise Wrong("--policy: two files have the same name; name them apart")
-    return found or {"even": _even(jobs)}
+    return found or {"even": _even(queues)}
 
 
 def _queues(kind: str, path: Path) -> Json:
@@ -178,10 +218,10 @@ def _policy(path: Path) -> Json:
     return policy
 
 
-def _even(jobs: list[Submission]) -> Json:
+def _even(queues: set[str]) -> Json:
     """All queues that are named, side by side with the same guarantee."""
     whole: Json = {}
-    for path in sorted({job.queue for job in jobs}):
+    for path in sorted(queues):
         level = whole
         for name in path.split(".")[1:]:
             level = level.setdefault("children", {}).setdefault(name, {})

@@ -101,6 +101,32 @@ def test_a_trace_on_its_own_nodes_and_queues(tmp_path: Path, traces: dict[str, s
         assert figures["utilization_gpus"]["value"]["value"] > 0
 
 
+def test_seeds_draw_the_jobs_anew_alike_for_all_policies(tmp_path: Path) -> None:
+    kept, words = tmp_path / "report.json", list[str]()
+    for name, policy in (("even", EVEN), ("same", EVEN)):
+        (tmp_path / f"{name}.yaml").write_text(policy)
+        words += ["--policy", str(tmp_path / f"{name}.yaml")]
+    shape = {"horizon_s": 600, "jobs_per_hour": 60, "tasks_median": 3, "tasks_mean": 4, "tasks_most": 8,
+             "longest_s": 120, "leaves": "['root.a','root.b']"}  # fmt: skip
+    for name, value in shape.items():
+        words += ["--option", f"{name}={value}"]
+    done = simulate(tmp_path, "--workload", "synthetic", "--seeds", "5", "--machines", "1", "--memory-mib", "16384",
+                    "--vcores-milli", "8000", *words, "--json", str(kept))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(kept.read_text())
+    by_policy = {
+        name: [(run["lifecycles"], run["ended_s"]) for run in found["runs"] if run["policy"] == name]
+        for name in ("even", "same")
+    }
+    assert len(set(by_policy["even"])) == 5 and by_policy["same"] == by_policy["even"]
+    even, same = found["comparison"]["policies"]
+    share = even["queues"][0]["figures"]["share_held"]["value"]
+    assert (share["over"], share["count"]) == ("seeds", 5) and share["low"] < share["value"] < share["high"]
+    for figures in (same["figures"], *(queue["figures"] for queue in same["queues"])):
+        changes = [figure["change"] for figure in figures.values() if figure["change"]["low"] is not None]
+        assert changes and all(change["low"] <= 0 <= change["high"] for change in changes)
+
+
 NO_GPU = (
     "20 of 20 jobs could never start, first job 1 of root.a: a task asks for 1 GPUs, and no node that it may use has "
     "over 0; give 1 or more, or the trace's nodes with --cluster, or leave such jobs out with --leave-out-unplaceable"
