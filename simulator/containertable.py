@@ -16,6 +16,7 @@ _WIDTH = 8  # places per node at first
 _NEVER = np.inf
 _COMPARED_AT_ONCE = 1 << 22  # pairs of what nodes hold and what documents name, a byte each
 _RUNNING, _ENDED, _STOP = int(ContainerState.RUNNING), int(ContainerState.SUCCEEDED), int(Want.STOP)
+_MOST_MS = 2**32 - 1
 _FAILED, _EXIT_CODE = int(ContainerState.FAILED), int(ContainerReason.EXIT_CODE)
 
 
@@ -172,7 +173,7 @@ class ContainerTable:
         well = ended["exit_code"] == 0
         ended["state"] = np.where(well, state, _FAILED)
         ended["reason"] = np.where(well, ended["reason"], _EXIT_CODE)
-        ended["ran_ms"] = _ms(np.minimum(due - self.began[rows, places], 4e6))
+        ended["ran_ms"] = _ms(due - self.began[rows, places])
         if self.stamp:
             since_ms = (due - time.monotonic()) * 1000 + time.time() * 1000
             ended["cpu_ms"] = since_ms.astype(np.int64) % (1 << 32)
@@ -205,4 +206,6 @@ def padded(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _ms(seconds: np.ndarray) -> np.ndarray:
-    return (seconds * 1000).astype(np.uint32)
+    """As statuses tell it, in 32 bits: what is longer than seven weeks is told as that."""
+    found: np.ndarray = np.minimum(seconds * 1000, _MOST_MS).astype(np.uint32)
+    return found

@@ -4,20 +4,10 @@ import hashlib
 import json
 from typing import Any
 
-from controlplane.policy import documents, versions
-from controlplane.statestore.errors import Invalid
-from controlplane.statestore.models import PolicyVersion
+from controlplane.policy import documents
 
 
 def digest(document: Any) -> str:
     """Of a document with every default filled in. ``Invalid`` where it has the wrong shape."""
     plain = documents.parse(document).model_dump()
     return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def of_version(version: PolicyVersion) -> str | None:
-    """Of what operators wrote in it; None where this release cannot read it any more."""
-    try:
-        return digest(versions.written(version))
-    except Invalid:
-        return None

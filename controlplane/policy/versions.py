@@ -13,6 +13,7 @@ from contract.problems import FieldError
 from controlplane.policy import approval, documents
 from controlplane.policy.derive import Override, derive
 from controlplane.policy.diff import SEVERITIES, Change, diff
+from controlplane.policy.digest import digest
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.actions.duty import database_now
@@ -47,6 +48,14 @@ def written(version: PolicyVersion | None) -> Json:
         return {"queues": {}}
     document = version.document if version.written is None else version.written
     return readable(document)
+
+
+def digest_of(version: PolicyVersion) -> str | None:
+    """Of what operators wrote in it; None where this release cannot read it any more."""
+    try:
+        return version.digest or digest(written(version))
+    except Invalid:
+        return None
 
 
 def readable(document: Json) -> Json:
@@ -193,7 +202,10 @@ def _create(
     author: Actor, found: Effective, message: str, before: PolicyVersion | None, origin: Origin
 ) -> PolicyVersion:
     parent = before.pk if before else None
-    return actions.create_version(author, found.document, found.rows, message, parent=parent, origin=origin)
+    said = digest(found.document if origin.written is None else origin.written)
+    return actions.create_version(
+        author, found.document, found.rows, message, parent=parent, origin=origin, digest=said
+    )
 
 
 def create(actor: Actor, document: Any, message: str, *, author: int | None = None) -> PolicyVersion:

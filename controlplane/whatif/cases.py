@@ -1,8 +1,9 @@
 """From a simulation's row to what the simulator needs: policies, machines and the workload."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from controlplane.policy import documents, versions
@@ -10,6 +11,7 @@ from controlplane.policy.federation import routers
 from controlplane.statestore.models import Simulation as Row
 from controlplane.whatif import fleet, history, pace
 from controlplane.whatif.drained import Drain
+from controlplane.whatif.redrawing import block_note, resampled
 from simulator.engine import Setup, Simulation
 from simulator.site import Pace
 from simulator.workload import Machine, RunningJob, Submission
@@ -27,7 +29,8 @@ class Case:
 
     running_jobs: those that run already. drained: by policy's name, the
     sub-clusters that are emptied from the beginning on. drain: what is asked
-    about one of these.
+    about one of these. redraw: the jobs of another seed, alike for all
+    policies; None: all seeds have the same.
     """
 
     workload: str
@@ -40,6 +43,7 @@ class Case:
     running_jobs: Sequence[RunningJob] = ()
     drained: dict[str, list[str]] = field(default_factory=dict)
     drain: Drain | None = None
+    redraw: Callable[[int], Sequence[Submission]] | None = None
 
     @property
     def containers(self) -> int:
@@ -57,8 +61,8 @@ class Case:
         yield from self.jobs
 
     def seeds(self, wanted: int) -> range:
-        """One, and a note, where no router throws dice: nothing else here is left to chance."""
-        if wanted > 1 and not self._by_chance():
+        """One, and a note, where nothing is left to chance: the jobs are the same, and no router throws dice."""
+        if wanted > 1 and self.redraw is None and not self._by_chance():
             self.notes.append("One seed is enough: no policy leaves to chance where jobs go.")
             return range(1)
         return range(wanted)
@@ -79,7 +83,8 @@ class Case:
 
     def simulation(self, policy: str, seed: int) -> Simulation:
         """One run, to be begun."""
-        found = Simulation(self.setup(policy, seed), iter(self.jobs), self.workload)
+        jobs = self.redraw(seed) if seed and self.redraw is not None else self.jobs
+        found = Simulation(self.setup(policy, seed), iter(jobs), self.workload)
         for number, name in enumerate(self.sub_clusters, 1):
             if name in self.drained.get(policy, ()):
                 found.drain(number, 0.0)
@@ -94,7 +99,7 @@ def of(row: Row) -> Case:
     """Read all of it. ``Unanswerable``, or ``Invalid`` where a policy is not valid for the present sub-clusters."""
     recorded = history.read(row.begins_at, row.ends_at)
     machines = fleet.read(recorded.sample)
-    if not any(machines.sub_clusters.values()):
+    if not any(found for name, found in machines.sub_clusters.items() if name not in machines.draining):
         raise Unanswerable("no node takes containers now, so nothing can be simulated; add nodes first")
     policies = _policies(row)
     jobs, skipped = kept(recorded.jobs, policies.values(), list(machines.sub_clusters))
@@ -102,8 +107,20 @@ def of(row: Row) -> Case:
         raise Unanswerable("no job ran in this window in a queue that both policies have; choose another window")
     window = f"{row.begins_at:%Y-%m-%d %H:%M:%S} to {row.ends_at:%Y-%m-%d %H:%M:%S} UTC"
     found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample)
-    found.notes = [*recorded.notes, *machines.notes, *skipped, *pace.note(found.pace)]
+    found.redraw = partial(resampled, jobs, recorded.window_s)
+    found.drained = dict.fromkeys(policies, machines.draining)
+    closed = _draining_note(machines.draining)
+    found.notes = [*recorded.notes, *machines.notes, *closed, *skipped, *pace.note(found.pace)]
+    if row.seeds > 1:
+        found.notes.append(block_note(recorded.window_s))
     return found
+
+
+def _draining_note(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    are = "is" if len(names) == 1 else "are"
+    return [f"{', '.join(names)} {are} being drained now, and {are} simulated so from the beginning on: no work comes."]
 
 
 def _policies(row: Row) -> dict[str, Json]:

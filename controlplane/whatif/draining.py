@@ -43,7 +43,7 @@ def of(row: Simulation) -> Case:
     horizon_s = (row.ends_at - row.begins_at).total_seconds()
     now = _read(row, horizon_s)
     name = row.sub_cluster.name if row.sub_cluster else ""
-    emptied = [sub.name for sub in now.machines.known.values() if sub.state == State.DRAINING]
+    emptied = now.machines.draining
     document = versions.readable(row.document)
     policies = {"as it is": document, f"{name} drained": document}
     coming = list(repeated(now.come.jobs, horizon_s)) if now.come else []

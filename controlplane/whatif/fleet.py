@@ -20,6 +20,11 @@ class Fleet:
     known: dict[int, SubCluster]
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def draining(self) -> list[str]:
+        """Sub-clusters that operators empty now."""
+        return [sub.name for sub in self.known.values() if sub.state == SubCluster.State.DRAINING]
+
 
 def read(sample: float = 1.0, closed_too: bool = False) -> Fleet:
     """Nodes that may take containers; of each sub-cluster the part ``sample``, one at least. Two queries.

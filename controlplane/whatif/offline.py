@@ -3,43 +3,37 @@
 import ast
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 from rich.console import Console
 
 from controlplane.policy import documents
 from controlplane.statestore.errors import Invalid
-from controlplane.whatif import answer, pace, sides
+from controlplane.whatif import answer, offlinecluster, pace, sides
 from controlplane.whatif.cases import Case, kept
+from controlplane.whatif.offlinecluster import LEAVE_OUT, Wrong, from_file
+from controlplane.whatif.redrawing import block_note, resampled
 from simulator.report import document, table
 from simulator.report.page import page
 from simulator.workload import Disordered, Machine, Submission
 from simulator.workloads import READERS, open_workload
 from simulator.workloads.files import Unreadable
-from wire.resources import AXES
 
 Json = dict[str, Any]
 JOBS_MOST = 500_000
-RACK_NODES = 40
-SPARE = 1.25  # machines that are not told: so much of what the workload holds on average
-
-
-class Wrong(ValueError):
-    """Something asked for cannot be done; the text names the option and the remedy."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--workload", choices=sorted(READERS), help="what the path is; synthetic needs none")
     parser.add_argument("path", nargs="?", type=Path, help="the log or trace")
     parser.add_argument("--option", action="append", default=[], metavar="K=V", help="of the workload's reader")
-    parser.add_argument("--machines", type=int, help="nodes in all; by default as many as the work needs")
-    parser.add_argument("--memory-mib", type=int, default=131_072, help="of each node")
-    parser.add_argument("--vcores-milli", type=int, default=32_000, help="of each node; 1000 is a core")
-    parser.add_argument("--gpus", type=int, default=0, help="of each node")
-    parser.add_argument("--sub-clusters", type=int, default=1, help="the nodes are divided among so many")
+    offlinecluster.add_arguments(parser)
+    kinds = ", ".join(name for name, reader in READERS.items() if reader.queues)
+    told = f"the queues, in the workload's own form ({kinds}): the first of the policies"
+    parser.add_argument("--queues", type=Path, metavar="FILE", help=told)
     policies = "YAML or JSON; again for another one, which is compared to the first; without any, queues share evenly"
     parser.add_argument("--policy", action="append", default=[], type=Path, metavar="FILE", help=policies)
     parser.add_argument("--seeds", type=int, default=1, help="runs of each policy")
@@ -53,8 +47,8 @@ def main(options: Json) -> None:
         raise Wrong(f"--workload: is missing; use one of: {', '.join(sorted(READERS))}")
     if not 1 <= options["seeds"] <= 100:
         raise Wrong(f"--seeds: {options['seeds']} does not fit; give 1 to 100")
-    jobs = _jobs(options)
-    case = _case(options, jobs)
+    given = _reader_options(options)
+    case = _case(options, given)
     try:
         runs = sides.run(case, case.seeds(options["seeds"]), _Bar().look, sides.cores())
     except sides.Broken as error:
@@ -77,13 +71,17 @@ def _write(option: str, path: Path, text: str) -> None:
         raise Wrong(f"{option}: {path} cannot be written ({error.strerror}); name another place") from None
 
 
-def _jobs(options: Json) -> list[Submission]:
+def _reader_options(options: Json) -> Json:
     given: Json = {}
     for text in options["option"]:
         name, equals, value = text.partition("=")
         if not equals:
             raise Wrong(f"--option: {text!r} has no value; write NAME=VALUE")
         given[name] = _value(value)
+    return given
+
+
+def _jobs(options: Json, given: Json) -> list[Submission]:
     try:
         source = open_workload(options["workload"], options["path"], **given)
         found = []
@@ -110,20 +108,99 @@ def _value(text: str) -> Any:
         return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def _case(options: Json, jobs: list[Submission]) -> Case:
-    window_s = jobs[-1].at_s + max(float(group.run_s.max()) for job in jobs for group in job.groups)
-    machines = _machines(options, jobs, max(window_s, 1.0))
-    policies = {path.stem: _policy(path) for path in options["policy"]} or {"even": _even(jobs)}
-    if len(policies) < len(options["policy"]):
-        raise Wrong("--policy: two files have the same name; name them apart")
-    used, notes = kept(jobs, policies.values(), list(machines))
+def _case(options: Json, given: Json) -> Case:
+    draw = _draws(options, given)
+    jobs = draw(0)
+    machines = offlinecluster.sub_clusters(options, given, jobs, max(_window_s(jobs), 1.0))
+    placeable = _Placeable(options, machines)
+    queues, window_s = set[str](), 0.0
+    for seed in range(options["seeds"]):
+        drawn = placeable.of(draw(seed))
+        queues |= {job.queue for job in drawn}
+        window_s = max(window_s, _window_s(drawn))
+    policies = _policies(options, queues)
+
+    def redraw(seed: int) -> list[Submission]:
+        return kept(placeable.of(draw(seed)), policies.values(), list(machines))[0]
+
+    used, skipped = kept(placeable.of(jobs), policies.values(), list(machines))
     if not used:
         raise Wrong("--policy: no job's queue is a leaf of every policy; name the queues as the workload does: "
-                    + ", ".join(sorted({job.queue for job in jobs})[:5]))  # fmt: skip
+                    + ", ".join(sorted(queues)[:5]))  # fmt: skip
     name = str(options["path"].name if options["path"] else options["workload"])
-    found = Case(name, used, machines, policies, window_s)
-    found.notes = [*notes, *pace.note(found.pace)]
+    found = Case(name, used, machines, policies, window_s, redraw=redraw)
+    found.notes = [*placeable.note(jobs), *skipped, *pace.note(found.pace), *_seeds_note(options, jobs)]
     return found
+
+
+def _window_s(jobs: list[Submission]) -> float:
+    return jobs[-1].at_s + max(float(group.run_s.max()) for job in jobs for group in job.groups)
+
+
+def _draws(options: Json, given: Json) -> Callable[[int], list[Submission]]:
+    """The jobs of each seed: a generator has its own, from the one that is asked for on; a file is resampled."""
+    if options["workload"] == "synthetic":
+        first = given.get("seed", 0)
+        return lambda seed: _jobs(options, given | {"seed": first + seed} if seed else given)
+    recorded = _jobs(options, given)
+    return lambda seed: resampled(recorded, recorded[-1].at_s, seed)
+
+
+def _seeds_note(options: Json, jobs: list[Submission]) -> list[str]:
+    if options["seeds"] == 1:
+        return []
+    if options["workload"] == "synthetic":
+        return ["Each seed has jobs of its own, alike for all policies."]
+    return [block_note(jobs[-1].at_s)]
+
+
+class _Placeable:
+    """Keeps the jobs that some nodes could run; ``Wrong`` at others, unless these are to be left out."""
+
+    def __init__(self, options: Json, machines: dict[str, list[Machine]]) -> None:
+        self.leave_out, self.told = options["leave_out_unplaceable"], bool(options["cluster"])
+        self.machines = [machine for found in machines.values() for machine in found]
+
+    def of(self, jobs: list[Submission]) -> list[Submission]:
+        never = offlinecluster.unplaceable(jobs, self.machines, self.told)
+        if never is None:
+            return jobs
+        if not self.leave_out:
+            raise never.refusal(len(jobs))
+        gone = set(map(id, never.jobs))
+        found = [job for job in jobs if id(job) not in gone]
+        if not found:
+            raise Wrong(f"{LEAVE_OUT}: no job is left, since no node could run any of them; {never.why.remedy}")
+        return found
+
+    def note(self, jobs: list[Submission]) -> list[str]:
+        count = len(jobs) - len(self.of(jobs))
+        return [f"{count:,} jobs are left out, since no node could ever run them."] if count else []
+
+
+def _policies(options: Json, queues: set[str]) -> dict[str, Json]:
+    """By name, the first of which the others are compared to."""
+    files = [*filter(None, [options["queues"]]), *options["policy"]]
+    found = {path.stem: _policy(path) for path in options["policy"]}
+    if options["queues"]:
+        found = {options["queues"].stem: _queues(options["workload"], options["queues"])} | found
+    if len(found) < len(files):
+        raise Wrong("--policy: two files have the same name; name them apart")
+    return found or {"even": _even(queues)}
+
+
+def _queues(kind: str, path: Path) -> Json:
+    """A policy with the trace's own queues."""
+    read = READERS[kind].queues
+    if read is None:
+        raise Wrong(f"--queues: the workload {kind} has no file of queues; use --policy")
+    document: Json = {"queues": from_file("--queues", path, lambda: read(path))}
+    try:
+        documents.parse(document)
+    except Invalid as error:
+        first = error.errors[0]
+        raise Wrong(f"--queues: {path}: {first.field} {first.message}; {first.remedy}") from None
+    return document
 
 
 def _policy(path: Path) -> Json:
@@ -141,10 +218,10 @@ def _policy(path: Path) -> Json:
     return policy
 
 
-def _even(jobs: list[Submission]) -> Json:
+def _even(queues: set[str]) -> Json:
     """All queues that are named, side by side with the same guarantee."""
     whole: Json = {}
-    for path in sorted({job.queue for job in jobs}):
+    for path in sorted(queues):
         level = whole
         for name in path.split(".")[1:]:
             level = level.setdefault("children", {}).setdefault(name, {})
@@ -155,40 +232,6 @@ def _even(jobs: list[Submission]) -> Json:
             child["guaranteed"] = 1.0 / len(children)
         todo += children.values()
     return {"queues": whole.get("children", {})}
-
-
-def _machines(options: Json, jobs: list[Submission], window_s: float) -> dict[str, list[Machine]]:
-    size = (options["memory_mib"], options["vcores_milli"], options["gpus"])
-    count = options["machines"] or _enough(jobs, size, window_s)
-    subs = options["sub_clusters"]
-    for name, value, most in (("--machines", count, 100_000), ("--sub-clusters", subs, 200)):
-        if not 1 <= value <= most:
-            raise Wrong(f"{name}: {value} does not fit; give 1 to {most:,}")
-    found: dict[str, list[Machine]] = {f"s{number:02}": [] for number in range(1, subs + 1)}
-    names = list(found)
-    for at in range(count):
-        sub = names[at % subs]
-        number = len(found[sub])
-        found[sub].append(Machine(f"{sub}-n{number + 1:05}", *size, rack=f"{sub}-r{number // RACK_NODES + 1:03}"))
-    return found
-
-
-def _enough(jobs: list[Submission], size: tuple[int, int, int], window_s: float) -> int:
-    """Nodes for what the workload holds on average, with room to spare, and for its largest gang."""
-    held = np.zeros(3)
-    most = 0.0
-    for job in jobs:
-        for group in job.groups:
-            run_s = float(np.broadcast_to(group.run_s, group.count).sum())
-            shape = np.array([getattr(group, axis) for axis in AXES], np.float64)
-            held += shape * run_s / window_s
-            if group.gang:
-                most = max(most, _nodes(shape * group.count, size))
-    return max(1, int(np.ceil(max(SPARE * _nodes(held, size), most))))
-
-
-def _nodes(amount: np.ndarray, size: tuple[int, int, int]) -> float:
-    return max((a / s for a, s in zip(amount.tolist(), size, strict=True) if s), default=1.0)
 
 
 class _Bar:

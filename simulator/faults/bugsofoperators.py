@@ -7,6 +7,8 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import NodeTable
 from controlplane.rm.steps import intake, moving
 from simulator.faults.planting import Real, nothing, plant
+from simulator.faults.world import World
+from wire.states import NodeState
 
 
 @plant("left-and-kept", intake, "lose")
@@ -23,6 +25,18 @@ def _(real: Real) -> Real:
         return int(real(self, row | {"revoked": False}, seen))
 
     return put
+
+
+@plant("gone-at-once", World, "retire")
+def _(real: Real) -> Real:
+    """Operators write that a node is gone while what runs there still stands in the rows, until its leader looks."""
+
+    def retire(self: World, node: int) -> None:
+        row = self.rows.subs[self.machines[node].sub].nodes[node]
+        real(self, node)
+        row["state"] = int(NodeState.DECOMMISSIONED)
+
+    return retire
 
 
 @plant("moved-and-counted", Memory, "_charge_all")

@@ -51,6 +51,7 @@ class LeaderProcess:
             rounds, memory, self.store, self.bus, clock, f"leader {number}", _PACE, lambda jobs: None, answered
         )
         self.started = False
+        self.checked_commits = -1  # of the whole federation, when its memory was last compared with the rows
 
     def _committing(self, session: FaultySession, changes: Changes) -> None:
         self.oracle.committing(session, self.number, self._silence(self.bus.newest_status_at))

@@ -93,15 +93,18 @@ class Life:
             self.world.log(f"{self.step} {name}")
             act: Callable[[], None] = getattr(self.steps, name)
             act()
+            self.world.check()
 
     def _calm(self) -> None:
         """The faults are over: all that was submitted ends, and nothing is left of it."""
         self.world.log("calm")
         self.steps.heal()
+        self.world.check()
         unfinished: list[str] = []
         for _ in range(CALM_ROUNDS):
             self.step += 1
             self.steps.calm_round()
+            self.world.check()
             unfinished = list(self.world.unfinished())
             if not unfinished:
                 break

@@ -93,9 +93,21 @@ class World:
             if self.leaders.get(leader.sub) is leader:
                 leader.check_silence()
                 if self.oracle.commits > commits:
-                    due = any(row.master_events is None for row in leader.store.own.reports)
-                    memorycheck.check(leader.loop.memory, leader.store, due)
+                    self._check_memory(leader)
         self.check_rows()
+
+    def check(self) -> None:
+        """What must hold after every step, whoever took it."""
+        self.check_rows()
+        for leader in self.leaders.values():
+            self._check_memory(leader)
+
+    def _check_memory(self, leader: LeaderProcess) -> None:
+        """Once after anybody's commit."""
+        if leader.checked_commits < self.oracle.commits:
+            leader.checked_commits = self.oracle.commits
+            due = any(row.master_events is None for row in leader.store.own.reports)
+            memorycheck.check(leader.loop.memory, leader.store, due)
 
     def remove_leader(self, leader: LeaderProcess, release: bool) -> None:
         if leader in self.zombies:

@@ -15,6 +15,7 @@ value in brackets.
     number    [0] what it is called, for people
     priority  [0] higher goes first
     home      [""] its sub-cluster's name; empty: the router decides
+    service   [false] its tasks are to run for ever
     groups    list of objects:
         count         tasks, at least 1
         memory_mib    of each task
@@ -30,6 +31,7 @@ value in brackets.
         after         [[]] names of groups that must have ended before
         retries       [3] how often a task is started again
         fails         [[]] positions of tasks whose first attempt fails
+        partition     [null] the partition it goes to; null: its queue's
 
 A reader refuses fields it does not know, so a file of a later version is never
 half understood. What is read equals what was written, to the last digit.
@@ -173,6 +175,7 @@ def _job(record: Record) -> Submission:
         number=record.whole("number", 0),
         priority=record.whole("priority", 0),
         home=record.text("home", ""),
+        service=record.flag("service", False),
     )
 
 
@@ -198,6 +201,7 @@ def _group(record: Record) -> SubmittedGroup:
         after=_texts(record, "after"),
         retries=record.whole("retries", 3, 0),
         fails=_positions(record, count),
+        partition=None if record.values.get("partition") is None else record.text("partition"),
     )
 
 

@@ -92,7 +92,7 @@ def test_asked_before_a_push_followed_read_and_found_with_the_version(tab: Page,
     card.get_by_text("Preemptions", exact=True).click()
     expect(card.get_by_text("Drawn: the change of preemptions")).to_be_visible()
     card.get_by_text(re.compile("what is assumed")).click()
-    expect(card.get_by_text(re.compile("One seed is enough"))).to_be_visible()
+    expect(card.get_by_text(re.compile("Of every seed but the first the jobs are drawn anew"))).to_be_visible()
     tab.reload()
     answer(card)
     with tab.expect_popup() as opened:

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from contract.simulations import SimulationDetail as SimulationDetailAnswer
 from contract.simulations import SimulationPage, SimulationRequest
-from controlplane.policy import digest
+from controlplane.policy import versions
 from controlplane.router import simulating
 from controlplane.statestore.actions import simulations as actions
 from controlplane.statestore.errors import Conflict
@@ -31,7 +31,7 @@ class Simulations(View):
         """What was asked, newest first, without the answers. Operators and viewers."""
         require("cluster.view_all", request)
         number = integer(request, "version", 0, 1, 2**63 - 1)
-        only = (number, digest.of_version(simulating.version(number))) if number else None
+        only = (number, versions.digest_of(simulating.version(number))) if number else None
         return paged(request, 1, lambda at, size: simulations.listed(at, size, only))
 
     @extend_schema(

@@ -79,12 +79,17 @@ def create_version(
     *,
     parent: int | None = None,
     origin: Origin = PLAIN,
+    digest: str = "",
 ) -> PolicyVersion:
-    """Store a validated document with its queues as a version that is not in force. It leaves no audit row."""
+    """Store a validated document with its queues as a version that is not in force. It leaves no audit row.
+
+    digest: of what operators wrote, by which answers about it are kept.
+    """
     with transaction.atomic():
         lock()
         version = PolicyVersion.objects.create(
             document=document,
+            digest=digest,
             message=message,
             author_id=actor.user_id,
             parent_id=parent or None,

@@ -92,8 +92,14 @@ def cancel(actor: Actor, number: int) -> None:
 
 
 def purge(owner: int | None = None) -> int:
-    """Delete what has ended beyond what is kept, the oldest first: of one account, or of all together."""
-    ended = Simulation.objects.exclude(state__in=LIVE).order_by("-pk")
+    """Delete what has ended beyond what is kept, the oldest first: of one account, or of all together.
+
+    The newest answer about what a policy version says stays with it, and counts as none of these.
+    """
+    said = PolicyVersion.objects.exclude(digest="").values("digest")
+    answers = Simulation.objects.filter(state=Simulation.State.DONE, kind=Simulation.Kind.POLICY, digest__in=said)
+    newest = answers.order_by("digest", "-pk").distinct("digest").values("pk")
+    ended = Simulation.objects.exclude(state__in=LIVE).exclude(pk__in=newest).order_by("-pk")
     gone = list(ended.values_list("pk", flat=True)[KEPT_ALL:])
     if owner is not None:
         gone += ended.filter(requested_by=owner).values_list("pk", flat=True)[KEPT_EACH:]

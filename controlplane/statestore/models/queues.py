@@ -14,6 +14,7 @@ class PolicyVersion(models.Model):
     """
 
     document = models.JSONField()
+    digest = models.CharField(max_length=64, blank=True, db_default="")  # of what operators wrote; "": not known
     written = models.JSONField(null=True)  # null: the document
     base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="+")  # null: itself
     overrides = models.JSONField(default=list)  # numbers of the overrides in the document

@@ -60,7 +60,7 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     command = hydractl("policy", "simulate", str(file), *window, *words)
     out, said = command.communicate(timeout=400)
     assert command.returncode == 0, said
-    assert "40 jobs, 160 containers, 1 nodes" in out and "After: proposed. 1 seed(s) each." in out
+    assert "40 jobs, 160 containers, 1 nodes" in out and "After: proposed. 2 seed(s) each." in out
     assert "Wait, mean" in out and "root.prod.etl" in out and "PREEMPTIONS" in out and "simulation 1" not in out
     assert ": done" in said and "Traceback" not in said
     answer = json.loads(kept.read_text())

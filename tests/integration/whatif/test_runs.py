@@ -3,6 +3,7 @@
 import datetime as dt
 import os
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,8 +22,9 @@ from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.actions.simulationruns import Claim
 from controlplane.statestore.errors import Conflict, NotFound, TooMany
 from controlplane.statestore.models import AuditEntry, Simulation, SubCluster
+from controlplane.statestore.queries.paging import Cursor
 from controlplane.statestore.queries.policy import simulations as queries
-from controlplane.whatif import runner, tasks
+from controlplane.whatif import cases, runner, tasks
 from tests.integration.whatif.conftest import POLICY
 from tests.integration.whatif.past import BEGIN, END, at, busy_hour, nodes
 from tests.limits import limit
@@ -36,10 +38,10 @@ OTHER = {"queues": {"default": {"guaranteed": 0.1, "open_to_all": True}, "prod":
 BY_CHANCE = {"components": {"routing": {"policy": "uniform"}}}
 
 
-def ask(who: User, end: dt.datetime = END, **fields: Any) -> Simulation:
+def ask(who: User, end: dt.datetime = END, document: Any = OTHER, **fields: Any) -> Simulation:
     found = versions.active()
     assert found is not None
-    full, _ = documents.validate(OTHER)
+    full, _ = documents.validate(document)
     question = simulations.Question(BEGIN, end, found, full, digest(full), **fields)
     return simulations.request(Actor(who.pk), question)
 
@@ -83,15 +85,35 @@ def test_a_question_is_answered(operator: User, west: SubCluster, processes: Non
     assert result is not None and (result["jobs"], result["containers"], result["nodes"]) == (6, 24, 2)
     before, after = result["comparison"]["policies"]
     assert (before["policy"], after["policy"]) == (f"version {row.base_id}, in force", "proposed")
-    assert after["seeds"] == [0, 1] and before["figures"]["jobs"]["value"]["value"] == 6
+    assert after["seeds"] == [0, 1] and before["figures"]["jobs"]["value"]["over"] == "seeds"
     assert {q["queue"] for q in after["queues"]} == {"root.default", "root.prod.etl", "root.prod.web"}
     assert [run["seed"] for run in result["runs"]] == [0, 1, 0, 1] and result["runs"][1]["periods"] is None
     state, page = queries.report(row.pk) or ("", None)
     assert state == "done" and page is not None and b"What proposed would have done" in page and b"<script" not in page
     again = until(ask(operator, at(300)).pk, State.DONE)
     assert again.result is not None and [run["seed"] for run in again.result["runs"]] == [0, 0]
+    assert again.result["comparison"]["policies"][0]["figures"]["jobs"]["value"]["value"] == 6
     first = [run["jobs_by_state"] for run in result["runs"] if run["seed"] == 0]
     assert [run["jobs_by_state"] for run in again.result["runs"]] == first
+
+
+def test_a_sub_cluster_that_drains_now_takes_no_work(operator: User, west: SubCluster, east: SubCluster) -> None:
+    for sub in (west, east):
+        nodes(sub, 1)
+    versions.publish(SYSTEM, POLICY | BY_CHANCE, "sends jobs by chance")
+    busy_hour(west, operator, 40, ("root.default", "root.prod.etl"))
+    SubCluster.objects.filter(pk=east.pk).update(state=SubCluster.State.DRAINING)
+    case = cases.of(ask(operator))
+    assert any(note.startswith("east is being drained now") for note in case.notes)
+    for policy in case.policies:
+        simulation, ran = case.simulation(policy, 0), Counter[int]()
+        simulation.listeners.append(lambda sub, c, ran=ran: ran.update({sub: sum(map(len, c.new))}))
+        run = simulation.run()
+        numbers = {own.name: sub for sub, own in simulation.rows.subs.items()}
+        assert run.emptied == {"east": 0.0} and ran[numbers["east"]] == 0 and ran[numbers["west"]] == 160
+    SubCluster.objects.filter(pk=west.pk).update(state=SubCluster.State.DRAINING)
+    with pytest.raises(cases.Unanswerable, match="no node takes containers now"):
+        cases.of(ask(operator))
 
 
 def test_one_that_is_cancelled_stops_soon_and_writes_nothing(
@@ -185,6 +207,30 @@ def test_older_answers_go(operator: User, west: SubCluster, monkeypatch: pytest.
     assert Simulation.objects.filter(state=State.CANCELLED).count() == 2
     retention.run()
     assert Simulation.objects.get(state=State.QUEUED).pk == waits
+
+
+def test_the_newest_answer_about_a_version_stays(
+    operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulations, "KEPT_EACH", 2)
+    monkeypatch.setattr(simulations, "KEPT_ALL", 2)
+    done = {"state": State.DONE, "result": {}, "page": b""}
+    old, new = ask(operator).pk, ask(operator).pk
+    Simulation.objects.filter(pk__in=(old, new)).update(**done)
+    other = ask(operator, document=POLICY).pk
+    Simulation.objects.filter(pk=other).update(**done)
+    version = versions.publish(SYSTEM, OTHER, "as simulated")
+    assert version.digest == digest(OTHER) == versions.digest_of(version)
+    never = OTHER | {"queues": {"default": {"guaranteed": 0.3}}}
+    pushed_never = [ask(operator, document=never).pk for _ in range(3)]
+    Simulation.objects.filter(pk__in=pushed_never).update(**done)
+    simulations.cancel(Actor(operator.pk), ask(operator).pk)
+    retention.run()
+    kept = set(Simulation.objects.values_list("pk", flat=True))
+    assert {new, other, pushed_never[2]} < kept and len(kept) == 4, "and the newest two of all others"
+    assert not kept & {old, *pushed_never[:2]}
+    found = queries.listed(Cursor(), 10, (version.pk, version.digest))
+    assert [row["id"] for row in found.results if row["state"] == State.DONE] == [new]
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,24 @@ def test_a_policy_that_is_pushed_counts_from_then_on() -> None:
     assert run.used[0, 0, 1] > 6000 and run.used[2, 0, 1] <= 4100
 
 
+def test_a_pushed_policy_may_name_its_queues_in_any_order() -> None:
+    """Leaves at several depths: a document's order is not the one in which leaders keep them."""
+    inner = {"guaranteed": 0.5, "children": {"z": OPEN, "c": OPEN}}
+    s = simulated(
+        [job(float(i), group(4, 10.0), queue="root.b") for i in range(100)],
+        policy={"queues": {"b": {"guaranteed": 0.5, **OPEN}, "a": inner}}, pace=Pace(),
+    )  # fmt: skip
+    s.push({"queues": {"b": {"guaranteed": 0.25, "maximum": 0.25, **OPEN}, "a": inner}}, 50.0)
+    run = s.run()
+    at = run.queues.index("root.b")
+    assert run.queues == ["root.a.c", "root.a.z", "root.b"]
+    assert run.used[0, at, 1] > 6000 and run.used[2, at, 1] <= 4100
+    s = simulated([job(0.0, group(1, 60.0))], pace=Pace())
+    s.push({"queues": {"b": OPEN, "other": OPEN}}, 5.0)
+    with pytest.raises(ValueError, match=r"other leaf queues: \['root.a', 'root.other'\]"):
+        s.run()
+
+
 def test_what_can_never_start_ends_the_run_and_is_told() -> None:
     run = simulated([job(0.0, group(1, 1.0)), job(1.0, group(1, 1.0, node_labels="zone == mars"))], pace=Pace()).run()
     assert run.jobs["state"].tolist() == [JobState.SUCCEEDED, JobState.ADMITTED]

@@ -59,6 +59,113 @@ def test_a_log_under_even_shares_on_machines_that_suffice(tmp_path: Path) -> Non
     assert "By queue: even" in done.stdout and "root.q" in done.stdout
 
 
+PHILLY = "timestamp,duration,num_gpus,gpu_time,cluster\n" + "".join(
+    f"2017-10-09 07:{n:02}:00,{100 + n},{1 + n % 8},1,{'ab'[n % 2]}\n" for n in range(20)
+)
+CLUSTERS = "vc,node num\na,2\nb,1\n"
+NODES = "sn,cpu_milli,memory_mib,gpu,model\nn1,32000,65536,2,P100\nn2,32000,65536,0,\n"
+PODS = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+    "p-1,1000,1024,1,1000,{model},LS,Succeeded,0,60,0\np-2,1000,1024,{gpus},1000,,BE,Succeeded,5,60,5\n"
+)
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> dict[str, str]:
+    """Small ones, by name, as words of a command."""
+    pods = {"pods": PODS.format(model="P100", gpus=2), "large": PODS.format(model="P100", gpus=8),
+            "other": PODS.format(model="T4", gpus=1)}  # fmt: skip
+    texts = pods | {
+        "philly": PHILLY,
+        "clusters": CLUSTERS,
+        "nodes": NODES,
+        "none": NODES.partition("n1")[0],
+        "swf": LOG,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return {name: str(tmp_path / name) for name in texts}
+
+
+def test_a_trace_on_its_own_nodes_and_queues(tmp_path: Path, traces: dict[str, str]) -> None:
+    kept = tmp_path / "report.json"
+    (tmp_path / "even.yaml").write_text(EVEN)
+    words = ("--cluster", traces["clusters"], "--queues", traces["clusters"], "--policy", str(tmp_path / "even.yaml"))
+    done = simulate(tmp_path, "--workload", "philly", traces["philly"], *words, "--json", str(kept))
+    assert done.returncode == 0, done.stderr
+    compared = json.loads(kept.read_text())["comparison"]
+    assert [policy["policy"] for policy in compared["policies"]] == ["clusters", "even"]
+    for policy in compared["policies"]:
+        figures = policy["figures"]
+        assert figures["jobs"]["value"]["value"] == 20 and figures["jobs_unfinished"]["value"]["value"] == 0
+        assert figures["utilization_gpus"]["value"]["value"] > 0
+
+
+def test_seeds_draw_the_jobs_anew_alike_for_all_policies(tmp_path: Path) -> None:
+    kept, words = tmp_path / "report.json", list[str]()
+    for name, policy in (("even", EVEN), ("same", EVEN)):
+        (tmp_path / f"{name}.yaml").write_text(policy)
+        words += ["--policy", str(tmp_path / f"{name}.yaml")]
+    shape = {"horizon_s": 600, "jobs_per_hour": 60, "tasks_median": 3, "tasks_mean": 4, "tasks_most": 8,
+             "longest_s": 120, "leaves": "['root.a','root.b']"}  # fmt: skip
+    for name, value in shape.items():
+        words += ["--option", f"{name}={value}"]
+    done = simulate(tmp_path, "--workload", "synthetic", "--seeds", "5", "--machines", "1", "--memory-mib", "16384",
+                    "--vcores-milli", "8000", *words, "--json", str(kept))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(kept.read_text())
+    by_policy = {
+        name: [(run["lifecycles"], run["ended_s"]) for run in found["runs"] if run["policy"] == name]
+        for name in ("even", "same")
+    }
+    assert len(set(by_policy["even"])) == 5 and by_policy["same"] == by_policy["even"]
+    even, same = found["comparison"]["policies"]
+    share = even["queues"][0]["figures"]["share_held"]["value"]
+    assert (share["over"], share["count"]) == ("seeds", 5) and share["low"] < share["value"] < share["high"]
+    for figures in (same["figures"], *(queue["figures"] for queue in same["queues"])):
+        changes = [figure["change"] for figure in figures.values() if figure["change"]["low"] is not None]
+        assert changes and all(change["low"] <= 0 <= change["high"] for change in changes)
+
+
+NO_GPU = (
+    "20 of 20 jobs could never start, first job 1 of root.a: a task asks for 1 GPUs, and no node that it may use has "
+    "over 0; give 1 or more, or the trace's nodes with --cluster, or leave such jobs out with --leave-out-unplaceable"
+)
+TOO_LARGE = (
+    "1 of 2 jobs could never start, first job 2 of root.default: a task asks for 8 GPUs, and no node that it may use "
+    "has over 2; give a file with larger nodes, or leave such jobs out with --leave-out-unplaceable"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "trace", "words", "told"),
+    [
+        ("philly", "philly", "--machines 4", f"--gpus: {NO_GPU}"),
+        ("philly", "philly", "--gpus 1 --machines 4", "--machines: 8 of 20 jobs could never start"),
+        ("philly", "philly", "--memory-mib 1000 --gpus 8", "--memory-mib: 20 of 20 jobs could never start"),
+        ("openb", "large", "--cluster {nodes}", f"--cluster: {TOO_LARGE}"),
+        ("openb", "other", "--cluster {nodes}", "no node has the labels 'model == T4'; give a file of nodes"),
+        ("openb", "pods", "--gpus 8", "--cluster: 1 of 2 jobs could never start"),
+        ("openb", "pods", "--cluster {nodes} --gpus 2", "--gpus: is given beside --cluster"),
+        ("openb", "pods", "--cluster {nodes} --machines 2", "--machines: is given beside --cluster"),
+        ("openb", "pods", "--cluster /not/there", "--cluster: /not/there cannot be read"),
+        ("openb", "pods", "--cluster {clusters}", "--cluster: {clusters}, line 1, field sn: the header lacks sn"),
+        ("openb", "pods", "--cluster {none}", "--cluster: {none} has no node"),
+        ("openb", "pods", "--cluster {nodes} --queues {nodes}", "--queues: the workload openb has no file of queues"),
+        ("synthetic", "", "--cluster {nodes}", "--cluster: the workload synthetic has no file of nodes"),
+        ("philly", "philly", "--gpus 8 --queues {nodes}", "--queues: {nodes}, line 1, field vc: the header lacks vc"),
+        ("openb", "large", "--leave-out-unplaceable --memory-mib 1", "--leave-out-unplaceable: no job is left"),
+    ],
+)  # fmt: skip
+def test_what_no_node_could_run_is_refused(
+    traces: dict[str, str], kind: str, trace: str, words: str, told: str
+) -> None:
+    path = [traces[trace]] if trace else []
+    with pytest.raises(CommandError) as found:
+        call_command("simulate", "--workload", kind, *path, *words.format(**traces).split())
+    assert told.format(**traces) in str(found.value)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from simulator.workloads import history, swf, synthetic
 from simulator.workloads.files import Unreadable
 from simulator.workloads.shape import WorkloadShape
 from tests.examples import examples
+from tests.stores import ROOT
 from tests.unit.simulator.workload_cases import real, same, written
 
 seconds = st.floats(0, 1e12, allow_nan=False)
@@ -43,6 +45,7 @@ def groups(draw) -> SubmittedGroup:
         after=draw(sets),
         retries=draw(st.integers(0, 9)),
         fails=draw(st.lists(st.integers(0, count - 1), max_size=2).map(tuple)),
+        partition=draw(st.none() | names),
     )
 
 
@@ -55,6 +58,7 @@ jobs = st.builds(
     number=whole,
     priority=st.integers(-500, 500),
     home=names,
+    service=st.booleans(),
 )
 
 
@@ -65,6 +69,24 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, found
     assert history.dump(found, path) == len(found)
     assert same(found, history.load(path))
     assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_every_field_is_read_and_told(tmp_path: Path):
+    group = SubmittedGroup(
+        2, 1, 3, np.array([1.0]), "g", 1, 2.0, True, "a == b", ("n",), ("r",), True, ("f",), 1, (0,), "gpu"
+    )
+    given = Submission(1.0, "root.a", "ann", (group,), 7, 3, "west", True)
+    history.dump([given], tmp_path / "h")
+    (found,) = history.load(tmp_path / "h")
+    for names, one, other in ((history.JOB_FIELDS, given, found), (history.GROUP_FIELDS, group, found.groups[0])):
+        for name in names:
+            assert getattr(one, name) != history.DEFAULTS.get(name), f"{name} has its default, so nothing is tested"
+            assert name == "groups" or getattr(other, name) == getattr(one, name), name
+    manual = (ROOT / "docs/operators.md").read_text()
+    table = manual.partition('{"format": "hydra-history"')[2].partition("\n\n## ")[0]
+    for name in (*history.JOB_FIELDS, *history.GROUP_FIELDS):
+        assert re.search(rf"^ +.*\b{name}\b", history.__doc__ or "", re.M), f"the module's text does not tell {name}"
+        assert f"`{name}`" in table, f"docs/operators.md does not tell {name}"
 
 
 def test_drawn_jobs_and_a_log(tmp_path: Path):
@@ -145,6 +167,8 @@ def line(group: dict | None = None, **more) -> str:
         (line({"run_s": [1, -1]}), r"groups\[0\]\.run_s\[1\]: -1 is too small"),
         (line({"gang": 1}), r"groups\[0\]\.gang: 1 is neither true nor false"),
         (line({"nodes": ["a", 2]}), r"groups\[0\]\.nodes\[1\]: '2' is not a text"),
+        (line(service=1), "field service: 1 is neither true nor false"),
+        (line({"partition": 3}), r"groups\[0\]\.partition: 3 is not a text"),
         (line({"fails": [2]}), r"groups\[0\]\.fails\[0\]: '2' is no task; give a number from 0 to 1"),
         (line(at_s=5) + line(at_s=4).removeprefix(HEAD), "line 3, field at_s: 4 comes after 5; sort the jobs by at_s"),
     ],

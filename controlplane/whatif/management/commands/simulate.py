@@ -24,10 +24,11 @@ class Command(BaseCommand):
             self._run(options["run"], options["token"])
             return
         from controlplane.whatif import offline
+        from controlplane.whatif.offlinecluster import Wrong
 
         try:
             offline.main(options)
-        except offline.Wrong as problem:
+        except Wrong as problem:
             raise CommandError(str(problem)) from None
 
     def _run(self, number: int, token: uuid.UUID | None) -> None:
