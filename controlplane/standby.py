@@ -1,4 +1,4 @@
-"""A worker takes free posts by itself: it looks at the lease rows every second, and asks nobody but the StateStore.
+"""A worker takes free posts by itself: it looks at the lease rows twice a second, and asks nobody but the StateStore.
 
 Offers by message are quicker where a leader resigns, and reach whoever is idle.
 But a broker that is down, full or hung must never be why a sub-cluster has no
@@ -19,7 +19,7 @@ from controlplane.rm.tasks import lead, terms
 from controlplane.statestore import posts
 
 log = structlog.get_logger(__name__)
-LOOK_EVERY_S = 1.0
+LOOK_EVERY_S = 0.5
 CONTROL = "control"  # the queue whose workers have the GPG's post
 
 
