@@ -5,11 +5,10 @@ import pytest
 
 from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.ports import BusDown, Fenced, StoreDown
-from controlplane.statestore import posts
 from controlplane.statestore.membership import conninfo, take
 from controlplane.statestore.models import Container, JobEvent, Lease, Node, TaskGroup
 from tests import invariants
-from tests.integration.rm.cluster import FOR_EVER_S, LEASE_S, Cluster, Leading
+from tests.integration.rm.cluster import LEASE_S, Cluster, Leading
 from tests.patience import wait_until
 from tests.stepped import memory_state
 from wire import keys
@@ -65,18 +64,6 @@ def test_one_leads_and_the_epoch_rises_only_with_a_new_holder(cluster: Cluster) 
     second.release()
     assert take(cluster.sub.pk, "d", LEASE_S) is None, "releasing a lost post frees nothing"
     third.release()
-
-
-def test_who_has_lost_the_session_is_succeeded_at_once_and_who_is_merely_still_is_not(cluster: Cluster) -> None:
-    """A leader that is killed leaves no session behind; one that is stopped does, and has its lease."""
-    first = take(cluster.sub.pk, "a", FOR_EVER_S)
-    assert first is not None
-    assert posts.free() == [] and take(cluster.sub.pk, "b", LEASE_S) is None
-    first.connection.close()
-    second = wait_until(lambda: take(cluster.sub.pk, "b", FOR_EVER_S), 10, "its session has ended")
-    assert (second.epoch, posts.free()) == (2, [])
-    second.connection.close()
-    wait_until(lambda: posts.free() == [(cluster.sub.pk, cluster.sub.name)], 10, "workers see it, too")
 
 
 def test_after_a_take_over_the_old_leader_changes_nothing(cluster: Cluster) -> None:
