@@ -204,6 +204,7 @@ SPECTACULAR_SETTINGS = {
 # What the cluster does. Durations in seconds unless the name says otherwise.
 HYDRA = {
     "lease_s": number("HYDRA_LEASE_S", 3),  # a leader that stops renewing is replaced after this
+    "read_ahead_jobs": int(number("HYDRA_READ_AHEAD_JOBS", 100_000)),  # of others' sub-clusters, by each worker
     "round_interval_ms": number("HYDRA_ROUND_INTERVAL_MS", 100),  # the most that passes between rounds under load
     "heartbeat_s": number("HYDRA_HEARTBEAT_S", 1),
     "node_lost_s": number("HYDRA_NODE_LOST_S", 8),

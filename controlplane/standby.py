@@ -1,4 +1,4 @@
-"""A worker takes free posts by itself: it looks at the lease rows every second, and asks nobody but the StateStore.
+"""A worker takes free posts by itself: it looks at the lease rows twice a second, and asks nobody but the StateStore.
 
 Offers by message are quicker where a leader resigns, and reach whoever is idle.
 But a broker that is down, full or hung must never be why a sub-cluster has no
@@ -10,16 +10,19 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+import psycopg
 import structlog
 from django.db import DatabaseError, close_old_connections, connections
 
 from controlplane import shutdown
 from controlplane.gpg.tasks import lead as lead_gpg
-from controlplane.rm.tasks import lead, terms
+from controlplane.rm.tasks import lead, read_ahead, terms
 from controlplane.statestore import posts
 
 log = structlog.get_logger(__name__)
-LOOK_EVERY_S = 1.0
+LOOK_EVERY_S = 0.5
+AHEAD_EVERY_S = 10.0
+_AHEAD_REST = 50  # times what the last look took until the next
 CONTROL = "control"  # the queue whose workers have the GPG's post
 
 
@@ -32,6 +35,20 @@ class Standby:
 
     def start(self) -> None:
         threading.Thread(target=self._watch, name="standby", daemon=True).start()
+        threading.Thread(target=self._read_ahead, name="ahead", daemon=True).start()
+
+    def _read_ahead(self) -> None:
+        """Have most of what a take-over reads before there is one."""
+        rest_s = AHEAD_EVERY_S / 10
+        while not shutdown.requested.wait(rest_s):
+            began = time.thread_time()
+            try:
+                close_old_connections()
+                read_ahead(self.serves)
+            except (DatabaseError, psycopg.Error) as problem:
+                log.warning("could not read ahead", problem=str(problem))
+            rest_s = max(AHEAD_EVERY_S, _AHEAD_REST * (time.thread_time() - began))
+        connections.close_all()
 
     def _watch(self) -> None:
         while not shutdown.requested.is_set():
@@ -43,6 +60,7 @@ class Standby:
             except Exception:
                 log.exception("could not look for free posts")
             shutdown.requested.wait(self.every_s)
+        connections.close_all()
 
     def look(self) -> None:
         """Take what is free now; returns at once. Raises ``DatabaseError``."""

@@ -117,9 +117,9 @@ class SimulatedStore:
         known = row | {f"{name}_at": _passed(row[f"{name}_us"]) for name in ("admitted", "started")}
         return JobRow._make(known[name] for name in JobRow._fields)
 
-    def live_jobs(self) -> list[JobRow]:
+    def live_jobs(self, known: Collection[int] = ()) -> list[JobRow]:
         return [
-            self._job(row)
+            self._job(row | {"spec": {}} if row["id"] in known else row)
             for row in self.rows.jobs.values()
             if row["home_id"] == self.sub
             and row["state"] < TERMINAL

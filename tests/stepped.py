@@ -11,6 +11,7 @@ from contract import jobspec
 from controlplane.rm.driver import summary
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.driver.round import Duties, Round, RoundReport, RoundSettings
+from controlplane.rm.memory.jobs import JobEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, Store
 from controlplane.rm.steps.publish import Signer
@@ -82,9 +83,9 @@ class SteppedLeader:
         statuses = list(range(len(self.memory.nodes)))
         return self.rounds.run(Duties(statuses, intents, np.array(at, np.int64)), self.answered)
 
-    def rebuilt(self) -> Memory:
-        """What a successor would know now."""
-        return rebuild(self.store, LOG_BYTES, 0.0)
+    def rebuilt(self, ahead: dict[int, JobEntry] | None = None) -> Memory:
+        """What a successor would know now, who has made some of it ahead."""
+        return rebuild(self.store, LOG_BYTES, 0.0, ahead)
 
     def summary(self) -> Summary:
         """The summary as web would read it."""

@@ -106,7 +106,10 @@ class PlaceRow(NamedTuple):
 
 
 class JobRow(NamedTuple):
-    """A job. spec: as ``contract.stored`` reads it. home_id: the sub-cluster whose RM is its job master."""
+    """A job. spec: as ``contract.stored`` reads it, {} where that is known already.
+
+    home_id: the sub-cluster whose RM is its job master.
+    """
 
     id: int
     name: str

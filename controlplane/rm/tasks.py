@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Callable
 from contextlib import closing, suppress
 
 import numpy as np
@@ -15,6 +16,7 @@ from redis.exceptions import RedisError
 
 from controlplane import events, kernels, shutdown
 from controlplane.celery import sending
+from controlplane.rm.adapters.aheadrows import job_source
 from controlplane.rm.adapters.bus import RedisBus
 from controlplane.rm.adapters.clock import DatabaseClock, HostClock
 from controlplane.rm.adapters.store import PostgresStore
@@ -23,11 +25,13 @@ from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.rm.driver.leader import Leader, Pace
 from controlplane.rm.driver.leasekeeper import LeaseKeeper
 from controlplane.rm.driver.liveness import AnsweredClock
+from controlplane.rm.driver.readahead import ReadAhead
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.driver.round import Round, RoundSettings
 from controlplane.rm.ports import BusDown, Fenced, Outdated, StoreDown
 from controlplane.rm.steps.publish import Signer
 from controlplane.statestore import bus as hints
+from controlplane.statestore import posts
 from controlplane.statestore.actions import rehoming, subclusters
 from controlplane.statestore.actions.nodes import lease_master, restore_acl
 from controlplane.statestore.membership import Leadership, conninfo, take
@@ -36,7 +40,14 @@ from controlplane.statestore.models import Node
 log = structlog.get_logger(__name__)
 _clock = HostClock()
 _keeper = LeaseKeeper(settings.HYDRA["lease_s"], _clock)
+_LOG_MAX_BYTES = int(settings.HYDRA["log_max_mib"] * 1024 * 1024)
 terms = balance.Terms(_clock)
+ahead = ReadAhead(
+    _LOG_MAX_BYTES,
+    settings.HYDRA["read_ahead_jobs"],
+    _clock,
+    lambda seconds: not shutdown.requested.wait(seconds),
+)
 
 
 @shared_task(name="rm.lead", ignore_result=True)
@@ -47,7 +58,7 @@ def lead(sub_cluster_id: int) -> None:
     try:
         leadership = take(
             sub_cluster_id,
-            os.environ.get("HYDRA_WORKER") or socket.gethostname(),
+            _name(),
             settings.HYDRA["lease_s"],
             lambda epoch: given_out(sub_cluster_id, epoch),
         )
@@ -61,6 +72,17 @@ def lead(sub_cluster_id: int) -> None:
         _lead(leadership, term)
     if term.successor:
         _hand_over(sub_cluster_id, term.successor)
+
+
+def _name() -> str:
+    return os.environ.get("HYDRA_WORKER") or socket.gethostname()
+
+
+def read_ahead(serves: Callable[[str], bool]) -> None:
+    """Make ready for what others lead and this worker may take over. Raises ``psycopg.Error`` or ``DatabaseError``."""
+    subs = [sub for sub, name, holder in posts.led() if holder != _name() and serves(f"rm.{name}")]
+    with job_source() as source:
+        ahead.follow(subs, source)
 
 
 def given_out(sub: int, epoch: int) -> int:
@@ -146,9 +168,8 @@ def _reap(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
 
 def _end_all(leadership: Leadership, store: PostgresStore) -> None:
     conf, sub = settings.HYDRA, leadership.sub_cluster_id
-    log_max_bytes = int(conf["log_max_mib"] * 1024 * 1024)
-    memory = rebuild(store, log_max_bytes, 0.0)
-    chosen = RoundSettings(log_max_bytes, conf["container_lease_s"], conf["check_invariants"])
+    memory = rebuild(store, _LOG_MAX_BYTES, 0.0)
+    chosen = RoundSettings(_LOG_MAX_BYTES, conf["container_lease_s"], conf["check_invariants"])
     with closing(RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))) as bus:
         signer = Signer(lease_master(), conf["lease_key_id"])
         ended = reaper.end_all(sub, memory, store, bus, DatabaseClock(store.now_us), signer, chosen)
@@ -160,15 +181,17 @@ def _serve(leadership: Leadership, term: balance.Term) -> None:
     sub = leadership.sub_cluster_id
     store = PostgresStore(leadership, conf["lease_s"])
     answered = AnsweredClock()
-    log_max_bytes = int(conf["log_max_mib"] * 1024 * 1024)
+    began, cpu, made = _clock.monotonic(), _clock.processor_s(), ahead.take(sub)
     with collecting.paused():
-        memory = rebuild(store, log_max_bytes, answered.now)
+        memory = rebuild(store, _LOG_MAX_BYTES, answered.now, made)
+    took = {"took_s": round(_clock.monotonic() - began, 2), "processor_s": round(_clock.processor_s() - cpu, 2)}
+    log.info("memory made", sub_cluster=sub, jobs=len(memory.jobs), read_ahead=len(made), **took)
     memory.masters.grant_s = conf["master_grant_s"]
     bus = RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))
     clock = DatabaseClock(store.now_us)
     rounds = Round(
         sub, memory, store, bus, clock, Signer(lease_master(), conf["lease_key_id"]),
-        RoundSettings(log_max_bytes, conf["container_lease_s"], conf["check_invariants"]),
+        RoundSettings(_LOG_MAX_BYTES, conf["container_lease_s"], conf["check_invariants"]),
     )  # fmt: skip
     pace = Pace(
         heartbeat_s=conf["heartbeat_s"],

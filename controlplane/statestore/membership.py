@@ -3,6 +3,9 @@
 The epoch rises only with a new holder, above all that may be in use. A successor first ends the database
 session of its predecessor, so that a stopped leader cannot block it; after
 that every write of the old epoch fails at the fence.
+
+A sub-cluster is also free when the session of its holder has ended, as it does
+when its process dies: a holder writes through that one alone, so it leads no more.
 """
 
 import time
@@ -14,27 +17,40 @@ from django.conf import settings
 from psycopg.conninfo import make_conninfo
 
 FENCED = "HY001"  # SQLSTATE of the fences
+# Of the lease ``l`` of a sub-cluster: nobody leads. Another session may get the number of one that has ended; then the
+# lease runs out.
+FREE = """(l.expires_at IS NULL OR l.expires_at < clock_timestamp()
+    OR (l.backend_pid > 0 AND NOT EXISTS (SELECT FROM pg_stat_get_activity(l.backend_pid))))"""
 
 _EVICT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND application_name = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class _Leases:
-    """One kind of lease rows. free: SQL for (epoch, backend) of a row nobody holds. name: of a holder's session."""
+    """One kind of lease rows. free: SQL, whether nobody holds row ``l``. exists: the same, whether it may be held.
+
+    name: of a holder's session.
+    """
 
     table: str
     key: str
     free: str
+    exists: str
     name: str
+
+    @property
+    def look(self) -> str:
+        return f"""
+            SELECT epoch, backend_pid FROM {self.table} l WHERE {self.key} = %s AND {self.free} AND {self.exists}
+        """
 
     @property
     def take(self) -> str:
         return f"""
-            UPDATE {self.table}
+            UPDATE {self.table} l
                SET epoch = greatest(epoch, %(given_out)s) + 1, holder = %(holder)s, backend_pid = pg_backend_pid(),
                    expires_at = clock_timestamp() + make_interval(secs => %(lease_s)s)
-             WHERE {self.key} = %(key)s AND epoch = %(epoch)s
-               AND (expires_at IS NULL OR expires_at < clock_timestamp())
+             WHERE {self.key} = %(key)s AND epoch = %(epoch)s AND {self.free}
             RETURNING epoch
         """
 
@@ -46,20 +62,12 @@ class _Leases:
 _OF_SUB_CLUSTERS = _Leases(
     "statestore_lease",
     "sub_cluster_id",
-    """
-    SELECT l.epoch, l.backend_pid FROM statestore_lease l JOIN statestore_subcluster s ON s.id = l.sub_cluster_id
-     WHERE s.id = %s AND s.state <> 'decommissioned' AND (l.expires_at IS NULL OR l.expires_at < clock_timestamp())
-    """,
+    FREE,
+    "EXISTS (SELECT FROM statestore_subcluster s WHERE s.id = l.sub_cluster_id AND s.state <> 'decommissioned')",
     "rm",
 )
 _OF_DUTIES = _Leases(
-    "statestore_dutylease",
-    "name",
-    """
-    SELECT epoch, backend_pid FROM statestore_dutylease
-     WHERE name = %s AND (expires_at IS NULL OR expires_at < clock_timestamp())
-    """,
-    "post",
+    "statestore_dutylease", "name", "(l.expires_at IS NULL OR l.expires_at < clock_timestamp())", "true", "post"
 )
 
 
@@ -152,7 +160,7 @@ def _take(
 ) -> tuple[int, str, psycopg.Connection] | None:
     connection = psycopg.connect(conninfo(f"{leases.name}:standby"), autocommit=True)
     try:
-        free = connection.execute(leases.free, (key,)).fetchone()
+        free = connection.execute(leases.look, (key,)).fetchone()
         if free is not None:
             epoch, predecessor = free
             connection.execute(_EVICT, (predecessor, f"{leases.name}:{key}:{epoch}"))

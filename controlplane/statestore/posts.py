@@ -2,11 +2,13 @@
 
 from django.db import connection
 
+from controlplane.statestore.membership import FREE
+
 GPG = "gpg"  # the post of the global policy generator
 
-_FREE = """
+_FREE = f"""
 SELECT s.id, s.name FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id
- WHERE s.state <> 'decommissioned' AND (l.expires_at IS NULL OR l.expires_at < clock_timestamp())
+ WHERE s.state <> 'decommissioned' AND {FREE}
  ORDER BY s.id
 """
 
@@ -26,7 +28,7 @@ SELECT coalesce((SELECT expires_at IS NULL OR expires_at < clock_timestamp()
 
 
 def free() -> list[tuple[int, str]]:
-    """(number, name) of every sub-cluster without a live lease."""
+    """(number, name) of every sub-cluster that nobody leads."""
     with connection.cursor() as cursor:
         cursor.execute(_FREE)
         return cursor.fetchall()

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from controlplane.rm.driver.readahead import made_ahead
 from controlplane.rm.driver.rebuild import rebuild
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
@@ -17,7 +18,7 @@ def check(m: Memory, store: SimulatedStore, reports_due: bool) -> None:
     """After a commit. reports_due: the rows say more of its jobs than it has read."""
     check_sums(m)
     known = SimulatedStore(store.rows, store.sub, store.epoch, lambda sub, c: None)
-    rebuilt = rebuild(known, LOG_BYTES, 0.0)
+    rebuilt = rebuild(known, LOG_BYTES, 0.0, _ahead(known))
     # That a node came or left stands in its row before its leader has heard of it.
     unread = {intent.node_id for intent in store.own.intents if intent.kind == "node"}
     nodes = _nodes(m, unread), _nodes(rebuilt, unread)
@@ -32,6 +33,12 @@ def check(m: Memory, store: SimulatedStore, reports_due: bool) -> None:
             assert there is not None
             kept_job, found_job = _job(job), _job(there)
             require(kept_job == found_job, "the memory is what the rows say", job.id, kept_job, found_job)
+
+
+def _ahead(store: SimulatedStore) -> dict[int, JobEntry]:
+    """What a successor has made ahead: of every other job, and of some that have ended."""
+    rows = store.jobs(range(0, max(store.rows.jobs, default=0) + 1, 2))
+    return {row.id: made for row in rows if (made := made_ahead(row, LOG_BYTES)) is not None}
 
 
 def check_sums(m: Memory) -> None:

@@ -59,15 +59,20 @@ SELECT sub_cluster_id < %(own)s AS before, '' AS name, '' AS rack, '{{}}'::jsonb
   FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= {LIVE_NODE_MAX} GROUP BY 1
 """
 _JOB = """
-SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, j.spec, j.submitted_at, j.state, j.message,
+SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, {}, j.submitted_at, j.state, j.message,
        j.admitted_at, j.started_at, j.home_id
   FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id
 """
 # A job that waits for admission is still submitted; its epoch says that an RM has taken it.
-LIVE_JOBS = f"""{_JOB}
+LIVE_JOBS = f"""{_JOB.format("CASE WHEN j.id = ANY(%s) THEN '{}'::jsonb ELSE j.spec END AS spec")}
  WHERE j.home_id = %s AND j.state < {TERMINAL} AND (j.state > {_SUBMITTED} OR j.epoch > 0) ORDER BY j.id
 """
-JOBS = _JOB + " WHERE j.id = ANY(%s)"
+JOBS = _JOB.format("j.spec") + " WHERE j.id = ANY(%s)"
+# Read ahead of a take-over: live jobs that nobody adds groups to, and that are known not to say much.
+AHEAD = f"""
+SELECT id FROM statestore_job
+ WHERE home_id = %s AND state < {TERMINAL} AND kind <> 'application' AND spec_bytes BETWEEN 1 AND %s ORDER BY id
+"""
 TASKS = """
 SELECT job_id, group_no, index AS task, state, attempts, failures FROM statestore_task
  WHERE job_id = ANY(%s) AND submitted_on = ANY(%s)

@@ -30,3 +30,11 @@ def paused() -> Iterator[None]:
             if not _making:
                 gc.freeze()
                 gc.enable()
+
+
+def settle() -> None:
+    """What was made since then is to stay, too."""
+    with _lock:
+        if not _making:
+            gc.collect()
+            gc.freeze()

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -18,20 +18,23 @@ from scheduler.lifecycle.group import AttemptEnd
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, Want
 
 
-def rebuild(store: Store, log_max_bytes: int, answered: float) -> Memory:
+def rebuild(store: Store, log_max_bytes: int, answered: float, ahead: Mapping[int, JobEntry] | None = None) -> Memory:
     """Nodes, queues, live jobs and their containers as the rows say.
 
     ``answered``: the liveness clock; every node gets the benefit of the doubt
-    for one full silence from here on.
+    for one full silence from here on. ``ahead``: what was made ahead of some
+    jobs by ``readahead``, with the same ``log_max_bytes``; it is the memory's from now on.
     """
+    ahead = ahead or {}
     version, queues = store.queues()
     m = Memory(store.epoch, QueueTree(version, queues, store.policy(version)), store.nodes())
     m.nodes.seen[:] = answered
     windows.take(m.nodes, store.windows())
     jobs = {}
-    live, wanted = masters.complete(store.live_jobs(), store)
+    live, wanted = masters.complete(store.live_jobs(ahead), store)
     for row in live:
-        job = entry(row, log_max_bytes)
+        job = ahead.get(row.id) or entry(row, log_max_bytes)
+        job.queue, job.priority = row.queue, row.priority
         job.run.state, job.run.message = JobState(row.state), row.message
         job.admitted_us, job.started_us = _us(row.admitted_at), _us(row.started_at)
         jobs[job.id] = job

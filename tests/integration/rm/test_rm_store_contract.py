@@ -128,6 +128,7 @@ def test_what_was_committed_is_what_is_read(behind: Behind) -> None:
     (row,) = store.live_jobs()
     assert (row.id, row.state, row.home_id) == (job, JobState.RUNNING, leader.rounds.sub)
     assert row.admitted_at <= row.started_at
+    assert store.live_jobs({job, job + 1}) == [row._replace(spec={})], "of what is known no specification is read"
 
 
 def test_transitions_are_numbered_without_gaps_in_each_sub_cluster(behind: Behind) -> None:

@@ -2,10 +2,19 @@
 
 import pytest
 
-from tests.integration.rm.cluster import Cluster
+from controlplane.rm.adapters.aheadrows import job_source
+from controlplane.rm.adapters.clock import HostClock
+from controlplane.rm.driver.readahead import ReadAhead
+from controlplane.statestore import posts
+from controlplane.statestore.membership import take
+from tests.integration.rm.cluster import FOR_EVER_S, LEASE_S, Cluster
 from tests.integration.rm.test_rm_spanning import Pair
+from tests.patience import wait_until
+from tests.stepped import LOG_BYTES, memory_state
 from wire import keys
 from wire.states import JobState
+
+MASTER = {"command": ["decide"], "resources": {"memory_mib": 512, "vcores_milli": 500}}
 
 
 @pytest.fixture
@@ -77,3 +86,41 @@ def test_what_waits_for_its_template_gets_it_again_when_redis_has_lost_it(cluste
     leader.rounds.lost_redis(range(len(leader.memory.nodes)))
     leader.round()
     assert leader.bus._redis.exists(name)
+
+
+def test_who_has_lost_the_session_is_succeeded_at_once_and_who_is_merely_still_is_not(cluster: Cluster) -> None:
+    """A leader that is killed leaves no session behind; one that is stopped does, and has its lease."""
+    first = take(cluster.sub.pk, "a", FOR_EVER_S)
+    assert first is not None
+    assert posts.free() == [] and take(cluster.sub.pk, "b", LEASE_S) is None
+    first.connection.close()
+    second = wait_until(lambda: take(cluster.sub.pk, "b", FOR_EVER_S), 10, "its session has ended")
+    assert (second.epoch, posts.free()) == (2, [])
+    second.connection.close()
+    wait_until(lambda: posts.free() == [(cluster.sub.pk, cluster.sub.name)], 10, "workers see it, too")
+
+
+def test_a_successor_that_read_ahead_knows_what_any_other_would(cluster: Cluster) -> None:
+    ahead = ReadAhead(LOG_BYTES, 1000, HostClock(), lambda seconds: True)
+    old = cluster.lead()
+    cluster.nodes.step()
+    job = cluster.submit({"count": 6})
+    old.round()
+    cluster.nodes.step()
+    second = cluster.submit({"count": 2})
+    app = cluster.submit_spec({"name": "app", "kind": "application", "master": MASTER})
+    long = cluster.submit({"command": ["echo", "x" * 5000]})
+    with job_source() as source:
+        ahead.follow([cluster.sub.pk], source)
+    cluster.nodes.finish(ids=set(list(cluster.nodes.all_held())[:2]))
+    cluster.kill(second)
+    cluster.nodes.step()
+    old.round()
+    made = ahead.take(cluster.sub.pk)
+    assert made.keys() == {job, second} and {job, app, long} <= old.memory.jobs.keys()
+    assert {row.id: bool(row.spec) for row in old.store.live_jobs(made)} == {
+        known: known not in made for known in old.memory.jobs
+    }
+    assert memory_state(old.rebuilt(made)) == memory_state(old.memory)
+    cluster.kill(app)
+    cluster.play(old, job, app, long)
