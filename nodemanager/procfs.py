@@ -122,7 +122,7 @@ class Looks:
         self.last: ProcessSnapshot | None = None
 
     def now(self) -> ProcessSnapshot:
-        """A look taken now."""
+        """All processes as they are at this moment; later measures may share it."""
         self.last = ProcessSnapshot(time.monotonic(), self.last)
         return self.last
 
