@@ -18,7 +18,9 @@ from controlplane import heap
 log = structlog.get_logger(__name__)
 _begun = threading.Lock()
 _done = threading.Event()
+_switching = threading.Lock()
 COMPILE_MAX_S = 900.0
+MANY_JOBS = 5000  # with which an interpreted plan takes about as long as to load what is compiled
 HOW = ("NUMBA_OPT", "NUMBA_LOOP_VECTORIZE", "NUMBA_SLP_VECTORIZE")  # settings that say how well
 _COMPLETE = "complete"  # in a cache's folder, once everything is in it
 
@@ -53,14 +55,25 @@ def compile_now() -> None:
     from scheduler.core.compiled import compile_all
     from scheduler.warm import warm
 
-    compile_all(warm)
-    _done.set()
+    with _switching:
+        compile_all(warm)
+        _done.set()
 
 
 def load() -> None:
     """Switch if everything is compiled already, which takes two seconds; processes forked later need not."""
     if not compiled() and (cache_folder() / _COMPLETE).exists():
         compile_now()
+
+
+def load_for(jobs: int) -> None:
+    """As ``load``, where a plan over so many jobs would cost more; where it fails, rounds go on interpreted."""
+    if jobs < MANY_JOBS or compiled():
+        return
+    try:
+        load()
+    except (OSError, subprocess.SubprocessError, ImportError) as error:
+        log.warning("compiled kernels could not be loaded", error=str(error))
 
 
 def compiled() -> bool:

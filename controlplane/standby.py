@@ -22,7 +22,7 @@ from controlplane.statestore import posts
 log = structlog.get_logger(__name__)
 LOOK_EVERY_S = 0.5
 AHEAD_EVERY_S = 10.0
-_AHEAD_REST = 50  # times what the last look took until the next
+AHEAD_SOON_S = 1.0  # while jobs come
 CONTROL = "control"  # the queue whose workers have the GPG's post
 
 
@@ -39,15 +39,14 @@ class Standby:
 
     def _read_ahead(self) -> None:
         """Have most of what a take-over reads before there is one."""
-        rest_s = AHEAD_EVERY_S / 10
-        while not shutdown.requested.wait(rest_s):
-            began = time.thread_time()
+        more = True
+        while not shutdown.requested.wait(AHEAD_SOON_S if more else AHEAD_EVERY_S):
             try:
                 close_old_connections()
-                read_ahead(self.serves)
+                more = read_ahead(self.serves)
             except (DatabaseError, psycopg.Error) as problem:
                 log.warning("could not read ahead", problem=str(problem))
-            rest_s = max(AHEAD_EVERY_S, _AHEAD_REST * (time.thread_time() - began))
+                more = False
         connections.close_all()
 
     def _watch(self) -> None:

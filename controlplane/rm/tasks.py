@@ -78,11 +78,16 @@ def _name() -> str:
     return os.environ.get("HYDRA_WORKER") or socket.gethostname()
 
 
-def read_ahead(serves: Callable[[str], bool]) -> None:
-    """Make ready for what others lead and this worker may take over. Raises ``psycopg.Error`` or ``DatabaseError``."""
+def read_ahead(serves: Callable[[str], bool]) -> bool:
+    """Make ready for what others lead and this worker may take over; whether there was something new.
+
+    Raises ``psycopg.Error`` or ``DatabaseError``.
+    """
     subs = [sub for sub, name, holder in posts.led() if holder != _name() and serves(f"rm.{name}")]
     with job_source() as source:
-        ahead.follow(subs, source)
+        read = ahead.follow(subs, source)
+    kernels.load_for(ahead.size)
+    return read > 0
 
 
 def given_out(sub: int, epoch: int) -> int:
@@ -186,6 +191,7 @@ def _serve(leadership: Leadership, term: balance.Term) -> None:
         memory = rebuild(store, _LOG_MAX_BYTES, answered.now, made)
     took = {"took_s": round(_clock.monotonic() - began, 2), "processor_s": round(_clock.processor_s() - cpu, 2)}
     log.info("memory made", sub_cluster=sub, jobs=len(memory.jobs), read_ahead=len(made), **took)
+    kernels.load_for(len(memory.jobs))
     memory.masters.grant_s = conf["master_grant_s"]
     bus = RedisBus(settings.REDIS_URL, sub, leadership.epoch, lambda: restore_acl(sub))
     clock = DatabaseClock(store.now_us)

@@ -37,20 +37,24 @@ class ReadAhead:
         self._kept: dict[int, dict[int, JobEntry | None]] = {}  # by sub-cluster and job; None: it cannot be read
         self._lock = threading.Lock()
 
+    @property
+    def size(self) -> int:
+        """How many entries there are."""
+        with self._lock:
+            return sum(map(len, self._kept.values()))
+
     def take(self, sub: int) -> dict[int, JobEntry]:
         """What there is of a sub-cluster, for its new leader alone."""
         with self._lock:
             return {job: made for job, made in self._kept.pop(sub, {}).items() if made is not None}
 
-    def follow(self, subs: Sequence[int], source: Source) -> None:
-        """Read what is new of these sub-clusters, slowly, and forget all else."""
+    def follow(self, subs: Sequence[int], source: Source) -> int:
+        """Read what is new of these sub-clusters, slowly, and forget all else; of how many jobs."""
         with self._lock:
             self._kept = {sub: self._kept.get(sub, {}) for sub in subs}
-        for sub in subs:
-            if not self._follow(sub, source):
-                return
+        return sum(self._follow(sub, source) for sub in subs)
 
-    def _follow(self, sub: int, source: Source) -> bool:
+    def _follow(self, sub: int, source: Source) -> int:
         live = source.live(sub)
         with self._lock:
             kept = self._kept.get(sub, {})
@@ -58,17 +62,19 @@ class ReadAhead:
                 del kept[job]
             room = max(0, self.most - sum(map(len, self._kept.values())))
         missing = [job for job in live if job not in kept][:room]
+        read = 0
         for at in range(0, len(missing), BATCH):
             began = self.clock.processor_s()
             made = {row.id: made_ahead(row, self.log_max_bytes) for row in source.jobs(missing[at : at + BATCH])}
             with self._lock:
                 if self._kept.get(sub) is not kept:  # it is led from here by now
-                    return True
+                    break
                 kept |= made
+            read += len(made)
             collecting.settle()
             if not self.rest(REST * (self.clock.processor_s() - began)):
-                return False
-        return True
+                break
+        return read
 
 
 def made_ahead(row: JobRow, log_max_bytes: int) -> JobEntry | None:

@@ -1,5 +1,6 @@
 """Compiled kernels in a leader: they are used, decide the same, and no round waits for a compiler."""
 
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -34,6 +35,16 @@ def test_both_forms_decide_the_same(forms: dict[str, int]) -> None:
     kernels.compile_now()
     for a, b in zip(fast, slow, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_who_is_about_to_plan_for_many_jobs_has_what_is_compiled_first(
+    forms: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "_done", threading.Event())
+    kernels.load_for(kernels.MANY_JOBS - 1)
+    assert not kernels.compiled()
+    kernels.load_for(kernels.MANY_JOBS)
+    assert kernels.compiled() and compiled.compiled() == forms
 
 
 def test_a_leaders_rounds_use_the_forms_that_the_warm_up_has_made(forms: dict[str, int], cluster: Cluster) -> None:
