@@ -10,6 +10,7 @@ import numpy as np
 import yaml
 from rich.console import Console
 
+from contract import yamltext
 from controlplane.policy import documents
 from controlplane.statestore.errors import Invalid
 from controlplane.whatif import answer, pace, sides
@@ -128,7 +129,7 @@ def _case(options: Json, jobs: list[Submission]) -> Case:
 
 def _policy(path: Path) -> Json:
     try:
-        found = yaml.safe_load(path.read_text())
+        found = yamltext.load(path.read_text())
         documents.parse(found)
     except (OSError, UnicodeDecodeError) as error:
         raise Wrong(f"--policy: {path} cannot be read ({getattr(error, 'strerror', error)}); name a file") from None
