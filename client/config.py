@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from client.errors import client_error
 from client.transport import check_url
+from contract import yamltext
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 DEFAULT_CONTEXT = "default"
@@ -51,7 +52,7 @@ def config_path(env: Mapping[str, str] = os.environ) -> Path:
 def load(path: Path) -> Config:
     """The stored contexts; an empty ``Config`` when there is no file. ``HydraError`` when it cannot be understood."""
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = yamltext.load(path.read_text(encoding="utf-8"))
         return TypeAdapter(Config).validate_python(raw or {})
     except FileNotFoundError:
         return Config()

@@ -18,9 +18,8 @@ from typing import Any
 import yaml
 
 import hydra
-from client import yamltext
 from client.errors import InvalidJob
-from contract import jobspec
+from contract import jobspec, yamltext
 from contract.findings import NO_SUCH_FIELD
 from contract.problems import FieldError
 
@@ -56,7 +55,7 @@ def load(path: Path) -> dict[str, Any]:
         raise InvalidJob([wrong]) from error
     try:
         raw = json.loads(text) if path.suffix == ".json" else yamltext.load(text)
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         what = " ".join(str(error).split())
         raise InvalidJob([FieldError(str(path), f"is not valid {_language(path)}: {what}")]) from error
     if not isinstance(raw, dict):

@@ -8,6 +8,7 @@ from celery.signals import task_postrun, task_prerun
 from django.conf import settings
 from django.db import close_old_connections
 from kombu.connection import Connection
+from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
@@ -22,6 +23,7 @@ def _duty(task: str, every_s: float, expires_s: float) -> dict[str, Any]:
     return {"task": task, "schedule": every_s, "options": {"queue": "control", "expires": expires_s}}
 
 
+TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), "controlplane.broker:Transport"))
 app = Celery("hydra", fixups=[], set_as_current=True)  # no Django fixup: it runs every system check at each start
 app.conf.update(
     broker_url=settings.BROKER_URL,
@@ -34,6 +36,7 @@ app.conf.update(
     task_default_queue="control",
     task_create_missing_queues=True,
     worker_prefetch_multiplier=1,
+    worker_consumer="controlplane.broker:Consumer",
     worker_enable_remote_control=False,
     worker_send_task_events=False,
     worker_hijack_root_logger=False,

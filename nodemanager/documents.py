@@ -108,6 +108,6 @@ class DocumentReader:
             return
         try:
             read = template.decode(answer, digest)
-        except (ValueError, TypeError, KeyError):
+        except template.TemplateError:
             read = None
         self.dispatch(ev.TemplateRead(digest, read))

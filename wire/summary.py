@@ -88,7 +88,7 @@ def decode(data: bytes) -> Summary:
         _wholes([value[name] for name in _WHOLE])
         _numbers([value["at"], value["round_ms"]])
         return Summary(**value)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise SummaryError(f"no summary: {error}") from None
 
 

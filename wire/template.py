@@ -16,6 +16,10 @@ VERSION = 2
 ADDED = {"ports": 2, "health_check": 2, "master": 2}
 
 
+class TemplateError(ValueError):
+    """The bytes are no template that may be used; the text says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """An artifact to place at ``path``; ``mode`` as for chmod."""
@@ -111,12 +115,20 @@ def _fields(part: Any) -> dict[str, Any]:
 
 
 def decode(data: bytes, digest: bytes) -> Template:
-    """Read and check; ``ValueError`` when the bytes are not those the digest names, or of a version to come."""
+    """Read and check; ``TemplateError`` when the bytes are not those the digest names, or no template we read."""
     if hashlib.sha256(data).digest() != digest:
-        raise ValueError("the template does not match its digest")
-    raw = json.loads(data)
+        raise TemplateError("the template does not match its digest")
+    try:
+        return _read(json.loads(data))
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise TemplateError(f"no template: {error!r}") from None
+    except ValueError as error:
+        raise TemplateError(f"no template: {error}") from None
+
+
+def _read(raw: Any) -> Template:
     if raw.pop("version", 1) > VERSION:
-        raise ValueError("the template is of a newer version; update this node manager")
+        raise ValueError("it is of a newer version; update this node manager")
     raw["files"] = [File(**f) for f in raw["files"]]
     raw["inputs"] = [Input(**i) for i in raw["inputs"]]
     raw["outputs"] = [Output(**o) for o in raw["outputs"]]

@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from client import yamltext
 from client.commands.common import connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, noted, print_json, say, show, told
+from contract import yamltext
 from contract.policies import Policy, Proposal
 from contract.queues import QueueRight
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from client import yamltext
 from client.commands.common import connected
 from client.commands.nodes import moment, seconds
 from client.commands.policy import awaits_approval, policy
@@ -16,6 +15,7 @@ from client.commands.policyedit import text_of
 from client.commands.policypush import need_message
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, printable, show, show_one, told
+from contract import yamltext
 from contract.policies import PolicyOverride, Proposal, ProposalDetail
 
 overrides = typer.Typer(help="Fields of queues that have another value for a time.", no_args_is_help=True)

@@ -6,6 +6,8 @@ from urllib.parse import parse_qsl
 
 TOPIC_MAX = 512  # characters
 PLAIN = frozenset({"overview", "fleet", "queues", "queueuse", "queuematrix", "jobs", "policy"})
+NUMBERED = ("job", "node")
+KINDS = PLAIN | set(NUMBERED)  # all there are
 JOB_FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "since", "until", "order")
 FILTERS = {
     "jobs": JOB_FILTERS,
@@ -18,12 +20,12 @@ HINTS = {
     "fleet": "nodes",
     "node": "nodes",
 }  # what may have changed them, where it is called otherwise
-_ONE = re.compile(r"(job|node):([1-9]\d{0,17})", re.ASCII)
+_ONE = re.compile(rf"({'|'.join(NUMBERED)}):([1-9]\d{{0,17}})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """``kind`` is one of ``PLAIN``, or ``job`` or ``node`` with its ``number``.
+    """``kind`` is one of ``PLAIN``, or of ``NUMBERED`` with its ``number``.
 
     ``filters`` are those of ``FILTERS`` and of the REST address like it.
     """
@@ -41,7 +43,7 @@ class Topic:
 
 def parse(name: object) -> Topic | None:
     """The topic of that name, or ``None`` when there is none."""
-    if not isinstance(name, str) or len(name) > TOPIC_MAX or "%00" in name:
+    if not isinstance(name, str) or len(name) > TOPIC_MAX or "%00" in name or "\0" in name:
         return None
     if name in PLAIN:
         return Topic(name, name)

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from rich.console import Console
 
+from contract import yamltext
 from controlplane.policy import documents
 from controlplane.statestore.errors import Invalid
 from controlplane.whatif import answer, offlinecluster, pace, sides
@@ -205,7 +206,7 @@ def _queues(kind: str, path: Path) -> Json:
 
 def _policy(path: Path) -> Json:
     try:
-        found = yaml.safe_load(path.read_text())
+        found = yamltext.load(path.read_text())
         documents.parse(found)
     except (OSError, UnicodeDecodeError) as error:
         raise Wrong(f"--policy: {path} cannot be read ({getattr(error, 'strerror', error)}); name a file") from None

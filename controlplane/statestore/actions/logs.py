@@ -58,6 +58,8 @@ def _piece(raw: Any) -> Piece:
     offset, skipped = raw["offset"], raw.get("skipped", 0)
     if type(offset) is not int or type(skipped) is not int or not (0 <= offset < 2**62 and 0 <= skipped <= offset):
         raise ValueError("offset or skipped is out of range")
+    if not isinstance(raw["container"], str):
+        raise ValueError("container is not a container id")
     if raw["stream"] not in STREAMS:
         raise ValueError("stream is neither stdout nor stderr")
     data = base64.b64decode(raw["data"], validate=True)

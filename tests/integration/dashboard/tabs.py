@@ -25,7 +25,11 @@ class Tab:
         self._socket = socket
 
     async def send(self, text: str) -> None:
-        await self._socket.send_input({"type": "websocket.receive", "text": text})
+        await self.put(text=text)
+
+    async def put(self, **frame: str | bytes) -> None:
+        """A frame as it is: ``text`` or ``bytes``."""
+        await self._socket.send_input({"type": "websocket.receive", **frame})
 
     async def say(self, **message: Any) -> None:
         await self.send(json.dumps(message))
@@ -43,12 +47,14 @@ class Tab:
                 if wanted(message):
                     return message
 
-    async def closed_with(self, within_s: float = WITHIN_S) -> int:
+    async def closed_with(self, within_s: float = WITHIN_S, silently: bool = False) -> int:
+        """The close code. silently: nothing may come before it."""
         async with asyncio.timeout(within_s):
             while True:
                 output = await self._socket.receive_output(within_s)
                 if output["type"] == "websocket.close":
                     return int(output["code"])
+                assert not silently, output
 
 
 def cookie_of(user: User) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from django.core.management.base import BaseCommand, CommandError
 
+from contract import yamltext
 from controlplane.policy import versions
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.errors import Refused
@@ -27,7 +28,7 @@ class Command(BaseCommand):
         if not message:
             raise CommandError("the message is empty: say why")
         try:
-            document = yaml.safe_load(sys.stdin.read() if name == "-" else Path(name).read_text())
+            document = yamltext.load(sys.stdin.read() if name == "-" else Path(name).read_text())
             made = versions.publish(SYSTEM, document, message, force=options["force"])
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise CommandError(f"{name} cannot be read: {error}") from None

@@ -19,5 +19,10 @@ class _Strict(yaml.SafeLoader):
 
 
 def load(text: str) -> Any:
-    """The document's value. Raises ``yaml.YAMLError``."""
-    return yaml.load(text, Loader=_Strict)  # noqa: S506 - a safe loader
+    """The document's value. Raises ``yaml.YAMLError``, also for what the library itself stumbles over."""
+    try:
+        return yaml.load(text, Loader=_Strict)  # noqa: S506 - a safe loader
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deeply") from None
+    except (ValueError, AttributeError, LookupError) as error:  # such as 2024-02-31, or !!int x
+        raise yaml.YAMLError(f"a value is not what it looks like: {error}") from None
