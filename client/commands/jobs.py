@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -153,8 +152,8 @@ def jobs(
         if view is not None:
             saved = dict(parse_qsl(view_named(client, view).query))
             filters |= {key: value for key, value in saved.items() if filters.get(key) is None}
-        found = client.jobs(page_size=min(limit or 100, 100), **filters)
-        show(islice(found, limit or None), columns, output, nothing="No such jobs.")
+        found = client.jobs(page_size=min(limit + 1, 100) if limit else 100, **filters)
+        show(found, columns, output, nothing="No such jobs.", limit=limit)
 
 
 def state_word(text: str | None) -> str | None:
@@ -209,7 +208,7 @@ def tasks(
     ]  # fmt: skip
     with connected(ctx) as client:
         found = client.tasks(job, group=group, state=state_word(state))
-        show(islice(found, limit or None), columns, output, nothing="No such tasks.")
+        show(found, columns, output, nothing="No such tasks.", limit=limit)
 
 
 def _task_name(task: Task) -> str:
@@ -242,7 +241,7 @@ def containers(
         if places:
             show(client.job_places(job).results, PLACES, output, nothing="No containers yet.")
             return
-        show(islice(client.containers(job, task=task), limit or None), columns, output, nothing="No containers yet.")
+        show(client.containers(job, task=task), columns, output, nothing="No containers yet.", limit=limit)
 
 
 def _reason(container: Container) -> str:

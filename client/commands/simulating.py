@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -60,7 +59,7 @@ def simulate(
     seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each policy; more tell chance apart.")] = 3,
     to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many queues.")] = 30,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many queues; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
     """What a policy would have done to the last hour, day or week. Changes nothing."""
@@ -85,7 +84,7 @@ def simulations(
     version: Annotated[int | None, typer.Option(min=1, help="Only of this version, or what says the same.")] = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Call NUMBER off.")] = False,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report of NUMBER there, a page.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 30,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
     """What was asked, newest first; or one answer again."""
@@ -97,8 +96,7 @@ def simulations(
     ]  # fmt: skip
     with connected(ctx) as client:
         if number is None:
-            rows = islice(client.simulations(version=version), limit)
-            show(rows, columns, output, nothing="None yet.")
+            show(client.simulations(version=version), columns, output, nothing="None yet.", limit=limit)
             return
         found = client.cancel_simulation(number) if cancel else client.simulation(number)
         if to_html is not None:
@@ -183,7 +181,7 @@ def _utc(at: datetime | None) -> datetime | None:
 
 
 def show_answer(found: SimulationDetail, limit: int) -> None:
-    """As tables. limit: of rows in each."""
+    """As tables. limit: of rows in each; 0: all."""
     result = found.result
     if result is None:
         say(f"simulation {found.id} is {found.state}{f': {found.message}' if found.message else ''}")
@@ -209,7 +207,7 @@ def show_answer(found: SimulationDetail, limit: int) -> None:
     columns: list[Column[SimulatedQueueFigures]] = [("QUEUE", lambda q: q.queue)]
     for title, name in BY_QUEUE:
         columns += _of_queue(title, name, before, about.by_queue[name])
-    show(then.queues[:limit], columns, Format.table, nothing="There are no queues.")
+    show(then.queues, columns, Format.table, nothing="There are no queues.", limit=limit)
     for note in result.comparison.notes:
         print(f"* {note}")
 

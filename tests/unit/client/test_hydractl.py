@@ -173,6 +173,28 @@ def test_jobs_are_listed_for_people_and_programs(cluster: Any, env: dict[str, st
     assert [j["id"] for j in json.loads(run(env, "jobs", "--output", "json").stdout)] == [1]
 
 
+def many(cluster: Any) -> None:
+    """Five of everything that is listed."""
+    for n in range(5):
+        cluster.add_job({"name": f"j{n}", "groups": [{"name": "g", "count": 5}]})
+        cluster.tasks.append({"group": "g", "index": n, "state": "RUNNING"})
+        cluster.containers.append({"id": f"c-1-1-{n}", "group": "g", "index": n, "attempt": 1, "state": "RUNNING"})
+        cluster.nodes.append({"id": n + 1, "name": f"n{n}", "state": "UP", "duty": "in_service"})
+
+
+@pytest.mark.parametrize("words", [["jobs"], ["tasks", "1"], ["containers", "1"], ["nodes"]])
+def test_a_list_that_is_cut_says_so(cluster: Any, env: dict[str, str], words: list[str]) -> None:
+    many(cluster)
+    said = "3 shown; there are more: --limit 0\n"
+    table = run(env, *words, "--limit", "3")
+    assert (len(table.stdout.splitlines()), table.stderr) == (1 + 3, said)
+    as_json = run(env, *words, "--limit", "3", "-o", "json")
+    assert (len(json.loads(as_json.stdout)), as_json.stderr) == (3, said)
+    for limit in "0", "5":
+        whole = run(env, *words, "--limit", limit, "-o", "json")
+        assert (len(json.loads(whole.stdout)), whole.stderr) == (5, "")
+
+
 def test_logs_of_one_and_of_several_tasks(cluster: Any, env: dict[str, str]) -> None:
     cluster.add_job({"name": "a", "groups": [{"name": "g", "count": 3}]}, "RUNNING")
     cluster.tasks = [
