@@ -25,19 +25,19 @@ def login(
     """Log in and remember the token (in a file only you can read)."""
     settings = ctx.find_object(Settings) or Settings()
     stored = config.load(config.config_path())
-    name = settings.context or stored.current
-    known = stored.contexts.get(name)
+    known = stored.contexts.get(settings.context or stored.current)
     chosen = url or settings.url or (known.url if known else config.DEFAULT_URL)
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else typer.prompt("Password", hide_input=True)
     if chosen.startswith("http://") and not is_loopback(chosen):
         say(f"hydractl: {chosen} is not encrypted: your password and token can be read on the way. Use https.")
     with Client(chosen, retry_s=10) as client:
         answer = client.login(username, password)
+    name = settings.context or stored.context_for(client.url)
     context = config.Context(client.url, username, answer.token)
     config.save(config.config_path(), stored.with_context(name, context))
     noted(
         {"context": name, "url": client.url, "username": username},
-        f"Logged in to {client.url} as {username} (context {name}).",
+        f"Logged in to {client.url} as {username}. The current context is {name} now.",
         output,
     )
 

@@ -14,17 +14,17 @@ from client.answers import to_json
 from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.commands.views import view_named
-from client.errors import InvalidJob
-from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of
+from client.errors import HydraError, InvalidJob
+from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of, telling
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
 from contract.jobs import Container, Event, Group, Job, JobPlace, Task
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON.", exists=False)]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON; - is stdin.", exists=False)]
 WaitOption = Annotated[
     bool, typer.Option("--wait", "-w", help="Until the job has ended; status 0 if it succeeded, 1 if not.")
 ]
-FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write.")]
+FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write, to stderr too.")]
 ENDED_OTHERWISE = 1
 
 
@@ -83,8 +83,20 @@ def _attend(client: Client, job_id: int, follow: bool, output: Format) -> None:
     if output is Format.json:
         print_json(done)
     if not done.succeeded:
-        say(f"hydractl: {headline(done)}. Look at: hydractl tasks {job_id} --state FAILED    hydractl logs {job_id}")
+        say(f"hydractl: {headline(done)}. Look at: {_where_it_says(client, done)}")
         raise typer.Exit(ENDED_OTHERWISE)
+
+
+def _where_it_says(client: Client, done: Job) -> str:
+    """The commands that tell most about a job that did not succeed."""
+    try:
+        found = telling(client, done.id)
+    except HydraError:  # this is only advice
+        found = None
+    if found is None:
+        return f"hydractl tasks {done.id}    hydractl events {done.id}"
+    task, stream = found
+    return f"hydractl logs {done.id}/{_task_name(task)}{' --stderr' if stream == 'stderr' else ''}"
 
 
 def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thread]:
@@ -92,7 +104,8 @@ def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thr
     if sum(group.count for group in client.job(job_id).groups) > MAX_FOLLOWED:
         say(f"job {job_id} has more than {MAX_FOLLOWED} tasks: watch one with hydractl logs -f {job_id}/GROUP/INDEX")
         return []
-    return follow_tasks(client, job_id, tasks_of(client, LogTarget(job_id)), stream="stdout", printer=printer, note=say)
+    tasks = tasks_of(client, LogTarget(job_id))
+    return follow_tasks(client, job_id, tasks, streams=("stdout", "stderr"), printer=printer, note=say)
 
 
 def validate(
@@ -162,7 +175,12 @@ def state_word(text: str | None) -> str | None:
 
 
 def _done(job: Job) -> str:
-    return f"{sum(g.succeeded for g in job.groups)}/{sum(g.count for g in job.groups)}" if job.groups else "-"
+    if not job.groups:
+        return "-"
+    of_all = sum(g.count for g in job.groups)
+    if job.kind == "service":
+        return f"{sum(g.running for g in job.groups)} of {of_all} running"
+    return f"{sum(g.succeeded for g in job.groups)}/{of_all}"
 
 
 def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:

@@ -88,6 +88,23 @@ def test_follow_shows_what_tasks_write(cluster: Any, env: dict[str, str], tmp_pa
     assert (done.returncode, done.stdout) == (0, "g/0 | hi\n")
 
 
+def test_a_failure_is_told_with_its_task_and_the_stream_that_says_why(
+    cluster: Any, env: dict[str, str], tmp_path: Path
+) -> None:
+    cluster.tasks = [{"group": "g", "index": 0, "state": "FAILED", "container": "c-1-1-1"}]
+    cluster.containers = [{"id": "c-1-1-1", "group": "g", "index": 0, "attempt": 1, "state": "FAILED"}]
+    cluster.logs = {("c-1-1-1", "stdout"): b"hi\n", ("c-1-1-1", "stderr"): b"because\n"}
+    cluster.ended.add("c-1-1-1")
+    moving(cluster, "RUNNING", "RUNNING", "FAILED")
+    done = run(env, "submit", str(job_file(tmp_path)), "--follow")
+    assert (done.returncode, sorted(done.stdout.splitlines())) == (1, ["g/0 stderr | because", "g/0 | hi"])
+    assert done.stderr.splitlines()[-1].endswith("Look at: hydractl logs 1/g/0 --stderr")
+    del cluster.logs["c-1-1-1", "stderr"]
+    assert run(env, "wait", "1").stderr.splitlines()[-1].endswith("Look at: hydractl logs 1/g/0")
+    cluster.tasks = []
+    assert "hydractl events 1" in run(env, "wait", "1").stderr.splitlines()[-1]
+
+
 def test_ctrl_c_leaves_the_job_and_says_how_to_follow_it(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
     process = subprocess.Popen(
         command("submit", str(job_file(tmp_path)), "--wait"), env=env, stderr=subprocess.PIPE, text=True
@@ -132,6 +149,42 @@ def test_login_stores_a_token_that_later_commands_use(cluster: Any, env: dict[st
     assert "secret-token" not in run(env, "contexts").stdout
     assert run(env, "logout").returncode == 0
     assert run(env, "me").returncode == 2
+
+
+def test_a_login_to_another_server_leaves_the_first_ones_context(
+    cluster: Any, env: dict[str, str], tmp_path: Path
+) -> None:
+    del env["HYDRA_URL"], env["HYDRA_TOKEN"]
+    other = cluster.url.replace("127.0.0.1", "localhost")
+    for url in cluster.url, other, other:
+        done = run(env, "login", url, "-u", "ada", "--password-stdin", stdin="right\n")
+        assert done.returncode == 0, done.stderr
+    assert done.stderr == f"Logged in to {other} as ada. The current context is localhost now.\n"
+    kept = json.loads(run(env, "contexts", "-o", "json").stdout)
+    assert [(c["name"], c["url"], c["current"]) for c in kept] == [
+        ("default", cluster.url, False), ("localhost", other, True),
+    ]  # fmt: skip
+    run(env, "login", cluster.url, "-u", "ada", "--password-stdin", stdin="right\n")
+    kept = json.loads(run(env, "contexts", "-o", "json").stdout)
+    assert [(c["name"], c["current"]) for c in kept] == [("default", True), ("localhost", False)]
+
+
+def test_a_job_is_submitted_from_stdin(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    text = job_file(tmp_path).read_text()
+    done = run(env, "submit", "-", stdin=text, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "job 1 (a) submitted to root.default\n"), done.stderr
+    wrong = run(env, "validate", "-", stdin="a: [", cwd=tmp_path)
+    assert (wrong.returncode, "is not valid YAML" in wrong.stderr) == (2, True)
+
+
+def test_a_service_says_how_much_of_it_runs(cluster: Any, env: dict[str, str]) -> None:
+    job = cluster.add_job({"name": "web", "groups": [{"name": "g", "count": 3}]}, "RUNNING")
+    job["kind"] = "service"
+    job["groups"][0] |= {"running": 2, "state": "RUNNING"}
+    assert "2 of 3 running" in run(env, "jobs").stdout
+    moving(cluster, "RUNNING", "KILLED")
+    said = run(env, "wait", "1").stderr
+    assert "g: RUNNING 2 of 3 running\n" in said and "done" not in said
 
 
 def test_why_a_job_waits_is_told_for_people_and_programs(cluster: Any, env: dict[str, str]) -> None:
