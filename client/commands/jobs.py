@@ -13,6 +13,7 @@ from client import jobfile
 from client.answers import to_json
 from client.api import Client
 from client.commands.common import JobArgument, connected
+from client.commands.nodes import moment
 from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob
 from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of, telling
@@ -145,8 +146,8 @@ def jobs(
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
     kind: Annotated[str | None, typer.Option(help="batch, service or application.")] = None,
-    since: Annotated[str | None, typer.Option(help="Submitted then or later, like 2030-01-31T12:00.")] = None,
-    until: Annotated[str | None, typer.Option(help="Submitted before then.")] = None,
+    since: Annotated[str | None, typer.Option(help="Submitted then or later: -2h, -7d or YYYY-MM-DDTHH:MM.")] = None,
+    until: Annotated[str | None, typer.Option(help="Submitted before then: the same.")] = None,
     order: Annotated[str | None, typer.Option(help="newest (the default) or oldest first.")] = None,
     view: Annotated[str | None, typer.Option(help="The filters of this saved view, where no other is given.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 30,
@@ -154,7 +155,7 @@ def jobs(
 ) -> None:
     """List jobs, newest first unless --order says otherwise."""
     filters = {"queue": queue, "owner": owner, "tag": tag, "name": name, "kind": kind}
-    filters |= {"since": since, "until": until, "order": order, "state": state_word(state)}
+    filters |= {"since": _ago(since, "since"), "until": _ago(until, "until"), "order": order, "state": state_word(state)}
     columns: list[Column[Job]] = [
         ("JOB", lambda j: j.id), ("NAME", lambda j: j.name), ("STATE", lambda j: j.state),
         ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
@@ -167,6 +168,11 @@ def jobs(
             filters |= {key: value for key, value in saved.items() if filters.get(key) is None}
         found = client.jobs(page_size=min(limit + 1, 100) if limit else 100, **filters)
         show(found, columns, output, nothing="No such jobs.", limit=limit)
+
+
+def _ago(text: str | None, name: str) -> str | None:
+    """A time relative to now as the API takes it; any other as it was typed."""
+    return moment(text, name).isoformat() if text and text[0] in "+-n" else text
 
 
 def state_word(text: str | None) -> str | None:

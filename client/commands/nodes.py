@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Annotated
 
 import typer
@@ -44,18 +44,22 @@ def deadline_s(text: str) -> int | None:
     return None if text == NEVER else seconds(text, "deadline")
 
 
-def moment(text: str, name: str, also: str = "") -> datetime:
-    """``2026-03-01 22:00`` (this machine's time unless it names a zone), ``+30m`` or ``now``."""
+def moment(text: str, name: str, also: str = "", zone: tzinfo | None = None) -> datetime:
+    """``YYYY-MM-DD HH:MM``, ``+30m`` from now, ``-4h`` ago, or ``now``.
+
+    zone: of a time that names none; this machine's by default.
+    """
     if text == "now":
         return datetime.now(UTC)
-    if text.startswith("+"):
-        return datetime.now(UTC) + timedelta(seconds=seconds(text[1:], name))
+    if text[:1] in ("+", "-"):
+        span = timedelta(seconds=seconds(text[1:], name))
+        return datetime.now(UTC) + (span if text[0] == "+" else -span)
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        remedy = f"Write it like 2026-03-01T22:00, 2026-03-01T22:00Z, +30m{also} or now."
+        remedy = f"Write it like YYYY-MM-DDTHH:MM, with a Z for UTC, +30m, -4h{also} or now."
         raise client_error(f"{text!r} is not a time", field_name=name, remedy=remedy) from None
-    return at if at.tzinfo else at.astimezone()
+    return at if at.tzinfo else at.replace(tzinfo=zone) if zone else at.astimezone()
 
 
 def find(client: Client, text: str) -> Node:
@@ -275,7 +279,7 @@ def maintenance_add(
     ctx: typer.Context,
     sub_cluster: Annotated[str, typer.Argument(metavar="SUB-CLUSTER")],
     *,
-    start: Annotated[str, typer.Option("--start", help="2026-03-01T22:00 (your time; with Z: UTC), +30m or now.")],
+    start: Annotated[str, typer.Option("--start", help="+2d, +30m, now or YYYY-MM-DDTHH:MM (your time; with Z: UTC).")],
     end: Annotated[str, typer.Option("--end", help="The same; or give --for.")] = "",
     lasts: Annotated[str, typer.Option("--for", help="How long, like 2h.")] = "",
     node: Annotated[str, typer.Option("--node", help="This node.")] = "",

@@ -19,6 +19,7 @@ from client.api import Client
 from client.commands.common import connected
 from client.commands.drained import show_drained
 from client.commands.figures import change, value
+from client.commands.nodes import moment
 from client.commands.policy import policy, read
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, console, print_json, say, show
@@ -41,8 +42,6 @@ class Last(StrEnum):
     week = "week"
 
 
-_FORMATS = ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"]
-
 
 @policy.command("simulate")
 def simulate(
@@ -53,9 +52,9 @@ def simulate(
     *,
     last: Annotated[Last | None, typer.Option(help="The window that is replayed; by default the last hour.")] = None,
     begin: Annotated[
-        datetime | None, typer.Option("--from", help="Its beginning instead, UTC.", formats=_FORMATS)
+        str | None, typer.Option("--from", help="Its beginning instead: -4h or YYYY-MM-DDTHH:MM, UTC.")
     ] = None,
-    end: Annotated[datetime | None, typer.Option("--to", help="Its end, UTC.", formats=_FORMATS)] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Its end: the same.")] = None,
     seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each policy; more tell chance apart.")] = 3,
     to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
@@ -67,7 +66,7 @@ def simulate(
     document = None if number is not None else read(Path(what))[0]
     with connected(ctx) as client:
         asked = client.request_simulation(
-            document=document, version=number, window=last, begin=_utc(begin), end=_utc(end), seeds=seeds
+            document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds
         )
         found = waited(client, asked)
         keep(client, found, to_json, to_html)
@@ -173,8 +172,8 @@ def _write(path: Path, text: str) -> None:
         raise client_error(why, field_name="file", remedy="Name another place.") from None
 
 
-def _utc(at: datetime | None) -> datetime | None:
-    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+def _utc(text: str | None, name: str) -> datetime | None:
+    return None if text is None else moment(text, name, zone=UTC)
 
 
 # --- the answer
