@@ -42,7 +42,6 @@ class Config:
         """A copy in which ``name`` has no token."""
         return replace(self, contexts={**self.contexts, name: replace(self.contexts[name], token=None)})
 
-
     def context_for(self, url: str) -> str:
         """The name under which a login to this server is kept: another server's context is never taken.
 

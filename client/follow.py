@@ -173,7 +173,7 @@ def _untold(_text: str) -> None:
 
 
 def telling(client: Client, job_id: int) -> tuple[Task, str] | None:
-    """A failed task of the job and the stream of its last attempt that has text, stderr first; None where none failed."""
+    """A failed task of the job, and the stream of its last attempt that has text, stderr first; None without one."""
     task = next((t for t in client.tasks(job_id, state="FAILED", page_size=1) if t.container), None)
     if task is None:
         return None

@@ -9,7 +9,7 @@ import typer
 
 from client import config
 from client.api import Client
-from client.commands.common import Settings, connected
+from client.commands.common import Settings, complete_context, connected
 from client.errors import HydraError, client_error
 from client.screen import Format, OutputOption, noted, say, show, show_one
 from client.transport import is_loopback
@@ -89,7 +89,10 @@ def contexts(output: OutputOption = Format.table) -> None:
     show(rows, columns, output, nothing="No contexts yet. Make one with: hydractl login URL")
 
 
-def use(name: Annotated[str, typer.Argument(help="A context.")], output: OutputOption = Format.table) -> None:
+def use(
+    name: Annotated[str, typer.Argument(help="A context.", autocompletion=complete_context)],
+    output: OutputOption = Format.table,
+) -> None:
     """Make a context the current one."""
     stored = config.load(config.config_path())
     context = config.resolve(stored, name, None, None)

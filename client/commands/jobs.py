@@ -12,7 +12,7 @@ import typer
 from client import jobfile
 from client.answers import to_json
 from client.api import Client
-from client.commands.common import JobArgument, connected
+from client.commands.common import JobArgument, complete_group, complete_queue, connected
 from client.commands.nodes import moment
 from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob
@@ -21,11 +21,15 @@ from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
 from contract.jobs import Container, Event, Group, Job, JobPlace, Task
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON; - is stdin.", exists=False)]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON; - is stdin.", exists=False)
+]
 WaitOption = Annotated[
     bool, typer.Option("--wait", "-w", help="Until the job has ended; status 0 if it succeeded, 1 if not.")
 ]
-FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write, to stderr too.")]
+FollowOption = Annotated[
+    bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write, to stderr too.")
+]
 ENDED_OTHERWISE = 1
 
 
@@ -34,7 +38,9 @@ def submit(
     file: FileArgument,
     *,
     name: Annotated[str | None, typer.Option(help="Instead of the file's name.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Instead of the file's queue.")] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="Instead of the file's queue.", autocompletion=complete_queue)
+    ] = None,
     priority: Annotated[int | None, typer.Option(help="Instead of the file's priority.")] = None,
     wait: WaitOption = False,
     follow: FollowOption = False,
@@ -141,7 +147,7 @@ def jobs(
     ctx: typer.Context,
     *,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED; or live, or ended.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Of this queue.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Of this queue.", autocompletion=complete_queue)] = None,
     owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
@@ -155,7 +161,12 @@ def jobs(
 ) -> None:
     """List jobs, newest first unless --order says otherwise."""
     filters = {"queue": queue, "owner": owner, "tag": tag, "name": name, "kind": kind}
-    filters |= {"since": _ago(since, "since"), "until": _ago(until, "until"), "order": order, "state": state_word(state)}
+    filters |= {
+        "since": _ago(since, "since"),
+        "until": _ago(until, "until"),
+        "order": order,
+        "state": state_word(state),
+    }
     columns: list[Column[Job]] = [
         ("JOB", lambda j: j.id), ("NAME", lambda j: j.name), ("STATE", lambda j: j.state),
         ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
@@ -219,7 +230,9 @@ def tasks(
     ctx: typer.Context,
     job: JobArgument,
     *,
-    group: Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", "-g", help="Of this group only.", autocompletion=complete_group)
+    ] = None,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
     output: OutputOption = Format.table,

@@ -5,26 +5,32 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
+from difflib import get_close_matches
+from itertools import islice
 from typing import Annotated
 
 import typer
 
 from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
-from client.commands.common import ShowingGroup, connected
+from client.commands.common import ShowingGroup, complete_node, connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
 
 NEVER = "never"
 LOOK_EVERY_S = 1.0
+LOOKED_THROUGH = 5000  # nodes, for a name that may have been meant
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
 
 
 node = typer.Typer(cls=ShowingGroup, no_args_is_help=True, help="One node: show it, take it out of service and back.")
 maintenance = typer.Typer(no_args_is_help=True, help="Times in which nodes are to be empty.")
-NodeArgument = Annotated[str, typer.Argument(metavar="NODE", help="Its name, SUB-CLUSTER/NAME, or its number.")]
+NodeArgument = Annotated[
+    str,
+    typer.Argument(metavar="NODE", help="Its name, SUB-CLUSTER/NAME, or its number.", autocompletion=complete_node),
+]
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="Why; owners of what moves read it.")]
 DeadlineOption = Annotated[
     str, typer.Option("--deadline", help="From now, like 30m or 2h: what runs then is stopped. never: nothing is.")
@@ -69,11 +75,19 @@ def find(client: Client, text: str) -> Node:
     sub_cluster, _, name = text.rpartition("/")
     found = list(client.nodes(sub_cluster=sub_cluster or None, name=name))
     if not found:
-        raise client_error(f"there is no node {text}", field_name="node", remedy="See: hydractl nodes")
+        meant = _close_to(client, sub_cluster, name)
+        remedy = f"Did you mean {meant}? See: hydractl nodes" if meant else "See: hydractl nodes"
+        raise client_error(f"there is no node {text}", field_name="node", remedy=remedy)
     if len(found) > 1:
         names = ", ".join(f"{n.sub_cluster}/{n.name}" for n in found)
         raise client_error(f"{text} names several nodes", field_name="node", remedy=f"Name one of: {names}")
     return found[0]
+
+
+def _close_to(client: Client, sub_cluster: str, name: str) -> str:
+    """Names of nodes much like this one, of the first ``LOOKED_THROUGH``."""
+    known = (n.name for n in islice(client.nodes(sub_cluster=sub_cluster or None), LOOKED_THROUGH))
+    return " or ".join(get_close_matches(name, sorted(set(known)), 3, 0.7))
 
 
 _CONTAINERS: list[Column[NodeContainer]] = [

@@ -42,7 +42,6 @@ class Last(StrEnum):
     week = "week"
 
 
-
 @policy.command("simulate")
 def simulate(
     ctx: typer.Context,

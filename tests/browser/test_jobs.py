@@ -162,7 +162,9 @@ def test_a_queue_is_found_by_typing(signed_in: Page) -> None:
 
 
 def test_attempts_are_drawn_listed_and_measured(signed_in: Page, site: Stack) -> None:
-    job = submitted(site, groups=[group('test "$HYDRA_TASK_INDEX" != 1 || { echo because >&2; exit 3; }', count=6, retries=1)])
+    job = submitted(
+        site, groups=[group('test "$HYDRA_TASK_INDEX" != 1 || { echo because >&2; exit 3; }', count=6, retries=1)]
+    )
     signed_in.goto(f"/jobs/{job}?tab=attempts")
     ended(signed_in, "FAILED")
     chart = signed_in.get_by_test_id("gantt")

@@ -50,7 +50,7 @@ def end(
     ago_s: float = 0,
     how: tuple[ContainerState, ContainerReason] | None = None,
 ) -> None:
-    """Move a live container to history as the attempt that decided its task. how: its own end, by default its task's."""
+    """Move a live container to history as the attempt that decided its task. how: its own end."""
     ended, reason = how or (int(state), 0)
     at = timezone.now() - dt.timedelta(seconds=ago_s)
     with connection.cursor() as cursor:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -336,6 +337,34 @@ def test_completion_offers_commands_and_recent_jobs(cluster: Any, env: dict[str,
     env["_HYDRACTL_COMPLETE"] = "complete_bash"
     assert "sub-clusters" in run({**env, "COMP_WORDS": "hydractl sub", "COMP_CWORD": "1"}).stdout
     assert "1" in run({**env, "COMP_WORDS": "hydractl job ", "COMP_CWORD": "2"}).stdout.split()
+
+
+def test_completion_offers_queues_nodes_groups_and_contexts(cluster: Any, env: dict[str, str]) -> None:
+    many(cluster)
+    env["_HYDRACTL_COMPLETE"] = "complete_bash"
+
+    def offered(line: str) -> list[str]:
+        return run({**env, "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}).stdout.split()
+
+    assert offered("hydractl jobs --queue r") == ["root"]
+    assert offered("hydractl node show n") == [f"n{n}" for n in range(5)]
+    assert offered("hydractl tasks 1 --group ") == ["g"]
+    bare = {k: v for k, v in env.items() if not k.startswith(("HYDRA_", "_"))}
+    assert run(bare, "login", cluster.url, "-u", "ada", "--password-stdin", stdin="right\n").returncode == 0
+    assert offered("hydractl use d") == offered("hydractl --context d") == ["default"]
+
+
+def test_the_version_is_the_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert run({"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}, "--version").stdout.split() == [
+        "hydractl", project["version"],
+    ]  # fmt: skip
+
+
+def test_a_node_that_may_have_been_meant_is_named(cluster: Any, env: dict[str, str]) -> None:
+    cluster.nodes = [{"id": 1, "name": "east-1", "state": "UP"}, {"id": 2, "name": "west-9", "state": "UP"}]
+    done = run(env, "node", "eats-1")
+    assert (done.returncode, "Did you mean east-1? See: hydractl nodes" in done.stderr) == (2, True), done.stderr
 
 
 def test_endpoints_are_listed_with_the_address_to_open(cluster: Any, env: dict[str, str]) -> None:
