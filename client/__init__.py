@@ -19,7 +19,10 @@ from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
 from contract.waiting import GroupExplanation, JobExplanation
 
+VERSION = "0.1.0"
+
 __all__ = [
+    "VERSION",
     "Artifact",
     "Client",
     "Container",

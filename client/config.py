@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
@@ -41,6 +42,19 @@ class Config:
     def without_token(self, name: str) -> Config:
         """A copy in which ``name`` has no token."""
         return replace(self, contexts={**self.contexts, name: replace(self.contexts[name], token=None)})
+
+    def context_for(self, url: str) -> str:
+        """The name under which a login to this server is kept: another server's context is never taken.
+
+        The current one where it is of this server or of none yet, else one
+        that is, else a new one named after the host.
+        """
+        same = [name for name, each in self.contexts.items() if each.url.rstrip("/") == url.rstrip("/")]
+        if self.current in same or self.current not in self.contexts:
+            return self.current
+        host = urlsplit(url)
+        names = (str(host.hostname), host.netloc.rpartition("@")[2].replace(":", "-"), host.geturl())
+        return same[0] if same else next((name for name in names if name not in self.contexts), url)
 
 
 def config_path(env: Mapping[str, str] = os.environ) -> Path:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
 
 from client.api import Client
 from client.errors import HydraError, client_error
@@ -14,7 +15,7 @@ from contract.jobs import Container, LogPiece, Task
 from wire.ids import parse_container
 from wire.states import TaskState, terminal
 
-MAX_FOLLOWED = 32  # tasks whose output is followed at the same time; each holds one connection
+MAX_FOLLOWED = 32  # tasks whose output is followed at the same time; each holds a connection per stream
 _POLL_S = 0.3
 
 
@@ -129,9 +130,18 @@ class Printer:
 
 
 def follow_tasks(
-    client: Client, job_id: int, tasks: list[Task], *, stream: str, printer: Printer, note: Callable[[str], None]
+    client: Client,
+    job_id: int,
+    tasks: list[Task],
+    *,
+    streams: Sequence[str],
+    printer: Printer,
+    note: Callable[[str], None],
 ) -> list[threading.Thread]:
-    """Follow several tasks at once, each in a thread that ends with its task; returns the started threads."""
+    """Follow several tasks at once, each stream in a thread that ends with its task; returns the started threads.
+
+    Lines of further streams than the first have the stream's name after the task's.
+    """
     if len(tasks) > MAX_FOLLOWED:
         raise client_error(
             f"{len(tasks)} tasks are too many to follow at once (at most {MAX_FOLLOWED})",
@@ -139,10 +149,11 @@ def follow_tasks(
             remedy="Name a group or a task: JOB/GROUP/INDEX.",
         )
 
-    def run(task: Task) -> None:
-        name = f"{task.group}/{task.index}"
+    def run(task: Task, stream: str) -> None:
+        first = stream == streams[0]
+        name = f"{task.group}/{task.index}" + ("" if first else f" {stream}")
         try:
-            for piece in follow_task(client, job_id, task, stream, note):
+            for piece in follow_task(client, job_id, task, stream, note if first else _untold):
                 printer.piece(name, piece)
         except HydraError as error:
             note(f"{name}: {error}")
@@ -151,7 +162,24 @@ def follow_tasks(
         printer.end(name)
 
     # Daemons, so that Ctrl-C need not wait for their open requests.
-    threads = [threading.Thread(target=run, args=(task,), daemon=True) for task in tasks]
+    threads = [threading.Thread(target=run, args=each, daemon=True) for each in product(tasks, streams)]
     for thread in threads:
         thread.start()
     return threads
+
+
+def _untold(_text: str) -> None:
+    """What the first stream's thread has said already."""
+
+
+def telling(client: Client, job_id: int) -> tuple[Task, str] | None:
+    """A failed task of the job, and the stream of its last attempt that has text, stderr first; None without one."""
+    task = next((t for t in client.tasks(job_id, state="FAILED", page_size=1) if t.container), None)
+    if task is None:
+        return None
+    written = (s for s in ("stderr", "stdout") if any(p.data for p in _beginning(client, str(task.container), s)))
+    return task, next(written, "stderr")
+
+
+def _beginning(client: Client, container: str, stream: str) -> Iterator[LogPiece]:
+    return islice(client.logs(container, stream=stream, limit_bytes=1, patience_s=0), 1)

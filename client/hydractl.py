@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+import client
 from client.commands import (
     account,
     accounts,
@@ -37,7 +38,7 @@ from client.commands import (
     system,
     views,
 )
-from client.commands.common import Settings
+from client.commands.common import Settings, complete_context
 from client.errors import HydraError, Unreachable
 from client.screen import fail, say
 
@@ -72,14 +73,25 @@ app = typer.Typer(
 )
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"hydractl {client.VERSION}")
+        raise typer.Exit
+
+
 @app.callback()
 def main(
     ctx: typer.Context,
-    context: Annotated[str | None, typer.Option("--context", "-c", help="Use this stored login.")] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", "-c", help="Use this stored login.", autocompletion=complete_context)
+    ] = None,
     url: Annotated[str | None, typer.Option(envvar="HYDRA_URL", help="The server's address.")] = None,
     token: Annotated[
         str | None, typer.Option(envvar="HYDRA_TOKEN", help="Better in the environment: others see arguments.")
     ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print this client's version.")
+    ] = False,
 ) -> None:
     """Submit jobs to a Hydra cluster, follow them, and fetch their results."""
     ctx.obj = Settings(context, url or None, token or None)

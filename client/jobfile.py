@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
+import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -46,9 +47,12 @@ class Packed:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read a job file; JSON when it is named ``.json``, YAML otherwise. ``InvalidJob`` when it is neither."""
+    """Read a job file, or stdin for ``-``; JSON when it is named ``.json``, YAML otherwise.
+
+    ``InvalidJob`` when it is neither.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         wrong = FieldError(str(path), f"cannot be read: {reason}", "Name a YAML or JSON job file")

@@ -68,7 +68,7 @@ class Lines:
         self._said: dict[str, str] = {}
 
     def show(self, job: Job) -> None:
-        for key, text in [*((f"/{g.name}", group_line(g)) for g in job.groups), ("", headline(job))]:
+        for key, text in [*((f"/{g.name}", group_line(g, job.kind)) for g in job.groups), ("", headline(job))]:
             if self._said.get(key) != text:
                 self._said[key] = text
                 say(text)
@@ -81,16 +81,12 @@ def headline(job: Job) -> str:
     return f"job {job.id} {job.name}: {job.state}{end}{f': {why}' if why else ''}"
 
 
-def group_line(group: Group) -> str:
-    """``map: RUNNING 3/8 done, 2 running``."""
-    parts = [f"{group.succeeded}/{group.count} done"]
-    parts += [
-        f"{number} {word}"
-        for number, word in (
-            (group.running, "running"), (group.failed, "failed"), (group.killed, "killed"), (group.retried, "retried")
-        )
-        if number
-    ]  # fmt: skip
+def group_line(group: Group, kind: str) -> str:
+    """``map: RUNNING 3/8 done, 2 running``; of a service ``web: RUNNING 2 of 3 running``."""
+    service = kind == "service"
+    parts = [f"{group.running} of {group.count} running" if service else f"{group.succeeded}/{group.count} done"]
+    more = ((0 if service else group.running, "running"), (group.failed, "failed"), (group.killed, "killed"))
+    parts += [f"{number} {word}" for number, word in (*more, (group.retried, "retried")) if number]
     return f"  {group.name}: {group.state} {', '.join(parts)}{_note(group)}"
 
 
@@ -104,10 +100,11 @@ def picture(job: Job) -> Table:
     """The job's head line over a bar per group."""
     table = Table.grid(padding=(0, 1))
     for group in job.groups:
+        there = group.running if job.kind == "service" else group.succeeded
         table.add_row(
             cell(group.name),
-            ProgressBar(total=max(1, group.count), completed=group.succeeded, width=BAR_WIDTH),
-            cell(f"{group.succeeded}/{group.count}"),
+            ProgressBar(total=max(1, group.count), completed=there, width=BAR_WIDTH),
+            cell(f"{there}/{group.count}"),
             cell(f"{group.running} running"),
             Text(f"{group.failed} failed", style="red") if group.failed else Text(""),
             cell(group.state),

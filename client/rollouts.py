@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from client import answers
 from client.transport import Transport
@@ -39,11 +40,15 @@ class RolloutCalls:
             return answers.read(Proposal, answer.json())
         return answers.read(Rollout, answer.json())
 
-    def rollouts(self, limit: int = 20) -> Iterator[Rollout]:
-        """The newest first, at most 100."""
-        params = {"page_size": min(limit, 100)}
-        page = self._transport.request("GET", f"{_POLICY}/rollouts", params=params).json()
-        return (answers.read(Rollout, row) for row in page["results"][:limit])
+    def rollouts(self, *, page_size: int = 100) -> Iterator[Rollout]:
+        """The newest first; pages are read as they are needed."""
+        params: dict[str, Any] = {"page_size": page_size}
+        while True:
+            page = self._transport.request("GET", f"{_POLICY}/rollouts", params=params).json()
+            yield from (answers.read(Rollout, row) for row in page["results"])
+            if not page["next"]:
+                return
+            params |= {"cursor": parse_qs(urlsplit(page["next"]).query)["cursor"][0]}
 
     def rollout(self, number: int) -> Rollout:
         return answers.read(Rollout, self._transport.request("GET", f"{_POLICY}/rollouts/{number}").json())

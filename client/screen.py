@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -77,11 +78,30 @@ def noted(answer: Any, text: str, output: Format) -> None:
 Column = tuple[str, Callable[[T], Any]]
 
 
-def show(rows: Iterable[T], columns: Sequence[Column[T]], output: Format, *, nothing: str) -> None:
-    """A list as a table or as JSON; ``nothing`` is what people read instead of an empty table."""
+def show(
+    rows: Iterable[T], columns: Sequence[Column[T]], output: Format, *, nothing: str, limit: int | None = None
+) -> None:
+    """A list as a table or as JSON; ``nothing`` is what people read instead of an empty table.
+
+    limit: at most so many rows, of which stderr tells where there are more; None or 0: all.
+    """
+    if limit:
+        rows, more = at_most(rows, limit)
     if output is Format.json:
         print_json(rows)
-        return
+    else:
+        _tabulated(rows, columns, nothing)
+    if limit and more:
+        say(f"{limit:,} shown; there are more: --limit 0")
+
+
+def at_most(rows: Iterable[T], limit: int) -> tuple[list[T], bool]:
+    """The first ``limit`` rows, and whether there is one more."""
+    found = list(islice(rows, limit + 1))
+    return found[:limit], len(found) > limit
+
+
+def _tabulated(rows: Iterable[T], columns: Sequence[Column[T]], nothing: str) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, _ in columns:
         table.add_column(title, overflow="fold")

@@ -9,7 +9,7 @@ import typer
 
 from client import config
 from client.api import Client
-from client.commands.common import Settings, connected
+from client.commands.common import Settings, complete_context, connected
 from client.errors import HydraError, client_error
 from client.screen import Format, OutputOption, noted, say, show, show_one
 from client.transport import is_loopback
@@ -25,19 +25,19 @@ def login(
     """Log in and remember the token (in a file only you can read)."""
     settings = ctx.find_object(Settings) or Settings()
     stored = config.load(config.config_path())
-    name = settings.context or stored.current
-    known = stored.contexts.get(name)
+    known = stored.contexts.get(settings.context or stored.current)
     chosen = url or settings.url or (known.url if known else config.DEFAULT_URL)
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else typer.prompt("Password", hide_input=True)
     if chosen.startswith("http://") and not is_loopback(chosen):
         say(f"hydractl: {chosen} is not encrypted: your password and token can be read on the way. Use https.")
     with Client(chosen, retry_s=10) as client:
         answer = client.login(username, password)
+    name = settings.context or stored.context_for(client.url)
     context = config.Context(client.url, username, answer.token)
     config.save(config.config_path(), stored.with_context(name, context))
     noted(
         {"context": name, "url": client.url, "username": username},
-        f"Logged in to {client.url} as {username} (context {name}).",
+        f"Logged in to {client.url} as {username}. The current context is {name} now.",
         output,
     )
 
@@ -89,7 +89,10 @@ def contexts(output: OutputOption = Format.table) -> None:
     show(rows, columns, output, nothing="No contexts yet. Make one with: hydractl login URL")
 
 
-def use(name: Annotated[str, typer.Argument(help="A context.")], output: OutputOption = Format.table) -> None:
+def use(
+    name: Annotated[str, typer.Argument(help="A context.", autocompletion=complete_context)],
+    output: OutputOption = Format.table,
+) -> None:
     """Make a context the current one."""
     stored = config.load(config.config_path())
     context = config.resolve(stored, name, None, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -38,7 +37,7 @@ def nodes(
     ]  # fmt: skip
     with connected(ctx) as client:
         found = chosen(client.nodes(sub_cluster=sub_cluster, contains=contains), rack, label, state)
-        show(islice(found, limit or None), columns, output, nothing="There are no such nodes.")
+        show(found, columns, output, nothing="There are no such nodes.", limit=limit)
 
 
 def chosen(found: Iterable[Node], rack: str = "", label: str = "", state: str = "") -> Iterator[Node]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,8 @@ from typer.core import TyperGroup
 from client import config
 from client.api import Client
 from client.errors import HydraError
+
+OFFERED = 30  # values that completion shows
 
 
 class ShowingGroup(TyperGroup):
@@ -50,14 +53,45 @@ def connected(ctx: typer.Context, *, retry_s: float = 15.0, timeout_s: float = 3
         yield client
 
 
-def _complete_job(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Recent jobs, for shell completion; nothing when the server cannot be asked at once."""
+def completing(read: Callable[[Client, typer.Context], Iterable[tuple[str, str]]]) -> Callable[..., Any]:
+    """Shell completion from up to ``OFFERED`` values and their help; none when the server cannot be asked at once."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        try:
+            with connected(ctx, retry_s=0, timeout_s=1) as client:
+                return list(islice((each for each in read(client, ctx) if each[0].startswith(incomplete)), OFFERED))
+        except HydraError:
+            return []
+
+    return complete
+
+
+def _jobs(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]:
+    return ((str(job.id), f"{job.name} {job.state}") for job in islice(client.jobs(page_size=OFFERED), OFFERED))
+
+
+def _queues(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]:
+    return ((queue.path, "") for queue in client.queues())
+
+
+def _nodes(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]:
+    return ((node.name, f"{node.sub_cluster} {node.state}") for node in client.nodes())
+
+
+def _groups(client: Client, ctx: typer.Context) -> Iterator[tuple[str, str]]:
+    """Of the job that stands before it on the line."""
+    # A line that ends with an option lacks its value: then nothing of it has been read.
+    job = ctx.params.get("job") or next((word for word in ctx.args if word.isdecimal()), None)
+    return ((group.name, group.state) for group in client.job(int(job)).groups) if job else iter(())
+
+
+def complete_context(incomplete: str) -> list[str]:
+    """Names of stored logins."""
     try:
-        with connected(ctx, retry_s=0, timeout_s=1) as client:
-            recent = [job for job, _ in zip(client.jobs(page_size=30), range(30), strict=False)]
+        return [name for name in config.load(config.config_path()).contexts if name.startswith(incomplete)]
     except HydraError:
         return []
-    return [(str(job.id), f"{job.name} {job.state}") for job in recent if str(job.id).startswith(incomplete)]
 
 
-JobArgument = Annotated[int, typer.Argument(metavar="JOB", help="The job's number.", autocompletion=_complete_job)]
+complete_queue, complete_node, complete_group = completing(_queues), completing(_nodes), completing(_groups)
+JobArgument = Annotated[int, typer.Argument(metavar="JOB", help="The job's number.", autocompletion=completing(_jobs))]

@@ -52,7 +52,7 @@ def logs(
         elif follow:
             tasks = tasks_of(client, wanted)
             printer = _printer(output, several=len(tasks) > 1)
-            for thread in follow_tasks(client, wanted.job, tasks, stream=stream, printer=printer, note=say):
+            for thread in follow_tasks(client, wanted.job, tasks, streams=(stream,), printer=printer, note=say):
                 thread.join()
         else:
             _print_all(client, wanted, stream, offset, output)

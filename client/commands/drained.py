@@ -10,7 +10,7 @@ _HOUR_S = 3600.0
 
 
 def show_drained(d: SimulatedDrain, limit: int) -> None:
-    """limit: of rows in each table."""
+    """limit: of rows in each table; 0: all."""
     print(f"\n{d.sub_cluster} drained at {plain(d.at)}, seen {_time(d.horizon_s)} ahead:")
     print(f"* {_count(d.containers)} containers of {_count(d.jobs)} jobs wait that would not have")
     print(f"* {_count(d.longer_containers)} containers of {_count(d.longer_jobs)} jobs wait longer than otherwise")
@@ -37,11 +37,11 @@ def show_drained(d: SimulatedDrain, limit: int) -> None:
         ("BECAUSE", lambda g: g.why),
     ]  # fmt: skip
     print()
-    show(d.queues[:limit], queues, Format.table, nothing="No queue waits longer.")
+    show(d.queues, queues, Format.table, nothing="No queue waits longer.", limit=limit)
     for rows, columns in ((d.live, live), (d.never, never)):
         if rows:
             print()
-            show(rows[:limit], columns, Format.table, nothing="")  # type: ignore[arg-type]
+            show(rows, columns, Format.table, nothing="", limit=limit)  # type: ignore[arg-type]
     print()
 
 

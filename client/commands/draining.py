@@ -24,7 +24,9 @@ def simulate_drain(
     seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each side; more tell chance apart.")] = 3,
     to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many rows of each table.")] = 30,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, help="At most so many rows of each table; 0: all.")
+    ] = 30,
     output: OutputOption = Format.table,
 ) -> None:
     """What would wait if it were drained now, and for how long. Changes nothing."""

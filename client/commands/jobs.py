@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -13,19 +12,24 @@ import typer
 from client import jobfile
 from client.answers import to_json
 from client.api import Client
-from client.commands.common import JobArgument, connected
+from client.commands.common import JobArgument, complete_group, complete_queue, connected
+from client.commands.nodes import moment
 from client.commands.views import view_named
-from client.errors import InvalidJob
-from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of
+from client.errors import HydraError, InvalidJob
+from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of, telling
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
 from contract.jobs import Container, Event, Group, Job, JobPlace, Task
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON.", exists=False)]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON; - is stdin.", exists=False)
+]
 WaitOption = Annotated[
     bool, typer.Option("--wait", "-w", help="Until the job has ended; status 0 if it succeeded, 1 if not.")
 ]
-FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write.")]
+FollowOption = Annotated[
+    bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write, to stderr too.")
+]
 ENDED_OTHERWISE = 1
 
 
@@ -34,7 +38,9 @@ def submit(
     file: FileArgument,
     *,
     name: Annotated[str | None, typer.Option(help="Instead of the file's name.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Instead of the file's queue.")] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="Instead of the file's queue.", autocompletion=complete_queue)
+    ] = None,
     priority: Annotated[int | None, typer.Option(help="Instead of the file's priority.")] = None,
     wait: WaitOption = False,
     follow: FollowOption = False,
@@ -84,8 +90,20 @@ def _attend(client: Client, job_id: int, follow: bool, output: Format) -> None:
     if output is Format.json:
         print_json(done)
     if not done.succeeded:
-        say(f"hydractl: {headline(done)}. Look at: hydractl tasks {job_id} --state FAILED    hydractl logs {job_id}")
+        say(f"hydractl: {headline(done)}. Look at: {_where_it_says(client, done)}")
         raise typer.Exit(ENDED_OTHERWISE)
+
+
+def _where_it_says(client: Client, done: Job) -> str:
+    """The commands that tell most about a job that did not succeed."""
+    try:
+        found = telling(client, done.id)
+    except HydraError:  # this is only advice
+        found = None
+    if found is None:
+        return f"hydractl tasks {done.id}    hydractl events {done.id}"
+    task, stream = found
+    return f"hydractl logs {done.id}/{_task_name(task)}{' --stderr' if stream == 'stderr' else ''}"
 
 
 def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thread]:
@@ -93,7 +111,8 @@ def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thr
     if sum(group.count for group in client.job(job_id).groups) > MAX_FOLLOWED:
         say(f"job {job_id} has more than {MAX_FOLLOWED} tasks: watch one with hydractl logs -f {job_id}/GROUP/INDEX")
         return []
-    return follow_tasks(client, job_id, tasks_of(client, LogTarget(job_id)), stream="stdout", printer=printer, note=say)
+    tasks = tasks_of(client, LogTarget(job_id))
+    return follow_tasks(client, job_id, tasks, streams=("stdout", "stderr"), printer=printer, note=say)
 
 
 def validate(
@@ -128,13 +147,13 @@ def jobs(
     ctx: typer.Context,
     *,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED; or live, or ended.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Of this queue.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Of this queue.", autocompletion=complete_queue)] = None,
     owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
     kind: Annotated[str | None, typer.Option(help="batch, service or application.")] = None,
-    since: Annotated[str | None, typer.Option(help="Submitted then or later, like 2030-01-31T12:00.")] = None,
-    until: Annotated[str | None, typer.Option(help="Submitted before then.")] = None,
+    since: Annotated[str | None, typer.Option(help="Submitted then or later: -2h, -7d or YYYY-MM-DDTHH:MM.")] = None,
+    until: Annotated[str | None, typer.Option(help="Submitted before then: the same.")] = None,
     order: Annotated[str | None, typer.Option(help="newest (the default) or oldest first.")] = None,
     view: Annotated[str | None, typer.Option(help="The filters of this saved view, where no other is given.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 30,
@@ -142,7 +161,12 @@ def jobs(
 ) -> None:
     """List jobs, newest first unless --order says otherwise."""
     filters = {"queue": queue, "owner": owner, "tag": tag, "name": name, "kind": kind}
-    filters |= {"since": since, "until": until, "order": order, "state": state_word(state)}
+    filters |= {
+        "since": _ago(since, "since"),
+        "until": _ago(until, "until"),
+        "order": order,
+        "state": state_word(state),
+    }
     columns: list[Column[Job]] = [
         ("JOB", lambda j: j.id), ("NAME", lambda j: j.name), ("STATE", lambda j: j.state),
         ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
@@ -153,8 +177,13 @@ def jobs(
         if view is not None:
             saved = dict(parse_qsl(view_named(client, view).query))
             filters |= {key: value for key, value in saved.items() if filters.get(key) is None}
-        found = client.jobs(page_size=min(limit or 100, 100), **filters)
-        show(islice(found, limit or None), columns, output, nothing="No such jobs.")
+        found = client.jobs(page_size=min(limit + 1, 100) if limit else 100, **filters)
+        show(found, columns, output, nothing="No such jobs.", limit=limit)
+
+
+def _ago(text: str | None, name: str) -> str | None:
+    """A time relative to now as the API takes it; any other as it was typed."""
+    return moment(text, name).isoformat() if text and text[0] in "+-n" else text
 
 
 def state_word(text: str | None) -> str | None:
@@ -163,7 +192,12 @@ def state_word(text: str | None) -> str | None:
 
 
 def _done(job: Job) -> str:
-    return f"{sum(g.succeeded for g in job.groups)}/{sum(g.count for g in job.groups)}" if job.groups else "-"
+    if not job.groups:
+        return "-"
+    of_all = sum(g.count for g in job.groups)
+    if job.kind == "service":
+        return f"{sum(g.running for g in job.groups)} of {of_all} running"
+    return f"{sum(g.succeeded for g in job.groups)}/{of_all}"
 
 
 def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
@@ -196,7 +230,9 @@ def tasks(
     ctx: typer.Context,
     job: JobArgument,
     *,
-    group: Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", "-g", help="Of this group only.", autocompletion=complete_group)
+    ] = None,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
     output: OutputOption = Format.table,
@@ -209,7 +245,7 @@ def tasks(
     ]  # fmt: skip
     with connected(ctx) as client:
         found = client.tasks(job, group=group, state=state_word(state))
-        show(islice(found, limit or None), columns, output, nothing="No such tasks.")
+        show(found, columns, output, nothing="No such tasks.", limit=limit)
 
 
 def _task_name(task: Task) -> str:
@@ -242,7 +278,7 @@ def containers(
         if places:
             show(client.job_places(job).results, PLACES, output, nothing="No containers yet.")
             return
-        show(islice(client.containers(job, task=task), limit or None), columns, output, nothing="No containers yet.")
+        show(client.containers(job, task=task), columns, output, nothing="No containers yet.", limit=limit)
 
 
 def _reason(container: Container) -> str:

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from difflib import get_close_matches
+from itertools import islice
 from typing import Annotated
 
 import typer
 
 from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
-from client.commands.common import ShowingGroup, connected
+from client.commands.common import ShowingGroup, complete_node, connected
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
 
 NEVER = "never"
 LOOK_EVERY_S = 1.0
+LOOKED_THROUGH = 5000  # nodes, for a name that may have been meant
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
 
 
 node = typer.Typer(cls=ShowingGroup, no_args_is_help=True, help="One node: show it, take it out of service and back.")
 maintenance = typer.Typer(no_args_is_help=True, help="Times in which nodes are to be empty.")
-NodeArgument = Annotated[str, typer.Argument(metavar="NODE", help="Its name, SUB-CLUSTER/NAME, or its number.")]
+NodeArgument = Annotated[
+    str,
+    typer.Argument(metavar="NODE", help="Its name, SUB-CLUSTER/NAME, or its number.", autocompletion=complete_node),
+]
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="Why; owners of what moves read it.")]
 DeadlineOption = Annotated[
     str, typer.Option("--deadline", help="From now, like 30m or 2h: what runs then is stopped. never: nothing is.")
@@ -44,18 +50,22 @@ def deadline_s(text: str) -> int | None:
     return None if text == NEVER else seconds(text, "deadline")
 
 
-def moment(text: str, name: str, also: str = "") -> datetime:
-    """``2026-03-01 22:00`` (this machine's time unless it names a zone), ``+30m`` or ``now``."""
+def moment(text: str, name: str, also: str = "", zone: tzinfo | None = None) -> datetime:
+    """``YYYY-MM-DD HH:MM``, ``+30m`` from now, ``-4h`` ago, or ``now``.
+
+    zone: of a time that names none; this machine's by default.
+    """
     if text == "now":
         return datetime.now(UTC)
-    if text.startswith("+"):
-        return datetime.now(UTC) + timedelta(seconds=seconds(text[1:], name))
+    if text[:1] in ("+", "-"):
+        span = timedelta(seconds=seconds(text[1:], name))
+        return datetime.now(UTC) + (span if text[0] == "+" else -span)
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        remedy = f"Write it like 2026-03-01T22:00, 2026-03-01T22:00Z, +30m{also} or now."
+        remedy = f"Write it like YYYY-MM-DDTHH:MM, with a Z for UTC, +30m, -4h{also} or now."
         raise client_error(f"{text!r} is not a time", field_name=name, remedy=remedy) from None
-    return at if at.tzinfo else at.astimezone()
+    return at if at.tzinfo else at.replace(tzinfo=zone) if zone else at.astimezone()
 
 
 def find(client: Client, text: str) -> Node:
@@ -65,11 +75,19 @@ def find(client: Client, text: str) -> Node:
     sub_cluster, _, name = text.rpartition("/")
     found = list(client.nodes(sub_cluster=sub_cluster or None, name=name))
     if not found:
-        raise client_error(f"there is no node {text}", field_name="node", remedy="See: hydractl nodes")
+        meant = _close_to(client, sub_cluster, name)
+        remedy = f"Did you mean {meant}? See: hydractl nodes" if meant else "See: hydractl nodes"
+        raise client_error(f"there is no node {text}", field_name="node", remedy=remedy)
     if len(found) > 1:
         names = ", ".join(f"{n.sub_cluster}/{n.name}" for n in found)
         raise client_error(f"{text} names several nodes", field_name="node", remedy=f"Name one of: {names}")
     return found[0]
+
+
+def _close_to(client: Client, sub_cluster: str, name: str) -> str:
+    """Names of nodes much like this one, of the first ``LOOKED_THROUGH``."""
+    known = (n.name for n in islice(client.nodes(sub_cluster=sub_cluster or None), LOOKED_THROUGH))
+    return " or ".join(get_close_matches(name, sorted(set(known)), 3, 0.7))
 
 
 _CONTAINERS: list[Column[NodeContainer]] = [
@@ -275,7 +293,7 @@ def maintenance_add(
     ctx: typer.Context,
     sub_cluster: Annotated[str, typer.Argument(metavar="SUB-CLUSTER")],
     *,
-    start: Annotated[str, typer.Option("--start", help="2026-03-01T22:00 (your time; with Z: UTC), +30m or now.")],
+    start: Annotated[str, typer.Option("--start", help="+2d, +30m, now or YYYY-MM-DDTHH:MM (your time; with Z: UTC).")],
     end: Annotated[str, typer.Option("--end", help="The same; or give --for.")] = "",
     lasts: Annotated[str, typer.Option("--for", help="How long, like 2h.")] = "",
     node: Annotated[str, typer.Option("--node", help="This node.")] = "",

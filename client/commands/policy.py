@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -98,7 +97,7 @@ def versions(
         ("MESSAGE", lambda p: p.message),
     ]  # fmt: skip
     with connected(ctx) as client:
-        show(islice(client.policy_versions(), limit or None), columns, output, nothing="There is no policy.")
+        show(client.policy_versions(), columns, output, nothing="There is no policy.", limit=limit)
 
 
 @policy.command("schema")

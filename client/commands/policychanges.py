@@ -115,7 +115,9 @@ def add(
     *,
     by: Annotated[str, typer.Option("--by", help="More than the policy says, like 20%; -20%: less.")] = "",
     to: Annotated[str, typer.Option("--to", help="This value, written as in the policy; none: no limit.")] = "",
-    until: Annotated[str, typer.Option("--until", help="2026-03-02T09:00 (your time), monday, 'friday 18:00'.")] = "",
+    until: Annotated[
+        str, typer.Option("--until", help="YYYY-MM-DDTHH:MM (your time), +2d, monday, 'friday 18:00'.")
+    ] = "",
     lasts: Annotated[str, typer.Option("--for", help="Or how long, like 2h.")] = "",
     start: Annotated[str, typer.Option("--start", help="When it begins; as --until, or +30m.")] = "now",
     partition: Annotated[str, typer.Option("--partition", help="Of this partition's nodes.")] = "",

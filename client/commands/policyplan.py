@@ -38,7 +38,7 @@ def plan(
     ctx: typer.Context,
     file: FileOption,
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=500, help="At most so many queues.")] = 30,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many queues; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
     """What a document would change, and what that does to the shares of now. Changes nothing."""
@@ -63,7 +63,7 @@ def _show(found: PolicyPlan, limit: int) -> None:
         say("No sub-cluster has said yet what it has: there are no shares to work out.")
         return
     moved = [q for q in found.queues if q.before is None or q.after is None or q.before != q.after]
-    show(moved[:limit], columns, Format.table, nothing="No queue gets more or less by it now.")
+    show(moved, columns, Format.table, nothing="No queue gets more or less by it now.", limit=limit)
     if not found.gives_back.nothing:
         print(f"{resources(found.gives_back)} would be taken back, because others lack it.")
     if found.starving:

@@ -117,7 +117,7 @@ def begun(found: Rollout | Proposal, output: Format) -> None:
 @rollout.command("list")
 def list_(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 20,
     output: OutputOption = Format.table,
 ) -> None:
     """Rollouts, newest first."""
@@ -127,7 +127,7 @@ def list_(
         ("MESSAGE", lambda r: r.message),
     ]  # fmt: skip
     with connected(ctx) as client:
-        show(list(client.rollouts(limit)), columns, output, nothing="There was none.")
+        show(client.rollouts(), columns, output, nothing="There was none.", limit=limit)
 
 
 @rollout.command("status")
@@ -154,7 +154,7 @@ def status(
 def _last(client: Client, number: int | None) -> Rollout:
     if number is not None:
         return client.rollout(number)
-    found = next(client.rollouts(1), None)
+    found = next(client.rollouts(page_size=1), None)
     if found is None:
         raise client_error("there was no rollout yet", remedy="Begin one with hydractl policy push --staged.")
     return found

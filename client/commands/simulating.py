@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from client.api import Client
 from client.commands.common import connected
 from client.commands.drained import show_drained
 from client.commands.figures import change, value
+from client.commands.nodes import moment
 from client.commands.policy import policy, read
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, console, print_json, say, show
@@ -42,9 +42,6 @@ class Last(StrEnum):
     week = "week"
 
 
-_FORMATS = ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"]
-
-
 @policy.command("simulate")
 def simulate(
     ctx: typer.Context,
@@ -54,13 +51,13 @@ def simulate(
     *,
     last: Annotated[Last | None, typer.Option(help="The window that is replayed; by default the last hour.")] = None,
     begin: Annotated[
-        datetime | None, typer.Option("--from", help="Its beginning instead, UTC.", formats=_FORMATS)
+        str | None, typer.Option("--from", help="Its beginning instead: -4h or YYYY-MM-DDTHH:MM, UTC.")
     ] = None,
-    end: Annotated[datetime | None, typer.Option("--to", help="Its end, UTC.", formats=_FORMATS)] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Its end: the same.")] = None,
     seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each policy; more tell chance apart.")] = 3,
     to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many queues.")] = 30,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many queues; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
     """What a policy would have done to the last hour, day or week. Changes nothing."""
@@ -68,7 +65,7 @@ def simulate(
     document = None if number is not None else read(Path(what))[0]
     with connected(ctx) as client:
         asked = client.request_simulation(
-            document=document, version=number, window=last, begin=_utc(begin), end=_utc(end), seeds=seeds
+            document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds
         )
         found = waited(client, asked)
         keep(client, found, to_json, to_html)
@@ -85,7 +82,7 @@ def simulations(
     version: Annotated[int | None, typer.Option(min=1, help="Only of this version, or what says the same.")] = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Call NUMBER off.")] = False,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report of NUMBER there, a page.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 30,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
     """What was asked, newest first; or one answer again."""
@@ -97,8 +94,7 @@ def simulations(
     ]  # fmt: skip
     with connected(ctx) as client:
         if number is None:
-            rows = islice(client.simulations(version=version), limit)
-            show(rows, columns, output, nothing="None yet.")
+            show(client.simulations(version=version), columns, output, nothing="None yet.", limit=limit)
             return
         found = client.cancel_simulation(number) if cancel else client.simulation(number)
         if to_html is not None:
@@ -175,15 +171,15 @@ def _write(path: Path, text: str) -> None:
         raise client_error(why, field_name="file", remedy="Name another place.") from None
 
 
-def _utc(at: datetime | None) -> datetime | None:
-    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+def _utc(text: str | None, name: str) -> datetime | None:
+    return None if text is None else moment(text, name, zone=UTC)
 
 
 # --- the answer
 
 
 def show_answer(found: SimulationDetail, limit: int) -> None:
-    """As tables. limit: of rows in each."""
+    """As tables. limit: of rows in each; 0: all."""
     result = found.result
     if result is None:
         say(f"simulation {found.id} is {found.state}{f': {found.message}' if found.message else ''}")
@@ -209,7 +205,7 @@ def show_answer(found: SimulationDetail, limit: int) -> None:
     columns: list[Column[SimulatedQueueFigures]] = [("QUEUE", lambda q: q.queue)]
     for title, name in BY_QUEUE:
         columns += _of_queue(title, name, before, about.by_queue[name])
-    show(then.queues[:limit], columns, Format.table, nothing="There are no queues.")
+    show(then.queues, columns, Format.table, nothing="There are no queues.", limit=limit)
     for note in result.comparison.notes:
         print(f"* {note}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Annotated
 
 import typer
@@ -33,17 +32,17 @@ def audit(
     action: Annotated[str, typer.Option(help="Only actions that begin so: policy, node.drain.")] = "",
     target: Annotated[str, typer.Option(help="Only on what begins so: node/3, queue/root.prod.")] = "",
     actor: Annotated[str, typer.Option(help="Only of this account; system: of none.")] = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="So many, the newest first.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="So many, the newest first; 0: all.")] = 50,
     output: OutputOption = Format.table,
 ) -> None:
     """Who changed what, and when. JSON has what was before and after."""
-    with connected(ctx) as client:
-        rows = list(islice(client.audit(action=action, target=target, actor=actor), limit))
     columns: list[Column[AuditEntry]] = [
         ("WHEN", lambda e: e.at), ("WHO", lambda e: e.actor or "system"), ("ACTION", lambda e: e.action),
         ("ON", lambda e: e.target), ("FROM", lambda e: e.address),
     ]  # fmt: skip
-    show(rows, columns, output, nothing="Nothing matches.")
+    with connected(ctx) as client:
+        found = client.audit(action=action, target=target, actor=actor)
+        show(found, columns, output, nothing="Nothing matches.", limit=limit)
 
 
 @join_token.command("list")

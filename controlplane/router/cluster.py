@@ -4,6 +4,7 @@ Sub-clusters with load, the queues of the policy in force, and how many live
 jobs an account has. All of it may be that old; the home RM decides for good.
 """
 
+import difflib
 import random
 import threading
 import time
@@ -26,6 +27,7 @@ from wire.states import JobState
 
 FRESH_S = 0.5
 COUNT_FRESH_S = 2.0
+_ALIKE = 0.8  # the ratio of ``difflib`` from which on a queue may have been meant
 
 
 @dataclass(slots=True)
@@ -125,15 +127,29 @@ def home(job: RoutedJob) -> tuple[HomeCandidate, RoutingDecision]:
     raise Unavailable(decision.why, retry_after_s=10)
 
 
-def queue_error(user: User, path: str, field_name: str = "queue") -> FieldError | None:
-    """What keeps this account from submitting to the queue, if anything."""
+def _may_use(user: User, queue: Queue) -> bool:
+    return queue.open_to_all or bool(is_operator(user)) or level_in(user, queue.path) is not None
+
+
+def close_to(user: User, path: str) -> list[str]:
+    """Up to three queues whose path is much like this one, of those that the account may submit to."""
+    usable = [queue.path for queue in view().queues.values() if queue.leaf and _may_use(user, queue)]
+    return difflib.get_close_matches(path, usable, 3, _ALIKE)
+
+
+def queue_error(user: User, path: str, field_name: str = "queue", *, suggest: bool = True) -> FieldError | None:
+    """What keeps this account from submitting to the queue, if anything.
+
+    suggest: name queues that may have been meant, which takes longer than all else.
+    """
     queues = view().queues
     queue = queues.get(path)
     if not queues:
         return FieldError(field_name, "no policy is in force, so there are no queues", "ask an operator to publish one")
-    allowed = queue is not None and (queue.open_to_all or bool(is_operator(user)) or level_in(user, path) is not None)
-    if queue is None or not allowed:
-        return FieldError(field_name, f"there is no queue {path!r} that you may use", "GET /api/v1/queues lists yours")
+    if queue is None or not _may_use(user, queue):
+        meant = " or ".join(close_to(user, path)) if suggest else ""
+        remedy = f"did you mean {meant}? GET /api/v1/queues lists yours" if meant else "GET /api/v1/queues lists yours"
+        return FieldError(field_name, f"there is no queue {path!r} that you may use", remedy)
     if not queue.leaf:
         return FieldError(field_name, f"{path!r} has queues below it", "name one of those")
     if queue.stopped:

@@ -127,7 +127,9 @@ def _check_queues(user: User, specs: list[JobSpec], prefix: str) -> None:
     verdicts: dict[str, FieldError | None] = {}
     for i, spec in enumerate(specs):
         if spec.queue not in verdicts:
-            verdicts[spec.queue] = cluster.queue_error(user, spec.queue, prefix.format(i) + "queue")
+            verdicts[spec.queue] = cluster.queue_error(
+                user, spec.queue, prefix.format(i) + "queue", suggest=len(specs) == 1
+            )
     if wrong := [e for e in verdicts.values() if e]:
         raise Invalid("a queue cannot be used", wrong[:MAX_ERRORS])
     for i, spec in enumerate(specs):

@@ -162,7 +162,9 @@ def test_a_queue_is_found_by_typing(signed_in: Page) -> None:
 
 
 def test_attempts_are_drawn_listed_and_measured(signed_in: Page, site: Stack) -> None:
-    job = submitted(site, groups=[group('test "$HYDRA_TASK_INDEX" != 1 || exit 3', count=6, retries=1)])
+    job = submitted(
+        site, groups=[group('test "$HYDRA_TASK_INDEX" != 1 || { echo because >&2; exit 3; }', count=6, retries=1)]
+    )
     signed_in.goto(f"/jobs/{job}?tab=attempts")
     ended(signed_in, "FAILED")
     chart = signed_in.get_by_test_id("gantt")
@@ -177,6 +179,8 @@ def test_attempts_are_drawn_listed_and_measured(signed_in: Page, site: Stack) ->
     expect(rows.filter(has_text="Failed").first).to_contain_text("3")
     signed_in.get_by_role("radiogroup", name="Parts of the job").get_by_text("Usage").click()
     expect(signed_in.get_by_role("region", name="Used against asked for")).to_contain_text("64 MiB")
+    signed_in.goto(f"/jobs/{job}?task=work/1")  # no stream is named: a failure is told on stderr
+    expect(signed_in.get_by_test_id("log")).to_contain_text("because")
 
 
 def test_a_view_is_kept_and_many_jobs_are_killed_at_once(signed_in: Page, site: Stack) -> None:

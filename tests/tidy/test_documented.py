@@ -74,6 +74,16 @@ def test_fields_of_the_job_file():
     assert not missing, f"docs/tenants.md does not mention {', '.join(missing)}"
 
 
+def test_no_example_has_a_date_that_passes():
+    """What people copy is refused, or shows nothing, from that day on."""
+    commands = [(p, line) for p in (GUIDE, TENANTS, ROOT / "README.md") for line in p.read_text().splitlines()]
+    commands = [(p, line) for p, line in commands if "hydractl " in line or "manage.py " in line]
+    commands += [(p, line) for p in ROOT.glob("client/commands/*.py") for line in p.read_text().splitlines()]
+    assert len(commands) > 1000
+    dated = [f"{p.name}: {line.strip()}" for p, line in commands if re.search(r"\b20\d\d-[01]\d\b", line)]
+    assert not dated, f"write it relative to now, or as YYYY-MM-DD: {dated}"
+
+
 def test_where_a_change_goes_names_what_exists():
     named = re.findall(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|md|toml|txt))(?:::(\w+))?`", CHANGING.read_text())
     assert len(named) > 40

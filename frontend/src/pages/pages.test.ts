@@ -9,6 +9,7 @@ import { request, wrong } from "./fleet/duty";
 import { health, leftThere, shares, silentFor, standing } from "./overview/fleet";
 import { fieldPath, localFiles, parse, withUploads } from "./submit/source";
 import { hydractl, quote } from "../format/shell";
+import { progressText } from "../ui/bars";
 
 describe("refusals", () => {
   it("keep the fields of a problem document", () => {
@@ -89,7 +90,18 @@ describe("a job file", () => {
     expect(sent.groups[0]!.files).toEqual([{ path: "m.py", digest: "d", size: 3 }]);
     expect(localFiles(value)).toHaveLength(1);
   });
+  it("wants the files of an application's master, too", () => {
+    const value = parse("name: x\nmaster:\n  command: [python3, am.py]\n  files:\n    - {path: am.py, source: ./am.py}\n").value!;
+    expect(localFiles(value)).toEqual([{ source: "./am.py", path: "am.py" }]);
+    const sent = withUploads(value, new Map([["./am.py", { digest: "d", size: 3 }]])) as { master: { files: unknown[] } };
+    expect(sent.master.files).toEqual([{ path: "am.py", digest: "d", size: 3 }]);
+  });
   it("paths", () => expect(fieldPath("groups[0]/files.1.path")).toEqual(["groups", 0, "files", 1, "path"]));
+});
+
+it("tells of a service how much of it runs, of all else how much is done", () => {
+  const group = { count: 3, running: 2, succeeded: 0 };
+  expect(["service", "batch"].map((kind) => progressText(kind, group))).toEqual(["2 of 3 running", "0 of 3 done"]);
 });
 
 describe("nodes out of service", () => {

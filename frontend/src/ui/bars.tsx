@@ -41,6 +41,11 @@ export function TasksBar({ group }: { group: Pick<Group, (typeof ORDER)[number] 
   );
 }
 
+/** How far tasks are: a service is kept running, all others are to get done. */
+export function progressText(kind: string, group: Pick<Group, "count" | "running" | "succeeded">): string {
+  return kind === "service" ? `${count(group.running)} of ${count(group.count)} running` : `${count(group.succeeded)} of ${count(group.count)} done`;
+}
+
 /** Sums of several groups, for a job's one bar. */
 export function sumGroups(groups: Group[]) {
   const total = { count: 0, pending: 0, running: 0, succeeded: 0, failed: 0, killed: 0 };

@@ -18,7 +18,7 @@ from controlplane.statestore.models import (
     Task,
 )
 from wire.ids import container_id
-from wire.states import ContainerState, JobState, TaskState
+from wire.states import ContainerReason, ContainerState, JobState, TaskState
 
 _counter = iter(range(1, 1_000_000))
 
@@ -43,16 +43,23 @@ def container(job: Job, node_id: int, group: int = 0, index: int = 0, attempt: i
     return Container.objects.create(id=container_id(job.home_id, 1, next(_counter)), **(values | fields))
 
 
-def end(live: Container, state: TaskState = TaskState.SUCCEEDED, exit_code: int = 0, ago_s: float = 0) -> None:
-    """Move a live container to history as the attempt that decided its task."""
+def end(
+    live: Container,
+    state: TaskState = TaskState.SUCCEEDED,
+    exit_code: int = 0,
+    ago_s: float = 0,
+    how: tuple[ContainerState, ContainerReason] | None = None,
+) -> None:
+    """Move a live container to history as the attempt that decided its task. how: its own end."""
+    ended, reason = how or (int(state), 0)
     at = timezone.now() - dt.timedelta(seconds=ago_s)
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH gone AS (DELETE FROM statestore_container WHERE id = %s RETURNING *)
                INSERT INTO statestore_container_history
                SELECT id, sub_cluster_id, node_id, job_id, group_no, task_index, attempt, %s, epoch, memory_mib,
-                      vcores_milli, gpus, allocated_at, started_at, %s, %s, 0, 12, 345 FROM gone""",
-            [live.pk, int(state), at, exit_code],
+                      vcores_milli, gpus, allocated_at, started_at, %s, %s, %s, 12, 345 FROM gone""",
+            [live.pk, int(ended), at, exit_code, int(reason)],
         )
     job = Job.objects.get(pk=live.job_id)
     Task.objects.update_or_create(

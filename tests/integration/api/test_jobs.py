@@ -13,7 +13,7 @@ from controlplane.router import cluster, submission
 from controlplane.statestore.models import AuditEntry, Intent, Job, TaskGroup
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
-from wire.states import GroupState, JobState, TaskState
+from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState
 
 MISSING = {"path": "f", "digest": "0" * 64}
 
@@ -244,6 +244,30 @@ def test_tasks_that_never_ran_were_killed_with_their_group(world: World) -> None
 
     assert tasks("") == tasks("state=KILLED") == [(0, "KILLED"), (1, "KILLED"), (2, "KILLED")]
     assert tasks("state=PENDING") == []
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "code", "began", "told"),
+    [
+        ("LOST", "NODE_LOST", 0, True, None),
+        ("FAILED", "EXIT_UNKNOWN", 0, True, None),
+        ("FAILED", "LOCALIZATION", 0, False, None),
+        ("KILLED", "STOPPED", 0, False, None),
+        ("KILLED", "STOPPED", 0, True, 0),
+        ("FAILED", "OUTPUT", 0, True, 0),
+        ("FAILED", "EXIT_CODE", 3, False, 3),
+    ],
+)
+def test_an_exit_that_nobody_reported_has_no_code(
+    world: World, state: str, reason: str, code: int, began: bool, told: int | None
+) -> None:
+    row = submitted(world)
+    live = rows.container(row, world.nodes[0].session.node_id, **({} if began else {"started_at": None}))
+    of_task = TaskState.KILLED if state == "KILLED" else TaskState.FAILED
+    rows.end(live, of_task, code, how=(ContainerState[state], ContainerReason[reason]))
+    (container,) = world["tenant"].get(f"jobs/{row.pk}/containers").json()["results"]
+    task = world["tenant"].get(f"jobs/{row.pk}/tasks").json()["results"][0]
+    assert (container["state"], container["exit_code"], task["exit_code"]) == (state, told, told)
 
 
 def test_containers_of_both_tables_in_one_order(world: World) -> None:

@@ -188,3 +188,13 @@ def test_a_queue_one_may_not_use_is_refused_like_one_that_is_not_there(world: Wo
     answers = [world["tenant"].post("jobs", job(queue=q)) for q in (victim.path, "root.nothing.there")]
     said = [a.content.decode().replace(victim.path, "X").replace("root.nothing.there", "X") for a in answers]
     assert [a.status_code for a in answers] == [422, 422] and said[0] == said[1]
+
+
+def test_a_queue_that_may_have_been_meant_is_one_that_may_be_used(world: World, victim: Objects) -> None:
+    def remedy(role: str, queue: str) -> str:
+        return str(world[role].post("jobs", job(queue=queue)).json()["errors"][0]["remedy"])
+
+    plain = "GET /api/v1/queues lists yours"
+    assert remedy("tenant", "root.defualt") == f"did you mean root.default? {plain}"
+    assert remedy("tenant", f"{victim.path}x") == plain
+    assert victim.path in remedy("operator", f"{victim.path}x")

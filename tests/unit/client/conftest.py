@@ -20,6 +20,7 @@ import pytest
 
 from contract.accounts import Me
 from contract.jobs import Container, Group, JobDetail, Output, Task
+from contract.nodes import Node
 from contract.queues import Queue
 from contract.waiting import GroupExplanation
 from tests.answers import said_by_the_api
@@ -45,6 +46,7 @@ class Cluster:
     keys: dict[str, dict[str, Any]] = field(default_factory=dict)
     artifacts: dict[str, bytes] = field(default_factory=dict)
     tasks: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
     containers: list[dict[str, Any]] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)
     endpoints: list[dict[str, Any]] = field(default_factory=list)
@@ -190,6 +192,12 @@ def containers(cluster: Cluster, request: Request, _job: str) -> Answer:
     return page([c for c in found if wanted in (None, f"{c['group']}/{c['index']}")], request)
 
 
+def nodes(cluster: Cluster, request: Request) -> Answer:
+    wanted = request.query.get("name")
+    found = [said_by_the_api(Node, **n) for n in cluster.nodes]
+    return page([n for n in found if wanted in (None, n["name"])], request)
+
+
 def logs(cluster: Cluster, request: Request, container: str) -> Answer:
     data = cluster.logs.get((container, request.query["stream"]), b"")
     offset = int(request.query["offset"])
@@ -249,6 +257,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"PUT /artifacts/([0-9a-f]{64})", put_artifact),
     (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
+    (r"GET /nodes", nodes),
     (r"GET /me", lambda cluster, request: (200, {}, said_by_the_api(Me, username="ada", role="tenant"))),
     (r"GET /queues", lambda cluster, request: (200, {}, [said_by_the_api(Queue, path="root", pending=3)])),
 ]

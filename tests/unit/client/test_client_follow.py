@@ -71,7 +71,7 @@ def test_too_many_tasks_are_refused(cluster: Any) -> None:
             client,
             1,
             [answer(Task, group="g", index=n) for n in range(40)],
-            stream="stdout",
+            streams=["stdout"],
             printer=Printer(True),
             note=print,
         )

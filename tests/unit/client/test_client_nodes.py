@@ -33,7 +33,9 @@ def test_never_and_moments() -> None:
     assert deadline_s("never") is None
     assert moment("2026-03-01T22:00Z", "start") == datetime(2026, 3, 1, 22, tzinfo=UTC)
     assert moment("2026-03-01 22:00", "start").tzinfo is not None
-    assert abs(moment("+30m", "start") - datetime.now(UTC) - timedelta(minutes=30)) < timedelta(seconds=5)
+    for text, minutes in ("+30m", 30), ("+2d", 2880), ("-4h", -240), ("now", 0):
+        assert abs(moment(text, "start") - datetime.now(UTC) - timedelta(minutes=minutes)) < timedelta(seconds=5)
+    assert moment("2026-03-01T22:00", "from", zone=UTC) == datetime(2026, 3, 1, 22, tzinfo=UTC)
     with pytest.raises(HydraError):
         moment("tomorrow", "start")
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,23 @@ def test_follow_shows_what_tasks_write(cluster: Any, env: dict[str, str], tmp_pa
     assert (done.returncode, done.stdout) == (0, "g/0 | hi\n")
 
 
+def test_a_failure_is_told_with_its_task_and_the_stream_that_says_why(
+    cluster: Any, env: dict[str, str], tmp_path: Path
+) -> None:
+    cluster.tasks = [{"group": "g", "index": 0, "state": "FAILED", "container": "c-1-1-1"}]
+    cluster.containers = [{"id": "c-1-1-1", "group": "g", "index": 0, "attempt": 1, "state": "FAILED"}]
+    cluster.logs = {("c-1-1-1", "stdout"): b"hi\n", ("c-1-1-1", "stderr"): b"because\n"}
+    cluster.ended.add("c-1-1-1")
+    moving(cluster, "RUNNING", "RUNNING", "FAILED")
+    done = run(env, "submit", str(job_file(tmp_path)), "--follow")
+    assert (done.returncode, sorted(done.stdout.splitlines())) == (1, ["g/0 stderr | because", "g/0 | hi"])
+    assert done.stderr.splitlines()[-1].endswith("Look at: hydractl logs 1/g/0 --stderr")
+    del cluster.logs["c-1-1-1", "stderr"]
+    assert run(env, "wait", "1").stderr.splitlines()[-1].endswith("Look at: hydractl logs 1/g/0")
+    cluster.tasks = []
+    assert "hydractl events 1" in run(env, "wait", "1").stderr.splitlines()[-1]
+
+
 def test_ctrl_c_leaves_the_job_and_says_how_to_follow_it(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
     process = subprocess.Popen(
         command("submit", str(job_file(tmp_path)), "--wait"), env=env, stderr=subprocess.PIPE, text=True
@@ -134,6 +152,42 @@ def test_login_stores_a_token_that_later_commands_use(cluster: Any, env: dict[st
     assert run(env, "me").returncode == 2
 
 
+def test_a_login_to_another_server_leaves_the_first_ones_context(
+    cluster: Any, env: dict[str, str], tmp_path: Path
+) -> None:
+    del env["HYDRA_URL"], env["HYDRA_TOKEN"]
+    other = cluster.url.replace("127.0.0.1", "localhost")
+    for url in cluster.url, other, other:
+        done = run(env, "login", url, "-u", "ada", "--password-stdin", stdin="right\n")
+        assert done.returncode == 0, done.stderr
+    assert done.stderr == f"Logged in to {other} as ada. The current context is localhost now.\n"
+    kept = json.loads(run(env, "contexts", "-o", "json").stdout)
+    assert [(c["name"], c["url"], c["current"]) for c in kept] == [
+        ("default", cluster.url, False), ("localhost", other, True),
+    ]  # fmt: skip
+    run(env, "login", cluster.url, "-u", "ada", "--password-stdin", stdin="right\n")
+    kept = json.loads(run(env, "contexts", "-o", "json").stdout)
+    assert [(c["name"], c["current"]) for c in kept] == [("default", True), ("localhost", False)]
+
+
+def test_a_job_is_submitted_from_stdin(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    text = job_file(tmp_path).read_text()
+    done = run(env, "submit", "-", stdin=text, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "job 1 (a) submitted to root.default\n"), done.stderr
+    wrong = run(env, "validate", "-", stdin="a: [", cwd=tmp_path)
+    assert (wrong.returncode, "is not valid YAML" in wrong.stderr) == (2, True)
+
+
+def test_a_service_says_how_much_of_it_runs(cluster: Any, env: dict[str, str]) -> None:
+    job = cluster.add_job({"name": "web", "groups": [{"name": "g", "count": 3}]}, "RUNNING")
+    job["kind"] = "service"
+    job["groups"][0] |= {"running": 2, "state": "RUNNING"}
+    assert "2 of 3 running" in run(env, "jobs").stdout
+    moving(cluster, "RUNNING", "KILLED")
+    said = run(env, "wait", "1").stderr
+    assert "g: RUNNING 2 of 3 running\n" in said and "done" not in said
+
+
 def test_why_a_job_waits_is_told_for_people_and_programs(cluster: Any, env: dict[str, str]) -> None:
     job = cluster.add_job({"name": "a", "groups": [{"name": "map"}, {"name": "sum"}]}, "RUNNING")
     limit = {
@@ -171,6 +225,28 @@ def test_jobs_are_listed_for_people_and_programs(cluster: Any, env: dict[str, st
     assert "\x1b" not in done.stdout
     assert cluster.requests("GET", "/jobs")[0].query["state"] == "RUNNING"
     assert [j["id"] for j in json.loads(run(env, "jobs", "--output", "json").stdout)] == [1]
+
+
+def many(cluster: Any) -> None:
+    """Five of everything that is listed."""
+    for n in range(5):
+        cluster.add_job({"name": f"j{n}", "groups": [{"name": "g", "count": 5}]})
+        cluster.tasks.append({"group": "g", "index": n, "state": "RUNNING"})
+        cluster.containers.append({"id": f"c-1-1-{n}", "group": "g", "index": n, "attempt": 1, "state": "RUNNING"})
+        cluster.nodes.append({"id": n + 1, "name": f"n{n}", "state": "UP", "duty": "in_service"})
+
+
+@pytest.mark.parametrize("words", [["jobs"], ["tasks", "1"], ["containers", "1"], ["nodes"]])
+def test_a_list_that_is_cut_says_so(cluster: Any, env: dict[str, str], words: list[str]) -> None:
+    many(cluster)
+    said = "3 shown; there are more: --limit 0\n"
+    table = run(env, *words, "--limit", "3")
+    assert (len(table.stdout.splitlines()), table.stderr) == (1 + 3, said)
+    as_json = run(env, *words, "--limit", "3", "-o", "json")
+    assert (len(json.loads(as_json.stdout)), as_json.stderr) == (3, said)
+    for limit in "0", "5":
+        whole = run(env, *words, "--limit", limit, "-o", "json")
+        assert (len(json.loads(whole.stdout)), whole.stderr) == (5, "")
 
 
 def test_logs_of_one_and_of_several_tasks(cluster: Any, env: dict[str, str]) -> None:
@@ -261,6 +337,34 @@ def test_completion_offers_commands_and_recent_jobs(cluster: Any, env: dict[str,
     env["_HYDRACTL_COMPLETE"] = "complete_bash"
     assert "sub-clusters" in run({**env, "COMP_WORDS": "hydractl sub", "COMP_CWORD": "1"}).stdout
     assert "1" in run({**env, "COMP_WORDS": "hydractl job ", "COMP_CWORD": "2"}).stdout.split()
+
+
+def test_completion_offers_queues_nodes_groups_and_contexts(cluster: Any, env: dict[str, str]) -> None:
+    many(cluster)
+    env["_HYDRACTL_COMPLETE"] = "complete_bash"
+
+    def offered(line: str) -> list[str]:
+        return run({**env, "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}).stdout.split()
+
+    assert offered("hydractl jobs --queue r") == ["root"]
+    assert offered("hydractl node show n") == [f"n{n}" for n in range(5)]
+    assert offered("hydractl tasks 1 --group ") == ["g"]
+    bare = {k: v for k, v in env.items() if not k.startswith(("HYDRA_", "_"))}
+    assert run(bare, "login", cluster.url, "-u", "ada", "--password-stdin", stdin="right\n").returncode == 0
+    assert offered("hydractl use d") == offered("hydractl --context d") == ["default"]
+
+
+def test_the_version_is_the_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert run({"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}, "--version").stdout.split() == [
+        "hydractl", project["version"],
+    ]  # fmt: skip
+
+
+def test_a_node_that_may_have_been_meant_is_named(cluster: Any, env: dict[str, str]) -> None:
+    cluster.nodes = [{"id": 1, "name": "east-1", "state": "UP"}, {"id": 2, "name": "west-9", "state": "UP"}]
+    done = run(env, "node", "eats-1")
+    assert (done.returncode, "Did you mean east-1? See: hydractl nodes" in done.stderr) == (2, True), done.stderr
 
 
 def test_endpoints_are_listed_with_the_address_to_open(cluster: Any, env: dict[str, str]) -> None:

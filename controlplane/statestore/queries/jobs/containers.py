@@ -39,6 +39,13 @@ COUNTED_MAX = 20_000  # of those that live, and of those that have ended
 _SKEW = dt.timedelta(days=1)
 
 
+# Ends before a process began, or of which nobody saw the status.
+_NO_EXIT = (
+    ContainerReason.LOCALIZATION, ContainerReason.START, ContainerReason.LEASE, ContainerReason.NODE_LOST,
+    ContainerReason.VANISHED, ContainerReason.EXIT_UNKNOWN, ContainerReason.UNUSED,
+)  # fmt: skip
+
+
 class NodeName(NamedTuple):
     """What people know a node by."""
 
@@ -52,6 +59,18 @@ def history_since(job: Job) -> dt.datetime:
     Spares the partitions of the days before.
     """
     return job.submitted_at - _SKEW
+
+
+def reported_exit(row: dict[str, Any]) -> int | None:
+    """The exit code that its node reported of an ended container; ``None`` where its process had no exit to report.
+
+    row: ``state``, ``reason``, ``started_at`` and ``exit_code``, which is stored as 0 where there was none.
+    """
+    code: int | None = row["exit_code"]
+    if row["state"] == ContainerState.LOST or row["reason"] in _NO_EXIT:
+        return None
+    unseen = row["started_at"] is None and row["state"] != ContainerState.SUCCEEDED
+    return None if unseen and code == 0 else code
 
 
 def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = None) -> Page:
@@ -106,7 +125,7 @@ def _container(job_id: int, r: dict[str, Any], groups: dict[int, str], nodes: di
         "sub_cluster": sub_cluster,
         "state": ContainerState(r["state"]).name,
         "reason": ContainerReason(r["reason"]).name if r["reason"] else None,
-        "exit_code": r["exit_code"],
+        "exit_code": reported_exit(r),
         "allocated_at": r["allocated_at"],
         "started_at": r["started_at"],
         "finished_at": r["finished_at"],

@@ -8,7 +8,7 @@ from controlplane.statestore.queries.sql import rows_as_dicts
 from wire.ids import format_container
 from wire.states import TERMINAL, GroupState, TaskState, terminal
 
-from .containers import history_since, node_names
+from .containers import history_since, node_names, reported_exit
 
 BLOCK = 512  # tasks
 
@@ -17,7 +17,7 @@ _ROWS = """SELECT group_no, index, state, attempts, container_id, exit_code, fin
 _WANTED = "(SELECT * FROM unnest(%(groups)s::smallint[], %(indexes)s::int[]) AS w(group_no, index))"
 _LIVE = f"""SELECT c.id, c.group_no, c.task_index AS index, c.node_id, c.started_at FROM statestore_container c
     JOIN {_WANTED} w ON c.group_no = w.group_no AND c.task_index = w.index WHERE c.job_id = %(job)s ORDER BY c.id"""
-_ENDED = """SELECT id, node_id, started_at FROM statestore_container_history
+_ENDED = """SELECT id, node_id, started_at, state, reason, exit_code FROM statestore_container_history
     WHERE id = ANY(%(ids)s) AND finished_at >= %(since)s"""
 _WITH_STATE = f"SELECT group_no, index FROM ({_ROWS} AND state = %(state)s) t"
 _RUNNING = "SELECT DISTINCT group_no, task_index AS index FROM statestore_container WHERE job_id = %(job)s"
@@ -142,9 +142,13 @@ def _known(job: Job, places: list[Place]) -> dict[Place, dict[str, Any]]:
     nodes = {number: node.name for number, node in named.items()}
     found: dict[Place, dict[str, Any]] = {}
     for row in ended:
-        past = history.get(row["container_id"], {})
-        node = nodes.get(past.get("node_id", 0))
-        found[Place(row["group_no"], row["index"])] = row | {"node": node, "started_at": past.get("started_at")}
+        past = history.get(row["container_id"])
+        entry = found[Place(row["group_no"], row["index"])] = row | {"node": None, "started_at": None}
+        if past:
+            entry |= {"node": nodes.get(past["node_id"]), "started_at": past["started_at"]}
+            entry["exit_code"] = reported_exit(past)
+        elif not row["exit_code"] and row["state"] != TaskState.SUCCEEDED:
+            entry["exit_code"] = None  # whether it was reported went with its container's history
     for row in live:
         entry = found.setdefault(Place(row["group_no"], row["index"]), {})
         if not terminal(entry.get("state", 0)):

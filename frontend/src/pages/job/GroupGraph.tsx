@@ -3,12 +3,12 @@ import { useRef } from "react";
 import type { Group } from "../../api/types";
 import { amounts } from "../../format/reason";
 import { count } from "../../format/units";
-import { groupText, TasksBar } from "../../ui/bars";
+import { groupText, progressText, TasksBar } from "../../ui/bars";
 import { Card, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { CARD, dag, edgePath } from "./dag";
 
-export function GroupGraph({ groups }: { groups: Group[] }) {
+export function GroupGraph({ kind, groups }: { kind: string; groups: Group[] }) {
   const box = useRef<HTMLDivElement>(null);
   const d = dag(groups, useWidth(box) || undefined);
   return (
@@ -23,7 +23,7 @@ export function GroupGraph({ groups }: { groups: Group[] }) {
             <article key={group.no} className="group-card" style={{ left: x, top: y, width: d.cardWidth, height: CARD.height }} data-testid={`group-${group.name}`}>
               <div className="row"><b className="clip grow" title={group.name}>{group.name}</b><State state={group.state} /></div>
               <TasksBar group={group} />
-              <div className="small muted clip" title={groupText(group)}>{counts(group)}</div>
+              <div className="small muted clip" title={groupText(group)}>{counts(kind, group)}</div>
               <div className="small muted clip">{amounts(group.resources)} each</div>
             </article>
           ))}
@@ -33,9 +33,9 @@ export function GroupGraph({ groups }: { groups: Group[] }) {
   );
 }
 
-function counts(g: Group): string {
-  const parts = [`${count(g.succeeded)} of ${count(g.count)} done`];
-  if (g.running) parts.push(`${count(g.running)} running`);
+function counts(kind: string, g: Group): string {
+  const parts = [progressText(kind, g)];
+  if (g.running && kind !== "service") parts.push(`${count(g.running)} running`);
   if (g.failed) parts.push(`${count(g.failed)} failed`);
   if (g.retried) parts.push(`${count(g.retried)} retried`);
   return parts.join(" · ");

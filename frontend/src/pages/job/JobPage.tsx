@@ -57,7 +57,7 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
       <Endpoints snapshot={view.data} open={mayAct(job, me)} />
       <div className="job-top">
         <Told job={job} now={now} />
-        <GroupGraph groups={job.groups} />
+        <GroupGraph kind={job.kind} groups={job.groups} />
       </div>
       <Tabs snapshot={view.data} />
     </>

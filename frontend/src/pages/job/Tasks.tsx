@@ -11,7 +11,7 @@ import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { Logs } from "./Logs";
-import { STREAMS, logAddress, taskName as key, taskNamed, useParams } from "./params";
+import { STREAMS, firstStream, logAddress, taskName as key, taskNamed, useParams } from "./params";
 import { hydractl } from "../../format/shell";
 
 const CELL = 22; // px, with its gap
@@ -165,12 +165,12 @@ function TaskDetail({ jobId, task }: { jobId: number; task: ChosenTask }) {
   const list = Array.isArray(attempts.data) ? attempts.data : (attempts.data?.results ?? []);
   const shown = list.find((c) => c.id === get("attempt")) ?? list.find((c) => c.id === task.container) ?? list.at(-1);
   const container = shown?.id ?? task.container;
-  const stream = STREAMS.find((s) => s === get("stream")) ?? "stdout";
+  const stream = STREAMS.find((s) => s === get("stream")) ?? firstStream(shown?.state ?? task.state);
   return (
     <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> {task.state && <State state={task.state} />}</span>}
       aside={<><Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
       {shown && <AttemptFacts c={shown} />}
-      {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} stream={stream} choose={(s) => set({ stream: s === "stdout" ? "" : s })} address={logAddress(jobId, key(task), container, stream)} />
+      {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} stream={stream} choose={(s) => set({ stream: s })} address={logAddress(jobId, key(task), container, stream)} />
         : attempts.isPending ? <Loading label="Loading the task" />
         : attempts.error ? <div className="body"><Failed error={attempts.error} /></div>
         : <Empty title={task.state ? "It has not started" : "It has not started, or there is no such task"}>Its logs appear here from the first line.</Empty>}
@@ -185,7 +185,7 @@ function AttemptFacts({ c }: { c: Container }) {
       <div><dt>Node</dt><dd>{c.node ?? "–"} <span className="muted">{c.sub_cluster}</span></dd></div>
       <div><dt>Started</dt><dd>{moment(c.started_at)}</dd></div>
       {c.started_at && c.finished_at && <div><dt>Ran</dt><dd>{duration(Date.parse(c.finished_at) - Date.parse(c.started_at))}</dd></div>}
-      {c.exit_code !== null && c.finished_at && <div><dt>Exit code</dt><dd>{c.exit_code}{c.reason && !["NONE", "EXIT_CODE"].includes(c.reason) ? ` (${c.reason.toLowerCase().replaceAll("_", " ")})` : ""}</dd></div>}
+      {c.finished_at && <div><dt>Exit code</dt><dd>{c.exit_code ?? "–"}{c.reason && !["NONE", "EXIT_CODE"].includes(c.reason) ? ` (${c.reason.toLowerCase().replaceAll("_", " ")})` : ""}</dd></div>}
       <div><dt>Memory</dt><dd>{c.peak_memory_mib ? `peak ${c.peak_memory_mib} of ` : ""}{c.memory_mib} MiB</dd></div>
       <div><dt>CPU time</dt><dd>{c.cpu_ms ? duration(c.cpu_ms) : "–"}</dd></div>
     </dl>

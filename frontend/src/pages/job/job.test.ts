@@ -3,7 +3,7 @@ import type { Group, Job } from "../../api/types";
 import { CARD, dag, depths } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
-import { logAddress, taskNamed } from "./params";
+import { firstStream, logAddress, taskNamed } from "./params";
 import { story } from "./story";
 import { place, placeLanes, ticks, timeline } from "./timeline";
 
@@ -114,6 +114,8 @@ describe("the address of a log", () => {
     expect(Object.fromEntries(at.searchParams)).toEqual({ tab: "tasks", task: "work/12", attempt: "c-9", stream: "stderr" });
     expect(taskNamed(at.searchParams.get("task"))).toEqual({ group: "work", index: 12 });
   });
+  it("is of stderr first where the attempt failed", () =>
+    expect(["FAILED", "SUCCEEDED", "RUNNING", undefined].map(firstStream)).toEqual(["stderr", "stdout", "stdout", "stdout"]));
   it("may be anything, and then names no task", () =>
     expect([null, "", "work", "work/", "/1", "a/b/1", "work/-1", "work/1 or 1"].map(taskNamed)).toEqual(Array(8).fill(null)));
 });

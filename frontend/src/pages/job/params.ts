@@ -30,6 +30,9 @@ export function taskNamed(name: string | null): Pick<Task, "group" | "index"> | 
 
 export const STREAMS = ["stdout", "stderr"];
 
+/** What is read first of an attempt, or of a task: a failure is told on stderr. */
+export const firstStream = (state: string | undefined): string => (state === "FAILED" ? "stderr" : "stdout");
+
 /** The address of one stream of one attempt. */
 export function logAddress(job: number, task: string, container: string, stream: string): string {
   return `/jobs/${job}?${new URLSearchParams({ tab: "tasks", task, attempt: container, stream })}`;

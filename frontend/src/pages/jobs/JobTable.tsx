@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { Job, Me } from "../../api/types";
 import { ended } from "../../format/states";
 import { ago, coarse, count, duration, moment } from "../../format/units";
-import { sumGroups, TasksBar } from "../../ui/bars";
+import { progressText, sumGroups, TasksBar } from "../../ui/bars";
 import { Empty, State, useNow } from "../../ui/parts";
 import { mayAct } from "../job/rights";
 
@@ -47,7 +47,7 @@ function JobRow({ job, now, can, ticked, tick }: { job: Job; now: number; can: b
         {job.waiting && !ended(job.state) ? <div className="muted small clip" title={job.waiting}>{job.waiting}</div> : job.tags.length > 0 && <div className="row">{job.tags.slice(0, 4).map((t) => <span key={t} className="tag clip">{t}</span>)}</div>}
       </td>
       <td><State state={job.state} /></td>
-      <td className="job-tasks"><TasksBar group={total} /><div className="small muted">{count(total.succeeded)} of {count(total.count)}{total.failed ? `, ${count(total.failed)} failed` : ""}</div></td>
+      <td className="job-tasks"><TasksBar group={total} /><div className="small muted">{progressText(job.kind, total)}{total.failed ? `, ${count(total.failed)} failed` : ""}</div></td>
       <td className="clip" data-label="Queue" title={job.queue}>{job.queue}</td>
       <td className="clip" data-label="Owner">{job.owner}</td>
       <td className="num" data-label="Submitted" title={moment(job.submitted_at)}>{ago(job.submitted_at, now)}</td>

@@ -63,9 +63,10 @@ interface FileEntry {
   digest?: unknown;
 }
 
+/** Of the job, of its application master and of its groups. */
 function fileLists(value: Record<string, unknown>): FileEntry[][] {
   const groups = Array.isArray(value.groups) ? (value.groups as Record<string, unknown>[]) : [];
-  return [value, ...groups].flatMap((holder) => (holder && Array.isArray(holder.files) ? [holder.files as FileEntry[]] : []));
+  return [value, value.master as Record<string, unknown> | undefined, ...groups].flatMap((holder) => (holder && Array.isArray(holder.files) ? [holder.files as FileEntry[]] : []));
 }
 
 /** Files the job names by a local path: a browser must be given them. Each source once. */
