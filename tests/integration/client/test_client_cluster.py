@@ -116,7 +116,11 @@ def test_a_failure_is_explained_followed_over_attempts_and_retried(hydra: Client
     said = "".join(piece.data for piece in follow_task(hydra, failed.id, task, "stdout", notes.append))
     assert said == "attempt 1\nattempt 2\n"
     assert hydractl("logs", f"{failed.id}/g/0", "--stderr").stdout == "because\n"
-    assert hydractl("wait", str(failed.id)).returncode == 1
+    waited = hydractl("wait", str(failed.id), "--follow")
+    assert (waited.returncode, sorted(waited.stdout.splitlines())) == (
+        1, ["g/0 stderr | because"] * 2 + ["g/0 | attempt 1", "g/0 | attempt 2"],
+    )  # fmt: skip
+    assert f"Look at: hydractl logs {failed.id}/g/0 --stderr" in waited.stderr
 
 
 def test_a_retry_is_a_new_job_and_the_old_one_stays_as_it_ended(hydra: Client) -> None:
@@ -150,7 +154,7 @@ def test_an_upload_that_is_there_is_not_sent_again(hydra: Client, tmp_path: Path
     assert not hydra.has_artifact("0" * 64)
 
 
-def test_lists_of_several_pages_are_complete(hydra: Client) -> None:
+def test_lists_of_several_pages_are_complete(hydra: Client, hydractl: Any) -> None:
     ids = hydra.submit_many([job(command="true") for _ in range(7)])
     assert len(set(ids)) == 7
     for each in ids:
@@ -158,6 +162,9 @@ def test_lists_of_several_pages_are_complete(hydra: Client) -> None:
     assert {j.id for j in hydra.jobs(page_size=3, name="probe")} >= set(ids)
     many = hydra.wait(hydra.submit(job(command="true", count=12)).id, timeout_s=60)
     assert [t.index for t in hydra.tasks(many.id, page_size=5)] == list(range(12))
+    cut = hydractl("tasks", str(many.id), "--limit", "11", "-o", "json")
+    assert (len(json.loads(cut.stdout)), cut.stderr) == (11, "11 shown; there are more: --limit 0\n")
+    assert json.loads(hydractl("jobs", "--since", "-1h", "--limit", "1", "-o", "json").stdout)[0]["id"] == many.id
 
 
 def test_waiting_outlasts_a_killed_web_process(cluster: Stack, hydra: Client) -> None:
