@@ -28,13 +28,15 @@ CONTAINER_MIB = 4096
 
 @dataclass(slots=True)
 class Federation:
-    """What all sub-clusters have in common. shape: of the queues at ``paths``; lowest: positions of those that hold."""
+    """What all sub-clusters have in common. hierarchy: of the queues at ``paths``; lowest: rows of
+    those that hold.
+    """
 
     redis_url: str
     store: psycopg.Connection[Any]
     version: int
     paths: list[str]
-    shape: Any
+    hierarchy: Any
     lowest: np.ndarray
 
 
@@ -115,7 +117,7 @@ class SubCluster:
             live=int(containers.sum()), allocated=amounts(allocated.sum(axis=0).tolist()),
             used_memory_mib=int(used_mib.sum()), used_cpu_milli=int(used_milli.sum()),
             pending_containers=int(waiting.sum()), pending=(mib, mib // 4, 0),
-            queues=queue_use(self.of.paths, self.of.shape.subtree_sums(own), wait), rounds=self.rounds,
+            queues=queue_use(self.of.paths, self.of.hierarchy.subtree_sums(own), wait), rounds=self.rounds,
             placed=900 * self.rounds, ended=900 * self.rounds, round_ms=12.0, placed_per_s=900.0, ended_per_s=900.0,
         )  # fmt: skip
         return shown, nodes
@@ -156,7 +158,7 @@ def read() -> list[SubCluster]:
     lowest = np.array([at for at, queue in enumerate(tree.rows) if queue.leaf])
     connection.ensure_connection()
     of = Federation(
-        settings.REDIS_URL, connection.connection, tree.version, [q.path for q in tree.rows], tree.shape, lowest
+        settings.REDIS_URL, connection.connection, tree.version, [q.path for q in tree.rows], tree.hierarchy, lowest
     )
     found = []
     for lease in Lease.objects.select_related("sub_cluster").order_by("sub_cluster_id"):

@@ -16,6 +16,7 @@ from wire.ids import parse_container
 from wire.states import TaskState, terminal
 
 MAX_FOLLOWED = 32  # tasks whose output is followed at the same time; each holds a connection per stream
+LOG_BYTES_MIN = 4  # the least that the server is asked for: a character may have so many
 _POLL_S = 0.3
 
 
@@ -182,4 +183,4 @@ def telling(client: Client, job_id: int) -> tuple[Task, str] | None:
 
 
 def _beginning(client: Client, container: str, stream: str) -> Iterator[LogPiece]:
-    return islice(client.logs(container, stream=stream, limit_bytes=1, patience_s=0), 1)
+    return islice(client.logs(container, stream=stream, limit_bytes=LOG_BYTES_MIN, patience_s=0), 1)

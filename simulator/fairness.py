@@ -31,7 +31,7 @@ def granted(
         demand[rows] = np.round(used[p] + wanted[p]).astype(np.int64)
         guaranteed, maximum, weight = queues.whole(DEFAULT, whole)
         maximum = np.minimum(maximum, whole)
-        tree = ShareTree(queues.shape.parent, guaranteed * _FINE, maximum * _FINE, weight)
+        tree = ShareTree(queues.hierarchy.parent, guaranteed * _FINE, maximum * _FINE, weight)
         share = fair_shares(tree, whole * _FINE, np.zeros_like(demand), demand, floor=False)[rows]
         part = (share / np.maximum(whole * _FINE, 1)).max(axis=1)
         found[p] = np.where(demand[rows].any(axis=1), part, np.nan)

@@ -118,7 +118,7 @@ def _ceilings(
     at = np.flatnonzero(ceilings.limited(p.maximum))
     if len(at):
         before = ceilings.assigned_before(queues.index, p.most, last)[:, at]
-        used = np.array([queues.shape.subtree_sums(of_one) for of_one in p.used])[:, at]
+        used = np.array([queues.hierarchy.subtree_sums(of_one) for of_one in p.used])[:, at]
         found[:, at] = ceilings.ceilings(p.maximum[at], due[:, at], before, used, p.capacity, settled)
     return found
 

@@ -38,8 +38,8 @@ def starving_queues(queues: FederationQueues, session: psycopg.Connection) -> di
     found: dict[tuple[str, str], list[int]] = {}
     for partition in queues.partitions:
         p = problem(queues, partition, known)
-        used = queues.shape.subtree_sums(p.used.sum(axis=0))
-        lacks = starving.lacking(queues.shape, p.guaranteed, p.maximum, used, p.wanted.sum(axis=0))
+        used = queues.hierarchy.subtree_sums(p.used.sum(axis=0))
+        lacks = starving.lacking(queues.hierarchy, p.guaranteed, p.maximum, used, p.wanted.sum(axis=0))
         for at in np.flatnonzero(lacks.any(axis=1)).tolist():
             found[queues.paths[at], partition] = lacks[at].tolist()
     return found

@@ -76,11 +76,11 @@ def outlook(queues: FederationQueues, loads: Sequence[Load]) -> Outlook:
         guaranteed += p.guaranteed
         share += found.share.sum(axis=0)
         due += found.due.sum(axis=0)
-        used += queues.shape.subtree_sums(p.used.sum(axis=0))
-        wanted += queues.shape.subtree_sums(p.wanted.sum(axis=0))
+        used += queues.hierarchy.subtree_sums(p.used.sum(axis=0))
+        wanted += queues.hierarchy.subtree_sums(p.wanted.sum(axis=0))
         if reclaims.any():
             back += amounts_to_give_back(p, found.due)[reclaims].sum(axis=0)
-    leaf = is_leaf(queues.shape.parent)
+    leaf = is_leaf(queues.hierarchy.parent)
     return Outlook(queues.paths, queues.index, leaf, capacity, guaranteed, share, due, used, wanted, back)
 
 

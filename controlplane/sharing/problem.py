@@ -13,4 +13,4 @@ def problem(queues: FederationQueues, partition: str, loads: Sequence[Load]) -> 
     capacity, used, wanted = gathered(rows, [load.counts for load in loads], queues.index)
     guaranteed, maximum, weight = queues.whole(partition, capacity.sum(axis=0))
     parts, most = queues.parts(partition, capacity)
-    return SharingProblem(queues.shape.parent, weight, guaranteed, maximum, parts, most, capacity, used, wanted)
+    return SharingProblem(queues.hierarchy.parent, weight, guaranteed, maximum, parts, most, capacity, used, wanted)

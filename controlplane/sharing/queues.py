@@ -38,7 +38,7 @@ class FederationQueues:
         self.version = version
         self.paths = [row.path for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = QueueHierarchy.of(self.paths, [row.parent for row in rows])
+        self.hierarchy = QueueHierarchy.of(self.paths, [row.parent for row in rows])
         self.partitions = [p.name for p in ordered(settings.get("partitions"))] + [DEFAULT]
         self.components: Components = stored(settings.get("components"))
         self._settings = settings
@@ -60,12 +60,12 @@ class FederationQueues:
     def whole(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(guaranteed, maximum (q, R) int64, weight (q,)) where the whole federation has ``capacity`` (R,)."""
         limits = self.limits(partition)
-        guaranteed, maximum = resolve(self.shape, limits, capacity)
-        return guaranteed, maximum, weights(self.shape, limits, self._weight, guaranteed)
+        guaranteed, maximum = resolve(self.hierarchy, limits, capacity)
+        return guaranteed, maximum, weights(self.hierarchy, limits, self._weight, guaranteed)
 
     def parts(self, partition: str, capacity: np.ndarray) -> Limits:
         """(s, q, R) by size: as RMs split them by themselves. capacity: (s, R)."""
-        return by_size(self.shape, self.limits(partition), capacity)
+        return by_size(self.hierarchy, self.limits(partition), capacity)
 
 
 def in_force(session: psycopg.Connection, known: FederationQueues | None) -> FederationQueues | None:

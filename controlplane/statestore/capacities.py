@@ -60,13 +60,13 @@ def denied(capacities: dict[str, Any], partition: str) -> bool:
     return any(not limit["share"][i] and not limit["units"][i] for i in (MEMORY, CORES))
 
 
-def unlimited(shape: QueueHierarchy, limits: QueueLimits) -> np.ndarray:
+def unlimited(hierarchy: QueueHierarchy, limits: QueueLimits) -> np.ndarray:
     """What each queue may hold all of, however little there is: (q, R) bool."""
-    return shape.path_combined(limits.maximum_share >= 1, np.logical_and)
+    return hierarchy.path_combined(limits.maximum_share >= 1, np.logical_and)
 
 
 def resolve(
-    shape: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None
+    hierarchy: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray, whole: np.ndarray | None = None
 ) -> Limits:
     """Of each queue: (q, R).
 
@@ -75,13 +75,13 @@ def resolve(
     exceed its parent's, nor the guarantees of siblings together: where nodes
     are missing, units shrink in proportion.
     """
-    q = len(shape.parent)
+    q = len(hierarchy.parent)
     part = np.ones(R) if whole is None else np.minimum(1.0, capacity / np.maximum(whole, 1))
     guaranteed, maximum = np.zeros((2, q, R), np.int64)
     guaranteed[ROOT] = maximum[ROOT] = capacity
     owed, most = limits.guaranteed_units * part, limits.maximum_units * part
-    for rows in shape.levels[1:]:
-        up = shape.parent[rows]
+    for rows in hierarchy.levels[1:]:
+        up = hierarchy.parent[rows]
         m = _whole(limits.maximum_share[rows] * maximum[up] + most[rows])
         maximum[rows] = np.minimum(m, maximum[up])
         g = _whole(limits.guaranteed_share[rows] * guaranteed[up] + owed[rows])
@@ -92,7 +92,7 @@ def resolve(
 
 
 def resolve_part(
-    shape: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
+    hierarchy: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray, before: np.ndarray, whole: np.ndarray
 ) -> Limits:
     """As ``resolve``, for one sub-cluster of several, so that the parts add up to the whole.
 
@@ -100,31 +100,31 @@ def resolve_part(
     order. Each takes what the limits grow by through its capacity, so a maximum
     of 4 GPUs over 20 sub-clusters is 4 and not 20 times 0.
     """
-    low, high = (resolve(shape, limits, c, whole) for c in (before, before + capacity))
+    low, high = (resolve(hierarchy, limits, c, whole) for c in (before, before + capacity))
     guaranteed, maximum = (np.maximum(h - lo, 0) for lo, h in zip(low, high, strict=True))
-    for rows in shape.levels[1:]:
-        up = shape.parent[rows]
+    for rows in hierarchy.levels[1:]:
+        up = hierarchy.parent[rows]
         maximum[rows] = np.minimum(maximum[rows], maximum[up])
         guaranteed[rows] = np.minimum(guaranteed[rows], maximum[rows])
         _fit(guaranteed, rows, up)
     return Limits(guaranteed, maximum)
 
 
-def by_size(shape: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray) -> Limits:
+def by_size(hierarchy: QueueHierarchy, limits: QueueLimits, capacity: np.ndarray) -> Limits:
     """Of each queue in each of s sub-clusters that have ``capacity`` (s, R): (s, q, R).
 
     What RMs go by without an assignment: each takes its ``resolve_part``, in the order of the sub-clusters' numbers.
     """
-    found, whole = np.zeros((2, len(capacity), len(shape.parent), R), np.int64), capacity.sum(axis=0)
+    found, whole = np.zeros((2, len(capacity), len(hierarchy.parent), R), np.int64), capacity.sum(axis=0)
     before = np.zeros(R, np.int64)
     for at, own in enumerate(capacity):
-        found[:, at] = resolve_part(shape, limits, own, before, whole)
+        found[:, at] = resolve_part(hierarchy, limits, own, before, whole)
         before = before + own
     return Limits(*found)
 
 
 def within_ceilings(
-    shape: QueueHierarchy, maximum: np.ndarray, at: np.ndarray, ceiling: np.ndarray, unlimited: np.integer[Any]
+    hierarchy: QueueHierarchy, maximum: np.ndarray, at: np.ndarray, ceiling: np.ndarray, unlimited: np.integer[Any]
 ) -> np.ndarray:
     """The maxima (q, R) that hold in a sub-cluster: assigned ceilings, and the parts by size of the other queues.
 
@@ -135,29 +135,29 @@ def within_ceilings(
     bounded = (ceiling < unlimited).any(axis=1)
     found = maximum.copy()
     found[at[bounded]] = np.minimum(ceiling[bounded], maximum[ROOT])
-    return shape.path_combined(found, np.minimum)
+    return hierarchy.path_combined(found, np.minimum)
 
 
-def fitted(shape: QueueHierarchy, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
+def fitted(hierarchy: QueueHierarchy, wanted: np.ndarray, maximum: np.ndarray) -> np.ndarray:
     """Guarantees of (q, R) ``wanted`` units that keep to the rules of ``resolve``; the root has all there is."""
     guaranteed: np.ndarray = np.minimum(wanted, maximum)
     guaranteed[ROOT] = maximum[ROOT]
-    for rows in shape.levels[1:]:
-        _fit(guaranteed, rows, shape.parent[rows])
+    for rows in hierarchy.levels[1:]:
+        _fit(guaranteed, rows, hierarchy.parent[rows])
     return guaranteed
 
 
-def weights(shape: QueueHierarchy, limits: QueueLimits, given: np.ndarray, guaranteed: np.ndarray) -> np.ndarray:
+def weights(hierarchy: QueueHierarchy, limits: QueueLimits, given: np.ndarray, guaranteed: np.ndarray) -> np.ndarray:
     """(q,) float64: those ``given`` (nan: none); else the guaranteed share; else the least among the siblings', or 1.
 
     guaranteed: (q, R) int64, as resolved.
     """
-    up = np.maximum(shape.parent, 0)
+    up = np.maximum(hierarchy.parent, 0)
     of_parent = np.maximum(guaranteed[up], 1)
     absolute = np.where(limits.guaranteed_units > 0, guaranteed / of_parent, 0.0)
     share = np.maximum(limits.guaranteed_share, absolute).max(axis=1)
     weight = np.where(np.isnan(given), share, given)
-    positive = np.where((weight > 0) & (shape.parent >= 0), weight, np.inf)
+    positive = np.where((weight > 0) & (hierarchy.parent >= 0), weight, np.inf)
     least = np.full(len(weight), np.inf)
     np.minimum.at(least, up, positive)
     fallback = np.where(np.isfinite(least[up]), least[up], 1.0)

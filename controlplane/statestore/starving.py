@@ -28,7 +28,7 @@ DELETE FROM statestore_starvation
 
 
 def lacking(
-    shape: QueueHierarchy, guaranteed: np.ndarray, maximum: np.ndarray, used: np.ndarray, demand: np.ndarray
+    hierarchy: QueueHierarchy, guaranteed: np.ndarray, maximum: np.ndarray, used: np.ndarray, demand: np.ndarray
 ) -> np.ndarray:
     """(q, R) int64: what each queue wants and is guaranteed, and does not hold; zero for those who have what is theirs.
 
@@ -37,9 +37,9 @@ def lacking(
     resource that it wants has its guarantee: the others follow it.
     """
     wants = demand.copy()
-    for rows in reversed(shape.levels[1:]):
+    for rows in reversed(hierarchy.levels[1:]):
         wants[rows] = np.minimum(wants[rows], np.maximum(maximum[rows] - used[rows], 0))
-        np.add.at(wants, shape.parent[rows], wants[rows])
+        np.add.at(wants, hierarchy.parent[rows], wants[rows])
     room = np.maximum(guaranteed - used, 0)
     part = np.where(wants > 0, room / np.maximum(guaranteed, 1), np.inf).min(axis=1)
     starves = (wants > 0).any(axis=1) & (part > CLOSE)

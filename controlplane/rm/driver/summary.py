@@ -37,7 +37,7 @@ def summary(m: Memory, holder: str, counters: Mapping[str, Any], frozen: bool, a
         used_cpu_milli=used_cpu_milli,
         pending_containers=sum(waiting.values()),
         pending=amounts(pending.tolist()),
-        queues=queue_use(m.queues.paths, m.queues.shape.subtree_sums(m.ledger.queues.sum(axis=0)), waiting),
+        queues=queue_use(m.queues.paths, m.queues.hierarchy.subtree_sums(m.ledger.queues.sum(axis=0)), waiting),
         observed=_observed(m),
         **counters,
     )

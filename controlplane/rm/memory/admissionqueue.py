@@ -251,7 +251,7 @@ class AdmissionQueue(Table):
         maximum = _maxima(m) if demand.any() else np.zeros_like(self.gangs)
         share = q.max_am_share[:, None]
         masters = np.where(share < 1, np.floor(maximum * share + 1e-6).astype(np.int64), UNLIMITED)
-        held, most = [q.shape.subtree_sums(self.gangs), q.shape.subtree_sums(self.masters)], [maximum, masters]
+        held, most = [q.hierarchy.subtree_sums(self.gangs), q.hierarchy.subtree_sums(self.masters)], [maximum, masters]
         if self.gac:
             self.quotas = quota.quotas(m)
             held.append(self._claimed())
@@ -285,7 +285,7 @@ def _limited(queues: QueueTree) -> dict[int, tuple[int, ...]]:
 
 def _am_limited(queues: QueueTree) -> np.ndarray:
     """Queues in which application masters may hold only a share, theirs or an ancestor's: (q,) bool."""
-    return queues.shape.path_combined(queues.max_am_share < 1, np.logical_or)
+    return queues.hierarchy.path_combined(queues.max_am_share < 1, np.logical_or)
 
 
 def _maxima(m: Memory) -> np.ndarray:

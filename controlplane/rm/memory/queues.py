@@ -49,12 +49,12 @@ class QueueTree:
         policy = policy or PolicyRow(version)
         self.paths = [row.path for row in rows]
         self.index = {path: at for at, path in enumerate(self.paths)}
-        self.shape = QueueHierarchy.of(self.paths, [row.parent_path for row in rows])
-        self.parent = self.shape.parent
+        self.hierarchy = QueueHierarchy.of(self.paths, [row.parent_path for row in rows])
+        self.parent = self.hierarchy.parent
         self.leaf = _column(rows, "leaf", np.bool_)
         self.stopped = np.array([row.state == "stopped" for row in rows], np.bool_)
         self.ordering = np.array([Ordering[row.ordering.upper()] for row in rows], np.int8)
-        self.preemptable = self.shape.path_combined(_column(rows, "preemptable", np.bool_), np.logical_and)
+        self.preemptable = self.hierarchy.path_combined(_column(rows, "preemptable", np.bool_), np.logical_and)
         self.user_maximum = _column(rows, "user_maximum", np.float64)
         self.max_am_share = _column(rows, "max_am_share", np.float64)
         self.max_running_jobs = _counts(rows, "max_running_jobs")
@@ -112,19 +112,19 @@ class QueueTree:
         if assigned is not None:
             guaranteed, owed, maximum = assigned
         return Queues(
-            self.paths, self.parent, guaranteed, maximum, self.shape.subtree_sums(used), weight, self.ordering,
+            self.paths, self.parent, guaranteed, maximum, self.hierarchy.subtree_sums(used), weight, self.ordering,
             self.preemptable, owed=owed, settled=self.shares.settled(self), backfill=self.backfill,
         )  # fmt: skip
 
     def whole(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(guaranteed, maximum) of each queue in all sub-clusters, of which this one has ``capacity`` (R,)."""
         before, after = self.elsewhere.get(partition, (np.zeros(R, np.int64),) * 2)
-        return resolve(self.shape, self._limits_of(partition), before + capacity + after)
+        return resolve(self.hierarchy, self._limits_of(partition), before + capacity + after)
 
     def unlimited(self, partition: str) -> np.ndarray:
         """What each queue may hold all of, however little the partition has: (q, R) bool."""
         if partition not in self._unlimited:
-            self._unlimited[partition] = unlimited(self.shape, self._limits_of(partition))
+            self._unlimited[partition] = unlimited(self.hierarchy, self._limits_of(partition))
         return self._unlimited[partition]
 
     def _resolved(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -135,10 +135,10 @@ class QueueTree:
         if known is None or known[0] != key:
             limits = self._limits_of(partition)
             if (before + after).any():
-                sides = resolve_part(self.shape, limits, capacity, before, before + capacity + after)
+                sides = resolve_part(self.hierarchy, limits, capacity, before, before + capacity + after)
             else:
-                sides = resolve(self.shape, limits, capacity)
-            known = self._views[partition] = (key, (*sides, weights(self.shape, limits, self.weight, sides[0])))
+                sides = resolve(self.hierarchy, limits, capacity)
+            known = self._views[partition] = (key, (*sides, weights(self.hierarchy, limits, self.weight, sides[0])))
         return known[1]
 
     def _limits_of(self, partition: str) -> QueueLimits:

@@ -92,8 +92,8 @@ def _fit(
     paths, rows = table
     at = np.array([queues.index.get(path, -1) for path in paths], np.int64)
     rows, at = rows[at >= 0], at[at >= 0]
-    most = within_ceilings(queues.shape, maximum, at, rows[:, 2 * R :], UNLIMITED) if same else maximum
+    most = within_ceilings(queues.hierarchy, maximum, at, rows[:, 2 * R :], UNLIMITED) if same else maximum
     wanted, owed = np.zeros_like(guaranteed) if same else guaranteed.copy(), np.zeros_like(guaranteed)
     wanted[at], owed[at] = rows[:, :R], rows[:, R : 2 * R]
-    found = fitted(queues.shape, wanted, most)
-    return Fitted(found, fitted(queues.shape, np.minimum(owed, found), most), most)
+    found = fitted(queues.hierarchy, wanted, most)
+    return Fitted(found, fitted(queues.hierarchy, np.minimum(owed, found), most), most)

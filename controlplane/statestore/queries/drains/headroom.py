@@ -41,7 +41,7 @@ class Headroom:
         left = self.left.get((partition, sub), self.left.get((DEFAULT, sub)))
         if self.tree is None or left is None:
             return np.zeros((0, R), np.int64), []
-        return left, upwards(self.tree.shape.parent, self.tree.at(queue))
+        return left, upwards(self.tree.hierarchy.parent, self.tree.at(queue))
 
 
 def headroom() -> Headroom:
@@ -73,17 +73,17 @@ def _left_in(
     for name, part in now.parts.items():
         owns = _of_all(capacities, name)
         if not now.sharing.follows_demand:
-            for at, most in zip(stay, by_size(now.tree.shape, now.tree.limits[name], owns).maximum, strict=True):
+            for at, most in zip(stay, by_size(now.tree.hierarchy, now.tree.limits[name], owns).maximum, strict=True):
                 yield (name, now.places[at].id), _below(now, name, most, part.used[at])
         else:
-            most = resolve(now.tree.shape, now.tree.limits[name], owns.sum(axis=0)).maximum
+            most = resolve(now.tree.hierarchy, now.tree.limits[name], owns.sum(axis=0)).maximum
             left = _below(now, name, most, part.used[stay].sum(axis=0))
             yield from (((name, now.places[at].id), left) for at in stay)
 
 
 def _below(now: FederationStanding, partition: str, most: np.ndarray, used: np.ndarray) -> np.ndarray:
     """What is left below these maxima (q, R), where there are any."""
-    no_limit = (most >= most[ROOT]) & ((most[ROOT] > 0) | unlimited(now.tree.shape, now.tree.limits[partition]))
+    no_limit = (most >= most[ROOT]) & ((most[ROOT] > 0) | unlimited(now.tree.hierarchy, now.tree.limits[partition]))
     return np.where(no_limit, UNLIMITED, most) - used
 
 
@@ -100,12 +100,12 @@ def _left(
     now: FederationStanding, capacities: list[dict[str, np.ndarray]]
 ) -> Iterable[tuple[tuple[str, int], np.ndarray]]:
     for name, part in now.parts.items():
-        sized = by_size(now.tree.shape, now.tree.limits[name], _of_all(capacities, name)).maximum
+        sized = by_size(now.tree.hierarchy, now.tree.limits[name], _of_all(capacities, name)).maximum
         every = np.arange(len(now.tree.rows))
         for at, place in enumerate(now.places):
             most = sized[at]
             if now.sharing.assigns is not None and place.shares_policy == now.tree.version:
-                most = within_ceilings(now.tree.shape, most, every, part.ceiling[at], UNLIMITED)
+                most = within_ceilings(now.tree.hierarchy, most, every, part.ceiling[at], UNLIMITED)
             yield (name, place.id), _below(now, name, most, part.used[at])
 
 

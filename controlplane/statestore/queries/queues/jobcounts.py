@@ -17,4 +17,4 @@ def job_counts(tree: PolicyTree) -> np.ndarray:
     for path, state, n in live.order_by():
         if path in tree.index:
             counts[tree.index[path]] += JobCounts(n, n if state == JobState.RUNNING else 0)
-    return tree.shape.subtree_sums(counts)
+    return tree.hierarchy.subtree_sums(counts)

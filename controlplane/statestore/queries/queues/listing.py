@@ -117,7 +117,7 @@ def _limits(tree: PolicyTree) -> dict[str, tuple[list[list[int]], list[list[int]
     """By partition what each queue of the tree is guaranteed and may hold at most: (q, R), as lists."""
     found = {}
     for name, amounts in capacities(tree.partitions).items():
-        guaranteed, maximum = resolve(tree.shape, tree.limits[name], amounts)
+        guaranteed, maximum = resolve(tree.hierarchy, tree.limits[name], amounts)
         found[name] = guaranteed.tolist(), maximum.tolist()
     return found
 

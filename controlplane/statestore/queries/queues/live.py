@@ -66,7 +66,7 @@ def _columns(now: FederationStanding | None, seen: Sight | None, user: User) -> 
     queues = [tree.rows[row] for row in rows]
     return {
         "name": [q.path.rpartition(".")[2] for q in queues],
-        "parent": [at.get(int(tree.shape.parent[row]), -1) for row in rows],
+        "parent": [at.get(int(tree.hierarchy.parent[row]), -1) for row in rows],
         "see": see,
         "flags": [_flags(user, seen.everything, q, how) for q, how in zip(queues, see, strict=True)],
         "guaranteed": (total(now, "guaranteed")[rows] * shown).T.tolist(),
@@ -175,7 +175,7 @@ def lacking(now: FederationStanding, partition: str) -> np.ndarray:
     if part is None:
         return np.zeros((len(now.tree.rows), R), np.int64)
     used, pending = part.used.sum(axis=0), part.own_pending.sum(axis=0)
-    return starving.lacking(now.tree.shape, part.guaranteed, part.maximum, used, pending)
+    return starving.lacking(now.tree.hierarchy, part.guaranteed, part.maximum, used, pending)
 
 
 def _others(now: FederationStanding, own: OwnUse, wide: bool) -> Json | None:

@@ -101,7 +101,7 @@ def axis_of(now: FederationStanding, part: PartitionStanding, row: int, resource
     wants = (part.used + part.pending).sum(axis=0)[row] / capacity
     if wants.any():
         return int(wants.argmax())
-    sure, up = part.guaranteed[row] / capacity, int(now.tree.shape.parent[row])
+    sure, up = part.guaranteed[row] / capacity, int(now.tree.hierarchy.parent[row])
     above = axis_of(now, part, up, "") if up >= 0 else 0
     return above if sure[above] >= ALIKE * sure.max() else int(sure.argmax())
 
@@ -119,7 +119,7 @@ class QueueRow:
 
     @classmethod
     def of(cls, now: FederationStanding, part: PartitionStanding, name: str, at: int, axis: int) -> "QueueRow":
-        weight, up = part.weight(now.tree, name), int(now.tree.shape.parent[at])
+        weight, up = part.weight(now.tree, name), int(now.tree.hierarchy.parent[at])
         siblings = weight[now.tree.below(up)].sum() if up >= 0 else weight[at]
         share = part.share[:, :, axis].sum(axis=0)
         limit = _limit(now, part, at, axis, share)
@@ -132,7 +132,7 @@ def _limit(now: FederationStanding, part: PartitionStanding, row: int, axis: int
         most = part.maximum[row, axis]
         if most < part.maximum[ROOT, axis] and share[row] >= most * (1 - LITTLE):
             return now.tree.rows[row].path
-        row = int(now.tree.shape.parent[row])
+        row = int(now.tree.hierarchy.parent[row])
     return ""
 
 

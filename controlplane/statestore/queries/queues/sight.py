@@ -64,8 +64,8 @@ def _sight(tree: PolicyTree, granted: frozenset[str] | None) -> Sight:
             see[at] = See.WHOLE
         elif queue.leaf and queue.open_to_all:
             see[at] = See.OWN
-    for rows in reversed(tree.shape.levels[1:]):
-        up = tree.shape.parent[rows][see[rows] > See.NOTHING]
+    for rows in reversed(tree.hierarchy.levels[1:]):
+        up = tree.hierarchy.parent[rows][see[rows] > See.NOTHING]
         see[up] = np.maximum(see[up], See.PATH)
     return Sight(False, see, np.flatnonzero(see).tolist())
 

@@ -95,7 +95,7 @@ class PartitionStanding:
     def by_size(self, tree: PolicyTree, name: str) -> Limits:
         """As they are split by the places' sizes."""
         if self._by_size is None:
-            self._by_size = by_size(tree.shape, tree.limits[name], self.capacity)
+            self._by_size = by_size(tree.hierarchy, tree.limits[name], self.capacity)
         return self._by_size
 
 
@@ -227,9 +227,9 @@ def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> Part
                 rows[:, R : 2 * R],
                 rows[:, 2 * R :],
             )
-    guaranteed, maximum = resolve(tree.shape, tree.limits[name], capacity.sum(axis=0))
+    guaranteed, maximum = resolve(tree.hierarchy, tree.limits[name], capacity.sum(axis=0))
     below_too = [
-        np.array([tree.shape.subtree_sums(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending)
+        np.array([tree.hierarchy.subtree_sums(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending)
     ]
     all_used, all_pending = below_too
     return PartitionStanding(

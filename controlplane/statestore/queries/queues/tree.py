@@ -36,7 +36,7 @@ class PolicyTree:
 
     version: int
     rows: list[Queue]
-    shape: QueueHierarchy
+    hierarchy: QueueHierarchy
     index: dict[str, int]
     partitions: tuple[Partition, ...]
     limits: dict[str, QueueLimits]
@@ -50,7 +50,7 @@ class PolicyTree:
 
     def below(self, at: int) -> list[int]:
         """Positions of a queue's children."""
-        found: list[int] = np.flatnonzero(self.shape.parent == at).tolist()
+        found: list[int] = np.flatnonzero(self.hierarchy.parent == at).tolist()
         return found
 
     def preemption_in(self, sub_cluster: str) -> Reclaiming:
@@ -65,7 +65,7 @@ class PolicyTree:
 
     def weights(self, partition: str, guaranteed: np.ndarray) -> np.ndarray:
         """(q,) float64, those the policy gives and those that follow from guarantees (q, R)."""
-        return weights(self.shape, self.limits[partition], self.weight, guaranteed)
+        return weights(self.hierarchy, self.limits[partition], self.weight, guaranteed)
 
 
 _known: dict[str, PolicyTree] = {}
@@ -101,7 +101,7 @@ def guaranteed(amounts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     total = np.zeros((len(tree.rows), R), np.int64)
     for name, capacity in amounts.items():
         if name in tree.limits:
-            total += resolve(tree.shape, tree.limits[name], capacity).guaranteed
+            total += resolve(tree.hierarchy, tree.limits[name], capacity).guaranteed
     return {q.path: total[i] for i, q in enumerate(tree.rows)}
 
 
