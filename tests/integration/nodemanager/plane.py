@@ -332,8 +332,8 @@ class NodeProcess:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
-        before = self.plane.status()
-        wait_for(lambda: (s := self.plane.status()) and (not before or s.seq > before.seq), "the node reports")
+        before = self.plane.status()  # an agent that has lost its state registers anew, and may number from lower on
+        wait_for(lambda: (s := self.plane.status()) and (not before or s.seq != before.seq), "the node reports")
         return self
 
     def kill(self, number: int = signal.SIGKILL) -> None:
