@@ -18,7 +18,7 @@ from client import Client
 
 BULK = 1000
 TASKS = 10  # of a job
-RUN_S = 30.0  # of a container: at any moment some end, and leave room
+RUN_S = 2.0  # of a container: they end in waves, and a wave must not be what is waited for
 UNLIMITED = {"HYDRA_RATE_USER": "1000000/s", "HYDRA_MAX_LIVE_JOBS_PER_USER": "10000000"}
 PATIENCE_S = 300.0
 SHAPE = {"resources": {"memory_mib": 1024, "vcores_milli": 1000}, "estimated_duration_s": RUN_S}
