@@ -7,6 +7,7 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.claims import Counts
+from controlplane.rm.columns import records
 from controlplane.rm.memory.jobs import guest_run
 from controlplane.rm.rows import ReportRow
 from scheduler.lifecycle.guest import UNLOWERED, pack
@@ -62,7 +63,7 @@ def _log(rows: Federation, own: SubCluster, epoch: int, c: Changes) -> None:
 def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
     live = own.containers
     for block in c.new:
-        for row in zip(*(block[name].tolist() for name in _LIVE), strict=True):
+        for row in records(block, *_LIVE):
             live[row[0]] = LiveContainer(*row)
     for block in c.moved:
         for cid, state, started_us in block.tolist():
@@ -83,9 +84,7 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
 
 def _tasks(rows: Federation, block: np.ndarray) -> None:
     names = ("job", "group", "index", "state", "attempts", "failures", "container", "finished_us")
-    for job, group, index, state, attempts, failures, last, at_us in zip(
-        *(block[name].tolist() for name in names), strict=True
-    ):
+    for job, group, index, state, attempts, failures, last, at_us in records(block, *names):
         rows.tasks[job][group, index] = (state, attempts, failures, last, at_us)
 
 

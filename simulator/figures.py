@@ -382,7 +382,8 @@ def by_queue(run: Run) -> dict[str, np.ndarray]:
 
 def _until(run: Run, ends: np.ndarray) -> np.ndarray:
     """(j,) s from submission to these ends, NaN standing for the run's end."""
-    passed: np.ndarray = np.maximum(np.where(np.isnan(ends), run.ended_s, ends) - run.jobs["submitted"], 0.0)
+    known: np.ndarray = np.where(np.isnan(ends), run.ended_s, ends)
+    passed: np.ndarray = np.maximum(known - run.jobs["submitted"], 0.0)
     return passed
 
 

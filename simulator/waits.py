@@ -64,7 +64,8 @@ class Waits:
         where = self._where.get((int(block["job"][0]), int(block["group"][0])))
         if where is not None:
             tasks = where.start + block["task"]
-            self._tasks["wait_s"][tasks] += np.nan_to_num(now - self._tasks["since"][tasks])
+            waited: np.ndarray = now - self._tasks["since"][tasks]
+            self._tasks["wait_s"][tasks] += np.nan_to_num(waited)
             self._tasks["since"][tasks] = np.nan
 
     def _over(self, block: np.ndarray) -> None:

@@ -1,6 +1,15 @@
 """Parallel arrays that grow: the tables of the leader's memory are made of them."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+
+
+def records(rows: np.ndarray, *names: str) -> Iterator[tuple[Any, ...]]:
+    """The named columns of a structured array, row by row, as Python's own values."""
+    columns: list[list[Any]] = [rows[name].tolist() for name in names]
+    return zip(*columns, strict=True)
 
 
 def longer(column: np.ndarray, size: int, axis: int = 0) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 from contract import stored
 from contract.stored import StoredGroup
 from controlplane.rm.changes import Changes
+from controlplane.rm.columns import records
 from scheduler.lifecycle.group import FREE_ATTEMPTS
 from scheduler.lifecycle.transitions import CONTAINER
 from simulator.faults.machine import Machine, Process
@@ -165,7 +166,7 @@ class Oracle:
     def _check_transitions(self, c: Changes) -> None:
         """The log of transitions tells a legal story."""
         for block in c.transitions:
-            for cid, old, new in zip(*(block[name].tolist() for name in ("container", "old", "new")), strict=True):
+            for cid, old, new in records(block, "container", "old", "new"):
                 if old < 0:
                     require(
                         new == State.ALLOCATED and cid not in self.containers, "transitions are legal", cid, old, new

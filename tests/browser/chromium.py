@@ -30,8 +30,11 @@ _sessions: dict[tuple[str, str], Any] = {}  # cookies of those who have signed i
 
 
 def sign_in(page: Any, name: str, password: str) -> None:
-    """Sign in on a Playwright page, and wait for the first page of those who are. Who has done so before still is."""
-    page.context.add_cookies(_sessions.get((name, password), []))
+    """Sign in on a Playwright page. Who has done so before still is, and goes nowhere: the test opens what it wants."""
+    context = page.context
+    context.add_cookies(_sessions.get((name, password), []))
+    if (name, password) in _sessions and context.request.get("/api/v1/me").ok:
+        return
     page.goto("/")
     form, first = page.get_by_label("User name"), page.get_by_role("heading", name="Overview")
     form.or_(first).first.wait_for()

@@ -73,6 +73,14 @@ def page(browser: Browser, site: Stack, shown: Shown) -> Iterator[Page]:
 
 @pytest.fixture
 def signed_in(page: Page, site: Stack) -> Page:
-    """The tab, signed in as the tenant, at the overview."""
+    """The tab, signed in as the tenant; the test opens what it wants."""
     sign_in(page, "tenant", site.home.secrets()["tenant_password"])
     return page
+
+
+@pytest.fixture
+def overview(signed_in: Page) -> Page:
+    """The tab, signed in as the tenant, at the overview."""
+    signed_in.goto("/")
+    signed_in.get_by_role("heading", name="Overview").wait_for()
+    return signed_in

@@ -71,10 +71,10 @@ def test_a_command_that_hydractl_does_not_take_is_found(text: str, why: str) -> 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_fault_is_found_in_either_scheme(signed_in: Page, scheme: str) -> None:
+def test_a_fault_is_found_in_either_scheme(overview: Page, scheme: str) -> None:
     faint = f"[data-mantine-color-scheme={scheme}] h1 {{ color: #777; background: #888; }}"
-    signed_in.evaluate(STYLED, faint)
-    found = barriers(signed_in)
+    overview.evaluate(STYLED, faint)
+    found = barriers(overview)
     assert found and all(line.startswith(f"{scheme}: color-contrast: <h1") for line in found), found
 
 
@@ -102,13 +102,13 @@ def test_a_phone_is_wide_enough_for_every_page_and_its_title(page: Page, site: S
     assert wrong == {}
 
 
-def test_a_role_sees_no_dead_link(signed_in: Page) -> None:
-    nav = signed_in.get_by_role("navigation", name="Pages")
+def test_a_role_sees_no_dead_link(overview: Page) -> None:
+    nav = overview.get_by_role("navigation", name="Pages")
     names = [page.name for page in pages() if page.shown_to("tenant") and page.to != "/account"]
     expect(nav.get_by_role("link")).to_have_text(names)
     for name in names:
         nav.get_by_role("link", name=name, exact=True).click()
         expect(nav.get_by_role("link", name=name, exact=True)).to_have_attribute("aria-current", "page")
-        expect(signed_in.get_by_text("There is no such page")).to_have_count(0)
-    signed_in.goto("/admin")
-    expect(signed_in.get_by_text("There is no such page")).to_be_visible()
+        expect(overview.get_by_text("There is no such page")).to_have_count(0)
+    overview.goto("/admin")
+    expect(overview.get_by_text("There is no such page")).to_be_visible()

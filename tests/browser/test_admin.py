@@ -95,8 +95,8 @@ def test_an_account_from_its_making_to_its_end(page: Page, site: Stack, browser:
     expect(shown.get_by_role("button", name="Close the account")).to_be_disabled()
 
 
-def test_a_token_is_shown_once_and_revoked(signed_in: Page, site: Stack) -> None:
-    page = signed_in
+def test_a_token_is_shown_once_and_revoked(overview: Page, site: Stack) -> None:
+    page = overview
     page.get_by_role("link", name="Your account").click()
     page.get_by_role("button", name="New token").click()
     ask = page.get_by_role("dialog", name="New token")

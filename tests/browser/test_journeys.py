@@ -52,27 +52,27 @@ def test_a_wrong_password_is_refused_and_the_right_one_leads_back(page: Page, si
     expect(page.get_by_label("State", exact=True)).to_have_value("FAILED")
 
 
-def test_the_overview_shows_every_sub_cluster_live(signed_in: Page) -> None:
+def test_the_overview_shows_every_sub_cluster_live(overview: Page) -> None:
     for name in ("west", "east"):
-        card = signed_in.get_by_role("region", name=f"Sub-cluster {name}")
+        card = overview.get_by_role("region", name=f"Sub-cluster {name}")
         expect(card).to_contain_text("Healthy")
         expect(card).to_contain_text("2 in service")
-    expect(signed_in.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    expect(overview.get_by_role("status").filter(has_text="Live")).to_be_visible()
 
 
-def test_submit_watch_to_the_end_and_fetch_a_file(signed_in: Page, tmp_path: Path) -> None:
+def test_submit_watch_to_the_end_and_fetch_a_file(overview: Page, tmp_path: Path) -> None:
     name = f"journey-{uuid.uuid4().hex[:8]}"
-    submit(signed_in, JOB.format(name=name))
-    expect(signed_in.get_by_role("heading", name=name)).to_be_visible()
-    log = signed_in.get_by_test_id("log")
+    submit(overview, JOB.format(name=name))
+    expect(overview.get_by_role("heading", name=name)).to_be_visible()
+    log = overview.get_by_test_id("log")
     expect(log).to_contain_text("line 1 of task")  # while it runs
-    expect(signed_in.locator("h1 + [data-state]")).to_have_attribute("data-state", "SUCCEEDED")
+    expect(overview.locator("h1 + [data-state]")).to_have_attribute("data-state", "SUCCEEDED")
     expect(log).to_contain_text("line 6 of task")
-    expect(signed_in.get_by_test_id("group-after")).to_contain_text("1 of 1 done")
-    assert signed_in.get_by_role("button", name=re.compile(r"^greet \d: Succeeded")).count() == 3
-    signed_in.get_by_text("Files", exact=True).click()
-    with signed_in.expect_download() as started:
-        signed_in.get_by_role("link", name="Download greeting.txt of greet 1").click()
+    expect(overview.get_by_test_id("group-after")).to_contain_text("1 of 1 done")
+    assert overview.get_by_role("button", name=re.compile(r"^greet \d: Succeeded")).count() == 3
+    overview.get_by_text("Files", exact=True).click()
+    with overview.expect_download() as started:
+        overview.get_by_role("link", name="Download greeting.txt of greet 1").click()
     saved = tmp_path / "greeting.txt"
     started.value.save_as(saved)
     assert saved.read_text() == "hello from 1\n"
@@ -90,15 +90,15 @@ def test_what_the_server_refuses_stands_at_its_line(signed_in: Page) -> None:
     expect(signed_in.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
 
 
-def test_a_waiting_job_says_why_and_can_be_killed(signed_in: Page) -> None:
+def test_a_waiting_job_says_why_and_can_be_killed(overview: Page) -> None:
     text = JOB.format(name="too-large").replace("memory_mib: 64", "memory_mib: 60000")
-    job = submit(signed_in, text)
-    expect(signed_in.get_by_test_id("waiting")).to_contain_text(re.compile(r"\d"))
-    signed_in.get_by_role("button", name="Kill", exact=True).click()
-    dialog = signed_in.get_by_role("dialog", name=f"Kill job {job}?")
+    job = submit(overview, text)
+    expect(overview.get_by_test_id("waiting")).to_contain_text(re.compile(r"\d"))
+    overview.get_by_role("button", name="Kill", exact=True).click()
+    dialog = overview.get_by_role("dialog", name=f"Kill job {job}?")
     expect(dialog).to_contain_text(f"hydractl kill {job}")
     dialog.get_by_role("button", name="Kill the job").click()
-    expect(signed_in.locator("h1 + [data-state]")).to_have_attribute("data-state", "KILLED")
+    expect(overview.locator("h1 + [data-state]")).to_have_attribute("data-state", "KILLED")
 
 
 def test_the_list_filters_on_the_server_and_stays_live(signed_in: Page, site: Stack) -> None:
@@ -112,26 +112,27 @@ def test_the_list_filters_on_the_server_and_stays_live(signed_in: Page, site: St
     expect(row).to_contain_text("Succeeded")
 
 
-def test_a_change_of_page_is_told_to_everybody(signed_in: Page) -> None:
-    assert signed_in.title() == "Overview · Hydra"
-    signed_in.get_by_role("navigation").get_by_role("link", name="Queues").press("Enter")
-    expect(signed_in.get_by_role("heading", name="Queues", level=1)).to_be_visible()
-    expect(signed_in.locator("main")).to_be_focused()
-    expect(signed_in.locator("[aria-live=polite]").filter(has_text="Queues")).to_have_count(1)
-    assert signed_in.title() == "Queues · Hydra"
+def test_a_change_of_page_is_told_to_everybody(overview: Page) -> None:
+    assert overview.title() == "Overview · Hydra"
+    overview.get_by_role("navigation").get_by_role("link", name="Queues").press("Enter")
+    expect(overview.get_by_role("heading", name="Queues", level=1)).to_be_visible()
+    expect(overview.locator("main")).to_be_focused()
+    expect(overview.locator("[aria-live=polite]").filter(has_text="Queues")).to_have_count(1)
+    assert overview.title() == "Queues · Hydra"
 
 
-def test_signing_out_ends_what_the_tab_may_see_and_knows(signed_in: Page) -> None:
-    signed_in.evaluate("window.known = 'what the page holds in memory'")
-    signed_in.get_by_role("button", name="Sign out").click()
-    signed_in.wait_for_url("**/login")
-    assert signed_in.evaluate("window.known") is None
-    signed_in.goto("/jobs")
-    signed_in.wait_for_url("**/login?next=%2Fjobs")
+def test_signing_out_ends_what_the_tab_may_see_and_knows(overview: Page) -> None:
+    overview.evaluate("window.known = 'what the page holds in memory'")
+    overview.get_by_role("button", name="Sign out").click()
+    overview.wait_for_url("**/login")
+    assert overview.evaluate("window.known") is None
+    overview.goto("/jobs")
+    overview.wait_for_url("**/login?next=%2Fjobs")
 
 
 def test_an_operator_sees_the_same_pages(page: Page, site: Stack) -> None:
     sign_in(page, "operator", site.home.secrets()["operator_password"])
+    page.goto("/")
     page.get_by_role("navigation").get_by_role("link", name="Fleet").click()
     page.get_by_role("link", name=re.compile("^west-1, Up")).click()
     expect(page.get_by_text("Enforces")).to_be_visible()

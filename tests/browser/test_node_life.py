@@ -99,6 +99,7 @@ def test_a_sub_cluster_is_drained_after_a_look_and_resumed(page: Page, site: Sta
     operator.resume_sub_cluster("east")
     wait_until(lambda: [c for c in tenant.containers(job.id) if c.state == "RUNNING"], 30, "it runs")
     sign_in(page, "operator", site.home.secrets()["operator_password"])
+    page.goto("/")
     card = page.get_by_test_id("sc-west")
     card.get_by_role("button", name="Drain sub-cluster…").click()
     dialog = page.get_by_role("dialog")

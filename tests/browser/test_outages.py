@@ -79,6 +79,7 @@ def test_a_lost_snapshot_is_noticed_and_asked_for_again(page: Page, site: Stack)
 
 def test_a_killed_web_process_is_told_and_survived(page: Page, site: Stack) -> None:
     _sign_in(page, site)
+    page.goto("/")
     expect(indicator(page, "Live")).to_be_visible()
     site.kill("web")
     expect(indicator(page, "Reconnecting")).to_be_visible()

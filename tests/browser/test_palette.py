@@ -8,8 +8,8 @@ from tests.patience import wait_until
 from tests.stack import Stack
 
 
-def test_everything_is_found_with_the_keyboard(signed_in: Page) -> None:
-    page = signed_in
+def test_everything_is_found_with_the_keyboard(overview: Page) -> None:
+    page = overview
     button = page.get_by_role("button", name="Find")
     button.focus()
     page.keyboard.press("Control+k")
@@ -32,8 +32,8 @@ def test_everything_is_found_with_the_keyboard(signed_in: Page) -> None:
     expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
 
 
-def test_it_opens_while_it_still_closes(signed_in: Page) -> None:
-    page = signed_in
+def test_it_opens_while_it_still_closes(overview: Page) -> None:
+    page = overview
     field = page.get_by_role("combobox", name="Find")
     page.keyboard.press("Control+k")
     expect(field).to_be_focused()
@@ -48,8 +48,8 @@ def test_it_opens_while_it_still_closes(signed_in: Page) -> None:
     expect(field).to_have_count(0)
 
 
-def test_nodes_queues_and_sub_clusters_come_from_the_server(signed_in: Page) -> None:
-    page = signed_in
+def test_nodes_queues_and_sub_clusters_come_from_the_server(overview: Page) -> None:
+    page = overview
     page.get_by_role("button", name="Find").click()
     field = page.get_by_role("combobox", name="Find")
     field.fill("west")
@@ -98,8 +98,8 @@ def test_it_offers_what_can_be_done_on_the_page_one_is_at(page: Page, site: Stac
     expect(page.get_by_role("dialog", name="Cordon: west-1")).to_be_visible()
 
 
-def test_keys_lead_to_pages_but_not_while_somebody_types(signed_in: Page) -> None:
-    page = signed_in
+def test_keys_lead_to_pages_but_not_while_somebody_types(overview: Page) -> None:
+    page = overview
     page.keyboard.type("gj")
     expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
     page.keyboard.press("/")
@@ -116,8 +116,8 @@ def test_keys_lead_to_pages_but_not_while_somebody_types(signed_in: Page) -> Non
     expect(page.get_by_role("heading", name="Keys")).to_have_count(0)
 
 
-def test_a_phone_has_a_menu(signed_in: Page) -> None:
-    page = signed_in
+def test_a_phone_has_a_menu(overview: Page) -> None:
+    page = overview
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_role("button", name="Menu", exact=True).click()
     assert barriers(page) == []

@@ -96,7 +96,8 @@ class ContainerTable(Table):
     def templates_of(self, slots: np.ndarray) -> np.ndarray:
         """Digests of what the groups of these containers run: (k,) V32."""
         asks = self.ask[slots]
-        for ask in np.unique(asks[~self.shared["named"][asks]]).tolist():
+        unnamed: np.ndarray = ~self.shared["named"][asks]
+        for ask in np.unique(asks[unnamed]).tolist():
             _, group = self.owners[ask]
             self.shared["template"][ask], self.shared["named"][ask] = np.void(group.digest), True
         found: np.ndarray = self.shared["template"].take(asks)

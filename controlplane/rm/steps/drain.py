@@ -84,7 +84,8 @@ def _stop(m: Memory, c: Changes, slots: list[int]) -> None:
 def reasons(m: Memory, endings: np.ndarray) -> None:
     """A container that was stopped to empty its node says so."""
     t = m.containers
-    stopped = (endings["reason"] == _STOPPED) & m.nodes.leaving[t.node[endings["slot"]]]
+    leaving: np.ndarray = m.nodes.leaving[t.node[endings["slot"]]]
+    stopped = leaving & (endings["reason"] == _STOPPED)
     for i in np.flatnonzero(stopped).tolist():
         job, _ = t.owner_of(endings["slot"][i])
         if not job.run.stopping:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.changes import ENDED, Changes
+from controlplane.rm.columns import records
 from controlplane.rm.memory.application import MASTER, Application
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
@@ -42,10 +43,9 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
     if not len(steps):
         return
     ended = np.concatenate(c.ended) if c.ended else np.empty(0, ENDED)
-    reasons = dict(zip(ended["id"].tolist(), ended["reason"].tolist(), strict=True))
+    reasons = dict(records(ended, "id", "reason"))
     names = ("container", "job", "group", "task", "old", "new", "exit_code", "node")
-    columns = zip(*(steps[name].tolist() for name in names), strict=True)
-    for cid, job_id, no, task, old, new, exit_code, node in columns:
+    for cid, job_id, no, task, old, new, exit_code, node in records(steps, *names):
         job = mm.jobs[job_id]
         group = job.groups[no]
         body: dict[str, Any] = {"container": format_container(cid), "ask": group.run.name, "index": task}

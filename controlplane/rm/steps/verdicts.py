@@ -23,7 +23,8 @@ def apply_for_containers(m: Memory, store: Store, c: Changes, slots: np.ndarray)
     if not (m.masters.jobs and len(slots)):
         return
     shared = m.containers.shared_of(slots)
-    apply_for_jobs(m, store, c, np.unique(shared["job"][shared["group"] == MASTER]).tolist())
+    ending: np.ndarray = shared["job"][shared["group"] == MASTER]
+    apply_for_jobs(m, store, c, np.unique(ending).tolist())
 
 
 def apply_for_jobs(m: Memory, store: Store, c: Changes, jobs: Iterable[int]) -> None:
