@@ -14,7 +14,7 @@ interface Explanation {
 
 export function Waiting({ job, now, reads }: { job: Job; now: number; reads: boolean }) {
   if (ended(job.state)) return null;
-  const groups = job.groups.filter((g) => g.reason && !ended(g.state));
+  const groups = byNeed(job.groups.filter((g) => g.reason && !ended(g.state)));
   if (groups.length === 0 && !job.waiting) return null;
   return (
     <section className="notice warn waiting" aria-labelledby="why-it-waits" data-testid="waiting">
@@ -22,12 +22,29 @@ export function Waiting({ job, now, reads }: { job: Job; now: number; reads: boo
       <div className="grow">
         <h2 id="why-it-waits">Why it waits</h2>
         {groups.length === 0 && <p>{job.waiting}</p>}
-        {groups.map((group) => <GroupWaiting key={group.no} group={group} reason={group.reason as WaitReason} now={now} reads={reads} />)}
+        {groups.slice(0, 1).map((group) => <GroupWaiting key={group.no} group={group} reason={group.reason as WaitReason} now={now} reads={reads} />)}
+        <Others groups={groups.slice(1)} now={now} reads={reads} />
         <Elsewhere job={job} now={now} />
         <Command text={`hydractl explain ${job.id}`} />
       </div>
     </section>
   );
+}
+
+/** Those that could start come first; last, those that only wait for others of the job. */
+function byNeed(groups: Group[]): Group[] {
+  const follows = (g: Group) => g.reason?.limits?.[0]?.limit === "dependencies";
+  return [...groups.filter((g) => !follows(g)), ...groups.filter(follows)];
+}
+
+/** The further groups, each a line until it is opened: what has run already is not pushed off the screen. */
+function Others({ groups, now, reads }: { groups: Group[]; now: number; reads: boolean }) {
+  return groups.map((group) => (
+    <details className="why" key={group.no}>
+      <summary><b>{waitingLine(group)}</b> <span>{title(group.reason?.limits?.[0]?.limit ?? group.reason?.code ?? "")}</span></summary>
+      <GroupWaiting group={group} reason={group.reason as WaitReason} now={now} reads={reads} titled />
+    </details>
+  ));
 }
 
 /** What of the job waits in other sub-clusters, asked for only while it spans some. */
@@ -47,12 +64,12 @@ function Elsewhere({ job, now }: { job: Job; now: number }) {
   );
 }
 
-function GroupWaiting({ group, reason, now, reads }: { group: Group; reason: WaitReason; now: number; reads: boolean }) {
+function GroupWaiting({ group, reason, now, reads, titled = false }: { group: Group; reason: WaitReason; now: number; reads: boolean; titled?: boolean }) {
   const limits = reason.limits?.length ? reason.limits : [{ limit: reason.code, text: reason.text ?? "", asked: {}, available: {} }];
   const where = place(reason);
   return (
-    <div className="why">
-      <h3>{waitingLine(group)}</h3>
+    <div className={titled ? undefined : "why"}>
+      {!titled && <h3>{waitingLine(group)}</h3>}
       <ol className="limits">{limits.map((limit, i) => <Limit key={`${limit.limit}${i}`} limit={limit} code={reason.code} reads={reads} />)}</ol>
       <dl className="why-facts small">
         {where && <div><dt>Place</dt><dd>{where}</dd></div>}

@@ -43,7 +43,6 @@ function OwnUse({ me }: { me: PageProps["me"] }) {
     <>
       <p className="muted">What the jobs of your account used. Charts of a whole queue are for those to whom an operator grants it.</p>
       <MyUse days={days} choose={choose} me={me} />
-      <Command text="hydractl usage" />
     </>
   );
 }
