@@ -18,8 +18,8 @@ from controlplane.rm.memory.shares import KnownShares
 from controlplane.rm.memory.templates import Templates
 from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
+from scheduler.core.nodeselection import NodeColumns, partition_of_ask, partition_of_node, usable_partitions
 from scheduler.core.snapshot import Memo
-from scheduler.placement.nodeselection import NodeColumns, partition_of_ask, partition_of_node, usable_partitions
 from wire.states import LIVE_NODE_MAX
 
 

@@ -9,8 +9,8 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
+from scheduler.core.nodeselection import NodeColumns
 from scheduler.federation.split import ProxyPolicy, SplitTargets
-from scheduler.placement.nodeselection import NodeColumns
 from wire.resources import AXES
 from wire.states import NodeState
 
