@@ -67,7 +67,8 @@ class Memory:
         self.dirty_nodes: set[int] = set()  # positions whose document must be published
         self.republish: set[int] = set()  # positions whose current document must be put again
         self.resumed: list[JobEntry] = []  # jobs that a former leader was stopping
-        self.unheld: set[tuple[int, int]] = set()  # groups at home here that no node here could hold, were it empty
+        # Groups at home here that no node here could hold, were it empty, and which sub-clusters could, once known.
+        self.unheld: dict[tuple[int, int], list[str] | None] = {}
         self.outdated = False  # jobs have moved here from elsewhere: the memory is to be rebuilt
         self.placeable = True  # something changed since the last plan that may let an ask be placed
         self._places = _Places()

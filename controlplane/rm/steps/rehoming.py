@@ -25,6 +25,7 @@ from wire.states import JobState
 
 LOOK_S = 2.0  # between two looks
 MOST_OF_TIME = 0.02  # of a leader's time at most
+NAMED = 1000  # groups of which it is said who could hold them
 PER_LOOK = 100  # jobs that move at once at most
 _GOLDEN = 0.618033988749895  # its multiples are spread evenly: a number in [0, 1) for each job
 
@@ -55,12 +56,13 @@ class Rehoming:
     def _look(self, store: Store, c: Changes, remotes: RemoteSubClusters, now: float) -> None:
         """Nothing is read while all jobs could run here."""
         m = self.m
-        waiting = [m.jobs[job] for job in sorted({job for job, _ in m.unheld}) if _movable(c, m.jobs[job])]
-        if not waiting:
+        if not m.unheld:
             return
         remotes.refresh(store, m, now)
         if not remotes.loads or remotes.own is None:
             return
+        self._name(remotes)
+        waiting = [m.jobs[job] for job in sorted({job for job, _ in m.unheld}) if _movable(c, m.jobs[job])]
         by = routers(m.queues.document)
         homes = [_candidate(load) for load in (remotes.own, *remotes.loads.values())]
         moved = 0
@@ -68,6 +70,14 @@ class Rehoming:
             moved += self._move(c, job, homes, remotes, by(job.queue))
             if moved >= PER_LOOK:
                 break
+
+    def _name(self, remotes: RemoteSubClusters) -> None:
+        """Say of groups that wait which sub-clusters could hold them."""
+        m, others = self.m, remotes.kinds(self.m)
+        for key in list(m.unheld)[:NAMED]:
+            need = need_of(m, m.jobs[key[0]].groups[key[1]])
+            able = sorted(sub for sub, n in others.containers(need).items() if n >= need.at_once)
+            m.unheld[key] = [remotes.name(sub) for sub in able]
 
     def _judge(self, remotes: RemoteSubClusters) -> None:
         """Look at jobs that came, or at all where nodes or partitions are others."""
@@ -78,13 +88,13 @@ class Rehoming:
             self._judged.clear()
             m.unheld.clear()
         here = set(m.jobs)
-        m.unheld = {key for key in m.unheld if key[0] in here}
+        m.unheld = {key: names for key, names in m.unheld.items() if key[0] in here}
         for number in here - self._judged:
             job = m.jobs[number]
             for group in job.groups if not job.home else ():
                 need = need_of(m, group)
                 if remotes.held_here(m, need) < need.at_once:
-                    m.unheld.add((number, group.run.no))
+                    m.unheld[number, group.run.no] = None
         self._judged = here
 
     def _move(
@@ -109,7 +119,8 @@ class Rehoming:
         for group in job.groups:
             m.behind.pop((job.id, group.run.no), None)
         m.forget(job)
-        m.unheld = {key for key in m.unheld if key[0] != job.id}
+        for group in job.groups:
+            m.unheld.pop((job.id, group.run.no), None)
         return True
 
 

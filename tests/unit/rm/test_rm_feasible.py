@@ -108,12 +108,8 @@ def test_what_has_begun_does_not_move() -> None:
     f = home_only()
     first = {"name": "first", "resources": SMALL}
     job = f.west.submit(first, {"name": "second", "resources": SMALL | {"gpus": 1}})
-    f.rounds(1)
-    if f.home(job) == f.west.sub.id:
-        f.rounds(12)
-        assert f.live(job) == [1, 0]
-    else:
-        pytest.fail("it had begun")
+    f.rounds(12)
+    assert (f.live(job), f.home(job)) == ([1, 0], f.west.sub.id)
 
 
 def test_it_counts_where_its_limits_are_and_nobody_is_admitted_for_it_twice() -> None:
@@ -158,3 +154,62 @@ def test_what_waits_where_alone_it_can_run_is_not_asked_back_for_a_home_that_has
     f.east.nodes.finish()
     f.rounds(4)
     assert f.live(job) == [0, 1]
+
+
+def reason(f: Federation, job: int) -> dict[str, Any]:
+    found: dict[str, Any] = f.west.group(job).reason
+    return found
+
+
+def test_no_node_of_any_sub_cluster_is_said_only_where_it_is_true() -> None:
+    f = Federation(amrmproxy={"policy": "home"})
+    never = f.submit(node_labels="disk == tape")
+    f.rounds(14)
+    text = "It does not start by waiting: no node of any sub-cluster can hold it."
+    assert reason(f, never)["estimate"]["text"] == text
+    first = {"resources": SMALL, "name": "first"}
+    begun = f.west.submit(first, {"name": "second", "resources": SMALL | {"gpus": 1}, "after": ["first"]})
+    f.rounds(3)
+    assert f.home(begun) == f.west.sub.id, "it has begun"
+    f.west.nodes.finish()
+    f.rounds(20)
+    waits = f.west.group(begun, 1).reason
+    assert waits["text"] == "Asked 1 GPU per container; the largest node has 0. east could hold it."
+    assert waits["estimate"]["text"] == "It starts once east has room for it, where its queue may use that."
+
+
+def test_all_of_an_expression_may_have_to_go() -> None:
+    """No one term of it is to blame: without either, the other still finds nothing."""
+    cluster = MemoryCluster()
+    leader = cluster.lead()
+    job = cluster.submit({"resources": SMALL, "node_labels": "ssd && zone in (a, b)"})
+    for _ in range(4):
+        leader.clock.ahead_s += 1.0
+        cluster.nodes.step()
+        leader.round()
+    change = cluster.group(job).reason["change"]
+    assert (change["what"], change["text"], change["starts"]) == ("nodes", "Drop all of node_labels.", True)
+
+
+def test_a_users_limit_is_told_for_all_sub_clusters_and_raised_by_so_much_the_job_starts() -> None:
+    """West has 8 of 24 cores, so a user's eighth of the queue is 1 core there and 3 in all."""
+    f = Federation()
+
+    def policy(share: float) -> None:
+        queue = {"guaranteed": 1.0, "open_to_all": True, "user_maximum": share}
+        f.west.policy({"default": queue}, amrmproxy={"policy": "home"})
+        f.rounds(4)
+
+    policy(1 / 8)
+    core = {"memory_mib": 16, "vcores_milli": 1000}
+    jobs = [f.submit(resources=core), f.submit(resources=core)]
+    f.rounds(10)
+    assert [f.live(job) for job in jobs] == [[1, 0], [0, 0]]
+    change = reason(f, jobs[1])["change"]
+    (one,) = change["raise"]
+    assert one == {"of": "what one user may hold in root.default", "by": {"vcores_milli": 3000}}
+    assert change["text"].endswith("by 3 cores in all sub-clusters together, over which it is divided.")
+    policy((3000 + 2900) / 24_000)
+    assert f.live(jobs[1]) == [0, 0]
+    policy((3000 + 3000) / 24_000)
+    assert f.live(jobs[1]) == [1, 0]
