@@ -7,6 +7,7 @@ home, or where a limit of this home keeps a gang from ever being admitted.
 """
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from wire.states import JobState
 
 LOOK_S = 2.0  # between two looks
 MOST_OF_TIME = 0.02  # of a leader's time at most
+JUDGED = 5_000  # jobs that are looked at in one look: a successor may come to know a hundred thousand at once
 NAMED = 1000  # groups of which it is said who could hold them
 PER_LOOK = 100  # jobs that move at once at most
 _GOLDEN = 0.618033988749895  # its multiples are spread evenly: a number in [0, 1) for each job
@@ -89,13 +91,14 @@ class Rehoming:
             m.unheld.clear()
         here = set(m.jobs)
         m.unheld = {key: names for key, names in m.unheld.items() if key[0] in here}
-        for number in here - self._judged:
+        self._judged &= here
+        for number in islice(here - self._judged, JUDGED):
+            self._judged.add(number)
             job = m.jobs[number]
             for group in job.groups if not job.home else ():
                 need = need_of(m, group)
                 if remotes.held_here(m, need) < need.at_once:
                     m.unheld[number, group.run.no] = None
-        self._judged = here
 
     def _move(
         self, c: Changes, job: JobEntry, homes: list[HomeCandidate], remotes: RemoteSubClusters, by: Router

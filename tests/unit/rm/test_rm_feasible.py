@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from controlplane.rm.driver.load import own_load
+from controlplane.rm.steps import rehoming
 from tests.doubles import MemoryCluster
 from wire.states import JobState
 
@@ -213,3 +214,12 @@ def test_a_users_limit_is_told_for_all_sub_clusters_and_raised_by_so_much_the_jo
     assert f.live(jobs[1]) == [0, 0]
     policy((3000 + 3000) / 24_000)
     assert f.live(jobs[1]) == [1, 0]
+
+
+def test_many_jobs_are_looked_at_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehoming, "JUDGED", 2)
+    f = home_only()
+    fine, jobs = [f.submit() for _ in range(4)], [f.submit(node_labels="zone == b") for _ in range(5)]
+    f.rounds(40)
+    assert [f.home(job) for job in jobs] == [f.east.sub.id] * 5
+    assert [f.home(job) for job in fine] == [f.west.sub.id] * 4
