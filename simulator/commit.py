@@ -46,10 +46,24 @@ def write(rows: Federation, sub: int, epoch: int, c: Changes) -> None:
         own.nodes[node]["state"], own.nodes[node]["health"], own.sums = state, health, None
     if c.admissions is not None:
         _admissions(rows, sub, c.admissions)
+    _rehome(rows, own, c)
     if c.intents:
         done = set(c.intents)
         own.intents = [row for row in own.intents if row.id not in done]
     _log(rows, own, epoch, c)
+
+
+def _rehome(rows: Federation, own: SubCluster, c: Changes) -> None:
+    for job, home in c.rehomed.items():
+        rows.jobs[job] |= {"home_id": home, "epoch": 0, "state": 0, "admitted_us": 0}
+        rows.add_intent(home, "submit", job)
+    wanted = {*c.rehomed, *c.strayed}
+    for intent in list(own.intents):
+        job_row = rows.jobs.get(intent.job_id) if intent.job_id in wanted else None
+        home = own.id if job_row is None else job_row["home_id"]
+        if home != own.id and intent.kind in ("kill", "priority", "move"):
+            own.intents.remove(intent)
+            rows.add_intent(home, intent.kind, intent.job_id, **intent.payload)
 
 
 def _log(rows: Federation, own: SubCluster, epoch: int, c: Changes) -> None:

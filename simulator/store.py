@@ -104,11 +104,11 @@ class SimulatedStore:
 
     def places_elsewhere(self) -> list[PlaceRow]:
         return [
-            PlaceRow(sub.id, row["name"], row["rack"], row["labels"])
+            PlaceRow(sub.id, row["name"], row["rack"], row["labels"], *(row[a] for a in AXES))
             for sub in self.rows.subs.values()
             if sub.id != self.sub
             for row in sub.nodes.values()
-            if row["state"] <= NodeState.UP
+            if row["state"] <= NodeState.UNHEALTHY and row["duty"] in ("in_service", "cordoned")
         ]
 
     # Jobs

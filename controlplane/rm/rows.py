@@ -97,12 +97,15 @@ class CapacityRow(NamedTuple):
 
 
 class PlaceRow(NamedTuple):
-    """A node of another sub-cluster that is up."""
+    """A node of another sub-cluster that takes containers, or may again."""
 
     sub_cluster_id: int
     name: str
     rack: str
     labels: dict[str, str]
+    memory_mib: int
+    vcores_milli: int
+    gpus: int
 
 
 class JobRow(NamedTuple):

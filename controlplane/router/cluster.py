@@ -8,7 +8,7 @@ import difflib
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -21,7 +21,11 @@ from controlplane.policy.federation import routers
 from controlplane.statestore.capacities import DEFAULT, denied
 from controlplane.statestore.errors import Invalid, TooMany, Unavailable
 from controlplane.statestore.models import Job, PolicyVersion, Queue
+from controlplane.statestore.nodesets import ordered
+from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.homes import Home, homes
+from scheduler.core.nodeselection import Partition, partition_of_ask
+from scheduler.federation.feasible import GroupNeed, Verdict
 from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, RoutingDecision, route
 from wire.states import JobState
 
@@ -32,13 +36,13 @@ _ALIKE = 0.8  # the ratio of ``difflib`` from which on a queue may have been mea
 
 @dataclass(slots=True)
 class ClusterView:
-    """One reading. ``queues``: path -> row. ``partitions``: names. ``router``: of a queue's path."""
+    """One reading. ``queues``: path -> row. ``partitions``: in their order. ``router``: of a queue's path."""
 
     read_at: float
     version: int | None
     candidates: list[HomeCandidate]
     queues: dict[str, Queue]
-    partitions: set[str]
+    partitions: tuple[Partition, ...]
     router: Callable[[str], Router]
 
 
@@ -87,14 +91,14 @@ def _read() -> ClusterView:
     pk = PolicyVersion.objects.filter(active=True).values_list("pk", flat=True).first()
     known = _state.view
     if known is not None and pk == known.version:  # a version never changes
-        queues, names, by_path = known.queues, known.partitions, known.router
+        queues, partitions, by_path = known.queues, known.partitions, known.router
     else:
         document = PolicyVersion.objects.values_list("document", flat=True).get(pk=pk) if pk else None
         queues = {q.path: q for q in Queue.objects.filter(version_id=pk)} if pk else {}
-        names, by_path = set((document or {}).get("partitions") or ()), routers(document)
+        partitions, by_path = ordered((document or {}).get("partitions")), routers(document)
     before = {c.id: c for c in known.candidates} if known is not None else {}
     found = [_candidate(h, before.get(h.id)) for h in homes()]
-    return ClusterView(time.monotonic(), pk, found, queues, names, by_path)
+    return ClusterView(time.monotonic(), pk, found, queues, partitions, by_path)
 
 
 def _candidate(h: Home, before: HomeCandidate | None) -> HomeCandidate:
@@ -108,6 +112,21 @@ def _candidate(h: Home, before: HomeCandidate | None) -> HomeCandidate:
 def follows_names(queue: str) -> bool:
     """Whether routing in this queue looks at the nodes, racks and labels a job names."""
     return view().router(queue).follows_names
+
+
+def partition_of(queue: str, wished: str | None) -> str:
+    """The partition that an ask of the queue goes to, which may name one (``None``: it does not)."""
+    now = view()
+    usual = now.queues[queue].default_partition if queue in now.queues else DEFAULT
+    return partition_of_ask(now.partitions, wished, usual)
+
+
+def verdicts(needs: Mapping[int, Sequence[GroupNeed]]) -> dict[int, dict[int, Verdict]]:
+    """By job, which sub-clusters could hold its groups; of none where there is one sub-cluster only."""
+    now = view()
+    if len(now.candidates) < 2:
+        return {}
+    return places.verdicts(needs, [c.id for c in now.candidates], now.partitions)
 
 
 def home(job: RoutedJob) -> tuple[HomeCandidate, RoutingDecision]:
@@ -182,11 +201,12 @@ def partition_error(path: str, partition: str | None, field_name: str) -> FieldE
     now = view()
     if partition is None:
         partition = now.queues[path].default_partition if path in now.queues else DEFAULT
-    if partition and partition not in now.partitions:
+    names = {p.name for p in now.partitions}
+    if partition and partition not in names:
         return FieldError(
             field_name,
             f"there is no partition {partition!r}",
-            f"use one of: {', '.join(sorted(now.partitions)) or 'none'}",
+            f"use one of: {', '.join(sorted(names)) or 'none'}",
         )
     at = path
     while at in now.queues:

@@ -6,6 +6,7 @@ live-job count (every other second), the storing statement.
 
 import datetime as dt
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from controlplane.statestore.models import Artifact, Job, TaskOutput
 from controlplane.statestore.queries.jobs.listing import waiting
 from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.places import Named
+from scheduler.federation.feasible import GroupNeed, Verdict
 from scheduler.federation.routing import RoutedJob, RoutingDecision
 from wire.states import GroupState, JobState
 
@@ -81,8 +83,9 @@ def _prepare(user: User, data: list[Any], prefix: str) -> tuple[list[JobSpec], l
     _check_queues(user, specs, prefix)
     _check_artifacts(user, specs, prefix)
     new, homes = [], []
-    for spec in specs:
-        home, decision = cluster.home(_ask(spec, user.pk))
+    verdicts = cluster.verdicts({no: _needs(spec) for no, spec in enumerate(specs)})
+    for no, spec in enumerate(specs):
+        home, decision = cluster.home(_ask(spec, user.pk, verdicts.get(no, {})))
         new.append(_new_job(spec, home.id, _told(home.name, decision)))
         homes.append(home.name)
     _check_sizes(new, prefix)
@@ -192,13 +195,24 @@ def _usable(user: User, digests: set[str]) -> dict[str, int]:
     return dict(found.values_list("digest", "size"))
 
 
-def _ask(spec: JobSpec, owner_id: int) -> RoutedJob:
+def _needs(spec: JobSpec) -> list[GroupNeed]:
+    """What nodes must be like to hold its groups."""
+    found = []
+    for g in spec.groups:
+        named = tuple(g.locality.nodes), tuple(g.locality.racks)
+        partition = cluster.partition_of(spec.queue, g.partition)
+        strict = not g.locality.relax
+        found.append(GroupNeed(g.count, g.resources.amounts, g.gang, g.node_labels, strict, *named, partition))
+    return found
+
+
+def _ask(spec: JobSpec, owner_id: int, verdicts: Mapping[int, Verdict]) -> RoutedJob:
     owned: dict[int, int] = {}
     if cluster.follows_names(spec.queue):
         named = [Named(g.count, g.locality.nodes, g.locality.racks, g.node_labels) for g in spec.groups]
         owned = places.owned({0: named})[0]
     containers = sum(g.count for g in spec.groups)
-    return RoutedJob(spec.name, spec.queue, owner_id, spec.demand, containers, owned)
+    return RoutedJob(spec.name, spec.queue, owner_id, spec.demand, containers, owned, verdicts)
 
 
 def _told(home: str, decision: RoutingDecision) -> str:

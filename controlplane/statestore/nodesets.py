@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.statestore.capacities import DEFAULT, R
-from scheduler.placement.nodeselection import Partition, partition_of_node
+from scheduler.core.nodeselection import Partition, partition_of_node
 
 
 def ordered(stored: Mapping[str, Any] | None) -> tuple[Partition, ...]:

@@ -32,6 +32,12 @@ def by_resource(axis: tuple[str, ...], amounts: np.ndarray, which: np.ndarray) -
     return {axis[k]: max(0, int(amounts[k])) for k in np.flatnonzero(which).tolist()}
 
 
+def shortest(asked: np.ndarray, there: np.ndarray) -> int:
+    """The resource of which least of what is asked is there, as a share; of those alike the first."""
+    share = np.where(asked > 0, np.maximum(there, 0) / np.maximum(asked, 1), np.inf)
+    return int(np.argmin(share))
+
+
 def duration_text(seconds: float) -> str:
     """``40 s``, ``3 min``, ``2 h``."""
     if seconds < 90:

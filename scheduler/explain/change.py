@@ -12,6 +12,7 @@ from scheduler.explain.forecast import units_that_fit
 
 Change = dict[str, Any]
 Relaxed = Callable[[], Sequence[tuple[str, np.ndarray]]]
+InAll = Callable[[int, np.ndarray], np.ndarray]
 _PLENTY = 0.5  # a container that keeps this share of what was asked is still the same work
 LEAST = 0.1  # less than this share of what was asked is no advice
 
@@ -22,7 +23,9 @@ class Situation:
 
     shape: (r,). units: wanted at once. free: (n, r) on the nodes. usable: (n,)
     bool, those it may be placed on. pieces: what these have for it. room: (p, r)
-    below each maximum above it. maxima_names: what those belong to.
+    below each maximum above it. maxima_names: what those belong to. in_all: by
+    how much the maximum of this row must rise in all sub-clusters together, so that what counts here rises by
+    (r,) amounts; None where there is one only.
     """
 
     axis: tuple[str, ...]
@@ -33,6 +36,7 @@ class Situation:
     pieces: FreePieces
     room: np.ndarray
     maxima_names: tuple[str, ...]
+    in_all: InAll | None = None
 
     def starts(self) -> bool:
         """Whether ``units`` containers would start."""
@@ -107,15 +111,14 @@ def _raise(situation: Situation) -> tuple[Situation, Change]:
     rows = np.flatnonzero(lacks.any(axis=1))
     if not len(rows):
         return raised, {}
+    rise = {row: situation.in_all(row, lacks[row]) if situation.in_all else lacks[row] for row in rows.tolist()}
     by = [
-        {
-            "of": situation.maxima_names[row],
-            "by": {situation.axis[k]: int(lacks[row, k]) for k in np.flatnonzero(lacks[row])},
-        }
-        for row in rows.tolist()
+        {"of": situation.maxima_names[row], "by": {situation.axis[k]: int(more[k]) for k in np.flatnonzero(more)}}
+        for row, more in rise.items()
     ]
-    parts = [f"{situation.maxima_names[row]} by {amounts_text(situation.axis, lacks[row])}" for row in rows.tolist()]
-    return raised, {"what": "maximum", "raise": by, "text": f"Raise {' and '.join(parts)}."}
+    parts = [f"{situation.maxima_names[row]} by {amounts_text(situation.axis, more)}" for row, more in rise.items()]
+    together = " in all sub-clusters together, over which it is divided" if situation.in_all else ""
+    return raised, {"what": "maximum", "raise": by, "text": f"Raise {' and '.join(parts)}{together}."}
 
 
 def _smaller(situation: Situation, least: float) -> Iterator[tuple[Change, Situation]]:

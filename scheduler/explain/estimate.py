@@ -16,7 +16,7 @@ Estimate = dict[str, Any]
 _NEVER = (1 << int(Why.NO_NODES)) | (1 << int(Why.NO_NODE_MATCHES))
 _TIMELESS = {
     Why.NO_NODES: "It starts once nodes take containers; nobody can say when.",
-    Why.NO_NODE_MATCHES: "It does not start by waiting: no node can ever hold it.",
+    Why.NO_NODE_MATCHES: "It does not start here by waiting: no node of this sub-cluster can hold it.",
     Why.QUEUE_SHARE: "It starts when others take less of what they are owed; nobody can say when.",
 }
 
@@ -53,7 +53,8 @@ def sum_up(columns: ExplanationColumns, asks: AskArrays, shapes: np.ndarray, sum
 def estimate(e: Explanation, row: int, situation: Situation, forecast: Forecast | None, kind: Any) -> Estimate:
     """An interval in seconds from ``e.now``. kind: tells asks of other shapes or nodes apart, in ``forecast``.
 
-    ``earliest_s`` counts only its own queue's asks before it, ``latest_s`` all before it; None where unknown.
+    ``earliest_s`` counts only its own queue's asks before it, ``latest_s`` all before it; None where unknown, as it is
+    where it depends on work that has outlived its estimate.
     An ask that was promised a start has that as its latest.
     """
     reasons = binding(e, row)
@@ -70,12 +71,17 @@ def estimate(e: Explanation, row: int, situation: Situation, forecast: Forecast 
     latest: float | None = 0.0
     for why in reasons:
         first, last = _wait_for_limit(e, row, why, situation, kind, before, forecast)
+        if forecast.sure is not forecast:
+            last = _wait_for_limit(e, row, why, situation, kind, before, forecast.sure)[1]
         earliest = None if earliest is None or first is None else max(earliest, first)
         latest = None if latest is None or last is None else max(latest, last)
     if promised is not None:
         earliest, latest = min(promised if earliest is None else earliest, promised), promised
     if earliest is not None:
-        return _answer(earliest, latest, "")
+        answer = _answer(earliest, latest, "")
+        if latest is None and forecast.sure is not forecast:
+            answer["text"] += " Work that it waits for has outlived its estimate."
+        return answer
     if forecast.silent:
         return _answer(None, None, "Nobody said how long the running work takes (estimated_duration_s).")
     return _answer(None, None, "Running work whose end is known does not free enough.")

@@ -4,6 +4,7 @@ It goes by what is known now: containers give back what they hold as they
 end, and nothing else changes. Cost: a sort of c containers once, and O(c log c) for each kind that is asked about.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,21 @@ class Forecast:
         self.s, self.free, self.at, self.running = s, free, now, s.running
         self.silent = not np.isfinite(s.running.ends).any()  # nobody said how long anything takes
         self._node, self._ends, self._free_then = _by_node(s.running, free)
+        self._sure: Forecast | None = None
         self._units: dict[Any, np.ndarray] = {}
         self._given: dict[tuple[str, int], tuple[np.ndarray, np.ndarray]] = {}
+
+    @property
+    def sure(self) -> "Forecast":
+        """The same without what has outlived its estimate, of which nobody can say when it ends."""
+        r = self.running
+        if r.overdue is None or not r.overdue.any():
+            return self
+        if self._sure is None:
+            ends = np.where(r.overdue, np.inf, r.ends)
+            known = replace(self.s, running=replace(r, ends=ends, overdue=None))
+            self._sure = Forecast(known, self.free, self.at)
+        return self._sure
 
     def units(self, shape: np.ndarray, usable: np.ndarray, key: Any) -> np.ndarray:
         """Times at which the first, second, ... container of this shape has room: ascending.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scheduler.core.plan import Why
-from scheduler.explain.amounts import amount_number, amount_text, by_resource, duration_text
+from scheduler.explain.amounts import amount_number, amount_text, by_resource, duration_text, shortest
 from scheduler.explain.change import Situation
 from scheduler.explain.columns import LIMIT_ORDER, Explanation
 from scheduler.explain.feasibility import FreePieces, free_pieces
@@ -108,7 +108,7 @@ def _maxima(e: Explanation, ask: int, situation: Situation, why: Why) -> Iterato
         who = f"The queue {queue} is at its maximum"
         if why == Why.USER_MAXIMUM:
             who = f"The job's owner holds the most that one user may hold in {queue}"
-        k = int(np.flatnonzero(short)[0])
+        k = shortest(need, situation.room[at])
         resource, left = e.s.axis[k], max(0, int(situation.room[at, k]))
         at_once = f" for {situation.units:,} at once" if situation.units > 1 else ""
         if why == Why.QUEUE_MAXIMUM and e.s.queues.maximum[above[at], k] <= 0:
@@ -133,7 +133,7 @@ def _no_match(e: Explanation, ask: int, situation: Situation, labels: str, besid
     largest = s.nodes.capacity[matching].max(axis=0)
     over = situation.shape > largest
     if over.any():
-        k = int(np.flatnonzero(over)[0])
+        k = shortest(situation.shape, largest)
         asked, most = amount_text(s.axis[k], int(situation.shape[k])), amount_number(s.axis[k], int(largest[k]))
         return out | {
             "text": f"Asked {asked} per container; the largest node has {most}.",
@@ -247,7 +247,7 @@ def _no_room(situation: Situation, why: Why) -> Limit:
     over = situation.shape > situation.pieces.largest
     piece = situation.pieces.largest if over.any() else situation.pieces.nearest
     short = situation.shape > piece
-    k = int(np.flatnonzero(short)[0]) if short.any() else 0
+    k = shortest(situation.shape, piece)
     resource = situation.axis[k]
     there, asked = amount_text(resource, int(piece[k])), amount_number(resource, int(situation.shape[k]))
     text = f"Largest free piece {there}, asked {asked}; it starts when room is free."

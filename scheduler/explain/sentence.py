@@ -1,6 +1,6 @@
 """One ask's answer, as programs and people read it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from scheduler.core.plan import Why
 from scheduler.explain.amounts import duration_text
-from scheduler.explain.change import Change, Relaxed, Situation, smallest_change
+from scheduler.explain.change import Change, InAll, Relaxed, Situation, smallest_change
 from scheduler.explain.columns import Explanation
+from scheduler.explain.divided import WholeLimits
 from scheduler.explain.estimate import estimate
 from scheduler.explain.forecast import Forecast
-from scheduler.explain.limits import Limit, binding, limit_entries, situation_of, usable_nodes
+from scheduler.explain.limits import Limit, binding, limit_entries, queue_path, situation_of, usable_nodes
 
 _UNBOUNDED = np.int64(1) << 40
 
@@ -28,13 +29,14 @@ class AskContext:
     labels: its expression. besides: what else its nodes must be, to end a
     sentence with. relaxed: advice, and the nodes (n,) bool it could use then.
     kind: the same for asks of one shape and the same nodes, as long as a
-    ``Forecast`` is used.
+    ``Forecast`` is used. whole: how its limits divide; None where there is one sub-cluster.
     """
 
     labels: str = ""
     besides: str = ""
     relaxed: Relaxed = _as_it_is
     kind: Any = None
+    whole: Callable[[], WholeLimits] | None = None
 
 
 def describe(e: Explanation, row: int, about: AskContext, forecast: Forecast | None = None) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def _alike(e: Explanation, row: int, ask: int, about: AskContext) -> tuple[Situa
     )  # fmt: skip
     found = e.cache.get(key)
     if found is None:
-        situation = situation_of(e, ask)
+        situation = replace(situation_of(e, ask), in_all=_in_all(e, ask, about.whole))
         entries = limit_entries(e, row, situation, about.labels, about.besides)
         found = e.cache[key] = (situation, entries, advice(e, row, situation, about))
     alike: tuple[Situation, list[Limit], Change] = found
@@ -96,7 +98,7 @@ def advice(e: Explanation, row: int, situation: Situation, about: AskContext) ->
         return found | {"starts": True}
     if Why.NO_NODE_MATCHES in reasons:
         if (found := _on_empty_nodes(e, ask, situation, about)) is None:
-            return _wait("No single change would let it start: no node could hold it.")
+            return _wait("No single change would let it start here: no node could hold it.")
         return found | {"starts": False, "text": f"{found['text'].rstrip('.')}; it then waits for room."}
     return _wait("Nothing of the job's own: wait until running work ends.")
 
@@ -127,3 +129,16 @@ def _on_empty_nodes(e: Explanation, ask: int, situation: Situation, about: AskCo
 
 def _wait(text: str) -> Change:
     return {"what": "wait", "starts": False, "text": text}
+
+
+def _in_all(e: Explanation, ask: int, whole: Callable[[], WholeLimits] | None) -> InAll | None:
+    """By how much each maximum above the ask, its leaf's first and its user's last, must rise in all sub-clusters."""
+    if whole is None:
+        return None
+    above = queue_path(e, int(e.s.ask_queue[ask]))
+
+    def in_all(row: int, lacks: np.ndarray) -> np.ndarray:
+        limits = whole()
+        return limits.queue_rise(lacks) if row < len(above) else limits.user_rise(above[0], lacks)
+
+    return in_all

@@ -4,7 +4,8 @@
 tiers: those that work and are not full, those that work, those that are led,
 and so on to any that accepts jobs, which then wait there. In each tier the
 policy chooses; where it names none, its fallback does. A policy whose fallback
-is ``reject`` sees the first tier only.
+is ``reject`` sees the first tier only. Before all that come those that have the
+nodes: as long as one that accepts jobs could hold the job, none is offered that never can.
 
 ``HomeCandidate.load`` is what the sub-cluster holds and owes as a share of its
 capacity; a job that has been sent there is added to it, so that a burst spreads
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from scheduler.federation.feasible import Verdict, best
 from scheduler.federation.weights import WeightPolicy, load_weights
 from wire.resources import NOTHING, Amounts
 
@@ -52,7 +54,10 @@ class HomeCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RoutedJob:
-    """What routing knows of a job. ``owned``: by sub-cluster, how many of its containers name something found there."""
+    """What routing knows of a job. ``owned``: by sub-cluster, how many of its containers name something found there.
+
+    ``verdicts``: which sub-clusters could hold it; those that are missing could not, and of none all are alike.
+    """
 
     name: str
     queue: str
@@ -60,6 +65,7 @@ class RoutedJob:
     demand: Amounts
     containers: int = 1
     owned: Mapping[int, int] = field(default_factory=dict)
+    verdicts: Mapping[int, Verdict] = field(default_factory=dict)
 
 
 ChosenHome = tuple[HomeCandidate, str]  # whom, and why in a few words
@@ -276,7 +282,8 @@ def route(candidates: Sequence[HomeCandidate], job: RoutedJob, by: Router, rando
         return RoutingDecision(by.name, by.message or "its routing policy rejects every job", final=True)
     last = POLICIES[by.fallback]
     otherwise = None if last.refuses else last.make()
-    tiers = _tiers(candidates, by.full_load)
+    able, beside = _able(candidates, job)
+    tiers = _tiers(able, by.full_load)
     for tier in tiers if otherwise else tiers[:1]:
         if not tier:
             continue
@@ -287,10 +294,24 @@ def route(candidates: Sequence[HomeCandidate], job: RoutedJob, by: Router, rando
             home, why = picked
             home.demand = [d + a for d, a in zip(home.demand, job.demand, strict=True)]
             passed = "" if name == by.name else f"; {by.name} names no sub-cluster that takes jobs now"
-            return RoutingDecision(name, why + passed, home)
+            return RoutingDecision(name, why + beside + passed, home)
     if not any(c.accepts for c in candidates):
         return RoutingDecision(by.name, "no sub-cluster takes jobs at the moment; an operator can resume one")
     return RoutingDecision(by.name, f"no sub-cluster that {by.name} may use works and has room at the moment")
+
+
+def _able(candidates: Sequence[HomeCandidate], job: RoutedJob) -> tuple[Sequence[HomeCandidate], str]:
+    """Of those that accept jobs, the ones that could hold most of its groups; and what is to be said of the others."""
+    accepting = [c for c in candidates if c.accepts]
+    if not job.verdicts:
+        return accepting, ""
+    nothing = Verdict(0, next(iter(job.verdicts.values())).groups)
+    verdicts = {c.id: job.verdicts.get(c.id, nothing) for c in accepting}
+    able = [c for c in accepting if c.id in best(verdicts)]
+    if not any(verdict.held for verdict in verdicts.values()):
+        return able, "; no sub-cluster has nodes in service that could hold it"
+    others = len(accepting) - len(able)
+    return able, f"; {others} other{'s' if others > 1 else ''} could not hold it" if others else ""
 
 
 def _tiers(candidates: Sequence[HomeCandidate], full_load: float) -> list[list[HomeCandidate]]:

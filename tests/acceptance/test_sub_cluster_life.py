@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,24 @@ from tests.patience import wait_until
 from tests.stack import Stack
 
 RESOURCES = {"memory_mib": 64, "vcores_milli": 100}
+# Larger than any node of the others, in a rack of its own, with a GPU.
+THIRD = {"rack": "r9", "memory_mib": 9000, "vcores_milli": 8000, "gpus": 1, "labels": {"disk": "ssd", "zone": "c"}}
+TWELVE: dict[str, dict[str, Any]] = {
+    "a node": {"locality": {"nodes": ["third-1"], "relax": False}},
+    "a node of east": {"locality": {"nodes": ["east-1"], "relax": False}},
+    "a rack": {"locality": {"racks": ["r9"], "relax": False}},
+    "a label": {"node_labels": "disk == ssd"},
+    "a sub-cluster": {"node_labels": "sub_cluster == west"},
+    "a node as a label": {"node_labels": "node == third-1"},
+    "an expression over all": {"node_labels": "sub_cluster == east || disk == ssd && zone in (b, c)"},
+    "memory": {"resources": {"memory_mib": 8000, "vcores_milli": 100}},
+    "cores": {"resources": {"memory_mib": 64, "vcores_milli": 5000}},
+    "a GPU": {"resources": RESOURCES | {"gpus": 1}},
+    "a gang larger than one of the others": {
+        "gang": True, "count": 3, "resources": {"memory_mib": 64, "vcores_milli": 2000},
+    },
+    "a gang with a label": {"gang": True, "count": 4, "node_labels": "disk == ssd"},
+}  # fmt: skip
 
 
 @pytest.mark.acceptance
@@ -32,8 +51,10 @@ def test_a_third_sub_cluster_joins_works_is_drained_and_leaves(tmp_path: Path) -
                 anonymous.register_sub_cluster("third", token)
         assert (joined.state, joined.queue) == ("joining", "rm.third")
         wait_until(lambda: operator.sub_cluster("third").leader, 20, "a running worker leads it")
-        with running_node(stack.url, joined.join_token, "third-1", rack="r1"):
+        late = never_yet(tenant)
+        with running_node(stack.url, joined.join_token, "third-1", **THIRD):
             wait_until(lambda: operator.sub_cluster("third").state == "running", 30, "it runs")
+            run_where_they_can(tenant, late)
             for name in ("east", "west"):
                 operator.drain_sub_cluster(name)
             job = wait_until(lambda: submitted(tenant, group, "third"), 10, "a job is at home there")
@@ -65,6 +86,33 @@ def test_a_third_sub_cluster_joins_works_is_drained_and_leaves(tmp_path: Path) -
         assert tenant.submit({"name": "after", "groups": [group]}).home in {"east", "west"}
         assert {p["name"]: p["pid"] for p in stack.state()["processes"]} == before, "nothing was restarted for it"
     shutil.rmtree(gate)
+
+
+def asking(tenant: Client, **more: Any) -> int:
+    """A job of one group that ends at once."""
+    group = {"name": "g", "command": ["true"], "resources": RESOURCES}
+    return tenant.submit({"name": "asks", "groups": [group | more]}).id
+
+
+def never_yet(tenant: Client) -> int:
+    """A job that no node there is can hold, and that says so."""
+    job = asking(tenant, gang=True, count=4, node_labels="disk == ssd")
+
+    def told() -> bool:
+        (group,) = tenant.explain(job).groups
+        found = group.reason.estimate if group.reason else None
+        return found is not None and "no node of any sub-cluster can hold it" in found.text
+
+    wait_until(told, 30, "it says that it cannot start")
+    return job
+
+
+def run_where_they_can(tenant: Client, late: int) -> None:
+    """Whatever of one sub-cluster a job names or needs, it runs; so does one that waited for such a node to come."""
+    jobs = {what: asking(tenant, **group) for what, group in TWELVE.items()} | {"what waited": late}
+    for what, job in jobs.items():
+        ended = tenant.wait(job, timeout_s=60)
+        assert ended.succeeded, f"{what}: {ended.state} {ended.message}"
 
 
 def submitted(tenant: Client, group: dict[str, object], home: str) -> int:

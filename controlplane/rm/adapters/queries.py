@@ -51,7 +51,9 @@ SELECT sub_cluster_id < %(own)s AS before, name, rack, labels, {per_axis("{0}")}
   FROM statestore_node WHERE sub_cluster_id <> %(own)s AND state <= {LIVE_NODE_MAX}
 """
 PLACES_ELSEWHERE = f"""
-SELECT sub_cluster_id, name, rack, labels FROM statestore_node WHERE sub_cluster_id <> %s AND state <= {_UP}
+SELECT sub_cluster_id, name, rack, labels, {per_axis("{0}")}
+  FROM statestore_node
+ WHERE sub_cluster_id <> %s AND state <= {LIVE_NODE_MAX} AND duty IN ('in_service', 'cordoned')
 """
 OTHER_SUMS = f"""
 SELECT sub_cluster_id < %(own)s AS before, '' AS name, '' AS rack, '{{}}'::jsonb AS labels,
@@ -245,6 +247,30 @@ SELECT job, to_timestamp(at / 1e6), kind, message
 UPDATE_NODES = """
 UPDATE statestore_node n SET state = v.state, health = v.health, state_changed_at = clock_timestamp()
   FROM unnest(%s::bigint[], %s::smallint[], %s::smallint[]) AS v(id, state, health) WHERE n.id = v.id
+"""
+# As a new submit there. All of them move, or this memory is not to be believed.
+REHOME = """
+WITH home AS MATERIALIZED (
+    SELECT id FROM statestore_subcluster WHERE id = ANY(%(homes)s) AND state = 'running' FOR KEY SHARE
+), moved AS (
+    UPDATE statestore_job j SET home_id = v.home, epoch = 0, state = 0, admitted_at = NULL
+      FROM unnest(%(jobs)s::bigint[], %(homes)s::smallint[]) AS v(id, home) JOIN home ON home.id = v.home
+     WHERE j.id = v.id AND j.home_id = %(own)s AND j.epoch <= %(epoch)s AND j.started_at IS NULL
+ RETURNING j.id, j.home_id
+)
+INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)
+SELECT home_id, 'submit', id, '{}'::jsonb, clock_timestamp() FROM moved ORDER BY id
+"""
+# Behind the submit, whichever of them was written first.
+FORWARD_INTENTS = """
+WITH gone AS (
+    DELETE FROM statestore_intent i USING statestore_job j
+     WHERE i.job_id = ANY(%(jobs)s) AND j.id = i.job_id AND i.sub_cluster_id = %(own)s AND j.home_id <> %(own)s
+       AND i.kind IN ('kill', 'priority', 'move')
+ RETURNING i.id, j.home_id, i.kind, i.job_id, i.payload, i.created_at
+)
+INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)
+SELECT home_id, kind, job_id, payload, created_at FROM gone ORDER BY id
 """
 DONE_INTENTS = "DELETE FROM statestore_intent WHERE id = ANY(%s)"
 ADD_USAGE = f"""

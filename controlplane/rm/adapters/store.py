@@ -397,6 +397,11 @@ class PostgresStore:
             self.connection.execute(queries.UPDATE_NODES, (list(c.nodes), list(states[0]), list(states[1])))
         if c.admissions is not None:
             claims.write(self.connection, self.sub_cluster_id, self.epoch, c.admissions)
+        if c.rehomed:
+            self._rehome(c.rehomed)
+        if c.rehomed or c.strayed:
+            jobs = [*c.rehomed, *c.strayed]
+            self.connection.execute(queries.FORWARD_INTENTS, {"jobs": jobs, "own": self.sub_cluster_id})
         if c.intents:
             self.connection.execute(queries.DONE_INTENTS, (c.intents,))
         if c.usage:
@@ -405,6 +410,12 @@ class PostgresStore:
             seconds = [[round(sums[i] / 1e6) for sums in c.usage.values()] for i in range(1, len(AXES) + 1)]
             columns = [*(list(column) for column in keys), counts, *seconds]
             self.connection.execute(queries.ADD_USAGE, (self.sub_cluster_id, *columns))
+
+    def _rehome(self, homes: dict[int, int]) -> None:
+        values = {"jobs": list(homes), "homes": list(homes.values()), "own": self.sub_cluster_id, "epoch": self.epoch}
+        moved = self.connection.execute(queries.REHOME, values).rowcount
+        if moved != len(homes):
+            raise StoreDown(f"{len(homes)} jobs were to get another home, and {moved} could")
 
     def _log(self, c: Changes, count: int) -> None:
         if not count:

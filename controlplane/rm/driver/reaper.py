@@ -20,6 +20,7 @@ from controlplane.rm.steps.publish import Signer, documents
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.rehoming import Homeless
 from controlplane.statestore.models import PolicyVersion, SubCluster
+from controlplane.statestore.nodesets import ordered
 from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.homes import homes
 from scheduler.federation.routing import RoutedJob, route
@@ -93,9 +94,13 @@ def chooser(lost: int) -> Callable[[Sequence[Homeless]], Mapping[int, int]]:
         candidates = [h.candidate() for h in homes() if h.id != lost and h.led]
         named = places.of_jobs([job.id for job in jobs if router(job.queue).follows_names])
         owned, found = places.owned(named), {}
+        partitions = ordered((document or {}).get("partitions"))
+        needs = places.needs_of_jobs([job.id for job in jobs], partitions)
+        verdicts = places.verdicts(needs, [c.id for c in candidates], partitions)
         for job in jobs:
             containers = sum(group.count for group in named.get(job.id, ()))
-            ask = RoutedJob(job.name, job.queue, job.owner_id, job.demand, containers, owned.get(job.id, {}))
+            known = owned.get(job.id, {}), verdicts.get(job.id, {})
+            ask = RoutedJob(job.name, job.queue, job.owner_id, job.demand, containers, *known)
             decision = route(candidates, ask, router(job.queue), float(rng.random()))
             if decision.home is not None:
                 found[job.id] = decision.home.id

@@ -17,6 +17,7 @@ from controlplane.rm.steps.intake import take_intents
 from controlplane.rm.steps.outcome import apply_instructions
 from controlplane.rm.steps.planning import NEVER, Planner
 from controlplane.rm.steps.publish import Signer, documents, positions
+from controlplane.rm.steps.rehoming import Rehoming
 from scheduler.lifecycle import job as master
 from wire.states import terminal
 
@@ -59,7 +60,7 @@ class Round:
         self.sub, self.m, self.store, self.bus, self.clock = sub, m, store, bus, clock
         self.signer, self.settings = signer, s
         self.planner = Planner(sub, m, s.check_invariants)
-        self.proxy = AMRMProxy(sub)
+        self.proxy, self.rehoming = AMRMProxy(sub), Rehoming(sub, m)
         self.more_intents = False  # the last round took as many as it may
         self._pending_groups: dict[tuple[int, int], GroupEntry] = m.behind
 
@@ -80,6 +81,7 @@ class Round:
             self.more_intents = len(intents) >= INTENTS_PER_ROUND
             self.more_intents |= guests.take_asks(m, self.store, c, self.settings.log_max_bytes)
             self.more_intents |= remote.take_reports(m, self.store, c)
+        self._rehome(c)
         admission.admit(m, self.store, c)
         self._wake_delayed(c)
         drain.evict(m, self.store, c)  # what has to leave nodes that operators empty
@@ -134,6 +136,11 @@ class Round:
             if not group.run.backing_off:
                 del self.m.backing_off[key]
 
+    def _rehome(self, c: Changes) -> None:
+        """Let jobs that no node here could hold go where one could."""
+        if not self.m.outdated:
+            self.rehoming.run(self.store, c, self.clock, self.proxy.remotes)
+
     def _span(self, c: Changes) -> None:
         """Let other sub-clusters start what they should."""
         self.m.refresh(_touched(c), c.at_us / 1e6)
@@ -149,6 +156,7 @@ class Round:
             [
                 self.planner.again_at,
                 self.proxy.due_s(),
+                self.rehoming.due_s(),
                 self.m.admission_queue.due_us(now_us) / 1e6,
                 self.m.masters.due(),
                 *due,

@@ -18,8 +18,8 @@ from controlplane.rm.memory.shares import KnownShares
 from controlplane.rm.memory.templates import Templates
 from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
+from scheduler.core.nodeselection import NodeColumns, partition_of_ask, partition_of_node, usable_partitions
 from scheduler.core.snapshot import Memo
-from scheduler.placement.nodeselection import NodeColumns, partition_of_ask, partition_of_node, usable_partitions
 from wire.states import LIVE_NODE_MAX
 
 
@@ -67,6 +67,8 @@ class Memory:
         self.dirty_nodes: set[int] = set()  # positions whose document must be published
         self.republish: set[int] = set()  # positions whose current document must be put again
         self.resumed: list[JobEntry] = []  # jobs that a former leader was stopping
+        # Groups at home here that no node here could hold, were it empty, and which sub-clusters could, once known.
+        self.unheld: dict[tuple[int, int], list[str] | None] = {}
         self.outdated = False  # jobs have moved here from elsewhere: the memory is to be rebuilt
         self.placeable = True  # something changed since the last plan that may let an ask be placed
         self._places = _Places()

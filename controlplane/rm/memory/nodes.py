@@ -7,8 +7,8 @@ import numpy as np
 
 from controlplane.rm.memory.table import Table, column
 from controlplane.rm.rows import NodeRow
+from scheduler.core.nodeselection import NodePredicate
 from scheduler.core.snapshot import Nodes
-from scheduler.placement.nodeselection import NodePredicate
 from wire.resources import AXES
 from wire.states import NodeState
 from wire.status import MAX_ENTRIES

@@ -89,6 +89,11 @@ class QueueTree:
             self.relax_s = np.array([policy.relax_after_s for policy in policies])
             self.proxy_interval_s = min(policy.interval_s for policy in policies)
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """What routing goes by, as a policy document says it: this sub-cluster's components."""
+        return {"queues": self._policy.queues, "components": self._policy.components or {}}
+
     def at(self, path: str) -> int:
         """Position of ``path``, or of its nearest ancestor when the queue is gone."""
         return nearest(self.index, path)

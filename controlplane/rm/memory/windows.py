@@ -7,8 +7,8 @@ import numpy as np
 
 from controlplane.rm.memory.nodes import NEVER_US, NodeTable, chosen
 from controlplane.rm.rows import IN_SERVICE, NodeRow, WindowRow
+from scheduler.core.nodeselection import window_nodes
 from scheduler.lifecycle.draining import window_phase
-from scheduler.placement.nodeselection import window_nodes
 
 CORDONED = "cordoned"
 

@@ -14,7 +14,7 @@ from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.table import Table, column
 from controlplane.rm.memory.view import PlanView
-from controlplane.rm.reasons.waiting import about, alike, back_off, moment, with_preemption, with_tenants
+from controlplane.rm.reasons.waiting import about, alike, back_off, moment, with_others, with_preemption, with_tenants
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.explain.columns import Explanation, LocalityDelay, Outcome, explain_all
 from scheduler.explain.forecast import Forecast
@@ -148,6 +148,7 @@ class ReasonReporter:
         job, group = owner
         reason = describe(plan.explanation, i, about(m, plan.view, group, plan.explanation.now), forecast)
         reason = with_tenants(m, plan.view, int(plan.explanation.columns.ask[i]), reason)
+        reason = with_others(m, job.id, group, reason)
         reason = with_preemption(m, m.queues.paths[job.queue_row], reason, plan.explanation.now)
         reason["at"] = moment(plan.explanation.now)
         self.reported.key[row], self.reported.at[row] = m.asks.key[row], plan.explanation.now

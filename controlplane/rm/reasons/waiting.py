@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.tenancy import FREE, tenants_of
 from controlplane.rm.memory.view import PlanView
+from scheduler.explain.divided import WholeLimits
 from scheduler.explain.sentence import AskContext
 from wire import labels
 from wire.resources import AXES
@@ -58,6 +60,9 @@ def alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
         return False
     if (old.get("estimate") is None) != (new["estimate"] is None):
         return False
+    timeless = new["estimate"] is not None and new["estimate"]["earliest_s"] is None
+    if timeless and old["estimate"]["text"] != new["estimate"]["text"]:
+        return False
     passed = (dt.datetime.fromisoformat(new["at"]) - dt.datetime.fromisoformat(old["at"])).total_seconds()
     return all(
         _near((old["estimate"] or {}).get(end), (new["estimate"] or {}).get(end), passed)
@@ -94,10 +99,26 @@ def about(m: Memory, view: PlanView, group: GroupEntry, now: float) -> AskContex
             rest = " && ".join(terms[:at] + terms[at + 1 :])
             word = "label term" if len(terms) > 1 else "label condition"
             found.append((f"Drop the {word} {term!r}.", m.mask((rest, nodes, racks, avoided))[view.nodes]))
+        if len(terms) > 1:
+            found.append(("Drop all of node_labels.", m.mask(("", nodes, racks, avoided))[view.nodes]))
         in_time = m.nodes.next_window_us[view.nodes] >= until_us
         return [(text, mask & in_time) for text, mask in found]
 
-    return AskContext(group.node_labels, clear, relaxed, (group.shape.tobytes(), number))
+    whole = partial(_divided, m, group.partition) if m.queues.elsewhere and _others_have_nodes(m) else None
+    return AskContext(group.node_labels, clear, relaxed, (group.shape.tobytes(), number), whole)
+
+
+def _others_have_nodes(m: Memory) -> bool:
+    return any((side > 0).any() for sides in m.queues.elsewhere.values() for side in sides)
+
+
+def _divided(m: Memory, partition: int) -> WholeLimits:
+    """What queues may hold of a partition here, and in all sub-clusters."""
+    name = m.partitions[partition]
+    nodes, own = m.nodes_of(partition)
+    capacity = m.capacity(nodes[own])
+    here = m.queues.view(name, capacity, m.ledger.queues[partition]).maximum
+    return WholeLimits(here, m.queues.whole(name, capacity)[1], m.queues.user_maximum)
 
 
 def with_tenants(m: Memory, view: PlanView, ask: int, reason: dict[str, Any]) -> dict[str, Any]:
@@ -119,6 +140,22 @@ def with_tenants(m: Memory, view: PlanView, ask: int, reason: dict[str, Any]) ->
         return reason | {"limits": [*reason["limits"], limit]}
     change = {"what": "wait", "starts": False, "text": "Nothing of the job's own: wait until one of them is free."}
     return reason | {"code": "one_tenant", "text": text, "limits": [limit, *rest], "change": change}
+
+
+def with_others(m: Memory, job: int, group: GroupEntry, reason: dict[str, Any]) -> dict[str, Any]:
+    """The reason of a group that no node here could hold; it says who could, where that is known."""
+    names = m.unheld.get((job, group.run.no))
+    if names is None or reason["code"] != "no_node_matches":
+        return reason
+    if not names:
+        never = {"text": "It does not start by waiting: no node of any sub-cluster can hold it."}
+        return reason | {"estimate": reason["estimate"] | never}
+    who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    text = f"{reason['text']} {who} could hold it."
+    limits = [reason["limits"][0] | {"text": text}, *reason["limits"][1:]]
+    starts = {"text": f"It starts once {' or '.join(names)} has room for it, where its queue may use that."}
+    change = {"what": "wait", "starts": False, "text": "Nothing of the job's own: another sub-cluster could hold it."}
+    return reason | {"text": text, "limits": limits, "estimate": reason["estimate"] | starts, "change": change}
 
 
 def with_preemption(m: Memory, queue: str, reason: dict[str, Any], now: float) -> dict[str, Any]:

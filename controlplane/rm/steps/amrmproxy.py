@@ -136,8 +136,9 @@ class AMRMProxy:
     def _better(self, m: Memory, group: GroupEntry, sub: int) -> bool:
         """Whether another sub-cluster, or home, could start at least one of its containers now."""
         home, others = self.remotes.room(m, group.partition)
-        free = [home, *(free for other, free in others.items() if other != sub)]
-        return any(fitting(amount, group.shape) for amount in free)
+        free = {self.sub: home} | {other: amount for other, amount in others.items() if other != sub}
+        able = self.remotes.matching(m, group, list(free)) > 0
+        return any(ok and fitting(amount, group.shape) for ok, amount in zip(able, free.values(), strict=True))
 
     def _redistribute(self, m: Memory, c: Changes, now: float) -> None:
         """What waited in a sub-cluster that has died goes to the others and home, inversely to their load."""
@@ -276,6 +277,9 @@ def _demand(m: Memory, rows: np.ndarray, home: np.ndarray, now: float) -> _Deman
     upto = np.cumsum(amounts, axis=0)
     leaf = m.ledger.leaf_of(m.asks.job[rows])
     late = now - m.asks.since[rows] > m.queues.relax_s[leaf]  # it may be its queue that has no room here
+    if m.unheld:
+        keys = [(job << 16) + no for job, no in m.unheld]
+        late |= np.isin(m.asks.key[rows], keys)  # it waits in vain from the start
     may_leave = m.queues.no_home_preference[leaf] | m.asks.constrained[rows]
     return _Demand(shapes, shape, upto - amounts, late, (upto > home).any(axis=1) | late, may_leave)
 

@@ -71,6 +71,8 @@ def _apply_intent(
             m.reprioritise(job, int(intent.payload["priority"]))
             remote.update_asks(c, job)
             c.jobs[job.id] = job
+        case "kill" | "priority" | "move" if job is None:
+            c.strayed.add(intent.job_id)  # it may have got another home meanwhile
         case "move" if job is not None and not job.home:
             moving.move(m, store, c, job, str(intent.payload["queue"]))
 

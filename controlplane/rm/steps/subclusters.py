@@ -5,17 +5,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.rm.memory.jobs import GroupEntry
+from controlplane.rm.memory.kinds import need_of, own_kinds
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.loads import Load
+from scheduler.federation.feasible import ANY_NUMBER, GroupNeed, NodeKind, NodeKinds
 from scheduler.federation.split import ProxyPolicy, SplitTargets
-from scheduler.placement.nodeselection import NodeColumns
-from wire.resources import AXES
-from wire.states import NodeState
+from wire.resources import AXES, NOTHING, amounts
 
 R = len(AXES)
-NODES_S = 30.0  # between two readings of others' nodes, and only while somebody names any
+NODES_S = 30.0  # between two readings of others' nodes, and only while somebody needs certain ones
+SOON_S = 2.0  # the same, where they are others than before
 SENT_S = 1.5  # what was handed over counts as taken for so long; then the load row says so itself
 
 
@@ -28,11 +29,11 @@ class RemoteSubClusters:
     own: Load | None = None
     _unled: dict[int, float] = field(default_factory=dict)  # since when nobody leads it
     _sent: list[tuple[float, int, np.ndarray]] = field(default_factory=list)
-    _places: NodeColumns = field(default_factory=lambda: NodeColumns(()))
-    _place_subs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (n,): each one's sub-cluster
-    _places_at: float = -1e9
+    _kinds: NodeKinds = field(default_factory=lambda: NodeKinds(()))
+    _kinds_at: float = -1e9
+    _kinds_of: tuple[object, ...] = ()
+    _own: tuple[tuple[int, int], NodeKinds] = ((-1, -1), NodeKinds(()))
     _now: float = 0.0
-    _choices: dict[tuple[object, ...], dict[int, int]] = field(default_factory=dict)
     _rooms: dict[int, tuple[np.ndarray, dict[int, np.ndarray]]] = field(default_factory=dict)
     _store: Store | None = None
 
@@ -114,7 +115,7 @@ class RemoteSubClusters:
     ) -> tuple[list[int], SplitTargets]:
         """Where the group's tasks may go: home first. fits: tasks that could start at home now."""
         subs = [self.sub, *free]
-        nodes = self._matching(m, group, subs)
+        nodes = self.matching(m, group, subs)
         headroom = [fits, *(fitting(free[sub], group.shape) for sub in subs[1:])]
         usable = nodes > 0
         usable[0] &= not self.closed_here
@@ -127,35 +128,44 @@ class RemoteSubClusters:
         if not (constraints.near or constraints.racks):
             return None
         here = sum(row.name in constraints.near or row.rack in constraints.racks for row in m.nodes.rows)
-        there = self._counted("", True, constraints.near, constraints.racks)
+        named = GroupNeed(1, NOTHING, False, "", True, constraints.near, constraints.racks)
+        there = {sub: n // ANY_NUMBER for sub, n in self.kinds(m).containers(named).items()}
         owned = np.array([here, *(there.get(sub, 0) for sub in subs[1:])], np.int64)
         return owned * group.run.wanted if owned.any() else None
 
-    def _matching(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray:
-        """How many nodes of each sub-cluster the group may use at all; 1 where it has no wishes: (s,) int64."""
-        constraints = group.constraints
-        if not constraints.node_labels and not (constraints.strict and (constraints.near or constraints.racks)):
-            return np.ones(len(subs), np.int64)
-        there = self._counted(constraints.node_labels, constraints.strict, constraints.near, constraints.racks)
-        live = m.nodes.state[: len(m.nodes)] <= NodeState.UNHEALTHY
-        here = int((m.mask(m.asks.masks[int(m.asks.mask[group.row])]) & live).sum())
-        return np.array([here, *(there.get(sub, 0) for sub in subs[1:])], np.int64)
+    def matching(self, m: Memory, group: GroupEntry, subs: list[int]) -> np.ndarray:
+        """Whether each sub-cluster could hold the group at all: (s,) int64 of containers; 1 where any could."""
+        constraints, need = group.constraints, need_of(m, group)
+        names_any = constraints.node_labels or (constraints.strict and (constraints.near or constraints.racks))
+        here = self.held_here(m, need)
+        if here and not names_any and not constraints.gang:
+            return np.ones(len(subs), np.int64)  # nodes of others are hardly all smaller than ours
+        there = self.kinds(m).containers(need)
+        found = np.array([here, *(there.get(sub, 0) for sub in subs[1:])], np.int64)
+        return np.where(found >= (group.run.wanted if constraints.gang else 1), found, 0)
 
-    def _counted(self, expression: str, strict: bool, near: tuple[str, ...], racks: tuple[str, ...]) -> dict[int, int]:
-        """How many nodes of other sub-clusters satisfy the expression, and with ``strict`` are among those named."""
-        self._read_places()
-        key = (expression, strict, near, racks)
-        if key not in self._choices:
-            subs = self._place_subs[self._places.of_ask(expression, strict, near, racks)]
-            self._choices[key] = dict(zip(*(x.tolist() for x in np.unique(subs, return_counts=True)), strict=True))
-        return self._choices[key]
+    def held_here(self, m: Memory, need: GroupNeed) -> int:
+        """How many containers of the group the nodes here could hold at once."""
+        return self.own_kinds(m).containers(need).get(self.sub, 0)
 
-    def _read_places(self) -> None:
-        if self._now - self._places_at >= NODES_S and self._store is not None:
-            rows, self._places_at = self._store.places_elsewhere(), self._now
-            self._places = NodeColumns((row.name, row.rack, row.labels) for row in rows)
-            self._place_subs = np.array([row.sub_cluster_id for row in rows], np.int64)
-            self._choices.clear()
+    def own_kinds(self, m: Memory) -> NodeKinds:
+        """The nodes here."""
+        version = (m.nodes.labels_version, m.queues.version)
+        if self._own[0] != version:
+            self._own = version, own_kinds(m, self.sub)
+        return self._own[1]
+
+    def kinds(self, m: Memory) -> NodeKinds:
+        """The nodes of others; read again after ``NODES_S``, or once others have told that they have more or fewer."""
+        others = [(load.sub_cluster, load.nodes_up, *load.capacity.tolist()) for load in self.loads.values()]
+        of = (m.queues.version, *others)
+        old = self._now - self._kinds_at
+        if (old >= NODES_S or (of != self._kinds_of and old >= SOON_S)) and self._store is not None:
+            rows = self._store.places_elsewhere()
+            kinds = (NodeKind(row.sub_cluster_id, row.name, row.rack, row.labels, amounts(row[4:])) for row in rows)
+            self._kinds = NodeKinds(kinds, m.queues.partitions)
+            self._kinds_at, self._kinds_of = self._now, of
+        return self._kinds
 
 
 def fitting(free: np.ndarray, shape: np.ndarray) -> int:

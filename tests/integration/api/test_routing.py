@@ -307,3 +307,77 @@ def test_proxies_follow_the_pair_of_the_nearest_queue_above(world: World) -> Non
     assert early.vector([world.west.pk]).tolist() == [0], "one that is not known yet keeps the others out all the same"
     nothing = federation.proxy_policies(None, ids)
     assert nothing("root.default").policy == "locality" and nothing("root.default").prefer_home
+
+
+def register(sub: SubCluster, name: str, rack: str = "r1", **more: Any) -> None:
+    """A node that is up."""
+    values = {"memory_mib": 4096, "vcores_milli": 4000, "gpus": 0, "labels": {}} | more
+    size = [values.pop(axis) for axis in ("memory_mib", "vcores_milli", "gpus")]
+    nodes.bulk_register(sub, [Register("", name, rack, *size, host="h", **values)])
+    Node.objects.filter(name=name).update(state=NodeState.UP)
+    places.forget()
+
+
+LARGE = {"memory_mib": 8192, "vcores_milli": 1000}
+OF_EAST: dict[str, dict[str, Any]] = {
+    "a node": {"locality": {"nodes": ["big"], "relax": False}},
+    "a node as a label": {"node_labels": "node == big"},
+    "a rack": {"locality": {"racks": ["r9"], "relax": False}},
+    "a label": {"node_labels": "disk == nvme"},
+    "an expression that both have a part of": {"node_labels": "zone in (a, b) && disk == nvme"},
+    "memory": {"resources": LARGE},
+    "cores": {"resources": {"memory_mib": 64, "vcores_milli": 6000}},
+    "a GPU": {"resources": {"memory_mib": 64, "vcores_milli": 100, "gpus": 1}},
+    "a gang of large ones": {"gang": True, "count": 2, "resources": LARGE},
+    "a gang of many": {"gang": True, "count": 9, "resources": {"memory_mib": 1700, "vcores_milli": 100}},
+    "a partition": {"partition": "fast"},
+}
+
+
+@pytest.fixture
+def apart(both: World) -> World:
+    """East has one large node that is busy, in a rack of its own, with a disk, a GPU and a partition; west is idle."""
+    document = {
+        "queues": {"default": {"open_to_all": True}, "special": {"open_to_all": True, "children": {"a": {}}}},
+        "partitions": {"fast": {"nodes": "disk == nvme", "exclusive": False}},
+    }
+    versions.publish(SYSTEM, document, "for tests")
+    Node.objects.all().delete()
+    for number in range(2):
+        register(both.west, f"small{number}", labels={"zone": "a"})
+    large = {"memory_mib": 16384, "vcores_milli": 8000, "gpus": 1, "labels": {"zone": "b", "disk": "nvme"}}
+    register(both.east, "big", "r9", **large)
+    lead(both.east, used=0.9)
+    cluster.forget()
+    return both
+
+
+@pytest.mark.parametrize("what", OF_EAST)
+def test_a_job_goes_where_nodes_can_hold_it_however_busy_they_are(apart: World, what: str) -> None:
+    group = {"name": "g", "command": ["true"]}
+    assert sent(apart, groups=[group]) == "west", "anybody can hold it, and west is idle"
+    assert sent(apart, groups=[group | OF_EAST[what]]) == "east"
+    assert world_events(apart, Job.objects.latest("pk").pk)[0].endswith("; 1 other could not hold it)")
+
+
+def test_what_no_sub_cluster_can_hold_is_said_so_and_waits(apart: World) -> None:
+    group = {"name": "g", "command": ["true"], "node_labels": "node != big && disk == nvme"}
+    sent(apart, groups=[group])
+    assert (
+        "no sub-cluster has nodes in service that could hold it" in world_events(apart, Job.objects.latest("pk").pk)[0]
+    )
+
+
+def test_nodes_that_operators_empty_hold_nothing_and_kinds_beyond_the_bound_might(
+    apart: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = {"name": "g", "command": ["true"]}
+    Node.objects.filter(name="big").update(duty=Node.Duty.DRAINING)
+    places.forget()
+    assert sent(apart, groups=[group | {"resources": LARGE}]) == "west", "neither can"
+    Node.objects.filter(name="big").update(duty=Node.Duty.IN_SERVICE)
+    monkeypatch.setattr(places, "MAX_KINDS", 0)
+    places.forget()
+    assert sent(apart, groups=[group | {"resources": LARGE}]) == "east", "by size it is the only one"
+    assert sent(apart, groups=[group | {"node_labels": "disk == nvme"}]) == "west", "either might have such a node"
+    places.forget()

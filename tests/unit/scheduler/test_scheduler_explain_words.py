@@ -1,13 +1,15 @@
 """What waiting asks are told, word for word, in situations with one right answer."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scheduler.core.snapshot import Memo, Snapshot
+from scheduler.core.snapshot import Memo, Running, Snapshot
 from scheduler.explain.columns import explain_all
 from scheduler.explain.feasibility import free_pieces
+from scheduler.explain.forecast import Forecast
 from scheduler.explain.sentence import AskContext, describe
 from scheduler.round import RoundPolicy, plan_round
 from tests.worlds import Ask, Node, Queue, build
@@ -56,7 +58,7 @@ def test_too_large_for_any_node():
     answer = told(build([Node(WHOLE)], [Queue("root")], [Ask(0, 1)], [(900 * GIB, 1000, 0)]))
     assert answer["text"] == "Asked 921,600 MiB of memory per container; the largest node has 8,192."
     assert answer["change"]["per_container_at_most"] == {"memory_mib": 8192}
-    assert answer["estimate"]["text"] == "It does not start by waiting: no node can ever hold it."
+    assert answer["estimate"]["text"] == "It does not start here by waiting: no node of this sub-cluster can hold it."
 
 
 def test_several_limits_in_their_order():
@@ -110,3 +112,33 @@ def test_the_label_to_drop():
     assert answer["text"] == "No node matches the labels 'gpu'."
     assert told(s)["text"] == "No node of its partition is among those it may run on."
     assert answer["change"] == {"what": "nodes", "text": "Drop the label condition 'gpu'.", "starts": True}
+
+
+def test_of_several_things_that_are_short_the_shortest_is_told():
+    """A gang's nodes lack a little memory and nearly all cores."""
+    nodes = [Node(WHOLE, (7 * GIB, 7900, 0)), Node(WHOLE, (7 * GIB, 7900, 0))]
+    answer = told(build(nodes, [Queue("root")], [Ask(0, 2, gang=True)], [(GIB + 1, 4000, 0)]))
+    assert answer["text"] == "Largest free piece 0.1 cores, asked 4; it starts when room is free."
+    answer = told(build([Node((GIB, 1000, 0))], [Queue("root")], [Ask(0, 2, gang=True)], [(GIB + 1, 4000, 0)]))
+    assert answer["text"] == "Asked 4 cores per container; the largest node has 1."
+    queues = [Queue("root"), Queue("root.a", maximum=(2 * GIB, 500, 0))]
+    answer = told(build([Node(WHOLE)], queues, [Ask(1, 2, gang=True)], [(GIB + 1, 4000, 0)]))
+    assert answer["text"] == "The queue root.a is at its maximum: 0.5 cores left, asked 8 for 2 at once."
+
+
+def test_work_that_has_outlived_its_estimate_promises_nothing():
+    """It was to take a second, and has run for half a minute: it may end soon, or go on."""
+    s = build([Node(WHOLE, WHOLE)], [Queue("root", own=WHOLE)], [Ask(0, 1)], [(GIB, 1000, 0)])
+    one, zero = np.ones(1, np.int64), np.zeros(1, np.int32)
+    running = Running(one, zero, zero - 1, zero, zero, np.array([WHOLE]), np.array([-30.0]), np.array([0.25]),
+                      np.zeros(1, np.bool_), overdue=np.ones(1, np.bool_))  # fmt: skip
+    plan, memo = plan_round(s, Memo(), RoundPolicy(), 0.0)
+    assert plan.outcome is not None
+    e = explain_all(s, plan.outcome, memo, RoundPolicy().placement, 0.0)
+    forecast = Forecast(replace(s, running=running), plan.outcome.free, 0.0)
+    found = describe(e, 0, AskContext(), forecast)["estimate"]
+    assert (found["earliest_s"], found["latest_s"]) == (0.2, None)
+    assert found["text"] == "In 0 s at the earliest. Work that it waits for has outlived its estimate."
+    known = replace(running, ends=np.array([30.0]), overdue=None)
+    found = describe(e, 0, AskContext(), Forecast(replace(s, running=known), plan.outcome.free, 0.0))["estimate"]
+    assert found["text"] == "In 30 s."

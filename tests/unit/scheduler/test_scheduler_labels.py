@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.placement.nodeselection import NodeColumns, ask_nodes
+from scheduler.core.nodeselection import NodeColumns, ask_nodes
 from tests.examples import examples
 from wire import labels
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler.federation.feasible import Verdict
 from scheduler.federation.routing import (
     FALLBACKS,
     POLICIES,
@@ -212,3 +213,32 @@ def test_where_the_policy_names_nobody_its_fallback_decides_or_the_job_is_refuse
 def test_reject_refuses_for_good() -> None:
     refused = route([candidate(1)], ask(), router("reject", message="closed for the winter"), 0.0)
     assert refused.home is None and refused.final and refused.why == "closed for the winter"
+
+
+def held(*groups: int, of: int = 1) -> dict[int, Verdict]:
+    """By sub-cluster, from 1 on, how many groups it could hold."""
+    return {number: Verdict(n, of, "" if n == of else "it has no GPU") for number, n in enumerate(groups, 1)}
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - {"reject"}))
+@given(random=st.floats(0, 1, exclude_max=True), full=st.lists(st.booleans(), min_size=3, max_size=3), data=st.data())
+def test_no_policy_chooses_one_that_cannot_hold_the_job_while_another_can(
+    name: str, random: float, full: list[bool], data: st.DataObject
+) -> None:
+    able = data.draw(st.lists(st.integers(0, 2), min_size=3, max_size=3))
+    candidates = [
+        candidate(i, demand=[2000 if f else 0, 0, 0], led=data.draw(st.booleans())) for i, f in enumerate(full, 1)
+    ]
+    decision = route(candidates, ask(verdicts=held(*able, of=2)), made(name, full_load=0.9), random)
+    assert able[home(decision) - 1] == max(able)
+    assert ("no sub-cluster has nodes in service" in decision.why) == (not any(able))
+
+
+def test_one_that_takes_no_jobs_is_none_that_could_hold_it() -> None:
+    candidates = [candidate(1), candidate(2, accepts=False)]
+    assert home(route(candidates, ask(verdicts=held(0, 1)), made("least_loaded"), 0.5)) == 1
+
+
+def test_the_decision_says_that_others_could_not_hold_the_job() -> None:
+    decision = route([candidate(1), candidate(2)], ask(verdicts=held(0, 1)), made("least_loaded"), 0.5)
+    assert (home(decision), decision.why) == (2, "load 0.00; 1 other could not hold it")

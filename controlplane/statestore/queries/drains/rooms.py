@@ -11,7 +11,7 @@ from controlplane.statestore import nodesets
 from controlplane.statestore.capacities import DEFAULT
 from controlplane.statestore.models import PolicyVersion
 from controlplane.statestore.resourcecolumns import per_axis_held
-from scheduler.placement.nodeselection import Partition, ask_nodes, partition_of_node, usable_partitions
+from scheduler.core.nodeselection import Partition, ask_nodes, partition_of_node, usable_partitions
 from wire import labels
 from wire.resources import AXES, NOTHING
 

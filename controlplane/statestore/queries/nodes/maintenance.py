@@ -11,8 +11,8 @@ from django.utils import timezone
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore.models import MaintenanceWindow, Node
+from scheduler.core.nodeselection import NodePredicate, window_nodes
 from scheduler.lifecycle.draining import window_phase
-from scheduler.placement.nodeselection import NodePredicate, window_nodes
 from wire.states import NodeState
 
 Json = dict[str, Any]

@@ -17,7 +17,7 @@ from controlplane.statestore.nodesets import capacity_of
 from controlplane.statestore.queries.looks import shared
 from controlplane.statestore.queries.ownuse import JobCounts, OwnUse, own_use
 from controlplane.statestore.queries.paging import Cursor, Page, page
-from scheduler.placement.nodeselection import Partition
+from scheduler.core.nodeselection import Partition
 from wire.resources import AXES
 from wire.states import LIVE_NODE_MAX
 from wire.summary import Summary

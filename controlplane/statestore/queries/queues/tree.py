@@ -10,8 +10,8 @@ from controlplane.statestore.capacities import DEFAULT, QueueLimits, R, resolve,
 from controlplane.statestore.models import PolicyVersion, Queue
 from controlplane.statestore.nodesets import ordered
 from controlplane.statestore.queries.looks import shared
+from scheduler.core.nodeselection import Partition, partition_of_ask
 from scheduler.federation.divide import SharesPolicy
-from scheduler.placement.nodeselection import Partition, partition_of_ask
 from scheduler.preemption.policy import Reclaiming
 from scheduler.registry import PREEMPTION, SHARES
 from scheduler.shares.tree import QueueHierarchy, nearest

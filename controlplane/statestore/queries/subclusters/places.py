@@ -1,29 +1,60 @@
-"""Which sub-clusters have what jobs name: for routing by locality, and only there.
+"""Which sub-clusters have what jobs name, and which could hold them at all: for routing.
 
-Nodes are looked up by name; racks and labels in the distinct sets there are,
-read at most every ``FRESH_S`` and at most ``MAX_SETS`` of them.
+Nodes are read by kind, those that are alike together: at most ``MAX_KINDS`` of
+each sub-cluster, the most frequent, and the rest as one whose labels nobody
+knows; at most every ``FRESH_S``. Nodes that somebody speaks of by name are looked up singly.
 """
 
 import json
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import connection
 
 from controlplane.statestore.models import Node
+from controlplane.statestore.resourcecolumns import per_axis
+from scheduler.core.nodeselection import Partition, partition_of_ask
+from scheduler.federation.feasible import GroupNeed, NodeKind, NodeKinds, Verdict, named_nodes
 from wire import labels
-from wire.states import NodeState
+from wire.resources import AXES, amounts
+from wire.states import LIVE_NODE_MAX, TERMINAL, NodeState
 
 FRESH_S = 5.0
-MAX_SETS = 5_000
-_SETS = Node.objects.exclude(state=NodeState.DECOMMISSIONED).values_list("sub_cluster_id", "rack", "labels")
+MAX_KINDS = 1_000
+# Those that operators empty take nothing any more; one that is cordoned or unhealthy may do so again.
+_OPEN = f"state <= {LIVE_NODE_MAX} AND duty IN ('in_service', 'cordoned')"
+_KINDS = f"""
+WITH kinds AS (
+    SELECT sub_cluster_id, CASE WHEN name = ANY(%(names)s) THEN name ELSE '' END AS name, rack, labels,
+           {per_axis("{0}")}, count(*) AS nodes
+      FROM statestore_node WHERE {_OPEN} GROUP BY 1, 2, 3, 4, {per_axis("{0}")}),
+ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY sub_cluster_id ORDER BY (name <> '') DESC, nodes DESC, rack) AS nth
+      FROM kinds)
+SELECT sub_cluster_id, name, rack, labels, nodes, {per_axis("{0}")} FROM ranked WHERE nth <= %(most)s
+ UNION ALL
+SELECT sub_cluster_id, '', '', NULL, sum(nodes)::bigint, {per_axis("max({0})")}
+  FROM ranked WHERE nth > %(most)s GROUP BY 1
+"""
 _NAMED = """
 SELECT j.id, (g ->> 'count')::int, g -> 'locality' -> 'nodes', g -> 'locality' -> 'racks', g ->> 'node_labels'
   FROM statestore_job j, jsonb_array_elements(j.spec -> 'groups') g
  WHERE j.id = ANY(%s) AND (coalesce(g ->> 'node_labels', '') <> ''
        OR g -> 'locality' -> 'nodes' <> '[]' OR g -> 'locality' -> 'racks' <> '[]')
+"""
+# What an application asked for itself stands beside its specification.
+_NEEDS = f"""
+SELECT g.job_id, g.count - g.succeeded - g.failed - g.killed, ARRAY[{per_axis("g.{0}")}]::bigint[],
+       coalesce((s.body ->> 'gang')::boolean, false), coalesce(s.body ->> 'node_labels', ''),
+       NOT coalesce((s.body -> 'locality' ->> 'relax')::boolean, true), coalesce(s.body -> 'locality' -> 'nodes', '[]'),
+       coalesce(s.body -> 'locality' -> 'racks', '[]'), s.body ->> 'partition', q.default_partition
+  FROM statestore_taskgroup g JOIN statestore_job j ON j.id = g.job_id
+  LEFT JOIN statestore_policyversion v ON v.active
+  LEFT JOIN statestore_queue q ON q.version_id = v.id AND q.path = j.queue,
+       LATERAL (SELECT j.spec -> 'groups' -> g.no AS body) s
+ WHERE g.job_id = ANY(%s) AND g.state < {TERMINAL} ORDER BY g.job_id, g.no
 """
 
 
@@ -39,10 +70,11 @@ class Named:
 
 @dataclass(slots=True)
 class _Known:
-    """``sets``: (sub-cluster, rack, labels as expressions see them)."""
+    """kinds: with the partitions that were in force."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     read_at: float = -1e9
+    kinds: NodeKinds = field(default_factory=lambda: NodeKinds(()))
     sets: list[tuple[int, str, labels.Labels]] = field(default_factory=list)
 
 
@@ -101,9 +133,69 @@ def _having(group: Named, nodes: dict[str, set[int]]) -> set[int]:
 
 
 def _sets() -> list[tuple[int, str, labels.Labels]]:
+    """(sub-cluster, rack, labels as expressions see them) of the kinds that are known."""
     with _known.lock:
-        if time.monotonic() - _known.read_at > FRESH_S:
-            rows = _SETS.distinct()[:MAX_SETS]
-            _known.sets = [(sub, rack, labels.of_node(own, "", rack)) for sub, rack, own in rows]
-            _known.read_at = time.monotonic()
+        _refresh(_known.kinds.partitions)
         return _known.sets
+
+
+def _refresh(partitions: Sequence[Partition]) -> None:
+    if time.monotonic() - _known.read_at <= FRESH_S and _known.kinds.partitions == tuple(partitions):
+        return
+    names = [name for p in partitions for name in named_nodes(p.nodes)]
+    with connection.cursor() as cursor:
+        cursor.execute(_KINDS, {"names": names, "most": MAX_KINDS})
+        rows = [_kind(*row) for row in cursor.fetchall()]
+    _known.kinds = NodeKinds(rows, partitions)
+    _known.sets = [
+        (kind.sub_cluster, kind.rack, labels.of_node(kind.labels, kind.name, kind.rack))
+        for kind in rows
+        if kind.labels is not None
+    ]
+    _known.read_at = time.monotonic()
+
+
+def _kind(sub: int, name: str, rack: str, own: str | None, number: int, *sizes: int) -> NodeKind:
+    known = None if own is None else json.loads(own)
+    return NodeKind(sub, name, rack, known, amounts(sizes), number)
+
+
+def kinds(names: Collection[str], partitions: Sequence[Partition]) -> NodeKinds:
+    """The nodes of all sub-clusters that take containers, or may again; these ones by name. Two queries at most."""
+    with _known.lock:
+        _refresh(partitions)
+        known = _known.kinds
+    if not names:
+        return known
+    there = Node.objects.filter(
+        name__in=names, state__lte=LIVE_NODE_MAX, duty__in=(Node.Duty.IN_SERVICE, Node.Duty.CORDONED)
+    )
+    single = {(kind.sub_cluster, kind.name) for kind in known.kinds if kind.name}
+    found = [
+        NodeKind(node.sub_cluster_id, node.name, node.rack, node.labels, amounts(getattr(node, a) for a in AXES))
+        for node in there.only("sub_cluster_id", "name", "rack", "labels", *AXES)
+        if (node.sub_cluster_id, node.name) not in single
+    ]
+    return known.with_names(found) if found else known
+
+
+def needs_of_jobs(jobs: Sequence[int], partitions: Sequence[Partition]) -> dict[int, list[GroupNeed]]:
+    """What the groups of stored jobs that have not ended need still. One query."""
+    found: dict[int, list[GroupNeed]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_NEEDS, [list(jobs)])
+        for job, count, shape, gang, expression, strict, nodes, racks, wished, usual in cursor.fetchall():
+            partition = partition_of_ask(partitions, wished, usual or "")
+            named = tuple(json.loads(nodes)), tuple(json.loads(racks))
+            need = GroupNeed(count, amounts(shape), gang, expression, strict, *named, partition)
+            found.setdefault(job, []).append(need)
+    return found
+
+
+def verdicts(
+    needs: Mapping[int, Sequence[GroupNeed]], subs: Collection[int], partitions: Sequence[Partition]
+) -> dict[int, dict[int, Verdict]]:
+    """By job, whether each of these sub-clusters could hold its groups. Two queries at most, however many jobs."""
+    names = {name for groups in needs.values() for group in groups for name in group.names}
+    known = kinds(names, partitions)
+    return {job: known.verdicts(groups, subs) for job, groups in needs.items()}
