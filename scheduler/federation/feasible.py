@@ -149,11 +149,7 @@ class NodeKinds:
         return {sub: self._verdict(needs, [there.get(sub, 0) for there in room], sub) for sub in subs}
 
     def _verdict(self, needs: Sequence[GroupNeed], room: Sequence[int], sub: int) -> Verdict:
-        lacking = [
-            (need, n)
-            for need, n in zip(needs, room, strict=True)
-            if n < (need.count if need.gang else min(1, need.count))
-        ]
+        lacking = [(need, n) for need, n in zip(needs, room, strict=True) if n < need.at_once]
         why = self._why(*lacking[0], sub) if lacking else ""
         return Verdict(len(needs) - len(lacking), len(needs), why)
 
