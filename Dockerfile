@@ -2,7 +2,7 @@
 FROM python:3.11-slim AS hydra
 ENV HYDRA_VENV=/opt/hydra-venv PYTHONUNBUFFERED=1 MALLOC_ARENA_MAX=2 UV_COMPILE_BYTECODE=1
 WORKDIR /opt/hydra
-COPY requirements.txt manage.py ./
+COPY requirements.txt constraints.txt manage.py ./
 COPY controlplane/__init__.py controlplane/heap.py controlplane/
 COPY controlplane/embedded controlplane/embedded
 RUN python3 manage.py install

@@ -231,6 +231,7 @@ HYDRA = {
     "master_max_containers": int(number("HYDRA_MASTER_MAX_CONTAINERS", 10_000)),  # wanted or running at once
     "master_grant_s": number("HYDRA_MASTER_GRANT_S", 30),  # a grant nobody launches is taken back after this
     "body_wait_s": number("HYDRA_BODY_WAIT_S", 30),  # how long a body may take to come, and longer by its size
+    "account_share": number("HYDRA_ACCOUNT_SHARE", 0.2),  # of a web process' processor, of each account beside others
     "sockets_address": int(number("HYDRA_SOCKETS_ADDRESS", 2000)),  # open at once, of each web process
     "sockets_user": int(number("HYDRA_SOCKETS_USER", 200)),
     "proxy_tenant": int(number("HYDRA_PROXY_TENANT", 128)),  # exchanges and sockets with one tenant's pages at once

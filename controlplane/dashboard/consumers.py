@@ -20,6 +20,7 @@ from django.conf import settings
 from pydantic_core import from_json
 
 from controlplane.accounts.places import Places
+from controlplane.accounts.turns import turns
 
 from .feed import Feed, dumps
 from .hints import Hints
@@ -36,6 +37,8 @@ INTERNAL_ERROR = 1011
 TOO_MANY = 4429  # the account has as many sockets open as it may
 TOPICS_MAX = 32  # per socket
 MESSAGE_MAX = 16_384  # characters from a browser
+HELD_S = 10.0  # the longest that wishes wait for their account's share of the process; a browser gives up after 12
+MESSAGE_S, NAME_S, CHARACTER_S = 1e-4, 3e-5, 3e-9  # of the processor: a message, a topic wanted, what is sent
 
 reader = Reader()
 hints = Hints(reader)
@@ -86,9 +89,15 @@ class LiveConsumer(AsyncWebsocketConsumer):
             detail = 'A message is a JSON object such as {"subscribe": ["jobs"]}.'
             await self.send(dumps({"error": {"status": 400, "detail": detail}}))
             return
+        turns.spent(self.user_id, MESSAGE_S)
         if "ping" in message:
             seqs = {name: feed.seq for name, feed in self.feeds.items()}
             await self.send(dumps({"pong": message["ping"], "seqs": seqs}))
+        wanted = _names(message.get("subscribe")) + _names(message.get("resync"))
+        if wanted:
+            turns.asks(self.user_id)
+            await turns.within_share(self.user_id, HELD_S)
+            turns.spent(self.user_id, NAME_S * len(wanted))
         self._leave(*_names(message.get("unsubscribe")))
         for name in _names(message.get("subscribe")):
             await self._subscribe(name)
@@ -130,6 +139,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 self.woken.clear()
                 for feed in tuple(self.feeds.values()):
                     await self._tell(feed)
+                await turns.within_share(self.user_id, HELD_S)
         except Exception:
             log.exception("a socket's topics can no longer be served")
             await self._end(INTERNAL_ERROR)
@@ -138,6 +148,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if isinstance(feed.offered, TopicRefusal) and feed.offered.status == 401:
             await self._end(NOT_SIGNED_IN)
         elif self.feeds.get(feed.topic.name) is feed and (message := feed.message()) is not None:
+            turns.spent(self.user_id, MESSAGE_S + len(message) * CHARACTER_S)
             await self.send(message)
 
     async def _end(self, code: int) -> None:

@@ -10,10 +10,12 @@ import asyncio
 import functools
 import heapq
 import itertools
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from controlplane.accounts.turns import turns
 from controlplane.statestore.queries.looks import Look
 
 from .snapshots import Result, TopicRefusal, read
@@ -93,8 +95,16 @@ class Reader:
             if wanted.done():
                 continue
             self._busy += 1
-            reading = loop.run_in_executor(self._pool, self._how, user_id, topic, look)
+            reading = loop.run_in_executor(self._pool, self._paid, loop, user_id, topic, look)
             reading.add_done_callback(functools.partial(self._end, loop, wanted))
+
+    def _paid(self, loop: asyncio.AbstractEventLoop, user_id: int, topic: Topic, look: Look) -> Result:
+        """In one of the threads: what it takes of the processor is the account's."""
+        began = time.thread_time()
+        try:
+            return self._how(user_id, topic, look)
+        finally:
+            loop.call_soon_threadsafe(turns.spent, user_id, time.thread_time() - began)
 
     def _looking(self, now: float) -> Look:
         if now >= self._look_until:

@@ -1,5 +1,6 @@
 """Names of topics as browsers write them, checked before anything is read for them."""
 
+import functools
 import re
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
@@ -53,6 +54,7 @@ def parse(name: object) -> Topic | None:
     return _filtered(name, kind, query) if kind in FILTERS else None
 
 
+@functools.lru_cache(1024)
 def _filtered(name: str, kind: str, query: str) -> Topic | None:
     try:
         pairs = parse_qsl(query, strict_parsing=True, max_num_fields=len(FILTERS[kind]))

@@ -5,6 +5,7 @@ import contextlib
 
 import structlog
 
+from controlplane.accounts.turns import turns
 from controlplane.events import of_owner
 
 from .feed import Feed
@@ -18,6 +19,7 @@ log = structlog.get_logger(__name__)
 
 FAULT = TopicRefusal(500, "This cannot be shown because of a fault in Hydra; its log says more.")
 FAULT_REST_S = 1.0
+HELD_S = 10.0  # the longest that a read waits for its account's share of the process
 
 
 class Watch:
@@ -49,6 +51,7 @@ class Watch:
         while True:
             try:
                 await self._until_due()
+                await turns.within_share(self._user_id, HELD_S)
                 result = await self._read()
             except Exception:
                 log.exception("a topic cannot be read", topic=self._topic.name)

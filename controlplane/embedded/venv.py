@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+CONSTRAINTS = "constraints.txt"  # the version of every package, also of those that only others need
 STAMP = "hydra.stamp"
 INSTALLING = "hydra.installing"
 MIN_FREE_MIB = 600
@@ -36,7 +37,7 @@ def location(root: Path) -> Path:
 def enter(root: Path, argv: list[str], with_dev: bool) -> None:
     """Return inside the filled environment, replacing this process when it runs elsewhere."""
     where = location(root)
-    files = [root / "requirements.txt"] + ([root / "requirements-dev.txt"] if with_dev else [])
+    files = [root / CONSTRAINTS, root / "requirements.txt"] + ([root / "requirements-dev.txt"] if with_dev else [])
     stamp = fingerprint(files)
     if not installed(where, files, stamp):
         with locked(where):
@@ -153,7 +154,7 @@ def install(where: Path, files: list[Path]) -> None:
     """With uv where pip has no index of its own and uv can be had, otherwise with pip. Raises ``InstallError``."""
     started = time.monotonic()
     pip = pip_command(where)
-    wanted = [part for f in files for part in ("-r", str(f))]
+    wanted = [part for f in files for part in ("-c" if f.name == CONSTRAINTS else "-r", str(f))]
     if has_usual_index(pip) and run([*pip, "install", *OPTIONS, UV], started)[0] == 0:
         uv = [str(where / "bin" / "uv"), "pip", "install", "--system-certs", "--python", str(where / "bin" / "python")]
         if run([*uv, *wanted], started)[0] == 0:

@@ -8,7 +8,7 @@ request's head first.
 import asyncio
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Hashable, MutableMapping
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from io import BytesIO
@@ -25,6 +25,7 @@ from django.http.multipartparser import MultiPartParserError
 from django.urls import Resolver404, resolve
 from rest_framework.exceptions import APIException
 
+from controlplane.accounts.turns import turns
 from controlplane.router import problems
 from controlplane.router.threads import MAX_WAITING, Threads
 from controlplane.router.views.common import SMALL, View
@@ -37,6 +38,7 @@ SPOOL_BYTES = 1 << 20
 SLOWEST_BYTES_S = 16 << 10  # a body that comes slower than this, after a first wait, is given up
 KNOWN_S = 5.0  # how long it may take to learn whose request it is
 RETRY_AFTER_S = 2
+BYTE_S = 2e-9  # of the processor, that a byte takes on its way into a file
 _BODIES = {"POST", "PUT", "PATCH"}
 
 
@@ -60,6 +62,11 @@ class Route:
     asynchronous: bool
     limit: int
 
+    @property
+    def shared(self) -> bool:
+        """Whether accounts take turns there; not where supervisors ask, who are told how it is at once."""
+        return self.view is None or bool(self.view.throttle_classes)
+
 
 def route_of(scope: Scope) -> Route:
     """By path and method. Where there is nothing, and where a method takes no body, there is little to say."""
@@ -73,32 +80,44 @@ def route_of(scope: Scope) -> Route:
     return Route(ours, iscoroutinefunction(found), ours.body_max if ours and takes else SMALL)
 
 
-async def read(scope: Scope, receive: Receive, route: Route, threads: Threads) -> IO[bytes]:
+async def read(scope: Scope, receive: Receive, route: Route, threads: Threads, who: Hashable | None) -> IO[bytes]:
     """The body, in a file that leaves memory when it grows; ``BodyRefused`` as soon as it is too much or too slow.
 
-    threads: where to look whose request it is. The caller closes the file.
+    threads: where to look whose request it is. who: the party that pays for what does not stay in memory, and whose
+    next piece is taken when it may use more of the process. The caller closes the file.
     """
     said = dict(scope["headers"]).get(b"content-length", b"")
     if said.isdigit() and int(said) > route.limit:
         raise _too_large(route)
     body = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - whoever reads it closes it
-    began, size, more, known = time.monotonic(), 0, True, False
+    began, size, more, known, held = time.monotonic(), 0, True, False, bytearray()
     try:
         while more:
             piece, more = await _piece(receive, began, size)
             size += len(piece)
+            held += piece
             if size > route.limit:
                 raise _too_large(route)
             if size > SPOOL_BYTES:
                 known = known or await _somebodys(scope, route, threads)
-                await asyncio.to_thread(body.write, piece)
-            else:
-                body.write(piece)
+            if not more or len(held) >= SPOOL_BYTES:
+                await asyncio.to_thread(body.write, held) if size > SPOOL_BYTES else body.write(held)
+                began += await _paid(who, len(held))
+                held = bytearray()
     except BaseException:
         body.close()
         raise
     body.seek(0)
     return body
+
+
+async def _paid(who: Hashable | None, size: int) -> float:
+    """Seconds that the party had to wait for its share of the process, after so many bytes of its body."""
+    began = time.monotonic()
+    if who is not None and size >= SPOOL_BYTES:
+        turns.spent(who, size * BYTE_S)
+        await turns.within_share(who, settings.HYDRA["body_wait_s"])
+    return time.monotonic() - began
 
 
 async def _piece(receive: Receive, began: float, size: int) -> tuple[bytes, bool]:

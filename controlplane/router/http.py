@@ -3,12 +3,14 @@
 Synchronous views run whole (middleware included) in one hop to a pooled
 thread that keeps its database connection. Asynchronous ones (long polls) run
 on the event loop and hold neither. Nodes have threads of their own, so that
-people's requests cannot keep them waiting, nor they people's.
+people's requests cannot keep them waiting, nor they people's; and people's
+wait for their turn, so that one account's cannot keep the others waiting.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, MutableMapping
+from contextlib import nullcontext
 from typing import IO, Any
 
 from django.core.exceptions import RequestAborted
@@ -18,8 +20,10 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
+from controlplane.accounts.turns import Crowded, Turn, turns
 from controlplane.router import bodies, metrics, problems
 from controlplane.router.download import Streamed
+from controlplane.router.payers import payers
 from controlplane.router.storeprobe import StoreProbe
 from controlplane.router.threads import MAX_WAITING, Threads
 from wire import nodeapi
@@ -32,6 +36,14 @@ PATIENCE_S = 1.0  # then the store is asked whether it still answers
 LOOK_AGAIN_S = 0.5
 LONGEST_S = 120.0
 RETRY_AFTER_S = 2
+LOOP_S = 0.0005  # of the processor, that a request takes of the event loop
+REFUSED_S = (
+    0.005  # the same of one that is refused as somebody unknown: who goes on with it comes to the end of his share
+)
+
+
+def _of_node(path: str) -> bool:
+    return path.startswith(nodeapi.PREFIX + "/")
 
 
 class _SyncChain(BaseHandler):
@@ -60,26 +72,29 @@ class HttpHandler(ASGIHandler):
         if scope["type"] != "http":
             raise ValueError(f"not HTTP: {scope['type']}")
         route = bodies.route_of(scope)
+        who = payers.of(scope) if route.shared and not _of_node(scope["path"]) else None
         try:
-            body = await bodies.read(scope, receive, route, self._threads(scope["path"]))
+            body = await bodies.read(scope, receive, route, self._threads(scope["path"]), who)
         except RequestAborted:
             return
         except bodies.BodyRefused as refused:
+            if who is not None:
+                turns.spent(who, LOOP_S)
             await self.send_response(refused.response, send)
             return
         if route.asynchronous:
             await self.handle(scope, bodies.replayed(body, receive), send)
         else:
-            await self._serve(scope, body, send)
+            await self._serve(scope, body, send, who)
 
     def _threads(self, path: str) -> Threads:
-        return self._nodes if path.startswith(nodeapi.PREFIX + "/") else self._people
+        return self._nodes if _of_node(path) else self._people
 
-    async def _serve(self, scope: MutableMapping[str, Any], body: IO[bytes], send: Send) -> None:
+    async def _serve(self, scope: MutableMapping[str, Any], body: IO[bytes], send: Send, who: Hashable | None) -> None:
         began = time.perf_counter()
         set_script_prefix(get_script_prefix(scope))
         request, refused = self.create_request(scope, body)
-        response = refused if request is None else await self._answer(request, body)
+        response = refused if request is None else await self._answer(request, body, who)
         if request is None:
             body.close()
         metrics.SECONDS.observe(time.perf_counter() - began)
@@ -89,27 +104,44 @@ class HttpHandler(ASGIHandler):
         finally:
             response.close()
 
-    async def _answer(self, request: ASGIRequest, body: IO[bytes]) -> HttpResponseBase:
+    async def _answer(self, request: ASGIRequest, body: IO[bytes], who: Hashable | None) -> HttpResponseBase:
         """The view's answer, or a problem when there are too many requests or the store does not answer."""
-        threads = self._threads(request.path)
-        if threads.waiting > MAX_WAITING:
-            metrics.REFUSED.labels("busy").inc()
-            body.close()
-            return problems.plain(429, "this server has more requests than it can answer soon", 1)
-        future = threads.start(self._sync.answer, request)
-        future.add_done_callback(lambda _: body.close())  # an abandoned view may still read it
+        answering = asyncio.ensure_future(self._in_turn(request, body, who))
         until = time.monotonic() + LONGEST_S
         patience = PATIENCE_S
         while time.monotonic() < until:
-            done, _ = await asyncio.wait({future}, timeout=patience)
+            done, _ = await asyncio.wait({answering}, timeout=patience)
             if done:
-                return future.result()
+                return answering.result()
             if not await self._probe.alive():
                 break
             patience = LOOK_AGAIN_S
+        answering.cancel()
         metrics.REFUSED.labels("store").inc()
         detail = "the StateStore does not answer; what was asked for may or may not happen: repeat it"
         return problems.plain(503, detail, RETRY_AFTER_S)
+
+    async def _in_turn(self, request: ASGIRequest, body: IO[bytes], who: Hashable | None) -> HttpResponseBase:
+        """The view's answer, when it is this party's turn. Cancelled, it is not begun, or goes on for nobody."""
+        begun: asyncio.Future[HttpResponseBase] | None = None
+        try:
+            async with turns.turn(who) if who is not None else nullcontext(Turn(None)) as turn:
+                threads = self._threads(request.path)
+                if threads.waiting > MAX_WAITING:
+                    return _busy("this server has more requests than it can answer soon")
+                begun = threads.start(self._sync.answer, request, pay=turn.pay)
+                response = await asyncio.shield(begun)
+                if who is not None:
+                    turn.who = payers.learn(request.scope, request.__dict__.get("user"))
+                    turn.pay(REFUSED_S if isinstance(turn.who, str) and response.status_code in (401, 429) else LOOP_S)
+                return response
+        except Crowded:
+            return _busy("too many requests of this account wait already; send fewer at once")
+        finally:
+            if begun is None:
+                body.close()
+            else:
+                begun.add_done_callback(lambda _: body.close())  # an abandoned view may still read it
 
     async def send_response(self, response: HttpResponseBase, send: Send) -> None:
         if response.streaming and not response.is_async and not isinstance(response, Streamed):
@@ -117,6 +149,11 @@ class HttpHandler(ASGIHandler):
                 iter(response.streaming_content)
             )  # Django would read all of it at once
         await super().send_response(response, send)
+
+
+def _busy(detail: str) -> HttpResponseBase:
+    metrics.REFUSED.labels("busy").inc()
+    return problems.plain(429, detail, 1)
 
 
 async def _pieces(iterator: Iterator[bytes]) -> AsyncIterator[bytes]:

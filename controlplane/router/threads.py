@@ -5,7 +5,9 @@ Django's own ASGI handler makes a thread, and so a connection, per request.
 
 import asyncio
 import contextvars
+import functools
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -32,6 +34,10 @@ def _limit_statements(sender: Any, connection: Any, **_: Any) -> None:
 connection_created.connect(_limit_statements, dispatch_uid="web statement timeout")
 
 
+def _nobody(took_s: float) -> None:
+    """Who pays for what the process does for all."""
+
+
 class Threads:
     """A pool of request threads. ``waiting``: calls that have no thread yet."""
 
@@ -44,24 +50,30 @@ class Threads:
     def waiting(self) -> int:
         return max(0, self.pending - self.size)
 
-    def start(self, call: Callable[..., T], *args: Any) -> "asyncio.Future[T]":
-        """Run ``call`` in a thread of the pool; the future belongs to the running loop."""
-        context = contextvars.copy_context()
+    def start(self, call: Callable[..., T], *args: Any, pay: Callable[[float], None] = _nobody) -> "asyncio.Future[T]":
+        """Run ``call`` in a thread of the pool; the future belongs to the running loop.
+
+        pay: told in that loop, before whoever waits, how many seconds of the processor it took.
+        """
+        context, took = contextvars.copy_context(), list[float]()
         self.pending += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, context.run, _clean, call, *args)
-        future.add_done_callback(self._done)
+        future = asyncio.get_running_loop().run_in_executor(self._pool, context.run, _clean, took, call, *args)
+        future.add_done_callback(functools.partial(self._done, took, pay))
         return future
 
-    def _done(self, future: "asyncio.Future[Any]") -> None:
+    def _done(self, took: list[float], pay: Callable[[float], None], future: "asyncio.Future[Any]") -> None:
         self.pending -= 1
+        pay(sum(took))
         if not future.cancelled():
             future.exception()  # whoever stopped waiting for it will not ask
 
 
-def _clean(call: Callable[..., T], *args: Any) -> T:
+def _clean(took: list[float], call: Callable[..., T], *args: Any) -> T:
     """Leave the thread's connection usable for the next request, whatever this one did to it."""
+    began = time.thread_time()
     close_old_connections()
     try:
         return call(*args)
     finally:
         close_old_connections()
+        took.append(time.thread_time() - began)

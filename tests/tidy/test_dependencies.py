@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from controlplane.embedded.venv import CONSTRAINTS
 
 ROOT = Path(__file__).resolve().parents[2]
 FRONTEND = ROOT / "frontend"
@@ -22,15 +25,17 @@ SUITABLE = re.compile(
     re.I,
 )
 UNSUITABLE = re.compile(r"(?<!l)gpl|affero|sspl|busl|commons clause|proprietary", re.I)
+REQUIREMENTS = ["requirements.txt", "requirements-dev.txt"]
 SAID_ELSEWHERE = {"axe-playwright-python": "MIT"}  # in its LICENSE file alone
 
 
 def required(name: str, seen: set[str]) -> Iterator[Distribution]:
     """A package and all that it needs here."""
     requirement = Requirement(name)
-    if requirement.name in seen or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+    what = f"{canonicalize_name(requirement.name)}[{','.join(sorted(requirement.extras))}]"
+    if what in seen or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
         return
-    seen.add(requirement.name)
+    seen.add(what)
     found = distribution(requirement.name)
     yield found
     extras = [{"extra": each} for each in ("", *requirement.extras)]
@@ -48,14 +53,30 @@ def licence(found: Distribution) -> str:
     return said or (found.metadata.get("License") or "").partition("\n")[0] or SAID_ELSEWHERE.get(found.name, "")
 
 
+def lines_of(name: str) -> list[str]:
+    return [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+
+
 def locked() -> dict[str, Any]:
     packages: dict[str, Any] = json.loads((FRONTEND / "package-lock.json").read_text())["packages"]
     return packages
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_all_that_is_installed_is_pinned_however_indirectly_it_is_needed() -> None:
+    seen: set[str] = set()
+    wanted = {
+        canonicalize_name(found.name): found.version
+        for name in REQUIREMENTS
+        for line in lines_of(name)
+        for found in required(line, seen)
+    }
+    pinned = dict(line.split("==") for line in lines_of(CONSTRAINTS))
+    assert {name: version for name, version in wanted.items() if pinned.get(name) != version} == {}
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
 def test_licences_are_suitable(name: str) -> None:
-    lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+    lines = lines_of(name)
     seen: set[str] = set()
     said = {found.name: licence(found) for line in lines for found in required(line, seen)}
     assert len(said) >= len(lines)

@@ -1,5 +1,6 @@
 """Nodes that serve one tenant at a time, because all their tasks run as one user."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,11 +32,17 @@ def tenants_of(m: "Memory", rows: np.ndarray) -> np.ndarray:
     return found
 
 
-def without_other_tenants(m: "Memory", view: PlanView) -> PlanView:
-    """The view without places on nodes that serve another tenant now."""
+def without_other_tenants(m: "Memory", view: PlanView, promised: Mapping[int, int]) -> PlanView:
+    """The view without places on nodes that serve another tenant now.
+
+    promised: tenants by node, who get it when it is free; until then nobody is given any more there.
+    """
     if not m.nodes.one_tenant[view.nodes].any():
         return view
-    holder, tenant, s = holders(m)[view.nodes], tenants_of(m, view.asks), view.snapshot
+    held = holders(m)
+    for node, who in promised.items():
+        held[node] = who if held[node] in (FREE, who) else MIXED
+    holder, tenant, s = held[view.nodes], tenants_of(m, view.asks), view.snapshot
     alike = np.where(np.isin(tenant, holder), tenant, FREE)  # who holds none of these nodes may use the same ones
     kinds, mask = np.unique(np.stack((s.asks.mask.astype(np.int64), alike), axis=1), axis=0, return_inverse=True)
     masks = [s.asks.masks[number] & ((holder == FREE) | (holder == who)) for number, who in kinds.tolist()]

@@ -131,9 +131,9 @@ def with_tenants(m: Memory, view: PlanView, ask: int, reason: dict[str, Any]) ->
     room = (s.nodes.free >= s.asks.shapes[s.asks.shape[ask]]).all(axis=1)
     if not (number := int((others & mine & room).sum())):
         return reason
-    text = "1 node with room runs another tenant's tasks, and serves one tenant at a time."
+    text = "1 node with room is another tenant's, and serves one tenant at a time."
     if number > 1:
-        text = f"{number:,} nodes with room run other tenants' tasks, and serve one tenant at a time."
+        text = f"{number:,} nodes with room are other tenants', and serve one tenant at a time."
     limit = {"limit": "one_tenant", "text": text, "asked": {}, "available": {}}
     rest = [one for one in reason["limits"] if one["limit"] not in OF_ROOM]
     if reason["code"] not in OF_ROOM:

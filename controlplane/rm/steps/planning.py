@@ -10,10 +10,11 @@ from controlplane.rm.columns import stretches
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import CONTAINERS_MAX
-from controlplane.rm.memory.tenancy import of_one_tenant, without_other_tenants
+from controlplane.rm.memory.tenancy import of_one_tenant
 from controlplane.rm.memory.view import PlanView, backfills, partition_view, without_maintenance
 from controlplane.rm.reasons.reporting import ReasonReporter
 from controlplane.rm.steps import reclaim
+from controlplane.rm.steps.handover import Handover
 from controlplane.rm.steps.outcome import allocate
 from controlplane.rm.steps.policies import round_policy
 from scheduler.core.invariants import check_plan, check_preempt, check_reserved
@@ -46,6 +47,7 @@ class Planner:
     reporter: ReasonReporter = field(default_factory=ReasonReporter)
     explained: dict[tuple[int, int], GroupEntry] = field(default_factory=dict)
     _torn: dict[int, float] = field(default_factory=dict)  # rows of gangs that no nodes can tell of, until when
+    _handovers: dict[str, Handover] = field(default_factory=dict)  # by partition
     _policy: RoundPolicy = field(default_factory=RoundPolicy)
     _version: int = -1
     _interval_s: float = 1.0
@@ -87,7 +89,7 @@ class Planner:
             if len(rows) or (reclaims and marked):
                 estimates = reclaims or self.reporter.refresh_due(name, now) or backfills(m, rows)
                 view = without_maintenance(m.nodes, partition_view(m, partition, rows, now, estimates), c.at_us)
-                view = without_other_tenants(m, view)
+                view = self._handovers.setdefault(name, Handover()).view(m, view)
                 self._plan(c, name, view, policy, reclaims)
             else:
                 m.release_reservations(name)
@@ -114,6 +116,7 @@ class Planner:
             check_plan(seen, plan)
             check_reserved(seen, plan, memo, after)
             check_preempt(seen, plan.preempt, after.warned, policy.preemption.per_round)
+        self._handovers[name].look(m, view, plan.refused, now)
         self._place(c, plan, view)
         (reclaim.observe if observes else reclaim.apply_plan)(m, c, plan.preempt, view, policy.preemption.grace_s)
         if len(plan.preempt.warn) and not observes:

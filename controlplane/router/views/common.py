@@ -54,6 +54,8 @@ CURSOR = text_parameter(
 SIZE = number_parameter("page_size", 1, PAGE_SIZE_MAX, f"{PAGE_SIZE} by default")
 PAGING = [CURSOR, SIZE]
 JSON_MAX = 32 << 20  # a bulk submit of the largest kind
+# Of one job: what may be kept of it, written as wastefully as JSON can be, is four times as long at most.
+JOB_JSON_MAX = min(JSON_MAX, max(1 << 20, 4 * int(settings.HYDRA["job_max_kib"]) << 10))
 UPLOAD_MAX = int(settings.HYDRA["artifact_max_mib"]) << 20
 SMALL = 64 << 10  # of somebody who is nobody yet, and wherever no body is expected
 _COMMON = (400, 401, 403, 404, 405, 406, 422, 429, 500, 503)

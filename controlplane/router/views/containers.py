@@ -14,6 +14,8 @@ from rest_framework.response import Response
 
 from contract.jobs import LogPiece
 from controlplane.accounts.places import Places
+from controlplane.accounts.turns import Crowded, turns
+from controlplane.router.payers import payers
 from controlplane.router.problems import plain
 from controlplane.router.threads import MAX_WAITING, Threads
 from controlplane.statestore.actions.logs import STREAMS
@@ -66,7 +68,7 @@ class ContainerLogs(View):
         async def waits(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if threads.waiting > MAX_WAITING:
                 return plain(429, "more logs are being read than this server can answer soon", 1)
-            answer = await threads.start(rendered, view, request, args, kwargs)
+            answer = await _read(view, request, args, kwargs)
             wanted = getattr(answer, "follow", None)
             if wanted is None:
                 return answer
@@ -74,10 +76,10 @@ class ContainerLogs(View):
             if followers.waiting > MAX_WAITING or not following.take(who):
                 return plain(429, f"an account follows at most {FOLLOWS_MAX} logs at once; ask without follow", 1)
             try:
-                new = await _something_new(*source)
+                new = await _something_new(who, *source)
             finally:
                 following.give_back(who)
-            return await threads.start(rendered, view, request, args, kwargs) if new else answer
+            return await _read(view, request, args, kwargs) if new else answer
 
         return waits
 
@@ -89,11 +91,24 @@ def _number(container: str) -> int:
         raise NotFound(str(error)) from None
 
 
-async def _something_new(source: logs.LogSource, stream: int, offset: int) -> bool:
-    """Look every quarter of a second; False when nothing came in time."""
+async def _read(view: Callable[..., Any], request: HttpRequest, args: Any, kwargs: Any) -> HttpResponseBase:
+    """The synchronous view's answer, when it is the turn of whoever asks."""
+    try:
+        async with turns.turn(payers.of(request.scope)) as turn:
+            answer = await threads.start(rendered, view, request, args, kwargs, pay=turn.pay)
+            turn.who = payers.learn(request.scope, request.__dict__.get("user"))
+            return answer
+    except Crowded:
+        return plain(429, "too many requests of this account wait already; send fewer at once", 1)
+
+
+async def _something_new(who: int, source: logs.LogSource, stream: int, offset: int) -> bool:
+    """Look every quarter of a second, or as often as the account's share lets it; False when nothing came in time."""
     until = time.monotonic() + FOLLOW_S
     while time.monotonic() < until:
-        if await followers.start(logs.anything_after, source, stream, offset):
+        pay = functools.partial(turns.spent, who)
+        if await followers.start(logs.anything_after, source, stream, offset, pay=pay):
             return True
+        await turns.within_share(who, until - time.monotonic())
         await asyncio.sleep(LOOK_EVERY_S)
     return False

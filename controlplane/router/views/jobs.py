@@ -24,6 +24,7 @@ from controlplane.statestore.queries.jobs import containers, listing, outputs, r
 from wire.states import TaskState
 
 from .common import (
+    JOB_JSON_MAX,
     PAGING,
     View,
     account,
@@ -78,6 +79,8 @@ def once(request: Request) -> Once | None:
 
 
 class Jobs(View):
+    body_max = JOB_JSON_MAX
+
     @extend_schema(
         operation_id="jobs_list",
         parameters=[

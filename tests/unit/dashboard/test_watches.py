@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from controlplane.accounts.turns import BURST_S, Turns
+from controlplane.dashboard import reader as reading
+from controlplane.dashboard import watches as watching
 from controlplane.dashboard.feed import Feed
 from controlplane.dashboard.hints import Hints
 from controlplane.dashboard.reader import Reader
@@ -126,3 +129,20 @@ async def test_a_fault_is_told_and_reading_goes_on(store: Store, watches: Callab
     store.fault = False
     assert await one.hears() == 1
     one.leave()
+
+
+async def test_who_has_used_more_than_his_share_is_told_later_while_others_ask(
+    store: Store, watches: Callable[[], Watches], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = Turns(0.2)
+    for module in (watching, reading):
+        monkeypatch.setattr(module, "turns", turns)
+    all_of_them = watches()
+    turns.spent(7, BURST_S + 1)
+    turns.asks(8)
+    greedy, modest = Socket(all_of_them), Socket(all_of_them, user_id=8)
+    assert await modest.hears() == 1
+    assert store.reads == 1
+    assert not greedy.woken.is_set()
+    assert await greedy.hears() == 1, "nobody else asks any more"
+    greedy.leave(), modest.leave()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,28 @@ def test_what_cannot_be_installed_is_said_with_pips_reason(project: Path):
     files = [project / "requirements.txt"]
     with pytest.raises(venv.InstallError, match="no-such-folder"):
         venv.fill(project / ".venv", files, venv.fingerprint(files))
+    assert not venv.installed(project / ".venv", files, venv.fingerprint(files))
+
+
+def wheel(folder: Path, version: str) -> None:
+    """A package of nothing."""
+    info = f"thing-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"thing-{version}-py3-none-any.whl", "w") as packed:
+        packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: thing\nVersion: {version}\n")
+        packed.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        packed.writestr(f"{info}/RECORD", "")
+
+
+def test_what_is_pinned_is_installed_however_new_others_are(project: Path, monkeypatch: pytest.MonkeyPatch):
+    for version in ("1.0", "2.0"):
+        wheel(project, version)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(project))
+    (project / "requirements.txt").write_text("thing\n")
+    (project / venv.CONSTRAINTS).write_text("thing==1.0\nwhat-nothing-needs==1.0\n")
+    files = [project / venv.CONSTRAINTS, project / "requirements.txt"]
+    venv.fill(project / ".venv", files, venv.fingerprint(files))
+    assert [found.name for found in project.glob(".venv/lib/*/site-packages/thing*")] == ["thing-1.0.dist-info"]
+    (project / venv.CONSTRAINTS).write_text("thing==2.0\n")
     assert not venv.installed(project / ".venv", files, venv.fingerprint(files))
 
 

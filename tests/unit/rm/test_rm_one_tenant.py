@@ -2,8 +2,9 @@
 
 import pytest
 
+from controlplane.rm.steps.handover import TURN_S
 from tests.doubles import MemoryCluster as Cluster
-from tests.playing import ONE_GIB, ready, turn
+from tests.playing import ONE_GIB, finish, ready, turn
 from wire.states import ContainerState
 
 ALONE = {"memory_mib": 4096, "vcores_milli": 4000, "one_tenant": True}
@@ -63,3 +64,34 @@ def test_other_nodes_take_what_such_ones_may_not(alone: Cluster) -> None:
     turn(alone, leader, 6)
     assert alone.held(first, other)[0] == 8 and alone.where(other)
     assert set(alone.where(first)) & set(alone.where(other)) <= {"shared"}
+
+
+def test_who_goes_on_submitting_does_not_keep_every_such_node(alone: Cluster) -> None:
+    leader = ready(alone)
+    mine = alone.submit(ONE_GIB | {"count": 100})
+    turn(alone, leader, 2)
+    assert len(alone.where(mine)) == 2
+    alone.become("second")
+    other = alone.submit(ONE_GIB | {"count": 2})
+    for _ in range(round(TURN_S) + 10):
+        finish(alone, leader, mine, 1)  # there are always others of it on each node
+        turn(alone, leader)
+    assert alone.held(other) == [2]
+    assert len(alone.where(other)) == 1
+    assert alone.held(mine) == [4], "the first keeps the other node, which it fills"
+    for _ in range(round(TURN_S) + 10):
+        finish(alone, leader, mine, 1)
+        turn(alone, leader)
+    assert alone.held(mine, other) == [4, 2], "one at a time: who has a node waits for no turn"
+
+
+def test_what_is_kept_for_who_needs_more_than_a_node_is_given_up(alone: Cluster) -> None:
+    leader = ready(alone)
+    mine = alone.submit(ONE_GIB | {"count": 100})
+    turn(alone, leader, 2)
+    alone.become("second")
+    alone.submit(ONE_GIB | {"count": 6, "gang": True})
+    for _ in range(round(TURN_S) + 10):
+        finish(alone, leader, mine, 1)
+        turn(alone, leader)
+    assert alone.held(mine) == [8]

@@ -1,0 +1,122 @@
+"""One account's requests take as many threads as it may have, and another's are answered beside them."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from controlplane.accounts import turns as module
+from controlplane.accounts.models import User
+from controlplane.accounts.turns import AT_ONCE, BURST_S, WAITING_MAX, Turns
+from controlplane.router import http, payers
+from controlplane.router.views import containers
+from tests.patience import until
+
+GREEDY, MODEST = b"Token greedy", b"Token modest"
+ACCOUNTS = {GREEDY: 1, MODEST: 2}
+
+
+def scope(token: bytes, path: str = "/api/v1/jobs") -> dict[str, Any]:
+    headers = [(b"authorization", token)] if token else []
+    known = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
+    return known | {"headers": headers, "client": ("192.0.2.1", 1), "server": ("192.0.2.2", 80), "scheme": "http"}
+
+
+class Web:
+    """A handler whose views stay in their threads until ``end``."""
+
+    def __init__(self) -> None:
+        self.handler, self.end, self.begun = http.HttpHandler(), threading.Event(), 0
+        self.handler._sync.answer = self.view  # type: ignore[method-assign]
+
+    def view(self, request: Any) -> HttpResponse:
+        self.begun += 1
+        if request.headers["Authorization"].encode() == GREEDY:
+            self.end.wait(60)
+        return HttpResponse()
+
+    async def asked(self, token: bytes, path: str = "/api/v1/jobs") -> int:
+        """The status of the answer."""
+        said: list[Any] = []
+
+        async def receive() -> Any:
+            if not said:
+                return {"type": "http.request", "body": b"", "more_body": False}
+            return await asyncio.get_running_loop().create_future()
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        await self.handler(scope(token, path), receive, send)
+        return int(said[0]["status"])
+
+
+@pytest.fixture(autouse=True)
+def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
+    fresh = Turns(0.2)
+    for place in (module, http, containers):
+        monkeypatch.setattr(place, "turns", fresh)
+    for token, number in ACCOUNTS.items():
+        payers.payers.learn(scope(token), User(pk=number))
+    return fresh
+
+
+def test_an_account_whose_requests_take_long_keeps_no_other_waiting() -> None:
+    async def play() -> None:
+        web = Web()
+        web.handler._probe.alive = answers  # type: ignore[method-assign]
+        try:
+            greedy = [asyncio.create_task(web.asked(GREEDY)) for _ in range(AT_ONCE + WAITING_MAX)]
+            await until(lambda: web.begun >= AT_ONCE, 20, "all that may have begun")
+            assert [await web.asked(MODEST) for _ in range(3)] == [200] * 3
+            assert await web.asked(GREEDY) == 429
+            assert web.begun == AT_ONCE + 3
+        finally:
+            web.end.set()
+        assert set(await asyncio.gather(*greedy)) == {200}
+
+    async def answers() -> bool:
+        return True
+
+    asyncio.run(play())
+
+
+def test_what_was_not_begun_when_the_store_hangs_is_answered_and_never_begins() -> None:
+    async def play() -> None:
+        web = Web()
+        web.handler._probe.alive = hangs  # type: ignore[method-assign]
+        try:
+            greedy = [asyncio.create_task(web.asked(GREEDY)) for _ in range(AT_ONCE + 10)]
+            assert set(await asyncio.gather(*greedy)) == {503}
+            assert web.begun == AT_ONCE
+        finally:
+            web.end.set()
+
+    async def hangs() -> bool:
+        return False
+
+    asyncio.run(play())
+
+
+def test_who_has_used_more_than_his_share_waits_while_others_ask_but_probes_do_not(turns: Turns) -> None:
+    async def play() -> None:
+        web = Web()
+        web.end.set()
+        turns.spent(ACCOUNTS[GREEDY], BURST_S + 1)
+        assert await web.asked(GREEDY) == 200, "nobody else asks"
+        turns.spent("192.0.2.1", BURST_S + 1)
+        assert await web.asked(MODEST) == 200
+        held = asyncio.create_task(web.asked(GREEDY))
+        stranger = asyncio.create_task(web.asked(b"Token whose"))
+        probe = asyncio.create_task(web.asked(b"Token whose", "/healthz"))
+        assert await probe == 200
+        assert await web.asked(MODEST) == 200
+        assert not held.done()
+        assert not stranger.done()
+        held.cancel()
+        stranger.cancel()
+        await asyncio.wait([held, stranger])
+
+    asyncio.run(play())
