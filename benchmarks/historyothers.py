@@ -58,8 +58,8 @@ SELECT md5(u.id || '-' || i) || md5('x'), now() - i * interval '1 min', u.id,
   FROM generate_series(1, %(tokens)s) i, accounts_user u WHERE u.username IN ('tenant', 'operator')
 """
 _JOIN_TOKENS = """
-INSERT INTO statestore_jointoken (sub_cluster_id, sha256, note, created_at, expires_at, revoked_at)
-SELECT s.id, md5(s.id || '-' || i) || md5('x'), 'a rack', now(), now() + interval '1 day',
+INSERT INTO statestore_jointoken (sub_cluster_id, sha256, note, node, created_at, expires_at, revoked_at)
+SELECT s.id, md5(s.id || '-' || i) || md5('x'), 'a rack', '', now(), now() + interval '1 day',
        CASE WHEN i %% 20 > 0 THEN now() END
   FROM generate_series(1, %(tokens)s) i, statestore_subcluster s
 """

@@ -13,11 +13,12 @@ from scheduler.core.invariants import check_plan
 from scheduler.core.snapshot import Asks, Backfill, Jobs, Memo, Nodes, Ordering, Queues, Running, Snapshot, Users
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
+from tests.amounts import vector
 from tests.backfill_reference import Job
 from wire.resources import AXES
 
 R = len(AXES)
-CORE = np.array([[0, 1000, 0]], np.int64)
+CORE = vector(0, 1000)[None]
 _MANY = np.int64(1) << 50
 
 

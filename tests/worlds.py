@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from scheduler.core.snapshot import Asks, Backfill, Jobs, Nodes, Ordering, Queues, Snapshot, Users
 from scheduler.shares.tree import subtree_sums
+from tests.amounts import R
 from wire.resources import AXES
 
-R = len(AXES)
 Amounts = Sequence[int]
 
 
@@ -22,7 +22,7 @@ def arrays(rows: Sequence[Amounts], width: int = R) -> np.ndarray:
 @dataclass
 class Node:
     capacity: Amounts
-    used: Amounts = (0, 0, 0)
+    used: Amounts = ()
     open: bool = True
     rack: int = 0
 
@@ -101,7 +101,7 @@ def build(
     user = [table.setdefault((x.queue, x.user), len(table)) for x in asks]
     used = np.zeros((len(table), R), np.int64)
     for row, x in zip(user, asks, strict=True):
-        used[row] += np.array(x.used, np.int64)
+        used[row] += arrays([x.used])[0]
     most = [(user_maximum or {}).get(key, (1 << 40,) * R) for key in table]
     near_from, near = ragged([x.near for x in asks])
     rack_from, racks = ragged([x.near_racks for x in asks])
@@ -136,7 +136,14 @@ def build(
     )
 
 
-_amounts = st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(0, 3))
+def drawn(most: int, gpus: int, least: int = 0) -> st.SearchStrategy[tuple[int, ...]]:
+    """Up to ``most`` of each resource, ``gpus`` of GPUs; at least ``least`` of the first."""
+    return st.tuples(
+        *(st.integers(0 if at else least, gpus if axis == "gpus" else most) for at, axis in enumerate(AXES))
+    )
+
+
+_amounts = drawn(20, gpus=3)
 _booleans = st.booleans()
 
 
@@ -173,10 +180,10 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     leaves = [i for i, q in enumerate(queues) if q.path not in parents]
     overfull = draw(_booleans)
     nodes = [
-        Node(draw(_amounts), draw(_amounts) if overfull else (0, 0, 0), draw(_booleans), draw(st.integers(0, 2)))
+        Node(draw(_amounts), draw(_amounts) if overfull else (), draw(_booleans), draw(st.integers(0, 2)))
         for _ in range(n)
     ]
-    shapes = draw(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 1)), min_size=1, max_size=3))
+    shapes = draw(st.lists(drawn(9, gpus=1, least=1), min_size=1, max_size=3))
     masks = draw(st.lists(st.lists(_booleans, min_size=n, max_size=n), min_size=1, max_size=3))
     nearby = st.lists(st.integers(0, n - 1), max_size=3, unique=True) if n else st.just([])
     racks = 1 + max((x.rack for x in nodes), default=0)

@@ -51,6 +51,7 @@ import numpy as np
 from simulator.workload import Submission, SubmittedGroup, in_order
 from simulator.workloads.files import Record, Unreadable, lines
 from simulator.workloads.source import Source
+from wire.resources import AXES
 
 FORMAT, VERSION = "hydra-history", 1
 JOB_FIELDS = tuple(f.name for f in fields(Submission))
@@ -187,11 +188,8 @@ def _group(record: Record) -> SubmittedGroup:
         raise record.wrong("run_s", f"there are {len(run_s)} numbers for {count} tasks", f"give 1 or {count}")
     return SubmittedGroup(
         count=count,
-        memory_mib=record.whole("memory_mib", least=0),
-        vcores_milli=record.whole("vcores_milli", least=0),
         run_s=np.array(run_s, np.float64),
         name=record.text("name", "tasks"),
-        gpus=record.whole("gpus", 0, 0),
         estimate_s=record.number("estimate_s", 0.0, 0.0),
         gang=record.flag("gang", False),
         node_labels=record.text("node_labels", ""),
@@ -202,6 +200,7 @@ def _group(record: Record) -> SubmittedGroup:
         retries=record.whole("retries", 3, 0),
         fails=_positions(record, count),
         partition=None if record.values.get("partition") is None else record.text("partition"),
+        **{axis: record.whole(axis, DEFAULTS.get(axis), 0) for axis in AXES},
     )
 
 

@@ -10,6 +10,7 @@ import { health, leftThere, shares, silentFor, standing } from "./overview/fleet
 import { fieldPath, localFiles, parse, withUploads } from "./submit/source";
 import { hydractl, quote } from "../format/shell";
 import { progressText } from "../ui/bars";
+import { some } from "../testing";
 
 describe("refusals", () => {
   it("keep the fields of a problem document", () => {
@@ -63,7 +64,7 @@ describe("the fleet", () => {
     expect([sub({ state: "joining", lease_ok: false, waits_for: ["a first node"] }), sub({ state: "lost", lease_ok: false }), sub({ state: "draining" }), sub({ state: "draining", lease_ok: false })].map((s) => health(s).word))
       .toEqual(["Joining", "Lost", "Draining", "No leader"]));
   it("shows a queue along the resource it uses most of, or may have least of", () => {
-    const r = (memory_mib: number, vcores_milli: number, gpus: number) => ({ memory_mib, vcores_milli, gpus });
+    const r = (memory_mib: number, vcores_milli: number, gpus: number) => some({ memory_mib, vcores_milli, gpus });
     const queue = (used: object) => ({ used, guaranteed: r(20, 400, 0), maximum: r(80, 500, 0) }) as Queue;
     expect(shares(queue(r(10, 50, 0)), r(100, 1000, 0))).toEqual({ used: 0.1, guaranteed: 0.2, maximum: 0.8 });
     expect(shares(queue(r(0, 0, 0)), r(100, 1000, 0)).maximum).toBe(0.5);

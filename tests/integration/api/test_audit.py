@@ -1,9 +1,7 @@
 """The audit log's list: what each filter finds, and that it costs no more where the log is long."""
 
 import itertools
-import json
 import random
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -14,7 +12,9 @@ from controlplane.statestore.models import AuditEntry
 from controlplane.statestore.queries.accounts import audit
 from controlplane.statestore.queries.paging import Cursor
 from tests.integration.api.world import World
+from tests.plans import rows_read
 
+ENTRIES = "statestore_auditentry"
 ACTIONS = ("job.submit", "job.kill", "policy.publish", "policy.override.add", "policy_x.add", "node.drain")
 TARGETS = ("job/1", "job/12", "job/2", "policy/1", r"queue/a_b\c", "queue/axb", "node/100%")
 ASKED = ("", "job.", "job.kill", "policy", "policy.", "policy_", "none.")
@@ -89,21 +89,4 @@ def costs(world: World, query: str) -> tuple[int, int]:
     """(entries read, statements) of one page, the token's among them."""
     with CaptureQueriesContext(connection) as asked:
         assert world["operator"].get(f"audit?{query}").status_code == 200
-    return sum(entries_read(q["sql"]) for q in asked if "statestore_auditentry" in q["sql"]), len(asked)
-
-
-def entries_read(sql: str) -> int:
-    """How many entries of the audit log the statement touches."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
-        (found,) = cursor.fetchone()
-    return _read((json.loads(found) if isinstance(found, str) else found)[0]["Plan"])
-
-
-def _read(plan: dict[str, Any]) -> int:
-    rows = 0
-    looks_at = str(plan.get("Relation Name", ""))
-    if looks_at.endswith("auditentry") and plan["Node Type"] != "Bitmap Index Scan":
-        each = plan["Actual Rows"] + sum(n for name, n in plan.items() if name.startswith("Rows Removed"))
-        rows = round(each * plan["Actual Loops"])
-    return rows + sum(_read(part) for part in plan.get("Plans", ()))
+    return sum(rows_read(q["sql"], ENTRIES) for q in asked if ENTRIES in q["sql"]), len(asked)

@@ -316,7 +316,10 @@ def test_use_by_the_hour_is_the_accounts_own(federation: World) -> None:
     assert sum(r["containers"] for r in got(federation, "tenant", "usage/hours?step=day")["results"]) == 4
     text = federation["tenant"].get("usage/hours.csv").content.decode().splitlines()
     assert text[0] == ",".join(("hour", "sub_cluster", "queue", "containers", *SECONDS))
-    assert len(text) == 3 and text[1].endswith(",west,root.free,2,3686400,3600000,0")
+    used = dict(zip(text[0].split(","), text[1].split(","), strict=True))
+    assert len(text) == 3 and used.pop("hour")
+    amounts = dict.fromkeys(SECONDS, "0") | {"memory_mib_s": "3686400", "vcores_milli_s": "3600000"}
+    assert used == amounts | {"sub_cluster": "west", "queue": "root.free", "containers": "2"}
     got(federation, "tenant", "usage/hours?owner=other", 404)
     assert len(got(federation, "viewer", "usage/hours?owner=other")["results"]) == 1
     got(federation, "tenant", "usage/hours?begin=yesterday", 422)

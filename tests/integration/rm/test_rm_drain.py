@@ -21,6 +21,7 @@ from controlplane.statestore.models import (
     Task,
     TaskGroup,
 )
+from tests.amounts import amounts
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.stepped import memory_state
 from wire.nodeapi import Register
@@ -287,9 +288,7 @@ def test_a_decommissioned_node_leaves_once_it_is_empty_and_stays_away(cluster: C
     assert node(gone).state == NodeState.DECOMMISSIONED
     assert NodeCredential.objects.get(node_id=gone).revoked_at is not None
     assert leader.memory.capacity(np.array([leader.memory.nodes.index[i] for i in cluster.ids])).tolist() == [
-        4096,
-        4000,
-        2,
+        *amounts(4096, 4000, 2)
     ]
     assert ContainerHistory.objects.filter(node_id=gone).count() == 2, "its history stays"
     _, secret = nodes.new_join_token(SYSTEM, cluster.sub, node="n0")

@@ -8,6 +8,7 @@ from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Fenced
 from controlplane.rm.rows import QueueRow
 from controlplane.statestore.loads import Load
+from tests.amounts import amounts
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import OPEN, another, leading
 from tests.limits import limit
@@ -28,11 +29,11 @@ def test_a_row_says_what_queues_use_and_want(cluster: Cluster) -> None:
     load = _loads(cluster, leader)["west"]
     assert (load.led, load.state, load.epoch, load.nodes_up) == (True, "running", leader.epoch, 2)
     assert load.policy_version == leader.memory.queues.version and load.age_s < 5
-    assert load.capacity.tolist() == [8192, 8000, 4]
+    assert load.capacity.tolist() == [*amounts(8192, 8000, 4)]
     p = load.queues[""]
-    assert p.capacity.tolist() == [8192, 8000, 4] and p.paths == ["root.a", "root.b"]
+    assert p.capacity.tolist() == [*amounts(8192, 8000, 4)] and p.paths == ["root.a", "root.b"]
     total = p.used + p.pending
-    assert total.tolist() == [[20 * 512, 20 * 500, 0], [300, 12000, 0]]
+    assert total.tolist() == [[*amounts(20 * 512, 20 * 500)], [*amounts(300, 12000)]]
     assert (load.capacity - load.free == p.used.sum(axis=0)).all()
     assert (load.pending == p.pending.sum(axis=0)).all()
 

@@ -4,6 +4,7 @@ import pytest
 
 from controlplane.rm.memory.quota import demand
 from controlplane.statestore.models import TaskGroup
+from tests.amounts import R, amounts
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import OPEN, SECOND, another, begun, leading, written
 
@@ -110,7 +111,7 @@ def test_a_successor_counts_what_is_held(cluster: Cluster) -> None:
     cluster.expire()
     successor = leading(cluster)
     (job, _) = successor.memory.jobs.values()
-    assert demand(job, 3, quota=True).tolist() == [3 * 1024, 300, 0]
+    assert demand(job, R, quota=True).tolist() == [*amounts(3 * 1024, 300)]
     assert begun(cluster, first, second) == [True, False]
     cluster.play(successor, first)
     successor.clock.ahead_s += SECOND

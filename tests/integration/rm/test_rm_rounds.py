@@ -10,6 +10,7 @@ from controlplane.rm.adapters import copy as copybin
 from controlplane.rm.steps.intake import BATCH
 from controlplane.statestore.models import Intent, JobEvent, Node, TaskGroup
 from tests import invariants
+from tests.amounts import amounts, vector
 from tests.integration.rm.cluster import Cluster
 from tests.stepped import memory_state
 from wire import keys, status
@@ -251,16 +252,16 @@ def test_a_queues_maximum_holds_and_a_new_policy_moves_it_while_jobs_run(cluster
     cluster.nodes.finish()
     cluster.nodes.step()
     leader.round()
-    assert leader.memory.ledger.queues[-1].sum(axis=0).tolist() == [0, 0, 0]
+    assert leader.memory.ledger.queues[-1].sum(axis=0).tolist() == [*amounts()]
     cluster.play(leader, job)
-    assert leader.memory.ledger.queues[-1].tolist() == [[0, 0, 0]] * 3
+    assert leader.memory.ledger.queues[-1].tolist() == [[*amounts()]] * 3
 
 
 def test_shares_of_capacity_are_not_lost_to_rounding(cluster: Cluster) -> None:
     cluster.policy({"a": {"maximum": 0.29}, "default": {}})
     leader = cluster.lead()
-    queues = leader.memory.queues.view("", np.array([100, 1000, 0]), leader.memory.ledger.queues[-1])
-    assert queues.maximum[queues.paths.index("root.a")].tolist() == [29, 290, 0]
+    queues = leader.memory.queues.view("", vector(100, 1000), leader.memory.ledger.queues[-1])
+    assert queues.maximum[queues.paths.index("root.a")].tolist() == [*amounts(29, 290)]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -20,6 +20,7 @@ from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import GroupRun
 from scheduler.lifecycle.job import JobRun
 from tests.examples import examples
+from wire.resources import AXES
 from wire.states import ContainerReason, ContainerState, JobState, Want
 
 SUB, EPOCH, NODES = 1, 3, 4
@@ -33,7 +34,8 @@ shapes = st.tuples(
 
 
 def node(number: int, gpus: int = 60) -> NodeRow:
-    return NodeRow(10 + number, f"n{number}", "r", {}, 1 << 20, 1 << 20, gpus, state=1, health=0, revoked=False)
+    room = dict.fromkeys(AXES, 1 << 20) | {"gpus": gpus}
+    return NodeRow(10 + number, f"n{number}", "r", {}, **room, state=1, health=0, revoked=False)
 
 
 def job_entry(number: int, shape: Shape) -> JobEntry:

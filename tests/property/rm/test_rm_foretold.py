@@ -53,7 +53,7 @@ PROXIES = st.sampled_from(
 @st.composite
 def memories(draw: st.DrawFn) -> Memory:
     """Nodes of random racks and labels under random partitions."""
-    machines = [Machine(name, 1024, 1000, 0, draw(st.sampled_from(RACKS)), draw(LABELS)) for name in NAMES]
+    machines = [Machine(name, 1024, 1000, rack=draw(st.sampled_from(RACKS)), labels=draw(LABELS)) for name in NAMES]
     rows = [NodeRow(**node_row(no, machine)) for no, machine in enumerate(machines[: draw(st.integers(1, 4))], 1)]
     return Memory(1, QueueTree(1, [], PolicyRow(1, partitions=draw(PARTITIONS))), rows)
 

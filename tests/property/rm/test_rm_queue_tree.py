@@ -11,7 +11,9 @@ from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.rows import CapacityRow, QueueRow
 from controlplane.statestore.errors import Invalid
 from scheduler.core.snapshot import Queues
+from tests.amounts import R, vector
 from tests.examples import examples
+from tests.worlds import drawn
 
 SHARES = st.sampled_from([0, 0.1, 1 / 3, 0.25, "50%", 1])
 LIMITS = st.one_of(
@@ -42,12 +44,12 @@ NAMED = [name for name in QueueRow._fields if name != "version"]
 DOCUMENTS = st.dictionaries(NAMES, QUEUES, min_size=1, max_size=4).map(
     lambda tree: {"queues": tree, "partitions": {"gpu": {"nodes": "gpu"}}}
 )
-CAPACITY = st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 20)).map(np.array)
+CAPACITY = drawn(10**6, gpus=20).map(np.array)
 
 
 def idle(tree: QueueTree, capacity: np.ndarray) -> Queues:
     """The view of an empty sub-cluster."""
-    return tree.view("", capacity, np.zeros((len(tree.paths), 3), np.int64))
+    return tree.view("", capacity, np.zeros((len(tree.paths), R), np.int64))
 
 
 def tree_of(document: dict[str, Any]) -> QueueTree | None:
@@ -65,7 +67,7 @@ def test_limits_nest_and_usage_sums_up(document: Any, capacity: np.ndarray, part
     tree = tree_of(document)
     if tree is None:
         return
-    own = np.random.default_rng(seed).integers(0, 50, (len(tree.paths), 3))
+    own = np.random.default_rng(seed).integers(0, 50, (len(tree.paths), R))
     q = tree.view(partition, capacity, own)
     assert (q.guaranteed <= q.maximum).all() and (q.guaranteed >= 0).all() and (q.weight > 0).all()
     assert q.maximum[0].tolist() == q.guaranteed[0].tolist() == capacity.tolist()
@@ -86,9 +88,9 @@ def test_what_sub_clusters_may_hold_adds_up_to_what_the_federation_may(document:
     tree = tree_of(document)
     if tree is None:
         return
-    whole, nothing = sum(parts), np.zeros((len(tree.paths), 3), np.int64)
+    whole, nothing = sum(parts), np.zeros((len(tree.paths), R), np.int64)
     total = idle(tree, whole)
-    maximum, guaranteed, before = nothing.copy(), nothing.copy(), np.zeros(3, np.int64)
+    maximum, guaranteed, before = nothing.copy(), nothing.copy(), np.zeros(R, np.int64)
     for capacity in parts:
         tree.elsewhere = {"": (before, whole - before - capacity)}
         q = idle(tree, capacity)
@@ -105,7 +107,7 @@ def test_weights_left_out_are_the_guaranteed_shares() -> None:
     def weights(**queues: Any) -> list[float]:
         tree = tree_of({"queues": queues})
         assert tree is not None
-        return idle(tree, np.array([1000, 1000, 10])).weight[1:].round(9).tolist()
+        return idle(tree, vector(1000, 1000, 10)).weight[1:].round(9).tolist()
 
     assert weights(a={}, b={}) == [1, 1]
     assert weights(a={"guaranteed": 0.5}, b={"guaranteed": 0.2}, c={}) == [0.5, 0.2, 0.2]
@@ -116,7 +118,7 @@ def test_weights_left_out_are_the_guaranteed_shares() -> None:
 def test_few_units_over_many_sub_clusters_are_not_lost() -> None:
     tree = tree_of({"queues": {"a": {"maximum": {"gpus": 4}, "guaranteed": {"gpus": "1 gpu"}}}})
     assert tree is not None
-    capacity = np.array([1000, 1000, 2])
+    capacity = vector(1000, 1000, 2)
     views = []
     for i in range(20):
         others = [CapacityRow(j < i, f"n{j}", "", {}, *capacity.tolist()) for j in range(20) if j != i]

@@ -15,9 +15,10 @@ from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
 from tests import backfill_reference as book
+from tests.amounts import R, amounts
 from tests.backfill_replay import replay
 from tests.examples import examples
-from tests.worlds import Ask, Node, Queue, R, build, snapshots
+from tests.worlds import Ask, Node, Queue, build, snapshots
 
 NOW = 0.0
 RULES = {
@@ -292,7 +293,7 @@ class Cluster:
             self.round(now)
 
 
-_size = st.tuples(st.integers(2, 16), st.integers(2, 16), st.integers(0, 2))
+_size = st.tuples(st.integers(2, 16), st.integers(2, 16), st.integers(0, 2)).map(lambda size: amounts(*size))
 
 
 @st.composite
@@ -300,7 +301,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
     """Everything fits the machine when it is empty."""
     nodes = [Node(draw(_size)) for _ in range(draw(st.integers(1, 4)))]
     kinds = draw(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=3, unique=True))
-    shapes = [(m, v, 0) for m, v in kinds]
+    shapes = [amounts(m, v) for m, v in kinds]
     when_empty = [sum(most(np.array(x.capacity), np.array(shape)) for x in nodes) for shape in shapes]
     asks, gang = [], draw(st.sampled_from([st.just(True), st.booleans()]))
     for _ in range(draw(st.integers(2, 12))):

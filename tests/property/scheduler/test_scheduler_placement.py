@@ -10,6 +10,7 @@ from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementOutcome, PlacementPolicy, PlacementRound, begin, finish, run
+from tests.amounts import R, amounts
 from tests.examples import examples
 from tests.placement_reference import PlacementReference
 from tests.worlds import Ask, Node, Queue, build, snapshots
@@ -54,7 +55,7 @@ def memos(draw: st.DrawFn, s: Snapshot) -> Memo:
     )
 
 
-_machine = st.sampled_from([(16, 16, 0), (32, 16, 0), (24, 24, 4), (64, 32, 0)])
+_machine = st.sampled_from([amounts(16, 16), amounts(32, 16), amounts(24, 24, 4), amounts(64, 32)])
 
 
 @st.composite
@@ -68,9 +69,9 @@ def roomy(draw: st.DrawFn) -> Snapshot:
         Node(c, u, not draw(st.sampled_from([False] * 9 + [True])), draw(st.integers(0, 2)))
         for c, u in zip(capacity, used, strict=True)
     ]
-    some = st.tuples(*[st.sampled_from([1 << 40, 80, 40, 20])] * 3)
+    some = st.tuples(*[st.sampled_from([1 << 40, 80, 40, 20])] * R)
     seldom = st.sampled_from([False] * 7 + [True])
-    queues = [Queue("root"), Queue("root.a"), Queue("root.b", draw(some) if draw(seldom) else (1 << 40,) * 3)]
+    queues = [Queue("root"), Queue("root.a"), Queue("root.b", draw(some) if draw(seldom) else (1 << 40,) * R)]
     shapes = draw(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=3))
     masks = [[True] * n, [draw(st.booleans()) for _ in range(n)]]
     nearby = st.lists(st.integers(0, n - 1), max_size=3, unique=True)
@@ -102,8 +103,8 @@ def rounds(draw: st.DrawFn) -> tuple[Snapshot, Memo, PlacementPolicy, Passes]:
     passes: Passes = []
     for _ in range(draw(st.integers(1, 3))):
         order = np.array(draw(st.permutations(range(a)))[: draw(st.sampled_from([a, a, a // 2]))], np.int32)
-        share = [draw(st.sampled_from([*[10_000] * 12, 40, 12, 0])) for _ in range(3 * entities)]
-        passes.append((order, entity, np.array(share, np.int64).reshape(-1, 3), draw(st.booleans())))
+        share = [draw(st.sampled_from([*[10_000] * 12, 40, 12, 0])) for _ in range(R * entities)]
+        passes.append((order, entity, np.array(share, np.int64).reshape(-1, R), draw(st.booleans())))
     return s, draw(memos(s)), draw(policies), passes
 
 

@@ -11,6 +11,7 @@ from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementPolicy
 from scheduler.round import RoundPolicy, plan_round
+from tests.amounts import amounts
 from tests.examples import examples
 from tests.worlds import Ask, Node, Queue, build, snapshots
 
@@ -168,7 +169,7 @@ def test_planted_violations_of_users_gangs_and_reservations_are_found() -> None:
 def test_a_large_round_in_one_go() -> None:
     """Thousands of containers of 300 asks on 3,000 nodes: every limit holds, and nothing placeable is left."""
     rng = np.random.default_rng(5)
-    capacity = (64_000, 32_000, 0)
+    capacity = amounts(64_000, 32_000)
     nodes = [Node(capacity, (int(rng.integers(60_000)), 0, 0), bool(rng.random() < 0.95)) for _ in range(3000)]
     top = np.array(capacity) * len(nodes)
     queues = [Queue("root", top.tolist()), Queue("root.a", (top // 2).tolist()), Queue("root.b", (top // 50).tolist())]

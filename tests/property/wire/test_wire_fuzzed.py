@@ -18,15 +18,16 @@ from controlplane.statestore.errors import Invalid
 from tests import mutations
 from tests.examples import examples
 from wire import desired, ids, labels, policy, status, summary, template
+from wire.resources import AXES
 
 NODE = 7
 KEY = b"k" * 32
 KEYS = {1: desired.Key(KEY)}
+AMOUNTS = tuple(range(1, len(AXES) + 1))
 RANDOM = st.builds(Random, st.integers(0, 2**64 - 1))
 LEASE = desired.Lease(
     container_id=5, node_id=NODE, job_id=3, group_no=1, attempt=1, task_index=0, epoch=2, expires_at=2**33,
-    memory_mib=64,
-    vcores_milli=1000, gpus=3, tenant=9, timeout_s=0, key_id=1, template=b"t" * 32,
+    tenant=9, timeout_s=0, key_id=1, template=b"t" * 32, **(dict.fromkeys(AXES, 64) | {"gpus": 3}),
 )  # fmt: skip
 DOCUMENT = desired.encode(desired.Desired(b"rm", 1, NODE, 2, 3, 4, {5: 1, 6: 2}, {5: LEASE}), 1, KEY)
 STATUS = status.encode(
@@ -56,12 +57,12 @@ SUMMARY = summary.encode(
         3,
         False,
         4,
-        (1, 2, 3),
+        AMOUNTS,
         5,
         6,
         7,
-        (1, 2, 3),
-        {"root": summary.QueueUse((1, 2, 3), 4)},
+        AMOUNTS,
+        {"root": summary.QueueUse(AMOUNTS, 4)},
         summary.Observed(1, 2),
     )
 )

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.jobspec import parse
+from tests.amounts import by_axis
 
 DIGEST = "ab" * 32
 
@@ -39,7 +40,7 @@ def test_defaults_are_filled_in() -> None:
                 "count": 1,
                 "command": ["true"],
                 "shell": False,
-                "resources": {"memory_mib": 256, "vcores_milli": 1000, "gpus": 0},
+                "resources": by_axis(memory_mib=256, vcores_milli=1000),
                 "env": {},
                 "files": [],
                 "inputs": [],
@@ -232,7 +233,7 @@ def application(**master: Any) -> dict[str, Any]:
 def test_a_master_declares_containers_that_are_not_its_own() -> None:
     spec, errors = parse(application(parallelism=8, container={"resources": {"memory_mib": 2048}}))
     assert not errors and spec is not None and spec.master is not None and spec.master.container is not None
-    assert spec.master.container.resources.model_dump() == {"memory_mib": 2048, "vcores_milli": 1000, "gpus": 0}
+    assert spec.master.container.resources.model_dump() == by_axis(memory_mib=2048, vcores_milli=1000)
     assert (spec.master.parallelism, spec.master.container.partition) == (8, None)
     (group,) = spec.groups
     assert (group.name, group.count, group.parallelism) == ("master", 1, 0) and not hasattr(group, "container")

@@ -13,6 +13,7 @@ from scheduler.explain.sentence import AskContext, describe
 from scheduler.placement.place import PlacementPolicy
 from scheduler.preemption.policy import POLICIES, PreemptionPolicy
 from scheduler.round import RoundPolicy, plan_round
+from tests.amounts import vector
 from tests.worlds import Ask, Node, Queue, build
 
 NOW = 100.0
@@ -37,7 +38,7 @@ def machine(ends: Ends, free: int, *asks: Ask, queues: list[Queue] | None = None
     late = np.repeat([end < NOW for _, end in ends], cores)
     running = Running(
         np.arange(c), node, np.full(c, -1, np.int32), np.ones(c, np.int32), np.zeros(c, np.int32),
-        np.ones((c, 3), np.int64) * [1, 1, 0], np.zeros(c), np.repeat([end for _, end in ends], cores),
+        np.tile(vector(*CORE), (c, 1)), np.zeros(c), np.repeat([end for _, end in ends], cores),
         np.zeros(c, np.bool_), overdue=late,
     )  # fmt: skip
     s = build(nodes, queues, list(asks), [CORE, (2, 1, 0)], **more)
@@ -188,7 +189,7 @@ def test_shapes_are_weighed_against_one_another_on_the_nodes_themselves() -> Non
     s = build(nodes, [Queue("root"), Queue("root.a", own=(2, 1, 0), backfill=EASY)], asks, [CORE, (2, 1, 0)])
     running = Running(
         np.zeros(1, np.int64), np.array([2], np.int32), np.full(1, -1, np.int32), np.ones(1, np.int32),
-        np.zeros(1, np.int32), np.array([[2, 1, 0]]), np.zeros(1), np.array([110.0]), np.zeros(1, np.bool_),
+        np.zeros(1, np.int32), vector(2, 1)[None], np.zeros(1), np.array([110.0]), np.zeros(1, np.bool_),
     )  # fmt: skip
     found, ahead = plan(replace(s, running=running, reclaim=False))
     assert ahead.start.tolist() == [110.0]

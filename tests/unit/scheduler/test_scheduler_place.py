@@ -9,6 +9,7 @@ from scheduler.core.plan import Why
 from scheduler.core.snapshot import Memo, Snapshot
 from scheduler.placement.fills import Fill
 from scheduler.placement.place import PlacementOutcome, PlacementPolicy, begin, finish, run
+from tests.amounts import R
 from tests.worlds import Ask, Node, Queue, build
 
 ALL = 1 << 40
@@ -22,7 +23,7 @@ def one_pass(
     placement = begin(s, memo or Memo(), policy, now, s.nodes.free)
     a = len(s.asks.key)
     order, entity = np.arange(a, dtype=np.int32), np.zeros(a, np.int32)
-    run(placement, order, entity, np.full((1, 3), share, np.int64), more.get("overshoot", False))
+    run(placement, order, entity, np.full((1, R), share, np.int64), more.get("overshoot", False))
     return finish(placement, order, entity)
 
 
@@ -76,7 +77,7 @@ def test_levels_open_by_missed_opportunities_which_rounds_carry_on() -> None:
 def test_an_opportunity_counts_once_a_round_and_only_if_there_was_one() -> None:
     s = build(racks(4, 4, 0, 0), QUEUES, [Ask(1, 1, near=[0])], [(1, 1, 1)])
     placement = begin(s, Memo(), PlacementPolicy(), 0.0, s.nodes.free)
-    order, entity, share = np.zeros(1, np.int32), np.zeros(1, np.int32), np.full((1, 3), ALL)
+    order, entity, share = np.zeros(1, np.int32), np.zeros(1, np.int32), np.full((1, R), ALL)
     for _ in range(3):
         run(placement, order, entity, share, False)
     assert finish(placement, order, entity).memo.missed.tolist() == [1]
@@ -134,9 +135,9 @@ def test_spreading_is_level_over_rounds_and_kinds() -> None:
 @pytest.mark.parametrize(
     ("count", "limit", "why"),
     [
-        (6, (ALL,) * 3, Why.PLACED),
-        (7, (ALL,) * 3, Why.GANG),
-        (17, (ALL,) * 3, Why.NO_NODE_MATCHES),  # not even on the empty cluster
+        (6, (ALL,) * R, Why.PLACED),
+        (7, (ALL,) * R, Why.GANG),
+        (17, (ALL,) * R, Why.NO_NODE_MATCHES),  # not even on the empty cluster
         (6, (5, 9, 9), Why.QUEUE_MAXIMUM),
     ],
 )
@@ -185,7 +186,7 @@ def test_a_node_is_reserved_for_the_large_ask_and_given_to_it() -> None:
     assert reasons(second) == [Why.NO_ROOM, Why.RESERVED]
     assert second.memo.reserved_at.tolist() == [11.0]
     drained = build(
-        [nodes[0], Node((8, 8, 8)), nodes[2]], QUEUES, [Ask(1, 1), Ask(1, 99, shape=1)], [(8,) * 3, (1,) * 3]
+        [nodes[0], Node((8, 8, 8)), nodes[2]], QUEUES, [Ask(1, 1), Ask(1, 99, shape=1)], [(8, 8, 8), (1, 1, 1)]
     )
     third = one_pass(drained, policy, second.memo, now=13.0)
     assert (0, 1) in zip(third.place.ask.tolist(), third.place.node.tolist(), strict=True)

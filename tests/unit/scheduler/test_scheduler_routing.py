@@ -20,6 +20,7 @@ from scheduler.federation.routing import (
     route,
     router,
 )
+from tests.amounts import amounts
 from tests.peer_cases import cases
 
 NEEDED: dict[str, dict[str, Any]] = {
@@ -34,12 +35,13 @@ def made(name: str, **more: Any) -> Router:
 
 
 def candidate(number: int, **fields: object) -> HomeCandidate:
-    values = {"accepts": True, "led": True, "nodes_up": 2, "capacity": (1000, 1000, 0), "demand": [0, 0, 0]} | fields
+    values = {"accepts": True, "led": True, "nodes_up": 2, "capacity": (1000, 1000), "demand": ()} | fields
+    values |= {"capacity": amounts(*values["capacity"]), "demand": list(amounts(*values["demand"]))}  # type: ignore[misc]
     return HomeCandidate(id=number, name=f"s{number}", **values)  # type: ignore[arg-type]
 
 
 def ask(memory: int = 10, gpus: int = 0, owner: int = 1, queue: str = "root.a", **more: Any) -> RoutedJob:
-    return RoutedJob("job", queue, owner, (memory, 10, gpus), **more)
+    return RoutedJob("job", queue, owner, amounts(memory, 10, gpus), **more)
 
 
 def home(decision: RoutingDecision) -> int:
@@ -164,7 +166,7 @@ def test_peers_weighted_random(case: dict[str, Any]) -> None:
 
 def test_load_lowers_weights_where_it_is_asked_to() -> None:
     there = [candidate(1, demand=[2500, 0, 0]), candidate(2, demand=[1500, 0, 0]), candidate(3, demand=[900, 0, 0])]
-    nothing = {"demand": (0, 0, 0)}
+    nothing = {"demand": amounts()}
     by = made("weighted_random", load_based=True)
     draws = np.random.default_rng(2).random(3000).tolist()
     seen = Counter(home(route(there, RoutedJob("j", "q", 1, **nothing), by, x)) for x in draws)
@@ -194,7 +196,7 @@ def test_local_first_spills_in_order_and_back() -> None:
     there = [candidate(1), candidate(2), candidate(3)]
     order = [home(route(there, ask(memory=100), by, 0.0)) for _ in range(12)]
     assert order == [2] * 5 + [3] * 5 + [2, 3], "then the least loaded of those in the order"
-    there[1].demand = [0, 0, 0]
+    there[1].demand = list(amounts())
     assert home(route(there, ask(), by, 0.0)) == 2
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simulator import figures
 from simulator.measures import JOB, LATENCY_BOUNDS_S, Run
+from tests.amounts import amounts
 from wire.resources import AXES, NOTHING
 from wire.states import JobState
 
@@ -61,11 +62,11 @@ def test_utilization_is_weighted_by_what_was_up_and_for_how_long():
     assert figures.period_lengths(run).tolist() == [60, 60, 30]
     over_time = figures.utilization_over_time(run)
     assert over_time[:, 0].tolist() == [0.5, 1, 0]
-    assert np.isnan(over_time[:, 2]).all()
-    memory, cores, gpus = figures.utilization(run)
+    assert np.isnan(over_time[:, 2:]).all()
+    memory, cores, *others = figures.utilization(run)
     assert memory == pytest.approx(60 * 1000 / (60 * 1000 + 60 * 500 + 30 * 1000))
     assert cores == pytest.approx(30 / (60 + 30 + 30))
-    assert np.isnan(gpus)
+    assert np.isnan(others).all()
 
 
 def test_without_a_told_end_all_periods_are_whole():
@@ -74,7 +75,7 @@ def test_without_a_told_end_all_periods_are_whole():
 
 def test_a_queue_holds_its_dominant_part():
     run = made()
-    run.used[0, 0] = [100, 4000, 0]
+    run.used[0, 0] = amounts(100, 4000)
     assert figures.held(run)[0].tolist() == [0.4, 0]
     run.capacity[1] = 0
     assert np.isnan(figures.held(run)[1]).all()
@@ -83,10 +84,10 @@ def test_a_queue_holds_its_dominant_part():
 def test_fairness_error_is_what_is_in_wrong_hands():
     run = made(periods=4)
     run.share[:3] = 0.5
-    run.used[0] = [[700, 0, 0], [300, 0, 0]]  # both want more: 0.2 of the whole is with the wrong one
+    run.used[0, :, 0] = [700, 300]  # both want more: 0.2 of the whole is with the wrong one
     run.wanted[0, :, 0] = 500
-    run.used[1] = [[700, 0, 0], [300, 0, 0]]  # the second wants no more, so the first is alone counted
-    run.used[2] = [[100, 0, 0], [200, 0, 0]]  # nobody wants its share
+    run.used[1, :, 0] = [700, 300]  # the second wants no more, so the first is alone counted
+    run.used[2, :, 0] = [100, 200]  # nobody wants its share
     assert figures.fairness_error_over_time(run)[:3].tolist() == pytest.approx([0.2, 0.1, 0])
     assert np.isnan(figures.fairness_error_over_time(run)[3])
     assert figures.fairness_error(run) == pytest.approx(0.1)  # the period without shares is left out

@@ -18,6 +18,7 @@ from simulator.workloads.shape import WorkloadShape
 from tests.examples import examples
 from tests.stores import ROOT
 from tests.unit.simulator.workload_cases import real, same, written
+from wire.resources import AXES
 
 seconds = st.floats(0, 1e12, allow_nan=False)
 whole = st.integers(0, 2**60)
@@ -72,9 +73,11 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, found
 
 
 def test_every_field_is_read_and_told(tmp_path: Path):
+    asked = {axis: 1 + at for at, axis in enumerate(AXES)}
     group = SubmittedGroup(
-        2, 1, 3, np.array([1.0]), "g", 1, 2.0, True, "a == b", ("n",), ("r",), True, ("f",), 1, (0,), "gpu"
-    )
+        2, run_s=np.array([1.0]), name="g", estimate_s=2.0, gang=True, node_labels="a == b", nodes=("n",), racks=("r",),
+        strict=True, after=("f",), retries=1, fails=(0,), partition="gpu", **asked,
+    )  # fmt: skip
     given = Submission(1.0, "root.a", "ann", (group,), 7, 3, "west", True)
     history.dump([given], tmp_path / "h")
     (found,) = history.load(tmp_path / "h")

@@ -2,16 +2,15 @@
 
 from typing import Any
 
-import numpy as np
-
 from controlplane.statestore.queries.queues.cells import RULES
 from controlplane.statestore.queries.queues.openqueue import OwnStanding, told
+from tests.amounts import vector
 
 
 def own(**more: Any) -> OwnStanding:
     amounts = {
-        "used": np.array([1024, 1000, 0]), "user_limit": np.array([4096, 4000, 0]),
-        "maximum": np.array([8192, 8000, 0]),
+        "used": vector(1024, 1000), "user_limit": vector(4096, 4000),
+        "maximum": vector(8192, 8000),
     }  # fmt: skip
     return OwnStanding(**{"ordering": "fifo", "running_jobs": 1, "max_running_jobs": None, **amounts, **more})
 
@@ -22,9 +21,9 @@ def test_it_says_who_goes_first_and_what_one_may_hold() -> None:
         "You may hold 4 GiB of memory and 4 cores of it at most, and hold 1 GiB of memory and 1 core.",
         "Nothing of yours waits in it.",
     ]
-    assert "hold nothing." in told(own(used=np.zeros(3, np.int64)))[1]
-    assert told(own(used=np.array([4096, 1000, 0])))[1].endswith("1 core: no more can start.")
-    assert "No limit of a single user" in told(own(user_limit=np.array([8192, 8000, 0])))[1]
+    assert "hold nothing." in told(own(used=vector()))[1]
+    assert told(own(used=vector(4096, 1000)))[1].endswith("1 core: no more can start.")
+    assert "No limit of a single user" in told(own(user_limit=vector(8192, 8000)))[1]
 
 
 def test_it_says_how_many_jobs_may_run_and_which_places_are_full() -> None:

@@ -195,14 +195,16 @@ def _list(ordered: list[Condition], walk: Walk, depth: int) -> _Statement:
 
 def _along(ordered: list[Condition], rest: list[Condition], walk: Walk, depth: int) -> _Statement:
     """Those of the first ``depth`` of a list that meet the rest; the look-ups end with the page."""
-    where, values = _where(rest)
     if not ordered:
+        where, values = _where(rest)
         bounds, limits = walk.bounds("i.id")
         first = f"SELECT i.* FROM statestore_job i WHERE true{bounds} ORDER BY i.id {walk.order} LIMIT {depth:d}"
         sql = f"SELECT j.id FROM ({first}) j WHERE {where} ORDER BY j.id {walk.order} LIMIT {walk.limit:d}"
         return _Statement(sql, [*limits, *values])
     inner = _list(ordered, walk, depth)
-    # The LIMIT of one keeps the look-up a look-up: it is not turned into a join of everything.
+    # By its number alone: the index of names would be read from the beginning to the end of the name for every job. The
+    # LIMIT of one keeps the look-up a look-up: it is not turned into a join of everything.
+    where, values = _where([_hidden(term) for term in rest])
     look = f"SELECT j.id FROM statestore_job j WHERE j.id = c.id AND {where} LIMIT 1"
     sql = f"SELECT c.id FROM ({inner.sql}) c, LATERAL ({look}) h ORDER BY c.id {walk.order} LIMIT {walk.limit:d}"
     return _Statement(sql, inner.values + values)
@@ -231,11 +233,13 @@ def _served(terms: list[Condition], walk: Walk) -> list[Condition]:
         return terms
     expected = [_expected([t], walk) for t in rest]
     fewest = min([*expected, *([_expected(ordered, walk)] if ordered else [])])
-    hidden = [
-        Condition(f"(({t.sql}) IS TRUE)", t.values) if n > MANY * (fewest + FEW) else t
-        for t, n in zip(rest, expected, strict=True)
-    ]
-    return [*ordered, *hidden]
+    kept = [_hidden(t) if n > MANY * (fewest + FEW) else t for t, n in zip(rest, expected, strict=True)]
+    return [*ordered, *kept]
+
+
+def _hidden(term: Condition) -> Condition:
+    """The same, for which no index is used."""
+    return Condition(f"(({term.sql}) IS TRUE)", term.values)
 
 
 def _where(terms: list[Condition]) -> tuple[str, list[Any]]:

@@ -3,6 +3,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { Router } from "wouter";
 import type { Comparison } from "../../api/types";
+import { some } from "../../testing";
 import { alike, commandOf, fromSearch, groupsOf, toSearch } from "./compare";
 import { CompareTable } from "./CompareTable";
 
@@ -11,7 +12,7 @@ type Compared = Comparison["sub_clusters"][number];
 const sub = (name: string, more: Partial<Compared> = {}): Compared => ({
   name, state: "running", components_version: 7, policies: { placement: "spread", failing_nodes: "avoid" }, allocations_per_s: 2,
   allocation_latency_count: 0, allocation_latency_p50_s: null, allocation_latency_p99_s: null, jobs: 0, job_wait_p50_s: null, job_wait_p99_s: null,
-  utilization: 0.5, pending: { memory_mib: 2048, vcores_milli: 1500, gpus: 0 }, ended: 0, ended_per_s: 0, failed: 0, failures_per_min: 0,
+  utilization: 0.5, pending: some({ memory_mib: 2048, vcores_milli: 1500 }), ended: 0, ended_per_s: 0, failed: 0, failures_per_min: 0,
   preempted: 0, preemptions_per_min: 0, round_count: 30, round_p50_ms: 12, round_p99_ms: 40, ...more,
 });
 const found = (...sub_clusters: Compared[]): Comparison => ({ at: "2026-03-01T12:00:00Z", window_s: 300, differs: [], sub_clusters });
@@ -38,7 +39,7 @@ describe("a comparison", () => {
   });
   it("tells of GPUs only where somebody waits for one", () => {
     expect(row(both, "GPUs waited for now")).toBeUndefined();
-    const gpus = sub("south", { pending: { memory_mib: 0, vcores_milli: 0, gpus: 3 } });
+    const gpus = sub("south", { pending: some({ gpus: 3 }) });
     expect(row(found(west, gpus), "GPUs waited for now")?.cells.map((c) => c.text)).toEqual(["0", "3"]);
   });
   it("names what is the same in all", () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { AXES } from "../../format/resources";
+import { some } from "../../testing";
 import { weeksOf } from "./model/calendar";
 import { overrideCommand, pushCommand } from "./model/commands";
 import { complete } from "./model/complete";
@@ -89,7 +91,8 @@ describe("queues", () => {
   it("add up, with what is left", () => {
     expect(totals([{ guaranteed: 0.5 }, { guaranteed: "40%" }])).toEqual([{ resource: "memory_mib", share: 0.9, units: 0, left: expect.closeTo(0.1) }]);
     const apart = totals([{ guaranteed: { memory_mib: "64 GiB", vcores_milli: "32 cores" } }, { guaranteed: "30%" }]);
-    expect(apart.map((t) => [t.units, t.share, t.left === null])).toEqual([[65536, 0.3, true], [32000, 0.3, true], [0, 0.3, false]]);
+    const told = AXES.map((axis) => (axis === "memory_mib" ? [axis, 65536, 0.3, true] : axis === "vcores_milli" ? [axis, 32000, 0.3, true] : [axis, 0, 0.3, false]));
+    expect(apart.map((t) => [t.resource, t.units, t.share, t.left === null])).toEqual(told);
     expect(amountOf(2)).toEqual({ share: 0, units: 2 });
     expect([amountOf("101%"), amountOf("5 apples"), amountOf(true)]).toEqual([null, null, null]);
     expect([limitWord(0.4), limitWord("40%"), limitWord({ gpus: "1 gpu" }), limitWord(null)]).toEqual(["40 %", "40%", "1 gpu", ""]);
@@ -163,12 +166,12 @@ describe("the schema", () => {
   });
 });
 
-const amounts = (memory_mib: number) => ({ memory_mib, vcores_milli: 0, gpus: 0 });
+const amounts = (memory_mib: number) => some({ memory_mib });
 const side = (share: number, more: Partial<PlanSide> = {}): PlanSide => ({ guaranteed: amounts(0), share: amounts(share), due: amounts(0), lacks: amounts(0), gives_back: amounts(0), starves: false, ...more });
 
 describe("a plan", () => {
   const plan = {
-    capacity: { memory_mib: 1000, vcores_milli: 10, gpus: 0 },
+    capacity: some({ memory_mib: 1000, vcores_milli: 10 }),
     queues: [
       { path: "root.a", leaf: true, moved: -0.2, used: amounts(500), wanted: amounts(0), before: side(500), after: side(300, { gives_back: amounts(200) }) },
       { path: "root.b", leaf: true, moved: 0.2, used: amounts(0), wanted: amounts(9), before: null, after: side(200, { starves: true }) },

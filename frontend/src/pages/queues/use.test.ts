@@ -3,7 +3,7 @@ import type { SeriesEvent } from "../../charts/series";
 import { bars, linePath, MEASURES, policyMarks, sums } from "./use";
 import type { UsedHours } from "./types";
 
-const row = (at: string, queue: string, hours: number) => ({ at, queue, containers: 1, memory_mib_s: hours * 1024 * 3600, vcores_milli_s: hours * 2000 * 3600, gpu_s: 0 });
+const row = (at: string, queue: string, hours: number) => ({ at, queue, containers: 1, memory_mib_s: hours * 1024 * 3600, vcores_milli_s: hours * 2000 * 3600, gpu_s: 0 }) as UsedHours["results"][number];
 const found: UsedHours = {
   begin: "2026-05-01T10:20:00Z", end: "2026-05-01T13:20:00Z", step: "hour", complete: true,
   results: [row("2026-05-01T10:00:00Z", "root.a", 2), row("2026-05-01T12:00:00Z", "root.a", 1), row("2026-05-01T12:00:00Z", "root.b", 5)],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { csv, indexAt, linesOf, stepped, type SeriesAnswer } from "../../charts/series";
+import { RESOURCES } from "../../format/resources";
 import { placeOf } from "./Events";
 import { address, charts, panned, parse, spanOf, zoomed } from "./view";
 import { scopesOf } from "./scopes";
@@ -37,7 +38,9 @@ describe("charts", () => {
     expect(metrics("queue:root.a")).toContain("guaranteed_memory_mib");
     expect(metrics("queue:root.a")).not.toContain("used_memory_mib");
     expect(metrics("cluster")).toContain("used_vcores_milli");
-    expect(metrics("node:3")).toEqual(["allocated_memory_mib", "used_memory_mib", "allocated_vcores_milli", "used_vcores_milli", "allocated_gpus"]);
+    const measured = RESOURCES.flatMap(({ axis, measured }) => [`allocated_${axis}`, ...(measured ? [`used_${axis}`] : [])]);
+    expect(metrics("node:3")).toEqual(measured);
+    expect(metrics("node:3").filter((name) => name.startsWith("used_"))).toEqual(["used_memory_mib", "used_vcores_milli"]);
   });
   it("tell lines apart without colour", () => {
     for (const chart of [...charts("cluster"), ...charts("queue:root"), ...charts("node:3")]) {
