@@ -10,7 +10,7 @@ from client.api import Client
 from client.errors import HydraError, InvalidJob, Unreachable
 from client.policycalls import Pushed
 from contract.accounts import Me
-from contract.jobs import Artifact, Container, Event, Group, Job, LogPiece, Output, Task
+from contract.jobs import Artifact, Container, Event, Group, Job, JobChecked, JobSubmitted, LogPiece, Output, Task
 from contract.nodes import DrainPreview, Maintenance, Node
 from contract.plans import PolicyPlan
 from contract.policies import Policy, PolicyChange, PolicyDiff, PolicyOverride, Proposal
@@ -34,7 +34,9 @@ __all__ = [
     "HydraError",
     "InvalidJob",
     "Job",
+    "JobChecked",
     "JobExplanation",
+    "JobSubmitted",
     "LogPiece",
     "Maintenance",
     "Me",

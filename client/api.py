@@ -33,7 +33,19 @@ from client.subclusters import SubClusterCalls
 from client.transport import Transport
 from contract.accounts import Login, Me
 from contract.base import Answer
-from contract.jobs import Artifact, Container, Endpoint, Event, Job, JobDetail, JobPlaces, LogPiece, Output, Task
+from contract.jobs import (
+    Artifact,
+    Container,
+    Endpoint,
+    Event,
+    Job,
+    JobDetail,
+    JobPlaces,
+    JobSubmitted,
+    LogPiece,
+    Output,
+    Task,
+)
 from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
@@ -98,16 +110,17 @@ class Client(
 
     def submit(
         self, job: Spec | str | Path, *, idempotency_key: str | None = None, on_upload: OnUpload | None = None
-    ) -> Job:
+    ) -> JobSubmitted:
         """Upload the files a job brings and submit it; returns once the cluster will not forget it.
 
+        ``warnings`` of the answer say what keeps it from ever starting.
         ``job`` is a job file's path, or the same as a dict (its sources relative to the working folder).
         A repeat with the same ``idempotency_key`` returns the first answer; by default every call has its own.
         """
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
         spec = self._packed(job, on_upload)
         answer = self._transport.request("POST", f"{PREFIX}/jobs", json=spec, headers=headers, repeatable=True)
-        return answers.read(Job, answer.json())
+        return answers.read(JobSubmitted, answer.json())
 
     def submit_many(self, jobs: Sequence[Spec | str | Path], *, idempotency_key: str | None = None) -> list[int]:
         """Submit up to 1000 jobs, all or none; returns their ids in order."""
@@ -159,12 +172,12 @@ class Client(
         """Ask for a job's end; ``wait`` for it. A repeat changes nothing."""
         self._post(f"/jobs/{job_id}/kill", {"message": message} if message else {}, repeatable=True)
 
-    def retry(self, job_id: int) -> Job:
+    def retry(self, job_id: int) -> JobSubmitted:
         """Submit a failed or killed job again; the new job, which names the old one in ``retry_of``."""
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         path = f"{PREFIX}/jobs/{job_id}/retry"
         answer = self._transport.request("POST", path, json={}, headers=headers, repeatable=True)
-        return answers.read(Job, answer.json())
+        return answers.read(JobSubmitted, answer.json())
 
     def priority(self, job_id: int, priority: int) -> None:
         """Ask for another priority, -500 to 499; higher goes first."""

@@ -27,7 +27,7 @@ class JobCalls:
         return [answers.read(ActionResult, each) for each in answer["results"]]
 
     def check(self, spec: dict[str, Any]) -> JobChecked:
-        """What the server would say to a submit of this; files need not be there yet."""
+        """What the server would say to a submit of this, and what would become of it now; files may be missing yet."""
         return answers.read(JobChecked, self._transport.request("POST", f"{_JOBS}/validate", json=spec).json())
 
     def saved_views(self) -> list[SavedView]:

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from contract import words
-from contract.base import Amounts, Answer, Page, Request
+from contract.base import ALL_SAID, Amounts, Answer, Page, Request
 from contract.fields import NO_NUL, QueuePath, Whole
 from contract.problems import FieldError
-from contract.waiting import WaitReason
+from contract.waiting import WaitEstimate, WaitReason
 from wire import states
 
 
@@ -58,6 +58,14 @@ class Job(Answer):
     @property
     def succeeded(self) -> bool:
         return self.state == states.JobState.SUCCEEDED.name
+
+
+class JobSubmitted(Job):
+    """``warnings``: what keeps it from ever starting, by the nodes there are, and names that nobody has."""
+
+    model_config = ALL_SAID
+
+    warnings: list[FieldError] = []
 
 
 class JobDetail(Job):
@@ -170,7 +178,12 @@ class Artifact(Answer):
 
 
 class BulkIds(Answer):
+    """``warnings``: of all the jobs, at most 50; each job's own are among its events."""
+
+    model_config = ALL_SAID
+
     ids: list[int]
+    warnings: list[FieldError] = []
 
 
 class Endpoint(Answer):
@@ -248,8 +261,38 @@ class ActionsAnswer(Answer):
     results: list[ActionResult]
 
 
+class SubClusterFit(Answer):
+    """Whether a sub-cluster could hold all of a job, were its nodes empty; ``why``: what it lacks where not."""
+
+    sub_cluster: str
+    fits: bool
+    why: str
+
+
+class Outlook(Answer):
+    """What would become of a job that is submitted now.
+
+    home: the sub-cluster that would take it, null where none does now; why: the words of that choice. admitted: whether
+    limits let it begin now; limits: those that do not, in words. jobs_ahead: jobs of its queue that wait before it,
+    null for accounts that see only their own part of the queue. estimate: of its first container, from now.
+    """
+
+    home: str | None
+    why: str
+    sub_clusters: list[SubClusterFit]
+    admitted: bool
+    limits: list[str]
+    jobs_ahead: int | None
+    estimate: WaitEstimate
+
+
 class JobChecked(Answer):
-    """``spec``: the job with every default filled in. Amounts: of all its tasks together."""
+    """``spec``: the job with every default filled in. Amounts: of all its tasks together.
+
+    warnings: what keeps it from ever starting, by the nodes there are, and names that nobody has.
+    """
+
+    model_config = ALL_SAID
 
     queue: str
     priority: int
@@ -259,6 +302,8 @@ class JobChecked(Answer):
     vcores_milli: int
     gpus: int
     spec: dict[str, Any]
+    warnings: list[FieldError] = []
+    outlook: Outlook | None = None
 
 
 class SavedViewRequest(Request):

@@ -13,6 +13,7 @@ from client import jobfile
 from client.answers import to_json
 from client.api import Client
 from client.commands.common import JobArgument, complete_group, complete_queue, connected
+from client.commands.dryrun import told_before, warn
 from client.commands.nodes import moment
 from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob
@@ -45,16 +46,23 @@ def submit(
     wait: WaitOption = False,
     follow: FollowOption = False,
     key: Annotated[str | None, typer.Option(help="Idempotency key: the same key submits once, however often.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Submit nothing: say where it would go, and when it could start.")
+    ] = False,
     output: OutputOption = Format.table,
 ) -> None:
-    """Upload the files a job names and submit it."""
+    """Upload the files a job names and submit it; what can never start is said on stderr."""
     spec = jobfile.load(file)
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
     with connected(ctx) as client:
         packed = jobfile.pack(spec, file.parent)
+        if dry_run:
+            told_before(client.check(packed.spec), output)
+            return
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
         job = client.submit(packed.spec, idempotency_key=key)
+        warn(job.warnings)
         if wait or follow:
             say(f"job {job.id} ({job.name}) submitted")
             _attend(client, job.id, follow, output)
@@ -126,7 +134,7 @@ def validate(
     wrong = jobfile.check(spec, file.parent)
     if server and not wrong:
         with connected(ctx) as client:
-            client.check(jobfile.pack(spec, file.parent).spec)
+            warn(client.check(jobfile.pack(spec, file.parent).spec).warnings)
     if output is Format.json:
         print_json({"valid": not wrong, "errors": to_json(wrong)})
         if wrong:
@@ -300,6 +308,7 @@ def retry(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.ta
     """Submit a failed or killed job again, as a new job."""
     with connected(ctx) as client:
         answer = client.retry(job)
+        warn(answer.warnings)
     told(answer, f"job {answer.id} ({answer.name}) submitted, as job {job} was", output)
 
 

@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.conf import settings
 from django.db.models import Count, Sum
@@ -26,6 +26,7 @@ from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.homes import Home, homes
 from scheduler.core.nodeselection import Partition, partition_of_ask
 from scheduler.federation.feasible import GroupNeed, Verdict
+from scheduler.federation.impossible import meant
 from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, RoutingDecision, route
 from wire.states import JobState
 
@@ -121,10 +122,10 @@ def partition_of(queue: str, wished: str | None) -> str:
     return partition_of_ask(now.partitions, wished, usual)
 
 
-def verdicts(needs: Mapping[int, Sequence[GroupNeed]]) -> dict[int, dict[int, Verdict]]:
-    """By job, which sub-clusters could hold its groups; of none where there is one sub-cluster only."""
+def verdicts(needs: Mapping[int, Sequence[GroupNeed]], *, also_of_one: bool = False) -> dict[int, dict[int, Verdict]]:
+    """By job, which sub-clusters could hold its groups; of none where there is one only, which needs no choice."""
     now = view()
-    if len(now.candidates) < 2:
+    if len(now.candidates) < 2 and not also_of_one:
         return {}
     return places.verdicts(needs, [c.id for c in now.candidates], now.partitions)
 
@@ -140,10 +141,23 @@ def home(job: RoutedJob) -> tuple[HomeCandidate, RoutingDecision]:
         decision = route(now.candidates, job, now.router(job.queue), random.random())
     if decision.home is not None:
         return decision.home, decision
-    if decision.final:
+    _check_final(job, decision)
+    raise Unavailable(decision.why, retry_after_s=10)
+
+
+def foretold(job: RoutedJob) -> RoutingDecision:
+    """As ``home`` would decide now, without the job being sent there; its home is ``None`` where none takes it now."""
+    now = view()
+    candidates = [replace(each, demand=list(each.demand)) for each in now.candidates]
+    decision = route(candidates, job, now.router(job.queue), random.random())
+    _check_final(job, decision)
+    return decision
+
+
+def _check_final(job: RoutedJob, decision: RoutingDecision) -> None:
+    if decision.home is None and decision.final:
         remedy = "use another queue, or ask an operator"
         raise Invalid(f"{job.queue!r} takes no jobs", [FieldError("queue", decision.why, remedy)])
-    raise Unavailable(decision.why, retry_after_s=10)
 
 
 def _may_use(user: User, queue: Queue) -> bool:
@@ -203,11 +217,8 @@ def partition_error(path: str, partition: str | None, field_name: str) -> FieldE
         partition = now.queues[path].default_partition if path in now.queues else DEFAULT
     names = {p.name for p in now.partitions}
     if partition and partition not in names:
-        return FieldError(
-            field_name,
-            f"there is no partition {partition!r}",
-            f"use one of: {', '.join(sorted(names)) or 'none'}",
-        )
+        remedy = meant(partition, names, f"use one of: {', '.join(sorted(names)) or 'none'}")
+        return FieldError(field_name, f"there is no partition {partition!r}", remedy)
     at = path
     while at in now.queues:
         if denied(now.queues[at].capacities, partition):

@@ -1,13 +1,13 @@
 """From decoded JSON to stored jobs: validate, check rights and artifacts, choose homes, store.
 
-Queries per submit, however many jobs: artifacts (only where files are named),
+Queries per submit, however many jobs: artifacts (only where files are named), nodes (only where they are named),
 live-job count (every other second), the storing statement.
 """
 
 import datetime as dt
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +18,7 @@ from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster
+from controlplane.router import cluster, impossible, outlook
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
@@ -40,12 +40,13 @@ def submit_one(user: User, actor: Actor, data: Any, once: Once | None, retry_of:
     """Store one job; Job JSON."""
     if once and (earlier := jobs.earlier_answer(user.pk, once)):
         return earlier
-    (spec,), (new,), (home,) = _prepare(user, [data], "")
-
+    ready = _prepare(user, [data], "")
+    (spec,), (new,), (home,) = ready.specs, ready.new, ready.homes
     new = replace(new, retry_of=retry_of)
+    more = {"retry_of": retry_of, "warnings": [asdict(each) for each in ready.warnings]}
 
     def respond(ids: list[int], at: dt.datetime) -> Json:
-        return _as_json(ids[0], at, spec, home, user.username) | {"retry_of": retry_of}
+        return _as_json(ids[0], at, spec, home, user.username) | more
 
     return jobs.submit(actor, [new], respond, once)
 
@@ -64,33 +65,53 @@ def retry(user: User, actor: Actor, job: Job, once: Once | None) -> Json:
 
 
 def submit_many(user: User, actor: Actor, data: list[Any], once: Once | None) -> Json:
-    """Store all the jobs or none; ``{"ids": [...]}`` in their order."""
+    """Store all the jobs or none; ``{"ids": [...]}`` in their order, with what is to be said of any of them."""
     if once and (earlier := jobs.earlier_answer(user.pk, once)):
         return earlier
-    _, new, _ = _prepare(user, data, "jobs.{}.")
-    return jobs.submit(actor, new, lambda ids, _: {"ids": ids}, once)
+    ready = _prepare(user, data, "jobs.{}.")
+    warned = [asdict(each) for each in ready.warnings[:MAX_ERRORS]]
+    return jobs.submit(actor, ready.new, lambda ids, _: {"ids": ids, "warnings": warned}, once)
 
 
-def checked(user: User, data: Any) -> JobSpec:
-    """The job as a submit would take it; ``Invalid`` as a submit would say. Nothing is stored; files may be missing."""
+def checked(user: User, data: Any) -> tuple[JobSpec, list[FieldError], Json]:
+    """The job as a submit would take it, what it would be warned of, and what would become of it now.
+
+    ``Invalid`` as a submit would say. Nothing is stored; files may be missing.
+    """
     (spec,) = _validated([data], "")
     _check_queues(user, [spec], "")
-    return spec
+    needs = _needs(spec)
+    warned = impossible.warnings([spec], {0: needs}).get(0, [])
+    verdicts = cluster.verdicts({0: needs}, also_of_one=True)[0]
+    return spec, warned, outlook.outlook(user, spec, needs, _ask(spec, user.pk, verdicts))
 
 
-def _prepare(user: User, data: list[Any], prefix: str) -> tuple[list[JobSpec], list[NewJob], list[str]]:
+@dataclass(slots=True)
+class _Ready:
+    """Jobs that can be stored, each with the name of its home; and what is to be said of them."""
+
+    specs: list[JobSpec]
+    new: list[NewJob] = field(default_factory=list)
+    homes: list[str] = field(default_factory=list)
+    warnings: list[FieldError] = field(default_factory=list)
+
+
+def _prepare(user: User, data: list[Any], prefix: str) -> _Ready:
     specs = _validated(data, prefix)
     _check_queues(user, specs, prefix)
     _check_artifacts(user, specs, prefix)
-    new, homes = [], []
-    verdicts = cluster.verdicts({no: _needs(spec) for no, spec in enumerate(specs)})
+    ready = _Ready(specs)
+    needs = {no: _needs(spec) for no, spec in enumerate(specs)}
+    verdicts, warned = cluster.verdicts(needs), impossible.warnings(specs, needs, prefix)
     for no, spec in enumerate(specs):
         home, decision = cluster.home(_ask(spec, user.pk, verdicts.get(no, {})))
-        new.append(_new_job(spec, home.id, _told(home.name, decision)))
-        homes.append(home.name)
-    _check_sizes(new, prefix)
-    cluster.claim_live_jobs(user, len(new), sum(job.size for job in new))
-    return specs, new, homes
+        said = warned.get(no, [])
+        ready.new.append(_new_job(spec, home.id, _told(home.name, decision), " ".join(each.line() for each in said)))
+        ready.homes.append(home.name)
+        ready.warnings += said
+    _check_sizes(ready.new, prefix)
+    cluster.claim_live_jobs(user, len(specs), sum(job.size for job in ready.new))
+    return ready
 
 
 def _check_sizes(new: list[NewJob], prefix: str) -> None:
@@ -220,7 +241,7 @@ def _told(home: str, decision: RoutingDecision) -> str:
     return f"routed to {home} by {decision.policy} ({decision.why})"
 
 
-def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
+def _new_job(spec: JobSpec, home_id: int, routed: str, warned: str) -> NewJob:
     groups = tuple(
         NewGroup(
             g.name,
@@ -241,6 +262,7 @@ def _new_job(spec: JobSpec, home_id: int, routed: str) -> NewJob:
         home_id,
         groups,
         routed=routed,
+        warned=warned,
         of_all=sum(len(file.model_dump_json()) for file in spec.files),
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from scheduler.core.nodeselection import NodeColumns, Partition, partition_of_node, usable_partitions
 from wire import labels
-from wire.resources import AXES, OF_AXIS, Amounts
+from wire.resources import AXES, OF_AXIS, Amounts, amounts
 
 ANY_NUMBER = 1 << 40  # containers of a shape that asks for nothing
 REMEMBERED = 10_000  # answers kept
@@ -153,6 +153,25 @@ class NodeKinds:
         why = self._why(*lacking[0], sub) if lacking else ""
         return Verdict(len(needs) - len(lacking), len(needs), why)
 
+    def largest(self, need: GroupNeed) -> Amounts | None:
+        """The most of each resource that a node has which the group may use; None where it may use none."""
+        usable = self._usable(need)
+        return amounts(self._capacity[usable].max(axis=0).tolist()) if usable.any() else None
+
+    def label_names(self) -> frozenset[str] | None:
+        """Labels that nodes have, ``node`` and ``rack`` included; None where some nodes' are unknown."""
+        if self._unknown.any():
+            return None
+        return frozenset({"node", "rack"}.union(*(kind.labels or {} for kind in self.kinds)))
+
+    def values(self, label: str) -> frozenset[str] | None:
+        """What nodes have as this label, ``rack`` being one; None where some nodes' are unknown."""
+        if self._unknown.any():
+            return None
+        if label == "rack":
+            return frozenset(kind.rack for kind in self.kinds)
+        return frozenset(kind.labels[label] for kind in self.kinds if kind.labels and label in kind.labels)
+
     def _usable(self, need: GroupNeed) -> np.ndarray:
         """Kinds that the group may use: (k,) bool."""
         number = self._numbers.get(need.partition, len(self.partitions))
@@ -174,9 +193,8 @@ class NodeKinds:
         largest = self._capacity[usable].max(axis=0)
         for k, axis in enumerate(AXES):
             if need.shape[k] > largest[k]:
-                most, asked = _number(axis, int(largest[k])), _number(axis, need.shape[k])
-                unit = "MiB of " if OF_AXIS[axis].in_mib else ""
-                return f"of the nodes it may use there the largest has {most} {unit}{OF_AXIS[axis].word}, asked {asked}"
+                most, asked = amount_text(axis, int(largest[k])), _number(axis, need.shape[k])
+                return f"of the nodes it may use there the largest has {most}, asked {asked}"
         return "none of its nodes is large enough in every resource"
 
 
@@ -187,6 +205,12 @@ def _wanted(need: GroupNeed) -> str:
     if need.partition:
         wishes.append(f"is in partition {need.partition!r}")
     return " and ".join(wishes) or "is in the default partition"
+
+
+def amount_text(axis: str, amount: int) -> str:
+    """An amount of a resource as a sentence says it: ``2,048 MiB of memory``, ``1.5 cores``."""
+    known = OF_AXIS[axis]
+    return f"{_number(axis, amount)} {'MiB of ' if known.in_mib else ''}{known.word}"
 
 
 def _number(axis: str, amount: int) -> str:

@@ -1,5 +1,6 @@
 """What is done with jobs that are there: another queue, many at once; and what a submit would say."""
 
+from dataclasses import asdict
 from typing import Any
 
 import rules
@@ -111,10 +112,14 @@ def _change(user: User, asked: ActionsRequest, job: Job) -> Change:
 class JobsValidate(View):
     @extend_schema(operation_id="jobs_validate", request=JobSpec, responses=answers({200: JobChecked}, 413, 415))
     def post(self, request: Request) -> Response:
-        """What a submit of this job would say, without submitting it. Files need not be uploaded yet."""
+        """What a submit of this job would say, and what would become of it now, without submitting it.
+
+        Files need not be uploaded yet.
+        """
         require("jobs.submit", request)
-        spec = submission.checked(account(request), request.data)
+        spec, warned, outlook = submission.checked(account(request), request.data)
         totals: dict[str, Any] = dict(zip(AXES, spec.demand, strict=True))
         facts = {"queue": spec.queue, "priority": spec.priority or 0, "groups": len(spec.groups)}
+        said = {"warnings": [asdict(each) for each in warned], "outlook": outlook}
         shown = spec.model_dump(mode="json", exclude={"groups"} if spec.master else None)
-        return Response(facts | {"tasks": sum(g.count for g in spec.groups), "spec": shown} | totals)
+        return Response(facts | {"tasks": sum(g.count for g in spec.groups), "spec": shown} | totals | said)

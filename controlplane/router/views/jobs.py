@@ -8,8 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contract.jobs import BulkIds, ContainerPage, EventPage, JobPage, KillRequest, OutputPage, PriorityRequest, TaskPage
-from contract.jobs import Job as JobAnswer
+from contract.jobs import (
+    BulkIds,
+    ContainerPage,
+    EventPage,
+    JobPage,
+    JobSubmitted,
+    KillRequest,
+    OutputPage,
+    PriorityRequest,
+    TaskPage,
+)
 from contract.jobs import JobDetail as JobDetailAnswer
 from contract.jobs import JobPlaces as JobPlacesAnswer
 from contract.jobspec import JobSpec
@@ -116,10 +125,10 @@ class Jobs(View):
         operation_id="jobs_submit",
         request=JobSpec,
         parameters=[KEY],
-        responses=answers({201: JobAnswer}, 413, 415),
+        responses=answers({201: JobSubmitted}, 413, 415),
     )
     def post(self, request: Request) -> Response:
-        """Submit a job. Once this is answered, the cluster does not forget it."""
+        """Submit a job. Once this is answered, the cluster does not forget it, whatever ``warnings`` it is given."""
         require("jobs.submit", request)
         key = once(request)
         answer = submission.submit_one(account(request), actor(request), request.data, key)
@@ -186,7 +195,7 @@ class JobRetry(View):
         operation_id="jobs_retry",
         request=None,
         parameters=[KEY],
-        responses=answers({201: JobAnswer}, 409, 415),
+        responses=answers({201: JobSubmitted}, 409, 415),
     )
     def post(self, request: Request, job_id: int) -> Response:
         """Submit a failed or killed job again, as a new job that names it in ``retry_of``."""

@@ -1,9 +1,9 @@
 """Submit, kill, reprioritise and move jobs.
 
 A submit is one statement however many jobs it carries: jobs, task groups,
-intents, why each got its home, and the audit row go in together, so that one job costs one round trip
-and a thousand cost little more. From then on the home RM alone writes the
-rows; everything later is asked of it with an ``Intent``.
+intents, why each got its home, what it was warned of, and the audit row go in
+together, so that one job costs one round trip and a thousand cost little more.
+From then on the home RM alone writes the rows; everything later is asked of it with an ``Intent``.
 """
 
 import datetime as dt
@@ -40,6 +40,7 @@ class NewGroup:
 class NewJob:
     """A validated submission with its home chosen. ``spec`` and ``tags`` are JSON texts; ``routed``: why that home.
 
+    warned: what keeps it from ever starting, by the nodes there are.
     of_all: bytes of the files that all groups have, which stand in ``spec`` once.
     """
 
@@ -53,6 +54,7 @@ class NewJob:
     groups: tuple[NewGroup, ...]
     retry_of: int | None = None  # the ended job it repeats
     routed: str = ""
+    warned: str = ""
     of_all: int = 0
 
     @property
@@ -80,7 +82,7 @@ WITH home AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
       FROM json_to_recordset(%(jobs)s::json)
            AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, spec_bytes int,
-                home smallint, retry_of bigint, routed text)
+                home smallint, retry_of bigint, routed text, warned text)
      WHERE (SELECT count(*) FROM home) = cardinality(%(homes)s)
 ), job AS (
     INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, spec_bytes, home_id,
@@ -101,7 +103,9 @@ WITH home AS MATERIALIZED (
     SELECT home, 'submit', id, '{{}}'::jsonb, now() FROM new ORDER BY ord
 ), event AS (
     INSERT INTO statestore_jobevent (job_id, at, kind, message)
-    SELECT id, now(), 'routed', routed FROM new WHERE routed <> '' ORDER BY ord
+    SELECT id, now(), e.kind, e.message
+      FROM new, LATERAL (VALUES (0, 'routed', routed), (1, 'warned', warned)) AS e(nth, kind, message)
+     WHERE e.message <> '' ORDER BY ord, nth
 ), audit AS (
     INSERT INTO statestore_auditentry (at, actor_id, action, target, after, address)
     SELECT now(), %(owner)s, 'job.submit',
@@ -128,6 +132,7 @@ def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
             "retry_of": job.retry_of,
             "spec_bytes": job.size,
             "routed": job.routed,
+            "warned": job.warned,
         }
         rows.append(f'{json.dumps(head)[:-1]}, "tags": {job.tags}, "spec": {job.spec}}}')
         groups += [_group_row(ord_, no, group) for no, group in enumerate(job.groups)]

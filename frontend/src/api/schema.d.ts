@@ -159,8 +159,11 @@ export interface components {
             owner: string;
             started_at: string | null;
         };
+        /** @description ``warnings``: of all the jobs, at most 50; each job's own are among its events. */
         BulkIds: {
             ids: number[];
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
         };
         /** @description Up to 1000 jobs, stored all or none. */
         BulkSpec: {
@@ -648,11 +651,17 @@ export interface components {
             tags: string[];
             waiting: string | null;
         };
-        /** @description ``spec``: the job with every default filled in. Amounts: of all its tasks together. */
+        /**
+         * @description ``spec``: the job with every default filled in. Amounts: of all its tasks together.
+         *
+         *     warnings: what keeps it from ever starting, by the nodes there are, and names that nobody has.
+         */
         JobChecked: {
             gpus: number;
             groups: number;
             memory_mib: number;
+            /** @default null */
+            outlook: components["schemas"]["Outlook"] | null;
             priority: number;
             queue: string;
             spec: {
@@ -660,6 +669,8 @@ export interface components {
             };
             tasks: number;
             vcores_milli: number;
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
         };
         /** @description ``tracking``: path on this server of the page that the application's master has named, while the job lives. */
         JobDetail: {
@@ -742,6 +753,31 @@ export interface components {
             queue?: string;
             /** @default [] */
             tags?: string[];
+        };
+        /** @description ``warnings``: what keeps it from ever starting, by the nodes there are, and names that nobody has. */
+        JobSubmitted: {
+            admitted_at: string | null;
+            finished_at: string | null;
+            groups: components["schemas"]["Group"][];
+            home: string;
+            id: number;
+            /** @enum {string} */
+            kind: "batch" | "service" | "application";
+            message: string;
+            name: string;
+            owner: string;
+            priority: number;
+            queue: string;
+            retry_of: number | null;
+            started_at: string | null;
+            /** @enum {string} */
+            state: "SUBMITTED" | "ADMITTED" | "RUNNING" | "KILLING" | "SUCCEEDED" | "FAILED" | "KILLED";
+            /** Format: date-time */
+            submitted_at: string;
+            tags: string[];
+            waiting: string | null;
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
         };
         /** @description ``token`` is shown this once. */
         JoinToken: {
@@ -1195,6 +1231,22 @@ export interface components {
             /** @description Rounded down to steps of this part of the capacity */
             step: number;
             used: number[];
+        };
+        /**
+         * @description What would become of a job that is submitted now.
+         *
+         *     home: the sub-cluster that would take it, null where none does now; why: the words of that choice. admitted: whether
+         *     limits let it begin now; limits: those that do not, in words. jobs_ahead: jobs of its queue that wait before it,
+         *     null for accounts that see only their own part of the queue. estimate: of its first container, from now.
+         */
+        Outlook: {
+            admitted: boolean;
+            estimate: components["schemas"]["WaitEstimate"];
+            home: string | null;
+            jobs_ahead: number | null;
+            limits: string[];
+            sub_clusters: components["schemas"]["SubClusterFit"][];
+            why: string;
         };
         Output: {
             container: string;
@@ -2344,6 +2396,12 @@ export interface components {
             deadline_s?: number | null;
             /** @default  */
             message?: string;
+        };
+        /** @description Whether a sub-cluster could hold all of a job, were its nodes empty; ``why``: what it lacks where not. */
+        SubClusterFit: {
+            fits: boolean;
+            sub_cluster: string;
+            why: string;
         };
         SubClusterList: {
             next: string | null;

@@ -10,6 +10,9 @@ export type QueueGrant = Shapes["QueueGrant"];
 export type FieldError = Shapes["FieldError"];
 
 export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec" | "tracking">>;
+/** What a submit of a job would say, and what would become of it now. */
+export type Checked = Shapes["JobChecked"];
+export type Outlook = Shapes["Outlook"];
 export type Group = Shapes["Group"];
 export type Task = Shapes["Task"];
 export type Container = Shapes["Container"];

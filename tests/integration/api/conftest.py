@@ -8,6 +8,7 @@ from django.db import connections
 
 from controlplane.router import cluster
 from controlplane.statestore import bus
+from controlplane.statestore.queries.subclusters import places
 from tests.integration.api.world import World, build_world
 
 
@@ -26,6 +27,7 @@ def threads_keep_nothing(django_db_setup: None) -> None:
 def fresh() -> Iterator[None]:
     """What a process remembers between requests does not pass from test to test."""
     cluster.forget()
+    places.forget()
     cache.clear()
     caches["throttles"].clear()
     bus.breaker = bus.Breaker()

@@ -53,6 +53,25 @@ def test_hello_says_where_it_runs(hydra: Client) -> None:
     assert f"Hello from {task.node}" in "".join(piece.data for piece in hydra.logs(task.container, follow=True))
 
 
+def test_a_dry_run_says_what_becomes_of_the_job(hydra: Client, hydractl: Any, tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump(job(command="true")))
+    before = [each.id for each in hydra.jobs()]
+    told = json.loads(hydractl("submit", str(path), "--dry-run", "-o", "json").stdout)
+    assert told["outlook"]["home"] and told["outlook"]["estimate"]["earliest_s"] == 0.0 and told["warnings"] == []
+    name = next(hydra.nodes()).name
+    path.write_text(yaml.safe_dump(job(command="true", locality={"nodes": [f"{name}x"], "relax": False})))
+    asked = hydractl("submit", str(path), "--dry-run")
+    assert asked.returncode == 0 and "never starts" in asked.stdout
+    assert f"there is no node '{name}x'. Did you mean {name}" in asked.stderr
+    assert [each.id for each in hydra.jobs()] == before, "nothing was submitted"
+    taken = hydractl("submit", str(path), "-o", "json")
+    assert f"there is no node '{name}x'" in taken.stderr
+    number = json.loads(taken.stdout)["id"]
+    assert [e.kind for e in hydra.events(number)][:2] == ["routed", "warned"]
+    hydra.kill(number)
+
+
 def test_a_service_is_kept_running_until_it_is_killed(hydra: Client) -> None:
     service = hydra.submit(EXAMPLES / "service" / "job.yaml")
     seen: list[Job] = []

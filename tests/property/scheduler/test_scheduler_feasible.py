@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scheduler.core.nodeselection import Partition, partition_of_node, usable_partitions
 from scheduler.federation.feasible import GroupNeed, NodeKind, NodeKinds, Verdict, best
+from scheduler.federation.impossible import impossible
 from wire import labels
 
 SUBS = (1, 2, 3)
@@ -123,3 +124,14 @@ def test_it_says_what_a_sub_cluster_lacks() -> None:
 def test_the_best_are_those_that_hold_most_groups() -> None:
     assert best({1: Verdict(1, 2), 2: Verdict(2, 2), 3: Verdict(2, 2)}) == {2, 3}
     assert best({1: Verdict(0, 2), 2: Verdict(0, 2)}) == {1, 2}
+
+
+@given(single=nodes(), need=needs)
+def test_what_can_never_start_is_said_and_nothing_else(single: list[NodeKind], need: GroupNeed) -> None:
+    kinds = as_kinds(single, need.names)
+    found = impossible(need, kinds, {node.name for node in single}, lambda name: [n.name for n in single])
+    places = [each for each in found if each.field.startswith(("locality.nodes", "locality.racks"))]
+    can = any(verdict.feasible for verdict in kinds.verdicts([need], SUBS).values())
+    assert bool(found) >= (not can), "whoever cannot start is told why"
+    assert found == places or not can, "who can is told of names that nobody has, and of nothing else"
+    assert all(each.message and each.remedy for each in found)

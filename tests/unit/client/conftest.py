@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from contract.accounts import Me
-from contract.jobs import Container, Group, JobDetail, Output, Task
+from contract.jobs import Container, Group, JobChecked, JobDetail, Outlook, Output, Task
 from contract.nodes import Node
 from contract.queues import Queue
 from contract.waiting import GroupExplanation
@@ -57,6 +57,7 @@ class Cluster:
     # Called before each request: None to go on, "drop" to close the connection unanswered, "drop-after" to do the
     # work and then close it, or (status, headers, body).
     trouble: Callable[[Request], Any] = lambda request: None
+    warnings: list[dict[str, str]] = field(default_factory=list)  # of whatever is submitted or asked about
     on_get_job: Callable[[dict[str, Any]], None] = lambda job: None
 
     def requests(self, method: str, path: str) -> list[Request]:
@@ -146,7 +147,16 @@ def submit(cluster: Cluster, request: Request) -> Answer:
     key = request.headers["Idempotency-Key"]
     if key not in cluster.keys:
         cluster.keys[key] = cluster.add_job(json.loads(request.body))
-    return 201, {}, cluster.keys[key]
+    return 201, {}, cluster.keys[key] | {"warnings": cluster.warnings}
+
+
+def check(cluster: Cluster, request: Request) -> Answer:
+    spec = json.loads(request.body)
+    estimate = {"earliest_s": 0.0, "latest_s": 1.0, "text": "Within a second: west has room for it."}
+    fits = [{"sub_cluster": "west", "fits": True, "why": ""}, {"sub_cluster": "east", "fits": False, "why": "no GPUs"}]
+    told = said_by_the_api(Outlook, home="west", why="load 0.10", sub_clusters=fits, admitted=True, estimate=estimate)
+    known = {"queue": spec.get("queue", "root.default"), "tasks": 1, "spec": spec, "warnings": cluster.warnings}
+    return 200, {}, said_by_the_api(JobChecked, **known, outlook=told | {"jobs_ahead": 2})
 
 
 def bulk(cluster: Cluster, request: Request) -> Answer:
@@ -241,6 +251,7 @@ def act(cluster: Cluster, request: Request) -> Answer:
 ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"POST /jobs", submit),
     (r"POST /jobs/bulk", bulk),
+    (r"POST /jobs/validate", check),
     (r"GET /jobs", lambda cluster, request: page(cluster.jobs, request)),
     (r"GET /jobs/(\d+)", job),
     (r"GET /jobs/(\d+)/explain", explain),

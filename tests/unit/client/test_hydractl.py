@@ -68,6 +68,36 @@ def test_submit_uploads_what_is_new_and_prints_the_job(cluster: Any, env: dict[s
     assert len(cluster.requests("PUT", f"/artifacts/{digest}")) == 1
 
 
+WARNING = {"field": "groups.0.node_labels", "message": "no node has a label 'gpus'", "remedy": "did you mean gpu?"}
+WARNED = "hydractl: warning: groups.0.node_labels: no node has a label 'gpus'. Did you mean gpu?"
+
+
+def test_a_dry_run_tells_and_submits_nothing(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    cluster.warnings = [WARNING]
+    done = run(env, "submit", str(job_file(tmp_path)), "--dry-run", "--queue", "root.prod")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [WARNED, "Nothing was submitted."]
+    lines = [line.split(maxsplit=1) for line in map(str.strip, done.stdout.splitlines()) if line]
+    told = {name: rest for name, *rest in lines}
+    assert told["queue"] == ["root.prod"] and told["home"] == ["west (load 0.10)"]
+    assert told["starts"] == ["Within a second: west has room for it."]
+    assert "2 jobs that have not begun" in done.stdout and "now, as far as limits go" in done.stdout
+    assert told["west"] == ["yes"] and told["east"][0].split(maxsplit=1) == ["no", "no GPUs"]
+    assert cluster.jobs == [] and cluster.artifacts == {}
+    as_json = json.loads(run(env, "submit", str(tmp_path / "job.yaml"), "--dry-run", "-o", "json").stdout)
+    assert as_json["outlook"]["home"] == "west" and as_json["warnings"] == [WARNING]
+
+
+def test_what_can_never_start_is_said_on_stderr(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    path = str(job_file(tmp_path))
+    assert "warning" not in run(env, "submit", path).stderr
+    cluster.warnings = [WARNING]
+    for words in (("submit", path), ("submit", path, "-o", "json"), ("validate", path, "--server"), ("retry", "1")):
+        done = run(env, *words)
+        assert done.returncode == 0 and WARNED in done.stderr.splitlines(), (words, done.stderr)
+        assert "warning:" not in done.stdout
+
+
 @pytest.mark.parametrize(("end", "status"), [("SUCCEEDED", 0), ("FAILED", 1), ("KILLED", 1)])
 def test_the_exit_status_is_the_jobs(cluster: Any, env: dict[str, str], tmp_path: Path, end: str, status: int) -> None:
     moving(cluster, "RUNNING", end)

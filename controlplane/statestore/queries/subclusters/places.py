@@ -23,6 +23,7 @@ from wire.states import LIVE_NODE_MAX, TERMINAL, NodeState
 
 FRESH_S = 5.0
 MAX_KINDS = 1_000
+NAMES_MAX = 500  # compared with one that nobody has
 # Those that operators empty take nothing any more; one that is cordoned or unhealthy may do so again.
 _OPEN = f"state <= {LIVE_NODE_MAX} AND duty IN ('in_service', 'cordoned')"
 _KINDS = f"""
@@ -43,6 +44,11 @@ SELECT j.id, (g ->> 'count')::int, g -> 'locality' -> 'nodes', g -> 'locality' -
   FROM statestore_job j, jsonb_array_elements(j.spec -> 'groups') g
  WHERE j.id = ANY(%s) AND (coalesce(g ->> 'node_labels', '') <> ''
        OR g -> 'locality' -> 'nodes' <> '[]' OR g -> 'locality' -> 'racks' <> '[]')
+"""
+_LIKE = """
+SELECT name FROM statestore_node
+ WHERE state <> %(gone)s AND length(name) BETWEEN length(%(name)s) - 2 AND length(%(name)s) + 2
+ ORDER BY left(name, %(beginning)s) = left(%(name)s, %(beginning)s) DESC, name LIMIT %(most)s
 """
 # What an application asked for itself stands beside its specification.
 _NEEDS = f"""
@@ -177,6 +183,24 @@ def kinds(names: Collection[str], partitions: Sequence[Partition]) -> NodeKinds:
         if (node.sub_cluster_id, node.name) not in single
     ]
     return known.with_names(found) if found else known
+
+
+def registered(names: Collection[str]) -> set[str]:
+    """Those of the names that nodes have, in service or not. One query, none without names."""
+    if not names:
+        return set()
+    there = Node.objects.exclude(state=NodeState.DECOMMISSIONED).filter(name__in=names)
+    return set(there.values_list("name", flat=True))
+
+
+def names_like(name: str) -> list[str]:
+    """Up to ``NAMES_MAX`` nodes about as long as this, first those that begin as it does. One query."""
+    beginning = max(1, len(name) // 2)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _LIKE, {"name": name, "beginning": beginning, "gone": NodeState.DECOMMISSIONED, "most": NAMES_MAX}
+        )
+        return [found for (found,) in cursor.fetchall()]
 
 
 def needs_of_jobs(jobs: Sequence[int], partitions: Sequence[Partition]) -> dict[int, list[GroupNeed]]:

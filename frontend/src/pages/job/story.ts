@@ -13,6 +13,7 @@ export interface Step {
 
 const TITLES: Record<string, [string, Step["kind"]]> = {
   routed: ["Routed", "decision"],
+  warned: ["Warned", "trouble"],
   rehomed: ["New home", "change"],
   moved: ["Moved", "change"],
   not_moved: ["Not moved", "change"],

@@ -1,10 +1,10 @@
 /** Beside the job file: the files it brings and how far they are sent, and what it asks for. */
-import type { Me } from "../../api/types";
+import type { Checked, Me, Outlook } from "../../api/types";
 import { amounts } from "../../format/reason";
 import { bytes, count } from "../../format/units";
 import { Check } from "../../ui/icons";
 import { Card } from "../../ui/parts";
-import type { Checked, Files, Progress } from "./submitting";
+import type { Files, Progress } from "./submitting";
 import type { LocalFile } from "./source";
 
 export function FileSlots({ wanted, files, progress, set }: { wanted: LocalFile[]; files: Files; progress: Progress; set: (source: string, file: File) => void }) {
@@ -41,8 +41,23 @@ export function Summary({ value, me, checked, checking }: { value: Record<string
           <div><dt>All its tasks together</dt><dd>{amounts(checked)}</dd></div></>}
       </dl>
       <p className="small" role="status" data-testid="checked">{checking ? "Checking" : checked ? <span className="state tone-succeeded"><Check /><span>The server would take it</span></span> : "Not checked yet"}</p>
+      {checked?.outlook && <Ahead outlook={checked.outlook} />}
       {queues.length > 0 && <p className="muted small">Your queues: {queues.join(", ")}</p>}
       <p className="muted small">Ctrl+Enter submits. Nothing runs before you submit.</p>
     </Card>
+  );
+}
+
+/** Where it would go and when it could start, were it submitted now. */
+function Ahead({ outlook }: { outlook: Outlook }) {
+  const lacking = outlook.sub_clusters.filter((s) => !s.fits);
+  return (
+    <dl className="facts small" data-testid="outlook">
+      <div><dt>Would go to</dt><dd>{outlook.home ?? "nowhere now"}</dd></div>
+      <div><dt>Would start</dt><dd>{outlook.estimate.text}</dd></div>
+      {outlook.limits.length > 0 && <div><dt>Waits first</dt><dd>{outlook.limits.join("; ")}</dd></div>}
+      {outlook.jobs_ahead !== null && outlook.jobs_ahead > 0 && <div><dt>Jobs before it</dt><dd>{count(outlook.jobs_ahead)}</dd></div>}
+      {lacking.map((s) => <div key={s.sub_cluster}><dt>Not in {s.sub_cluster}</dt><dd>{s.why}</dd></div>)}
+    </dl>
   );
 }

@@ -31,3 +31,20 @@ export function Problems({ parsed, errors, jump }: { parsed: Parsed; errors: Fie
     </section>
   );
 }
+
+/** What keeps the job from ever starting, and names that nobody has: it would be taken all the same. */
+export function Warnings({ parsed, warnings, jump }: { parsed: Parsed; warnings: FieldError[]; jump: (line: number) => void }) {
+  return (
+    <section className="card" role="status" aria-label="Warnings">
+      <header><h2>The server would take it, but warns of this</h2></header>
+      {warnings.map((w, i) => {
+        const line = parsed.lineOf(w.field);
+        return (
+          <button type="button" key={i} className="field-error" onClick={() => line && jump(line)}>
+            <b>{w.field}{line ? `, line ${line}` : ""}</b><span>{w.message}</span>{w.remedy && <span className="muted small">{w.remedy}</span>}
+          </button>
+        );
+      })}
+    </section>
+  );
+}

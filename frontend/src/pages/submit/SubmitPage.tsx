@@ -10,7 +10,7 @@ import { SaveAs } from "../../ui/save";
 import { fromSpec } from "./document";
 import { Form } from "./Form";
 import { FileSlots, Summary } from "./Side";
-import { Problems, Source } from "./Source";
+import { Problems, Source, Warnings } from "./Source";
 import { EXAMPLE, localFiles, parse } from "./source";
 import { useCheck, useSubmit, type Files } from "./submitting";
 import "./submit.css";
@@ -76,6 +76,7 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
         <div className="editor-side">
           {failure && <Failed error={failure} />}
           {(errors.length > 0 || parsed.problems.length > 0) && <Problems parsed={parsed} errors={errors} jump={jump} />}
+          {errors.length === 0 && check.data && check.data.warnings.length > 0 && <Warnings parsed={parsed} warnings={check.data.warnings} jump={jump} />}
           {parsed.value && <FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} />}
           {parsed.value && errors.length === 0 && <Summary value={parsed.value} me={me} checked={check.data} checking={check.isPending} />}
           {check.error && !check.error.errors.length && !failure && <Notice kind="warn">It could not be checked: {check.error.detail || check.error.title}</Notice>}

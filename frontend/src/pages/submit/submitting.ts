@@ -3,20 +3,13 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, post } from "../../api/client";
-import type { Job, Resources } from "../../api/types";
+import type { Checked, Job } from "../../api/types";
 import { localFiles, withUploads, type Parsed } from "./source";
 import { upload } from "./upload";
 
 export type Files = Record<string, File>;
 /** Bytes sent, by source. */
 export type Progress = Record<string, number>;
-
-export interface Checked extends Resources {
-  queue: string;
-  priority: number;
-  groups: number;
-  tasks: number;
-}
 
 const PAUSE_MS = 600;
 const NOT_SENT = { digest: "0".repeat(64), size: 0 };

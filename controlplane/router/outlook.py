@@ -1,0 +1,139 @@
+"""What would become of a job that is submitted now: where it would go, what keeps it waiting, when it could start.
+
+By what is known here and now: nodes and what runs on them, the limits of the
+policy in force, what leaders said last. The home decides for good, and what
+cannot be known from here is said to be unknown.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+
+from contract.jobspec import JobSpec
+from controlplane.accounts.models import User
+from controlplane.accounts.rights import level_in, sees_everything
+from controlplane.router import cluster
+from controlplane.statestore.models import Job, Node, Queue
+from controlplane.statestore.queries.drains import rooms
+from controlplane.statestore.queries.drains.headroom import headroom
+from controlplane.statestore.queries.drains.rooms import Constraints
+from controlplane.statestore.queries.queues.standing import standing
+from scheduler.federation.feasible import GroupNeed, Verdict
+from scheduler.federation.routing import HomeCandidate, RoutedJob
+from wire.resources import AXES
+from wire.states import JobState, NodeState
+
+Json = dict[str, Any]
+_ROUND_S = 1.0  # a home that has room places within one
+
+
+class Waits(NamedTuple):
+    """What of the queue is before a job. jobs: that have not begun; limits: that keep it from beginning, in words."""
+
+    jobs: int
+    limits: list[str]
+
+
+def outlook(user: User, spec: JobSpec, needs: Sequence[GroupNeed], job: RoutedJob) -> Json:
+    """As ``contract.jobs.Outlook``. job: with the verdict of each sub-cluster."""
+    decision = cluster.foretold(job)
+    waits = _waits(user, spec)
+    whole = sees_everything(user) or level_in(user, spec.queue) is not None
+    return {
+        "home": decision.home.name if decision.home else None,
+        "why": decision.why,
+        "sub_clusters": [_fit(c, job.verdicts.get(c.id)) for c in cluster.view().candidates],
+        "admitted": not waits.limits,
+        "limits": waits.limits,
+        "jobs_ahead": waits.jobs if whole else None,
+        "estimate": _estimate(spec, needs, job, decision.home, waits),
+    }
+
+
+def _fit(candidate: HomeCandidate, verdict: Verdict | None) -> Json:
+    fits = verdict is not None and verdict.feasible
+    why = "" if fits else verdict.why if verdict else "it has no node in service"
+    return {"sub_cluster": candidate.name, "fits": fits, "why": why}
+
+
+def _waits(user: User, spec: JobSpec) -> Waits:
+    queues = cluster.view().queues
+    leaf = queues[spec.queue]
+    before = Job.objects.filter(queue=leaf.path, state__lt=JobState.RUNNING)
+    if leaf.ordering == Queue.Ordering.PRIORITY:
+        before = before.filter(priority__gte=spec.priority or 0)
+    limits = []
+    begun = Job.objects.filter(state__in=(JobState.ADMITTED, JobState.RUNNING, JobState.KILLING))
+    at: str | None = spec.queue
+    while at in queues:
+        most = queues[at].max_running_jobs
+        if most is not None and begun.filter(Q(queue=at) | Q(queue__startswith=f"{at}.")).count() >= most:
+            limits.append(f"{at} runs as many jobs as it may at once, {most:,}")
+        at = queues[at].parent_path
+    own = leaf.max_running_jobs_per_user
+    if own is not None and begun.filter(queue=leaf.path, owner_id=user.pk).count() >= own:
+        limits.append(f"you run as many jobs as one may at once in {leaf.path}, {own:,}")
+    return Waits(before.count(), limits)
+
+
+def _estimate(
+    spec: JobSpec, needs: Sequence[GroupNeed], job: RoutedJob, home: HomeCandidate | None, waits: Waits
+) -> Json:
+    """Of its first container, in seconds from now, as ``contract.waiting.WaitEstimate``."""
+    held = _held_back(job, home, waits)
+    if held or home is None:
+        return _unknown(held)
+    first = [need for need, group in zip(needs, spec.groups, strict=True) if not group.after]
+    tree = headroom()
+    allowed = [n for n in first if tree.units(home.id, n.partition, spec.queue, n.shape, n.at_once) >= n.at_once]
+    if not allowed:
+        return _unknown(f"{spec.queue} or a queue above it holds all that it may; nobody can say when that ends.")
+    if not _has_room(home, allowed):
+        return _unknown(f"{home.name} has no room for it now; how long what runs there takes is not known.")
+    if waits.jobs or _others_wait(home, {need.partition for need in allowed}):
+        text = f"At once at the earliest: {home.name} has room for it, but others wait there too."
+        return {"earliest_s": 0.0, "latest_s": None, "text": text}
+    return {"earliest_s": 0.0, "latest_s": _ROUND_S, "text": f"Within a second: {home.name} has room for it."}
+
+
+def _held_back(job: RoutedJob, home: HomeCandidate | None, waits: Waits) -> str:
+    """What keeps it from being looked at by a home at all; empty where nothing does."""
+    if not any(verdict.held for verdict in job.verdicts.values()):
+        return "It never starts as it is: no sub-cluster could hold it."
+    if home is None:
+        return "No sub-cluster takes it now; nobody can say when one does."
+    if not home.led:
+        return f"Nobody leads {home.name} at the moment; it starts once somebody does."
+    if waits.limits:
+        return f"It begins when jobs end: {waits.limits[0]}; nobody can say when."
+    return ""
+
+
+def _unknown(text: str) -> Json:
+    return {"earliest_s": None, "latest_s": None, "text": text}
+
+
+def _has_room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> bool:
+    """Whether its nodes have room for the first containers of any of these groups, beside what runs. Two queries."""
+    of_home = Node.objects.filter(sub_cluster_id=home.id, state=NodeState.UP, duty=Node.Duty.IN_SERVICE)
+    nodes = list(of_home.values("id", "name", "rack", "labels", *AXES))
+    used = rooms.used("node_id", [node["id"] for node in nodes])
+    free = rooms.divided(cluster.view().partitions, nodes, used)
+    return any(_fits(need, free) for need in needs)
+
+
+def _fits(need: GroupNeed, free: list[rooms.Room]) -> bool:
+    places = Constraints(need.node_labels, need.strict, need.nodes, need.racks)
+    there = [rooms.Room(r.name, r.rack, r.partition, r.shared, r.labels, list(r.free)) for r in free]
+    found = rooms.fit(list(need.shape), need.at_once, places, rooms.of_partition(there, need.partition))
+    return found >= need.at_once
+
+
+def _others_wait(home: HomeCandidate, partitions: set[str]) -> bool:
+    """Whether anything waits for nodes of these partitions there, by what its leader said last."""
+    now = standing()
+    at = now.place(home.name) if now else None
+    if now is None or at is None:
+        return False
+    return any(now.parts[name].own_pending[at].any() for name in partitions if name in now.parts)

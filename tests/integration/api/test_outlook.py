@@ -1,0 +1,155 @@
+"""What a job's owner is told before and at a submit: where it would go, when it could start, what never can."""
+
+from typing import Any
+
+import pytest
+
+from contract.jobs import BulkIds, JobChecked, JobSubmitted
+from controlplane.policy import versions
+from controlplane.router import cluster
+from controlplane.statestore.actions import nodes
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.models import Job, JobEvent, Node
+from controlplane.statestore.queries.subclusters import places
+from tests.integration.api.rows import container
+from tests.integration.api.test_routing import lead
+from tests.integration.api.world import POLICY, World, job
+from wire.nodeapi import Register
+from wire.states import JobState, NodeState
+
+GPUS = {"zone": {"nodes": "zone"}, "idle": {"nodes": "nothing-has-this"}}
+
+
+@pytest.fixture
+def both(world: World) -> World:
+    """Each with a node of 4096 MiB, four cores and a GPU; east has one of twice that in a zone, and no GPU."""
+    nodes.bulk_register(world.east, [Register("", "east-2", "r2", 8192, 8000, 0, labels={"disk": "nvme"}, host="h")])
+    Node.objects.update(state=NodeState.UP)
+    for sub in (world.west, world.east):
+        lead(sub)
+    places.forget()
+    return world
+
+
+def asking(**group: Any) -> dict[str, Any]:
+    return job(groups=[{"name": "g", "command": ["true"], **group}])
+
+
+def checked(world: World, spec: dict[str, Any], who: str = "tenant") -> JobChecked:
+    answer = world[who].post("jobs/validate", spec)
+    assert answer.status_code == 200, answer.content
+    return JobChecked.model_validate(answer.json(), extra="forbid")
+
+
+WARNED = [
+    ({"locality": {"nodes": ["wset-1"]}}, "locality.nodes.0", "there is no node 'wset-1'", "did you mean west-1"),
+    ({"locality": {"racks": ["rack-of-nobody"]}}, "locality.racks.0", "rack 'rack-of-nobody'", "hydractl nodes"),
+    ({"node_labels": "disc"}, "node_labels", "no node has a label 'disc'", "did you mean disk?"),
+    ({"node_labels": "disk == nvm"}, "node_labels", "no node has disk == 'nvm'", "did you mean nvme?"),
+    ({"node_labels": "node == est-2"}, "node_labels", "there is no node 'est-2'", "did you mean east-2"),
+    ({"node_labels": "disk && rack == r1"}, "node_labels", "matches 'disk && rack == r1'", "hydractl nodes"),
+    ({"node_labels": "disk", "resources": {"gpus": 1}}, "resources.gpus", "no node that it may use has GPUs", "no G"),
+    ({"resources": {"memory_mib": 9000}}, "resources.memory_mib", "has 8,192 MiB of memory", "use 8192 or less"),
+    ({"resources": {"vcores_milli": 9000}}, "resources.vcores_milli", "has 8 cores, and a container asks", "8000"),
+    ({"resources": {"memory_mib": 8000, "gpus": 1}}, "resources", "in every resource at once", "ask for less"),
+    ({"gang": True, "count": 50}, "count", "a gang needs all 50 at once", "use a count of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("group", "field", "message", "remedy"), WARNED, ids=[f"{at}:{m[:24]}" for _, at, m, _ in WARNED]
+)
+def test_what_can_never_start_is_said_before_and_at_the_submit(
+    both: World, group: dict[str, Any], field: str, message: str, remedy: str
+) -> None:
+    spec = asking(**group)
+    (warned,) = checked(both, spec).warnings
+    assert (warned.field, message in warned.message, remedy in warned.remedy) == (f"groups.0.{field}", True, True), (
+        warned
+    )
+    assert not Job.objects.exists()
+    answer = both["tenant"].post("jobs", spec)
+    assert answer.status_code == 201
+    told = JobSubmitted.model_validate(answer.json(), extra="forbid")
+    assert told.warnings == [warned]
+    assert list(JobEvent.objects.filter(kind="warned").values_list("job_id", "message")) == [(told.id, warned.line())]
+
+
+def test_who_can_start_is_warned_of_nothing(both: World) -> None:
+    for group in (
+        {"node_labels": "disk && !spot"},
+        {"node_labels": "disk || glass"},
+        {"locality": {"nodes": ["east-2"], "relax": False}},
+        {"count": 50},
+        {"gang": True, "count": 8, "resources": {"memory_mib": 1024}},
+    ):
+        assert checked(both, asking(**group)).warnings == [], group
+    assert both["tenant"].post("jobs", job()).json()["warnings"] == []
+    assert not JobEvent.objects.filter(kind="warned").exists()
+
+
+def test_many_at_once_are_each_warned(both: World) -> None:
+    jobs = [job(), asking(node_labels="disc"), asking(resources={"memory_mib": 9000})]
+    found = BulkIds.model_validate(both["tenant"].post("jobs/bulk", {"jobs": jobs}).json(), extra="forbid")
+    assert [w.field for w in found.warnings] == ["jobs.1.groups.0.node_labels", "jobs.2.groups.0.resources.memory_mib"]
+    assert (
+        list(JobEvent.objects.filter(kind="warned").order_by("job_id").values_list("job_id", flat=True))
+        == found.ids[1:]
+    )
+
+
+def test_a_partition_without_nodes_and_a_cluster_without_any(both: World) -> None:
+    versions.publish(SYSTEM, POLICY | {"partitions": GPUS}, "for tests")
+    cluster.forget()
+    (warned,) = checked(both, asking(partition="idle")).warnings
+    assert warned.field == "groups.0.partition" and "in partition 'idle'" in warned.message
+    answer = both["tenant"].post("jobs/validate", asking(partition="zome"))
+    assert answer.status_code == 422 and "did you mean zone?" in answer.json()["errors"][0]["remedy"]
+    Node.objects.all().update(state=NodeState.LOST)
+    places.forget()
+    (warned,) = checked(both, asking()).warnings
+    assert (warned.field, warned.message) == ("groups", "no node is in service in any sub-cluster")
+
+
+def test_a_job_that_fits_would_start_at_once(both: World) -> None:
+    found = checked(both, asking(node_labels="disk"))
+    ahead = found.outlook
+    assert ahead is not None and found.warnings == []
+    assert (ahead.home, ahead.admitted, ahead.limits) == ("east", True, [])
+    assert [(s.sub_cluster, s.fits) for s in ahead.sub_clusters] == [("west", False), ("east", True)]
+    assert ahead.sub_clusters[0].why == "none of its nodes matches 'disk'"
+    assert (ahead.estimate.earliest_s, ahead.estimate.latest_s) == (0.0, 1.0)
+    assert "east has room" in ahead.estimate.text
+    assert ahead.jobs_ahead is None, "others' jobs in a queue that is open to all are not told"
+    again = checked(both, asking(node_labels="disk"))
+    assert again.outlook is not None and again.outlook.why == ahead.why, "what is only asked about adds no load"
+
+
+def test_who_waits_is_told_for_what(both: World) -> None:
+    first = both["operator"].post("jobs", asking(node_labels="disk")).json()["id"]
+    ahead = checked(both, asking(node_labels="disk"), "operator").outlook
+    assert ahead is not None and ahead.jobs_ahead == 1
+    assert (ahead.estimate.earliest_s, ahead.estimate.latest_s) == (0.0, None)
+    east = Node.objects.get(name="east-2")
+    container(Job.objects.get(pk=first), east.pk, memory_mib=8192, vcores_milli=8000)
+    ahead = checked(both, asking(node_labels="disk")).outlook
+    assert ahead is not None and ahead.estimate.earliest_s is None
+    assert "east has no room for it now" in ahead.estimate.text
+    never = checked(both, asking(node_labels="disc")).outlook
+    assert never is not None and "never starts" in never.estimate.text
+
+
+def test_limits_of_jobs_that_are_reached_are_named(both: World) -> None:
+    queues = {"default": {"open_to_all": True, "max_running_jobs": 1, "max_running_jobs_per_user": 1}}
+    versions.publish(SYSTEM, {"queues": queues}, "for tests")
+    cluster.forget()
+    both["tenant"].post("jobs", job())
+    Job.objects.update(state=JobState.RUNNING)
+    ahead = checked(both, job()).outlook
+    assert ahead is not None and not ahead.admitted and ahead.estimate.earliest_s is None
+    assert ahead.limits == [
+        "root.default runs as many jobs as it may at once, 1",
+        "you run as many jobs as one may at once in root.default, 1",
+    ]
+    other = checked(both, job(), "other").outlook
+    assert other is not None and len(other.limits) == 1
