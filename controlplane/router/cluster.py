@@ -25,8 +25,8 @@ from controlplane.statestore.nodesets import ordered
 from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.homes import Home, homes
 from scheduler.core.nodeselection import Partition, partition_of_ask
+from scheduler.explain.impossible import meant
 from scheduler.federation.feasible import GroupNeed, Verdict
-from scheduler.federation.impossible import meant
 from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, RoutingDecision, route
 from wire.states import JobState
 

@@ -9,8 +9,8 @@ from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from controlplane.router import cluster
 from controlplane.statestore.queries.subclusters import places
+from scheduler.explain.impossible import SUGGESTED_MAX, Impossible, Suggestions, impossible
 from scheduler.federation.feasible import GroupNeed, named_nodes
-from scheduler.federation.impossible import Impossible, impossible
 
 MOST = 20  # of a job
 
@@ -20,20 +20,21 @@ def warnings(
 ) -> dict[int, list[FieldError]]:
     """By position, what is to be said of a job; jobs of which nothing is are left out.
 
-    Names that may have been meant are looked for where it is about one job, for that takes longer than all else.
+    Names that may have been meant are looked for where it is about one job.
     """
     every = [need for of in needs.values() for need in of]
     named = {name for need in every for name in (*need.nodes, *named_nodes(need.node_labels))}
     kinds = places.kinds({name for need in every for name in need.names}, cluster.view().partitions)
     nodes = places.registered(named)
-    like = places.names_like if len(specs) == 1 else None
+    suggestions = Suggestions(places.names_like, SUGGESTED_MAX if len(specs) == 1 else 0)
+    alike: dict[GroupNeed, list[Impossible]] = {}
     found: dict[int, list[FieldError]] = {}
     for no, of in needs.items():
-        said = dict.fromkeys(
-            _said(specs[no], prefix.format(no), group, each)
-            for group, need in enumerate(of)
-            for each in impossible(need, kinds, nodes, like)
-        )
+        said: dict[FieldError, None] = {}
+        for group, need in enumerate(of):
+            if need not in alike:
+                alike[need] = impossible(need, kinds, nodes, suggestions)[:MOST]
+            said |= dict.fromkeys(_said(specs[no], prefix.format(no), group, each) for each in alike[need])
         if said:
             found[no] = list(said)[:MOST]
     return found

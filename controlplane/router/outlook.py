@@ -8,6 +8,7 @@ cannot be known from here is said to be unknown.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from django.db.models import Q
 
 from contract.jobspec import JobSpec
@@ -18,7 +19,10 @@ from controlplane.statestore.models import Job, Node, Queue
 from controlplane.statestore.queries.drains import rooms
 from controlplane.statestore.queries.drains.headroom import headroom
 from controlplane.statestore.queries.drains.rooms import Constraints
+from controlplane.statestore.queries.nodes.ends import running
 from controlplane.statestore.queries.queues.standing import standing
+from scheduler.explain.amounts import duration_text
+from scheduler.explain.forecast import RoomForecast, expected_ends, units_that_fit
 from scheduler.federation.feasible import GroupNeed, Verdict
 from scheduler.federation.routing import HomeCandidate, RoutedJob
 from wire.resources import AXES
@@ -89,12 +93,20 @@ def _estimate(
     allowed = [n for n in first if tree.units(home.id, n.partition, spec.queue, n.shape, n.at_once) >= n.at_once]
     if not allowed:
         return _unknown(f"{spec.queue} or a queue above it holds all that it may; nobody can say when that ends.")
-    if not _has_room(home, allowed):
-        return _unknown(f"{home.name} has no room for it now; how long what runs there takes is not known.")
+    earliest, latest = _room(home, allowed)
     if waits.jobs or _others_wait(home, {need.partition for need in allowed}):
-        text = f"At once at the earliest: {home.name} has room for it, but others wait there too."
-        return {"earliest_s": 0.0, "latest_s": None, "text": text}
-    return {"earliest_s": 0.0, "latest_s": _ROUND_S, "text": f"Within a second: {home.name} has room for it."}
+        latest = None
+    return {"earliest_s": earliest, "latest_s": latest, "text": _text(home.name, earliest, latest)}
+
+
+def _text(home: str, earliest: float | None, latest: float | None) -> str:
+    if earliest is None:
+        return f"{home} has no room for it now; of what runs there nobody knows when enough ends."
+    when = f"when {home} has room for it"
+    if latest is None:
+        first = f"In {duration_text(earliest)}" if earliest else "At once"
+        return f"{first} at the earliest, {when}; others wait there, or run longer than they said."
+    return f"In about {duration_text(latest)}, {when}." if earliest else f"Within a second: {home} has room for it."
 
 
 def _held_back(job: RoutedJob, home: HomeCandidate | None, waits: Waits) -> str:
@@ -114,20 +126,45 @@ def _unknown(text: str) -> Json:
     return {"earliest_s": None, "latest_s": None, "text": text}
 
 
-def _has_room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> bool:
-    """Whether its nodes have room for the first containers of any of these groups, beside what runs. Two queries."""
+def _room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> tuple[float | None, float | None]:
+    """In how many seconds its nodes have room for the first containers of one of these groups, by what runs there.
+
+    At the earliest, and if what has outlived its estimate goes on; None where nobody knows. Two queries, three where
+    there is no room now.
+    """
     of_home = Node.objects.filter(sub_cluster_id=home.id, state=NodeState.UP, duty=Node.Duty.IN_SERVICE)
     nodes = list(of_home.values("id", "name", "rack", "labels", *AXES))
     used = rooms.used("node_id", [node["id"] for node in nodes])
-    free = rooms.divided(cluster.view().partitions, nodes, used)
-    return any(_fits(need, free) for need in needs)
+    there = rooms.divided(cluster.view().partitions, nodes, used)
+    free = np.array([room.free for room in there], np.int64).reshape(-1, len(AXES))
+    may = [(need, _usable(need, there)) for need in needs]
+    if any(units_that_fit(free[at], np.array(need.shape)).sum() >= need.at_once for need, at in may):
+        return 0.0, _ROUND_S
+    found = running(home.id)
+    if found is None:
+        return None, None
+    row = {node["id"]: at for at, node in enumerate(nodes)}
+    on = np.array([row.get(number, -1) for number in found.node.tolist()], np.int64)
+    here = on >= 0
+    ends, late = expected_ends(found.started[here], found.duration[here], found.now)
+    times = []
+    for known in (ends, np.where(late, np.inf, ends)):
+        forecast = RoomForecast(on[here], found.shape[here], known, free, found.now)
+        first = [_at(forecast, need, usable) for need, usable in may]
+        times.append(min((round(t - found.now, 1) for t in first if t is not None), default=None))
+    return times[0], times[1]
 
 
-def _fits(need: GroupNeed, free: list[rooms.Room]) -> bool:
+def _usable(need: GroupNeed, there: list[rooms.Room]) -> np.ndarray:
+    """Which of the rooms the group may use: (n,) bool."""
     places = Constraints(need.node_labels, need.strict, need.nodes, need.racks)
-    there = [rooms.Room(r.name, r.rack, r.partition, r.shared, r.labels, list(r.free)) for r in free]
-    found = rooms.fit(list(need.shape), need.at_once, places, rooms.of_partition(there, need.partition))
-    return found >= need.at_once
+    allowed = set(map(id, rooms.allowed(places, rooms.of_partition(there, need.partition))))
+    return np.array([id(room) in allowed for room in there], np.bool_)
+
+
+def _at(forecast: RoomForecast, need: GroupNeed, usable: np.ndarray) -> float | None:
+    times = forecast.units(np.array(need.shape, np.int64), usable, need)
+    return float(times[need.at_once - 1]) if len(times) >= need.at_once else None
 
 
 def _others_wait(home: HomeCandidate, partitions: set[str]) -> bool:

@@ -9,39 +9,34 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.core.snapshot import Running, Snapshot
+from scheduler.core.snapshot import Snapshot
 
 _MANY = 1 << 20  # more units than this are not told apart
+OVERDUE = 0.25  # a container that outlives its estimate is expected to run this share of it longer
 
 
-class Forecast:
-    """What running containers give back, and when. Profiles are worked out on demand and kept.
+def expected_ends(started: np.ndarray, duration: np.ndarray, now: float) -> tuple[np.ndarray, np.ndarray]:
+    """(when containers are expected to end, infinity where nobody knows; which have outlived their estimate): (c,).
 
-    ``s.running`` must be there. free: (n, r) int64 on the nodes at ``now``.
-    Times are seconds on the caller's clock, so that it serves for a while; what
-    its rounds call users, jobs and masks may change meanwhile, nodes and queues not.
+    started, duration: (c,) float64 s; a duration of 0: nobody said.
+    """
+    ends = np.where(duration > 0, started + duration, np.inf)
+    late = ends < now
+    return np.where(late, now + OVERDUE * duration, ends), late
+
+
+class RoomForecast:
+    """When nodes have room, as containers on them end. Profiles are worked out on demand and kept.
+
+    node: (c,) of each container. shape: (c, r). ends: (c,) s, infinity where nobody knows. free: (n, r) int64 on the
+    nodes at ``now``.
     """
 
-    def __init__(self, s: Snapshot, free: np.ndarray, now: float):
-        assert s.running is not None
-        self.s, self.free, self.at, self.running = s, free, now, s.running
-        self.silent = not np.isfinite(s.running.ends).any()  # nobody said how long anything takes
-        self._node, self._ends, self._free_then = _by_node(s.running, free)
-        self._sure: Forecast | None = None
+    def __init__(self, node: np.ndarray, shape: np.ndarray, ends: np.ndarray, free: np.ndarray, now: float):
+        self.free, self.at = free, now
+        self.silent = not np.isfinite(ends).any()  # nobody said how long anything takes
+        self._node, self._ends, self._free_then = _by_node(node, shape, ends, free)
         self._units: dict[Any, np.ndarray] = {}
-        self._given: dict[tuple[str, int], tuple[np.ndarray, np.ndarray]] = {}
-
-    @property
-    def sure(self) -> "Forecast":
-        """The same without what has outlived its estimate, of which nobody can say when it ends."""
-        r = self.running
-        if r.overdue is None or not r.overdue.any():
-            return self
-        if self._sure is None:
-            ends = np.where(r.overdue, np.inf, r.ends)
-            known = replace(self.s, running=replace(r, ends=ends, overdue=None))
-            self._sure = Forecast(known, self.free, self.at)
-        return self._sure
 
     def units(self, shape: np.ndarray, usable: np.ndarray, key: Any) -> np.ndarray:
         """Times at which the first, second, ... container of this shape has room: ascending.
@@ -65,6 +60,34 @@ class Forecast:
         before[first] = fits[node[first]]
         later = np.sort(np.repeat(self._ends[rows], np.minimum(then - before, _MANY)))
         return np.concatenate((np.full(min(int(fits.sum()), _MANY), self.at), later))
+
+
+class Forecast(RoomForecast):
+    """What running containers give back, and when, to nodes, queues and users.
+
+    ``s.running`` must be there. free: (n, r) int64 on the nodes at ``now``.
+    Times are seconds on the caller's clock, so that it serves for a while; what
+    its rounds call users, jobs and masks may change meanwhile, nodes and queues not.
+    """
+
+    def __init__(self, s: Snapshot, free: np.ndarray, now: float):
+        assert s.running is not None
+        self.s, self.running = s, s.running
+        super().__init__(s.running.node, s.running.shape, s.running.ends, free, now)
+        self._sure: Forecast | None = None
+        self._given: dict[tuple[str, int], tuple[np.ndarray, np.ndarray]] = {}
+
+    @property
+    def sure(self) -> "Forecast":
+        """The same without what has outlived its estimate, of which nobody can say when it ends."""
+        r = self.running
+        if r.overdue is None or not r.overdue.any():
+            return self
+        if self._sure is None:
+            ends = np.where(r.overdue, np.inf, r.ends)
+            known = replace(self.s, running=replace(r, ends=ends, overdue=None))
+            self._sure = Forecast(known, self.free, self.at)
+        return self._sure
 
     def below_maximum(self, queue: int, amount: np.ndarray) -> float | None:
         """When containers of the queue's subtree will have given back ``amount`` (r,); None if they do not."""
@@ -111,19 +134,21 @@ def units_that_fit(amount: np.ndarray, shape: np.ndarray) -> np.ndarray:
     return found
 
 
-def _by_node(running: Running, free: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_node(
+    of: np.ndarray, held: np.ndarray, ends: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Containers with a known end by node and end: their nodes, ends, and what is free on the node from then on."""
-    rows = np.flatnonzero(np.isfinite(running.ends))
-    rows = rows[np.argsort(running.ends[rows], kind="stable")]
-    node = running.node[rows]
+    rows = np.flatnonzero(np.isfinite(ends))
+    rows = rows[np.argsort(ends[rows], kind="stable")]
+    node = of[rows]
     # Sorting sixteen bits at a time is many times faster than a comparing sort.
     order = np.argsort(node.astype(np.uint16) if len(free) < 1 << 16 else node, kind="stable")
     rows, node = rows[order], node[order]
-    shape = running.shape.take(rows, axis=0)
+    shape = held.take(rows, axis=0)
     given = shape.cumsum(axis=0)
     first = np.ones(len(rows), np.bool_)
     first[1:] = node[1:] != node[:-1]
     starts = np.flatnonzero(first)
     before = given[starts] - shape[starts]
     of_node = np.cumsum(first) - 1
-    return node, running.ends[rows], free.take(node, axis=0) + given - before.take(of_node, axis=0)
+    return node, ends[rows], free.take(node, axis=0) + given - before.take(of_node, axis=0)

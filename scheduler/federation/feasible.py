@@ -103,6 +103,7 @@ class NodeKinds:
         self._partition = np.array(found, np.int64)
         self._numbers = {p.name: number for number, p in enumerate(self.partitions)}
         self._known: dict[GroupNeed, dict[int, int]] = {}
+        self._values: dict[str, frozenset[str]] | None = None
 
     def with_names(self, singly: Iterable[NodeKind]) -> "NodeKinds":
         """The same with these nodes told by name, which are counted among their kinds so far."""
@@ -158,19 +159,18 @@ class NodeKinds:
         usable = self._usable(need)
         return amounts(self._capacity[usable].max(axis=0).tolist()) if usable.any() else None
 
-    def label_names(self) -> frozenset[str] | None:
-        """Labels that nodes have, ``node`` and ``rack`` included; None where some nodes' are unknown."""
+    def values(self) -> dict[str, frozenset[str]] | None:
+        """Of each label that nodes have, ``rack`` being one, the values; None where some nodes' labels are unknown."""
         if self._unknown.any():
             return None
-        return frozenset({"node", "rack"}.union(*(kind.labels or {} for kind in self.kinds)))
-
-    def values(self, label: str) -> frozenset[str] | None:
-        """What nodes have as this label, ``rack`` being one; None where some nodes' are unknown."""
-        if self._unknown.any():
-            return None
-        if label == "rack":
-            return frozenset(kind.rack for kind in self.kinds)
-        return frozenset(kind.labels[label] for kind in self.kinds if kind.labels and label in kind.labels)
+        if self._values is None:
+            found: dict[str, set[str]] = {"rack": set()}
+            for kind in self.kinds:
+                found["rack"].add(kind.rack)
+                for name, value in (kind.labels or {}).items():
+                    found.setdefault(name, set()).add(value)
+            self._values = {name: frozenset(values) for name, values in found.items()}
+        return self._values
 
     def _usable(self, need: GroupNeed) -> np.ndarray:
         """Kinds that the group may use: (k,) bool."""
@@ -193,8 +193,9 @@ class NodeKinds:
         largest = self._capacity[usable].max(axis=0)
         for k, axis in enumerate(AXES):
             if need.shape[k] > largest[k]:
-                most, asked = amount_text(axis, int(largest[k])), _number(axis, need.shape[k])
-                return f"of the nodes it may use there the largest has {most}, asked {asked}"
+                most, asked = _number(axis, int(largest[k])), _number(axis, need.shape[k])
+                unit = "MiB of " if OF_AXIS[axis].in_mib else ""
+                return f"of the nodes it may use there the largest has {most} {unit}{OF_AXIS[axis].word}, asked {asked}"
         return "none of its nodes is large enough in every resource"
 
 
@@ -205,12 +206,6 @@ def _wanted(need: GroupNeed) -> str:
     if need.partition:
         wishes.append(f"is in partition {need.partition!r}")
     return " and ".join(wishes) or "is in the default partition"
-
-
-def amount_text(axis: str, amount: int) -> str:
-    """An amount of a resource as a sentence says it: ``2,048 MiB of memory``, ``1.5 cores``."""
-    known = OF_AXIS[axis]
-    return f"{_number(axis, amount)} {'MiB of ' if known.in_mib else ''}{known.word}"
 
 
 def _number(axis: str, amount: int) -> str:

@@ -9,13 +9,13 @@ from controlplane.rm.memory.asks import Owner, compact
 from controlplane.rm.memory.nodes import NEVER_US, NodeTable
 from scheduler.core.entities import UNBOUNDED
 from scheduler.core.snapshot import Asks, Backfill, Jobs, Nodes, Ordering, Queues, Running, Snapshot, Users
+from scheduler.explain.forecast import expected_ends
 from wire.resources import AXES
 from wire.states import NodeState, Want
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.memory import Memory
 
-OVERDUE = 0.25  # a container that outlives its estimate is expected to run this share of it longer
 LENT = "(lent to other partitions)"
 
 
@@ -190,9 +190,7 @@ def _running(
     of_row[job_rows] = np.arange(len(job_rows), dtype=np.int32)
     started = t.allocated_us[slots] / 1e6
     duration = a.duration[t.ask[slots]]
-    ends = np.where(duration > 0, started + duration, np.inf)
-    late = ends < now
-    ends = np.where(late, now + OVERDUE * duration, ends)
+    ends, late = expected_ends(started, duration, now)
     stopping = t.want[slots] == Want.STOP
     ends[stopping] = now
     spared = stopping | (foreign & ~m.queues.preemptable[queue]) | m.warned_elsewhere(partition, t.id[slots])

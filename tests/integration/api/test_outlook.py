@@ -1,8 +1,10 @@
 """What a job's owner is told before and at a submit: where it would go, when it could start, what never can."""
 
+import datetime as dt
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from contract.jobs import BulkIds, JobChecked, JobSubmitted
 from controlplane.policy import versions
@@ -137,6 +139,21 @@ def test_who_waits_is_told_for_what(both: World) -> None:
     assert "east has no room for it now" in ahead.estimate.text
     never = checked(both, asking(node_labels="disc")).outlook
     assert never is not None and "never starts" in never.estimate.text
+
+
+@pytest.mark.parametrize(("ran_s", "earliest_s", "late"), [(0, 600, False), (500, 100, False), (700, 150, True)])
+def test_a_full_home_has_room_when_what_runs_there_ends(both: World, ran_s: int, earliest_s: float, late: bool) -> None:
+    first = both["operator"].post("jobs", asking(node_labels="disk", estimated_duration_s=600)).json()["id"]
+    Job.objects.update(state=JobState.RUNNING)
+    began = timezone.now() - dt.timedelta(seconds=ran_s)
+    for memory in (4096, 4096 - 100):
+        node = Node.objects.get(name="east-2").pk
+        container(Job.objects.get(pk=first), node, memory_mib=memory, vcores_milli=4000, allocated_at=began)
+    ahead = checked(both, asking(node_labels="disk", resources={"memory_mib": 4000})).outlook
+    assert ahead is not None and ahead.estimate.earliest_s is not None
+    assert earliest_s - 30 < ahead.estimate.earliest_s <= earliest_s
+    assert (ahead.estimate.latest_s is None) == late
+    assert ("longer than they said" if late else "In about ") in ahead.estimate.text
 
 
 def test_limits_of_jobs_that_are_reached_are_named(both: World) -> None:

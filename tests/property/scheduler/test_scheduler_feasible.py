@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.core.nodeselection import Partition, partition_of_node, usable_partitions
+from scheduler.explain.impossible import Suggestions, impossible
 from scheduler.federation.feasible import GroupNeed, NodeKind, NodeKinds, Verdict, best
-from scheduler.federation.impossible import impossible
 from wire import labels
 
 SUBS = (1, 2, 3)
@@ -129,7 +129,7 @@ def test_the_best_are_those_that_hold_most_groups() -> None:
 @given(single=nodes(), need=needs)
 def test_what_can_never_start_is_said_and_nothing_else(single: list[NodeKind], need: GroupNeed) -> None:
     kinds = as_kinds(single, need.names)
-    found = impossible(need, kinds, {node.name for node in single}, lambda name: [n.name for n in single])
+    found = impossible(need, kinds, {node.name for node in single}, Suggestions(lambda name: [n.name for n in single]))
     places = [each for each in found if each.field.startswith(("locality.nodes", "locality.racks"))]
     can = any(verdict.feasible for verdict in kinds.verdicts([need], SUBS).values())
     assert bool(found) >= (not can), "whoever cannot start is told why"
