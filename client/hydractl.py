@@ -16,6 +16,7 @@ import client
 from client.commands import (
     account,
     accounts,
+    bringing,
     cluster,
     compare,
     data,
@@ -99,6 +100,7 @@ def main(
 
 for _part in (
     jobs,
+    bringing,
     jobactions,
     views,
     explain,

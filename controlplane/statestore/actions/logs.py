@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 
 from contract.problems import FieldError
 from controlplane.statestore.errors import Invalid
@@ -22,6 +21,12 @@ MAX_CHUNK_BYTES = 1 << 20
 FIELDS = {"container", "stream", "offset", "data", "skipped"}
 
 
+# The day is the database's, as is that of a container's allocation, from which on readers look.
+_STORE = """INSERT INTO statestore_log_chunk (container_id, stream, "offset", day, data, skipped)
+    SELECT container, stream, at, (statement_timestamp() AT TIME ZONE 'UTC')::date, data, skipped
+      FROM unnest(%s::bigint[], %s::smallint[], %s::bigint[], %s::bytea[], %s::bigint[])
+           AS piece (container, stream, at, data, skipped)
+    ON CONFLICT DO NOTHING"""
 _BEYOND = """DELETE FROM statestore_log_chunk
     WHERE container_id = %s AND stream = %s AND day >= %s AND "offset" + length(data) <= %s"""
 
@@ -73,26 +78,19 @@ def store(pieces: Sequence[Piece], days: Mapping[int, dt.date]) -> None:
 
     A piece lies in the partition of the day it came, so that of what runs for weeks the newest days are kept.
     """
-    today = timezone.now().date()
-    LogChunk.objects.bulk_create(
-        [
-            LogChunk(
-                container_id=p.container_id,
-                stream=p.stream,
-                offset=p.offset,
-                day=today,
-                data=p.data,
-                skipped=p.skipped,
-            )
-            for p in pieces
-        ],
-        ignore_conflicts=True,
-    )
+    columns = [
+        [p.container_id for p in pieces],
+        [p.stream for p in pieces],
+        [p.offset for p in pieces],
+        [p.data for p in pieces],
+        [p.skipped for p in pieces],
+    ]
     ends: dict[tuple[int, int], int] = {}
     for p in pieces:
         ends[p.container_id, p.stream] = max(ends.get((p.container_id, p.stream), 0), p.offset + len(p.data))
     most = int(settings.HYDRA["log_max_mib"] * (1 << 20))
     with connection.cursor() as cursor:
+        cursor.execute(_STORE, columns)
         for (container, stream), end in ends.items():
             if end > most:
                 cursor.execute(_BEYOND, [container, stream, days[container], end - most])

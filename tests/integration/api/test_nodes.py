@@ -18,9 +18,11 @@ from controlplane.router import nodeapi
 from controlplane.statestore import bus, partitions
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.models import (
     AuditEntry,
     Container,
+    ContainerHistory,
     Intent,
     Job,
     LogChunk,
@@ -251,6 +253,30 @@ def test_what_has_run_for_weeks_keeps_its_newest_logs(world: World) -> None:
     partitions.drop_old(today)
     shown = world["tenant"].get(f"containers/{cid}/logs").json()
     assert (shown["data"], shown["skipped"]) == ("newest", 6)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("hours", [-25, -1, 1, 25])
+def test_logs_are_kept_and_read_by_the_databases_clock(
+    world: World, hours: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """25 hours are another day whenever it runs; one hour is one around midnight."""
+    _, live, cid = job_with_container(world, job())
+    now, today = timezone.now, database_now().date()
+    monkeypatch.setattr(timezone, "now", lambda: now() + dt.timedelta(hours=hours))
+    assert world.nodes[0]("POST", "logs", {"chunks": [chunk(cid, 0, b"seen")]}).status_code == 204
+    assert LogChunk.objects.get().day in (today, database_now().date())
+
+    def read() -> tuple[str, bool]:
+        shown = world["tenant"].get(f"containers/{cid}/logs").json()
+        return shown["data"], shown["complete"]
+
+    assert read() == ("seen", False)
+    rows.end(live)
+    ContainerHistory.objects.filter(pk=live.pk).update(finished_at=database_now())
+    assert read() == ("seen", False)  # what comes late may still come
+    ContainerHistory.objects.filter(pk=live.pk).update(finished_at=database_now() - dt.timedelta(seconds=4))
+    assert read() == ("seen", True)
 
 
 def census(digest: str) -> dict[str, Any]:

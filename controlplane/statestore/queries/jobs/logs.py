@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import visible_jobs_q
@@ -25,25 +24,31 @@ class LogSource:
     sub_cluster_id: int
     node_id: int
     day: dt.date  # of its allocation: no piece is from before
-    ended_at: dt.datetime | None
-
-    @property
-    def settled(self) -> bool:
-        """Whether no further piece is to be expected."""
-        return self.ended_at is not None and timezone.now() > self.ended_at + LATE
+    live: bool  # when it was looked up
 
 
 def source(user: User, container_id: int) -> LogSource | None:
     """The container if ``user`` may see its job; at most three queries."""
     fields = ("pk", "sub_cluster_id", "node_id", "allocated_at", "job_id")
     live = Container.objects.filter(pk=container_id).values(*fields).first()
-    found: dict[str, Any] | None = (
-        live or ContainerHistory.objects.filter(pk=container_id).values(*fields, "finished_at").first()
-    )
+    found: dict[str, Any] | None = live or ContainerHistory.objects.filter(pk=container_id).values(*fields).first()
     if found is None or not Job.objects.filter(visible_jobs_q(user), pk=found["job_id"]).exists():
         return None
     day = found["allocated_at"].date()
-    return LogSource(container_id, found["sub_cluster_id"], found["node_id"], day, found.get("finished_at"))
+    return LogSource(container_id, found["sub_cluster_id"], found["node_id"], day, live is not None)
+
+
+# Both moments are the database's: the clocks of web processes are compared with nothing.
+_SETTLED = """SELECT CASE WHEN EXISTS (SELECT FROM statestore_container WHERE id = %(container)s) THEN false
+    ELSE COALESCE((SELECT max(finished_at) < statement_timestamp() - %(late)s FROM statestore_container_history
+                    WHERE id = %(container)s), true) END"""
+
+
+def settled(container_id: int) -> bool:
+    """Whether no further piece of a container is to be expected. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLED, {"container": container_id, "late": LATE})
+        return bool(cursor.fetchone()[0])
 
 
 _FROM = """SELECT "offset", data, skipped FROM statestore_log_chunk
@@ -54,7 +59,7 @@ _FROM = """SELECT "offset", data, skipped FROM statestore_log_chunk
 
 
 def read(src: LogSource, stream: int, offset: int, limit: int) -> dict[str, Any]:
-    """Up to ``limit`` bytes from ``offset`` on, as the API shows them. One query."""
+    """Up to ``limit`` bytes from ``offset`` on, as the API shows them. At most two queries."""
     values = {"day": src.day, "container": src.container_id, "stream": stream, "offset": offset, "pieces": PIECES}
     with connection.cursor() as cursor:
         cursor.execute(_FROM, values)
@@ -62,7 +67,7 @@ def read(src: LogSource, stream: int, offset: int, limit: int) -> dict[str, Any]
     data, at, skipped = _join(pieces, offset, limit)
     end = max((begin + len(piece) for begin, piece, _ in pieces), default=0)
     told = any(not piece and begin <= at for begin, piece, _ in pieces)  # the node said that nothing follows
-    complete = (told or src.settled) and len(pieces) < PIECES and at >= end
+    complete = len(pieces) < PIECES and at >= end and (told or (not src.live and settled(src.container_id)))
     if not complete:
         data, at = _whole_characters(data, at)
     return {
@@ -107,7 +112,7 @@ def _whole_characters(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def anything_after(src: LogSource, stream: int, offset: int) -> bool:
-    """Whether a piece reaches beyond ``offset``, or none will ever. Three queries at most."""
+    """Whether a piece reaches beyond ``offset``, or none will ever. Two queries at most."""
     sql = """SELECT 1 FROM statestore_log_chunk WHERE day >= %s AND container_id = %s AND stream = %s
         AND ("offset" + length(data) > %s OR ("offset" = %s AND length(data) = 0)) AND "offset" >= %s - 1048576
         LIMIT 1"""
@@ -115,7 +120,4 @@ def anything_after(src: LogSource, stream: int, offset: int) -> bool:
         cursor.execute(sql, [src.day, src.container_id, stream, offset, offset, offset])
         if cursor.fetchone():
             return True
-    if src.ended_at is None and not Container.objects.filter(pk=src.container_id).exists():
-        ended = ContainerHistory.objects.filter(pk=src.container_id).values_list("finished_at", flat=True).first()
-        return ended is None or timezone.now() > ended + LATE
-    return src.settled
+    return settled(src.container_id)
