@@ -19,6 +19,7 @@ from wire.resources import AXES, OF_AXIS
 
 ALIKE = 0.7  # the ratio of ``difflib`` from which on a name may have been meant
 COMPARED_MAX = 500  # names that one that nobody has is compared with, a few microseconds each
+LISTED_MAX = 10  # values of a label that a remedy lists
 SUGGESTED_MAX = 10  # names of a job for which others are looked for
 _LABELS = "hydractl nodes shows the labels of each"
 
@@ -125,7 +126,8 @@ def _unknown_labels(
             found.append(Impossible("node_labels", f"no node has a label {term.name!r}", remedy))
         elif isinstance(term, labels.Among) and not term.values & known[term.name]:
             there = known[term.name]
-            remedy = suggestions.remedy(min(term.values), there, f"use one of: {', '.join(sorted(there)[:10])}")
+            otherwise = f"use one of: {', '.join(sorted(there))}" if len(there) <= LISTED_MAX else _LABELS
+            remedy = suggestions.remedy(min(term.values), there, otherwise)
             wanted = " or ".join(map(repr, sorted(term.values)))
             found.append(Impossible("node_labels", f"no node has {term.name} == {wanted}", remedy))
     return found
