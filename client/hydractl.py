@@ -37,6 +37,7 @@ from client.commands import (
     simulating,
     subclusters,
     system,
+    top,
     views,
 )
 from client.commands.common import Settings, complete_context
@@ -106,6 +107,7 @@ for _part in (
     explain,
     data,
     endpoints,
+    top,
     cluster,
     queues,
     subclusters,

@@ -112,6 +112,13 @@ def test_jobs_seen_on_their_node_are_killed_at_once(hydra: Client, hydractl: Any
     nodes = {str(t.node) for each in ids for t in hydra.tasks(each)}
     shown = [json.loads(hydractl("node", n, "--containers", "-o", "json").stdout) for n in nodes]
     assert {c["job"] for found in shown for c in found} >= set(ids)
+    on_nodes = [json.loads(hydractl("jobs", "--node", n, "--name", "probe", "-o", "json").stdout) for n in nodes]
+    assert {j["id"] for found in on_nodes for j in found} >= set(ids)
+    assert not json.loads(hydractl("jobs", "--node", sorted(nodes)[0], "--name", "other", "-o", "json").stdout)
+    top = hydractl("top", "--once", "--rows", "100").stdout
+    assert all(str(each) in top for each in ids) and "root.default" in top and "IN SERVICE" in top
+    mine = json.loads(hydractl("top", "--once", "-o", "json").stdout)["jobs"]
+    assert {j["id"] for j in mine} >= set(ids) and {j["owner"] for j in mine} == {"tenant"}
     table = hydractl("node", sorted(nodes)[0], "--containers").stdout
     assert "USED MIB" in table and "probe" in table and "RUNNING" in table
     killed = hydractl("kill", *map(str, ids), "999999", "-m", "enough")

@@ -20,8 +20,9 @@ import pytest
 
 from contract.accounts import Me
 from contract.jobs import Container, Group, JobDetail, Output, Task
-from contract.nodes import Node
+from contract.nodes import Node, NodeContainer
 from contract.queues import Queue
+from contract.subclusters import Overview
 from contract.waiting import GroupExplanation
 from tests.answers import said_by_the_api
 
@@ -48,6 +49,7 @@ class Cluster:
     tasks: list[dict[str, Any]] = field(default_factory=list)
     nodes: list[dict[str, Any]] = field(default_factory=list)
     containers: list[dict[str, Any]] = field(default_factory=list)
+    overview: dict[str, Any] = field(default_factory=dict)
     outputs: list[dict[str, Any]] = field(default_factory=list)
     endpoints: list[dict[str, Any]] = field(default_factory=list)
     logs: dict[tuple[str, str], bytes] = field(default_factory=dict)
@@ -198,6 +200,16 @@ def nodes(cluster: Cluster, request: Request) -> Answer:
     return page([n for n in found if wanted in (None, n["name"])], request)
 
 
+def node(cluster: Cluster, request: Request, number: str) -> Answer:
+    found = [said_by_the_api(Node, **n) for n in cluster.nodes if n["id"] == int(number)]
+    return (200, {}, found[0]) if found else problem(404, f"there is no node {number}")
+
+
+def node_containers(cluster: Cluster, request: Request, number: str) -> Answer:
+    there = [c for c in cluster.containers if c.get("on") == int(number)]
+    return page([said_by_the_api(NodeContainer, **only(c, "id", "job")) for c in there], request)
+
+
 def logs(cluster: Cluster, request: Request, container: str) -> Answer:
     data = cluster.logs.get((container, request.query["stream"]), b"")
     offset = int(request.query["offset"])
@@ -258,6 +270,9 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
     (r"GET /nodes", nodes),
+    (r"GET /nodes/(\d+)", node),
+    (r"GET /nodes/(\d+)/containers", node_containers),
+    (r"GET /overview", lambda cluster, request: (200, {}, said_by_the_api(Overview, **cluster.overview))),
     (r"GET /me", lambda cluster, request: (200, {}, said_by_the_api(Me, username="ada", role="tenant"))),
     (r"GET /queues", lambda cluster, request: (200, {}, [said_by_the_api(Queue, path="root", pending=3)])),
 ]
