@@ -37,9 +37,7 @@ LOOK_AGAIN_S = 0.5
 LONGEST_S = 120.0
 RETRY_AFTER_S = 2
 LOOP_S = 0.0005  # of the processor, that a request takes of the event loop
-REFUSED_S = (
-    0.005  # the same of one that is refused as somebody unknown: who goes on with it comes to the end of his share
-)
+REFUSED_S = 0.005  # the same of one refused as somebody unknown: who goes on with it comes to the end of his share
 
 
 def _of_node(path: str) -> bool:
@@ -132,7 +130,7 @@ class HttpHandler(ASGIHandler):
                 begun = threads.start(self._sync.answer, request, pay=turn.pay)
                 response = await asyncio.shield(begun)
                 if who is not None:
-                    turn.who = payers.learn(request.scope, request.__dict__.get("user"))
+                    turn.who = payers.learn(request)
                     turn.pay(REFUSED_S if isinstance(turn.who, str) and response.status_code in (401, 429) else LOOP_S)
                 return response
         except Crowded:

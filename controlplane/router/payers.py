@@ -2,11 +2,13 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Hashable, MutableMapping
+from collections.abc import Hashable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
+from django.utils.functional import LazyObject
 
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import address_of
@@ -22,32 +24,47 @@ class Payers:
         self._known: OrderedDict[bytes, int] = OrderedDict()
 
     def of(self, scope: MutableMapping[str, Any]) -> Hashable:
-        """An account's id, or an address."""
-        shown = _shown(scope)
+        """An account's id, or an address; of a request that nobody has made an object of yet."""
+        headers = dict(scope["headers"])
+        shown = _shown(headers.get(b"authorization", b""), headers.get(b"cookie", b""))
+        return self._of(shown, {"REMOTE_ADDR": (scope.get("client") or ("",))[0]})
+
+    def of_request(self, request: HttpRequest) -> Hashable:
+        """The same."""
+        return self._of(_shown_by(request), request.META)
+
+    def _of(self, shown: bytes, meta: Mapping[str, Any]) -> Hashable:
         if shown in self._known:
             self._known.move_to_end(shown)
             return self._known[shown]
-        return address_of({"REMOTE_ADDR": (scope.get("client") or ("",))[0]})
+        return address_of(meta)
 
-    def learn(self, scope: MutableMapping[str, Any], user: object) -> Hashable:
-        """Who has turned out to be behind this request, and pays for it; ``user`` as authentication has left it."""
+    def learn(self, request: HttpRequest) -> Hashable:
+        """Who has turned out to be behind this request, as authentication has left it, and pays for it."""
+        user = request.__dict__.get("user")
+        if isinstance(user, LazyObject):
+            user = None  # whom a session belongs to was not looked up, and is not for this
         account = user.pk if isinstance(user, User) else user.owner_id if isinstance(user, MasterPrincipal) else None
-        shown = _shown(scope)
+        shown = _shown_by(request)
         if account is None or not shown:
-            return self.of(scope)
+            return self._of(shown, request.META)
         self._known[shown] = account
         while len(self._known) > MOST:
             self._known.popitem(last=False)
         return account
 
 
-def _shown(scope: MutableMapping[str, Any]) -> bytes:
-    """A digest of the token, or else of the session, that comes with the request; nothing without either."""
-    headers = dict(scope["headers"])
-    shown = headers.get(b"authorization", b"")
-    if not shown and b"cookie" in headers:
+def _shown_by(request: HttpRequest) -> bytes:
+    headers = (str(request.META.get(name, "")) for name in ("HTTP_AUTHORIZATION", "HTTP_COOKIE"))
+    return _shown(*(header.encode("latin1", "replace") for header in headers))
+
+
+def _shown(authorization: bytes, cookie: bytes) -> bytes:
+    """A digest of the token, or else of the session, that comes with a request; nothing without either."""
+    shown = authorization
+    if not shown and cookie:
         try:
-            cookies = SimpleCookie(headers[b"cookie"].decode("latin1"))
+            cookies = SimpleCookie(cookie.decode("latin1"))
         except CookieError:
             return b""
         shown = cookies[settings.SESSION_COOKIE_NAME].value.encode() if settings.SESSION_COOKIE_NAME in cookies else b""

@@ -26,7 +26,7 @@ class Stage:
         return ["-m", self.marked, *shared, *self.paths]
 
 
-PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 1)
+PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 2)
 STORES = Stage(
     "stores",
     "API, RM, GPG, dashboard and what-if over real Postgres and Valkey",

@@ -94,9 +94,9 @@ def _number(container: str) -> int:
 async def _read(view: Callable[..., Any], request: HttpRequest, args: Any, kwargs: Any) -> HttpResponseBase:
     """The synchronous view's answer, when it is the turn of whoever asks."""
     try:
-        async with turns.turn(payers.of(request.scope)) as turn:
+        async with turns.turn(payers.of_request(request)) as turn:
             answer = await threads.start(rendered, view, request, args, kwargs, pay=turn.pay)
-            turn.who = payers.learn(request.scope, request.__dict__.get("user"))
+            turn.who = payers.learn(request)
             return answer
     except Crowded:
         return plain(429, "too many requests of this account wait already; send fewer at once", 1)

@@ -1,11 +1,14 @@
 """One account's requests take as many threads as it may have, and another's are answered beside them."""
 
 import asyncio
+import io
 import threading
 from typing import Any
 
 import pytest
+from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse
+from django.utils.functional import SimpleLazyObject
 
 from controlplane.accounts import turns as module
 from controlplane.accounts.models import User
@@ -22,6 +25,13 @@ def scope(token: bytes, path: str = "/api/v1/jobs") -> dict[str, Any]:
     headers = [(b"authorization", token)] if token else []
     known = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
     return known | {"headers": headers, "client": ("192.0.2.1", 1), "server": ("192.0.2.2", 80), "scheme": "http"}
+
+
+def request_of(token: bytes, user: object) -> ASGIRequest:
+    """As authentication leaves it."""
+    made = ASGIRequest(scope(token), io.BytesIO())
+    made.user = user  # type: ignore[assignment]
+    return made
 
 
 class Web:
@@ -59,7 +69,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
     for place in (module, http, containers):
         monkeypatch.setattr(place, "turns", fresh)
     for token, number in ACCOUNTS.items():
-        payers.payers.learn(scope(token), User(pk=number))
+        payers.payers.learn(request_of(token, User(pk=number)))
     return fresh
 
 
@@ -120,3 +130,15 @@ def test_who_has_used_more_than_his_share_waits_while_others_ask_but_probes_do_n
         await asyncio.wait([held, stranger])
 
     asyncio.run(play())
+
+
+def test_who_pays_is_known_without_looking_anybody_up() -> None:
+    """A page of somebody with a session: his account was asked for by nobody, and is not read in the event loop."""
+
+    def look_up() -> User:
+        raise AssertionError("the account was looked up")
+
+    page = request_of(b"Token whose", SimpleLazyObject(look_up))
+    assert payers.payers.learn(page) == payers.payers.of(page.scope) == "192.0.2.1"
+    payers.payers.learn(request_of(b"Token whose", User(pk=7)))
+    assert payers.payers.of_request(page) == payers.payers.of(page.scope) == 7
