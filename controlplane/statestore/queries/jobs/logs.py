@@ -1,6 +1,7 @@
 """Kept logs: bytes of one stream from an offset on."""
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,13 +112,14 @@ def _whole_characters(data: bytes, at: int) -> tuple[bytes, int]:
     return data, at
 
 
-def anything_after(src: LogSource, stream: int, offset: int) -> bool:
-    """Whether a piece reaches beyond ``offset``, or none will ever. Two queries at most."""
+def anything_after(src: LogSource, at: Mapping[int, int]) -> bool:
+    """Whether a piece of one of the streams reaches beyond its offset, or none will ever. A query each, and one."""
     sql = """SELECT 1 FROM statestore_log_chunk WHERE day >= %s AND container_id = %s AND stream = %s
         AND ("offset" + length(data) > %s OR ("offset" = %s AND length(data) = 0)) AND "offset" >= %s - 1048576
         LIMIT 1"""
     with connection.cursor() as cursor:
-        cursor.execute(sql, [src.day, src.container_id, stream, offset, offset, offset])
-        if cursor.fetchone():
-            return True
+        for stream, offset in at.items():
+            cursor.execute(sql, [src.day, src.container_id, stream, offset, offset, offset])
+            if cursor.fetchone():
+                return True
     return settled(src.container_id)
