@@ -21,7 +21,8 @@ from controlplane.router.problems import plain
 from controlplane.router.threads import MAX_WAITING, Threads
 from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.errors import NotFound
-from controlplane.statestore.queries.jobs import logs, mergedlogs
+from controlplane.statestore.queries.jobs import logs, logsources, mergedlogs
+from controlplane.statestore.queries.jobs.logsources import LogSource
 from wire.ids import parse_container
 
 from .common import (
@@ -157,8 +158,8 @@ def _begin(request: Request) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value not in (None, -1)}
 
 
-def _source(request: Request, container: str) -> logs.LogSource:
-    found = logs.source(account(request), _number(container))
+def _source(request: Request, container: str) -> LogSource:
+    found = logsources.source(account(request), _number(container))
     return existing(found, "there is no such container that you may see; it may not have been started yet")
 
 
@@ -180,7 +181,7 @@ async def _read(view: Callable[..., Any], request: HttpRequest, args: Any, kwarg
         return plain(429, "too many requests of this account wait already; send fewer at once", 1)
 
 
-async def _something_new(who: int, source: logs.LogSource, at: Mapping[int, int]) -> bool:
+async def _something_new(who: int, source: LogSource, at: Mapping[int, int]) -> bool:
     """Look every quarter of a second, or as often as the account's share lets it; False when nothing came in time."""
     until = time.monotonic() + FOLLOW_S
     while time.monotonic() < until:

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from django.db import connection
 
-from controlplane.statestore.queries.jobs.logs import LogSource
+from controlplane.statestore.queries.jobs.logsources import LogSource
 
 PIECES = 64  # read at once
 
@@ -42,6 +42,8 @@ _FORWARD = _BOUNDED.format(
 )  # fmt: skip
 _BACKWARD = _BOUNDED.format(came=_CAME, of=_OF, way="DESC", wanted="length(data)", where='"offset" < %(offset)s')
 _END = f'SELECT "offset" + length(data) FROM statestore_log_chunk WHERE {_OF} ORDER BY "offset" DESC LIMIT 1'
+_NEWS = f"""SELECT "offset" + length(data) > %(offset)s OR (length(data) = 0 AND "offset" = %(offset)s)
+    FROM statestore_log_chunk WHERE {_OF} ORDER BY "offset" DESC LIMIT 1"""
 _MOMENT = "GREATEST(%(since)s::timestamptz, statement_timestamp() - make_interval(secs => %(last_s)s::int))"
 _SINCE = f"""SELECT "offset" FROM statestore_log_chunk
     WHERE {_OF} AND day >= ({_MOMENT} AT TIME ZONE 'UTC')::date AND {_CAME} >= {_MOMENT}
@@ -66,6 +68,14 @@ def end(src: LogSource, stream: int) -> int:
         cursor.execute(_END, _named(src, stream))
         row = cursor.fetchone()
     return int(row[0]) if row else 0
+
+
+def news(src: LogSource, stream: int, offset: int) -> bool:
+    """Whether the last piece reaches beyond ``offset``, or says that the stream has ended there."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NEWS, _named(src, stream) | {"offset": offset})
+        row = cursor.fetchone()
+    return bool(row and row[0])
 
 
 def since(src: LogSource, stream: int, moment: dt.datetime | None, last_s: int | None) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from controlplane.statestore.models import LogChunk
 from controlplane.statestore.queries.jobs import logpieces
 from controlplane.statestore.queries.jobs.logpieces import Kept
-from controlplane.statestore.queries.jobs.logs import LogSource, settled
+from controlplane.statestore.queries.jobs.logsources import LogSource, settled
 
 TAIL_MAX = 10_000  # lines
 TAIL_BYTES = 4 << 20  # of each stream that are looked through for them
