@@ -16,6 +16,7 @@ import client
 from client.commands import (
     account,
     accounts,
+    bringing,
     cluster,
     compare,
     data,
@@ -100,6 +101,7 @@ def main(
 
 for _part in (
     jobs,
+    bringing,
     jobactions,
     views,
     explain,

@@ -51,12 +51,21 @@ def load(path: Path) -> dict[str, Any]:
 
     ``InvalidJob`` when it is neither.
     """
+    return parse(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """A file's text, line ends as they are, or stdin's for ``-``. ``InvalidJob`` when it cannot be read."""
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        return sys.stdin.read() if str(path) == "-" else path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         wrong = FieldError(str(path), f"cannot be read: {reason}", "Name a YAML or JSON job file")
         raise InvalidJob([wrong]) from error
+
+
+def parse(text: str, path: Path) -> dict[str, Any]:
+    """The job that a file's text holds."""
     try:
         raw = json.loads(text) if path.suffix == ".json" else yamltext.load(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:

@@ -26,3 +26,39 @@ def load(text: str) -> Any:
         raise yaml.YAMLError("it is nested too deeply") from None
     except (ValueError, AttributeError, LookupError) as error:  # such as 2024-02-31, or !!int x
         raise yaml.YAMLError(f"a value is not what it looks like: {error}") from None
+
+
+Lines = dict[tuple[str | int, ...], int]
+
+
+def documents(text: str) -> list[tuple[Any, Lines]]:
+    """The values of all documents, each with the line (from 1) of every field, by its path. Raises as ``load`` does."""
+    found: list[tuple[Any, Lines]] = []
+    loader = _Strict(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            lines: Lines = {}
+            _note(node, (), lines)
+            found.append((loader.construct_document(node), lines))
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deeply") from None
+    except (ValueError, AttributeError, LookupError) as error:
+        raise yaml.YAMLError(f"a value is not what it looks like: {error}") from None
+    finally:
+        loader.dispose()
+    return found
+
+
+def _note(node: yaml.Node | None, path: tuple[str | int, ...], lines: Lines) -> None:
+    if node is None or path in lines:
+        return
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                _note(value, (*path, key.value), lines)
+                lines[(*path, key.value)] = key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            _note(value, (*path, number), lines)

@@ -12,6 +12,7 @@ import typer
 from client import jobfile
 from client.answers import to_json
 from client.api import Client
+from client.commands.bringing import AcceptOption, brought
 from client.commands.common import JobArgument, complete_group, complete_queue, connected
 from client.commands.nodes import moment
 from client.commands.views import view_named
@@ -22,7 +23,8 @@ from client.screen import Column, Format, OutputOption, duration, print_json, sa
 from contract.jobs import Container, Event, Group, Job, JobPlace, Task
 
 FileArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON; - is stdin.", exists=False)
+    Path,
+    typer.Argument(metavar="FILE", help="A job file, YAML or JSON; a batch script; a Kubernetes Job. - is stdin."),
 ]
 WaitOption = Annotated[
     bool, typer.Option("--wait", "-w", help="Until the job has ended; status 0 if it succeeded, 1 if not.")
@@ -45,10 +47,11 @@ def submit(
     wait: WaitOption = False,
     follow: FollowOption = False,
     key: Annotated[str | None, typer.Option(help="Idempotency key: the same key submits once, however often.")] = None,
+    accept_losses: AcceptOption = False,
     output: OutputOption = Format.table,
 ) -> None:
-    """Upload the files a job names and submit it."""
-    spec = jobfile.load(file)
+    """Upload the files a job names and submit it. Of scripts and manifests stderr tells what was understood."""
+    spec = brought(file, accept_losses=accept_losses)
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
     with connected(ctx) as client:
         packed = jobfile.pack(spec, file.parent)
@@ -122,7 +125,7 @@ def validate(
     output: OutputOption = Format.table,
 ) -> None:
     """Check a job file and the files it names, without a server unless you want one. Nothing is submitted."""
-    spec = jobfile.load(file)
+    spec = brought(file, accept_losses=True)
     wrong = jobfile.check(spec, file.parent)
     if server and not wrong:
         with connected(ctx) as client:

@@ -9,7 +9,7 @@ from typing import Any
 
 from contract import base, jobspec
 from contract.policy import limits
-from controlplane.rm.rows import CapacityRow, NodeRow
+from controlplane.rm.rows import CapacityRow, NodeRow, PlaceRow
 from controlplane.statestore.models import Container
 from controlplane.statestore.models.amounts import AmountFields, UsedFields
 from controlplane.statestore.resourcecolumns import SECONDS
@@ -50,6 +50,7 @@ def test_what_is_said_by_resource() -> None:
         "controlplane/statestore/models/containers.py": {f.name for f in Container._meta.get_fields()} & set(AXES),
         "controlplane/rm/rows.py: NodeRow": set(NodeRow._fields) & set(AXES),
         "controlplane/rm/rows.py: CapacityRow": set(CapacityRow._fields) & set(AXES),
+        "controlplane/rm/rows.py: PlaceRow": set(PlaceRow._fields) & set(AXES),
         "wire/nodeapi.py: Register": {f.name for f in fields(Register)} & set(AXES),
         "wire/desired.py: Lease": {f.name for f in fields(Lease)} & set(AXES),
         "nodemanager/config.py: Config": {f.name for f in fields(Config)} & set(AXES),

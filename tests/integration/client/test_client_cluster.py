@@ -45,6 +45,45 @@ def test_every_look_at_the_cluster_has_an_answer(hydractl: Any) -> None:
         assert json.loads(hydractl(*words, "-o", "json").stdout), words
 
 
+def test_a_batch_script_runs_as_it_would_under_slurm(hydra: Client, hydractl: Any) -> None:
+    script = """#!/bin/bash
+#SBATCH --job-name=Squares --array=2,3,7 --ntasks=2 --mem=64M --time=5
+srun sh -c 'echo "$SLURM_PROCID: $((SLURM_ARRAY_TASK_ID * SLURM_ARRAY_TASK_ID)) by $SLURM_NTASKS"'
+"""
+    done = hydractl("submit", "-", "--wait", "-o", "json", stdin=script)
+    assert done.returncode == 0, done.stderr
+    job = json.loads(done.stdout)
+    assert (job["name"], job["groups"][0]["resources"]["vcores_milli"]) == ("squares", 2000)
+    said = [
+        sorted("".join(piece.data for piece in hydra.logs(str(task.container), follow=True)).splitlines())
+        for task in sorted(hydra.tasks(job["id"]), key=lambda t: t.index)
+    ]
+    assert said == [[f"{no}: {square} by 2" for no in (0, 1)] for square in (4, 9, 49)]
+
+
+def test_a_kubernetes_job_runs_and_its_failures_are_retried(hydra: Client, hydractl: Any) -> None:
+    spec = {
+        "backoffLimit": 1, "completions": 2, "completionMode": "Indexed",
+        "template": {"spec": {"restartPolicy": "Never", "containers": [{
+            "name": "main", "image": "busybox", "command": ["sh", "-c"],
+            "args": ['echo "$JOB_COMPLETION_INDEX on $NODE"; exit $JOB_COMPLETION_INDEX'],
+            "env": [{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+            "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},
+        }]}},
+    }  # fmt: skip
+    manifest = yaml.safe_dump({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "k"}, "spec": spec})
+    assert hydractl("submit", "-", stdin=manifest).returncode == 2
+    done = hydractl("submit", "-", "--accept-losses", "--wait", "-o", "json", stdin=manifest)
+    assert done.returncode == 1, done.stderr
+    job = json.loads(done.stdout)["id"]
+    ends = {(c.index, c.attempt): (c.state, c.node, c.id) for c in hydra.containers(job)}
+    assert {place: end[0] for place, end in ends.items()} == {
+        (0, 1): "SUCCEEDED", (1, 1): "FAILED", (1, 2): "FAILED",
+    }  # fmt: skip
+    for (index, _), (_, node, container) in ends.items():
+        assert "".join(p.data for p in hydra.logs(container, follow=True)) == f"{index} on {node}\n"
+
+
 def test_hello_says_where_it_runs(hydra: Client) -> None:
     done = hydra.wait(hydra.submit(EXAMPLES / "hello" / "job.yaml").id, timeout_s=60)
     assert done.succeeded
