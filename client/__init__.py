@@ -10,7 +10,7 @@ from client.api import Client
 from client.errors import HydraError, InvalidJob, Unreachable
 from client.policycalls import Pushed
 from contract.accounts import Me
-from contract.jobs import Artifact, Container, Event, Group, Job, LogPiece, Output, Task
+from contract.jobs import Artifact, Container, Event, Group, Job, LogPart, LogPiece, Output, Task
 from contract.nodes import DrainPreview, Maintenance, Node
 from contract.plans import PolicyPlan
 from contract.policies import Policy, PolicyChange, PolicyDiff, PolicyOverride, Proposal
@@ -35,6 +35,7 @@ __all__ = [
     "InvalidJob",
     "Job",
     "JobExplanation",
+    "LogPart",
     "LogPiece",
     "Maintenance",
     "Me",

@@ -18,7 +18,7 @@ from client.commands.common import JobArgument, complete_group, complete_node, c
 from client.commands.nodes import find, moment
 from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob, client_error
-from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of, telling
+from client.follow import MAX_FOLLOWED, LogTarget, Printer, Reading, follow_tasks, tasks_of, telling
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
@@ -84,7 +84,7 @@ def wait(
 def _attend(client: Client, job_id: int, follow: bool, output: Format) -> None:
     """Watch until the end; leaves with status 1 when the job did not succeed. Ctrl-C leaves the job running."""
     printers: list[threading.Thread] = []
-    printer = Printer(prefixed=True)
+    printer = Printer(prefixed=True, both=True)
     try:
         if follow:
             printers = _follow(client, job_id, printer)
@@ -120,7 +120,7 @@ def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thr
         say(f"job {job_id} has more than {MAX_FOLLOWED} tasks: watch one with hydractl logs -f {job_id}/GROUP/INDEX")
         return []
     tasks = tasks_of(client, LogTarget(job_id))
-    return follow_tasks(client, job_id, tasks, streams=("stdout", "stderr"), printer=printer, note=say)
+    return follow_tasks(client, job_id, tasks, reading=Reading(), printer=printer, note=say)
 
 
 def validate(

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from client import Client, HydraError, Job
-from client.follow import follow_task
+from client.follow import Reading, follow_task
 from tests.patience import wait_until
 from tests.stack import Stack
 
@@ -159,9 +159,14 @@ def test_a_failure_is_explained_followed_over_attempts_and_retried(hydra: Client
     assert [(c.state, c.reason, c.exit_code) for c in hydra.containers(failed.id)] == [("FAILED", "EXIT_CODE", 3)] * 2
     (task,) = hydra.tasks(failed.id, state="FAILED")
     notes: list[str] = []
-    said = "".join(piece.data for piece in follow_task(hydra, failed.id, task, "stdout", notes.append))
+    said = "".join(piece.data for piece in follow_task(hydra, failed.id, task, Reading("stdout"), notes.append))
     assert said == "attempt 1\nattempt 2\n"
     assert hydractl("logs", f"{failed.id}/g/0", "--stderr").stdout == "because\n"
+    assert hydractl("logs", str(failed.id)).stdout == "attempt 2\nbecause\n"
+    assert hydractl("logs", str(failed.id), "--previous", "--tail", "2").stdout == "attempt 1\nbecause\n"
+    found = hydractl("logs", f"{failed.id}/g", "-f", "--since", "1h", "--grep", "BECAUSE")
+    assert (found.stdout, "Left out: 2 lines" in found.stderr) == ("because\n" * 2, True)
+    assert hydractl("logs", str(failed.id), "--since", "0s", "--stdout").stdout == ""
     waited = hydractl("wait", str(failed.id), "--follow")
     assert (waited.returncode, sorted(waited.stdout.splitlines())) == (
         1, ["g/0 stderr | because"] * 2 + ["g/0 | attempt 1", "g/0 | attempt 2"],

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from contract.accounts import Me
-from contract.jobs import Container, Group, JobDetail, Output, Task
+from contract.jobs import Container, Group, JobDetail, LogPart, Output, Task
 from contract.nodes import Node, NodeContainer
 from contract.queues import Queue
 from contract.subclusters import Overview
@@ -220,6 +220,25 @@ def logs(cluster: Cluster, request: Request, container: str) -> Answer:
     return 200, {}, {**body, "complete": complete}
 
 
+def merged_logs(cluster: Cluster, request: Request, container: str) -> Answer:
+    """stdout, then stderr, ``log_step`` bytes an answer; a tail is found by lines of both."""
+    streams = [s for s in ("stdout", "stderr") if request.query.get("stream", s) == s]
+    whole = {s: cluster.logs.get((container, s), b"") for s in streams}
+    at = dict(zip(("stdout", "stderr"), map(int, request.query.get("cursor", "0.0").split(".")), strict=True))
+    if "tail" in request.query:
+        lines = [(s, line) for s in streams for line in whole[s].splitlines(keepends=True)]
+        left = lines[max(0, len(lines) - int(request.query["tail"])) :]
+        at |= {s: len(whole[s]) - sum(len(line) for of, line in left if of == s) for s in streams}
+    pieces = []
+    stream = next((s for s in streams if at[s] < len(whole[s])), None)
+    if stream:
+        data = whole[stream][at[stream] : at[stream] + cluster.log_step]
+        pieces = [said_by_the_api(LogPart, stream=stream, data=data.decode(errors="replace"), offset=at[stream])]
+        at[stream] += len(data)
+    complete = container in cluster.ended and all(at[s] == len(whole[s]) for s in streams)
+    return 200, {}, {"pieces": pieces, "next": f"{at['stdout']}.{at['stderr']}", "complete": complete}
+
+
 def put_artifact(cluster: Cluster, request: Request, digest: str) -> Answer:
     if hashlib.sha256(request.body).hexdigest() != digest:
         return problem(422, "the body has another digest")
@@ -266,6 +285,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
         lambda cluster, request, _job: page([said_by_the_api(Output, **o) for o in cluster.outputs], request),
     ),
     (r"GET /containers/([^/]+)/logs", logs),
+    (r"GET /containers/([^/]+)/logs/merged", merged_logs),
     (r"PUT /artifacts/([0-9a-f]{64})", put_artifact),
     (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
