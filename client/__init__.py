@@ -10,7 +10,19 @@ from client.api import Client
 from client.errors import HydraError, InvalidJob, Unreachable
 from client.policycalls import Pushed
 from contract.accounts import Me
-from contract.jobs import Artifact, Container, Event, Group, Job, JobChecked, JobSubmitted, LogPiece, Output, Task
+from contract.jobs import (
+    Artifact,
+    Container,
+    Event,
+    Group,
+    Job,
+    JobChecked,
+    JobSubmitted,
+    LogPart,
+    LogPiece,
+    Output,
+    Task,
+)
 from contract.nodes import DrainPreview, Maintenance, Node
 from contract.plans import PolicyPlan
 from contract.policies import Policy, PolicyChange, PolicyDiff, PolicyOverride, Proposal
@@ -37,6 +49,7 @@ __all__ = [
     "JobChecked",
     "JobExplanation",
     "JobSubmitted",
+    "LogPart",
     "LogPiece",
     "Maintenance",
     "Me",

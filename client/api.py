@@ -24,6 +24,7 @@ from client.accounts import AccountCalls
 from client.comparison import ComparisonCalls
 from client.errors import HydraError, client_error
 from client.jobcalls import JobCalls
+from client.logcalls import PATIENCE_S, LogCalls
 from client.policycalls import PolicyCalls
 from client.queuecalls import QueueCalls
 from client.rollouts import RolloutCalls
@@ -42,7 +43,6 @@ from contract.jobs import (
     JobDetail,
     JobPlaces,
     JobSubmitted,
-    LogPiece,
     Output,
     Task,
 )
@@ -55,14 +55,13 @@ A = TypeVar("A", bound=Answer)
 Spec = dict[str, Any]
 OnUpload = Callable[[jobfile.LocalFile, int], None]  # the file, bytes sent so far; its size at once when it is there
 PREFIX = "/api/v1"
-FOLLOW_TIMEOUT_S = 40.0  # the server holds a followed read for up to 25 s
-PATIENCE_S = 600.0  # how long waiting and following outlast a server that is away
 _BLOCK_BYTES = 256 * 1024
 _POLL_MIN_S, _POLL_MAX_S = 0.1, 1.0
 
 
 class Client(
     JobCalls,
+    LogCalls,
     PolicyCalls,
     RolloutCalls,
     SubClusterCalls,
@@ -206,37 +205,6 @@ class Client(
     def endpoints(self, job_id: int) -> Iterator[Endpoint]:
         """Where the job's tasks serve, now."""
         return self._pages(f"/jobs/{job_id}/endpoints", Endpoint, {"page_size": 500})
-
-    # -- logs ---------------------------------------------------------------------------------------------------
-
-    def logs(
-        self,
-        container: str,
-        follow: bool = False,
-        *,
-        stream: str = "stdout",
-        offset: int = 0,
-        limit_bytes: int | None = None,
-        patience_s: float = PATIENCE_S,
-    ) -> Iterator[LogPiece]:
-        """A container's output from ``offset`` (bytes) on; with ``follow`` until the stream has ended.
-
-        A broken connection or a restarted server is survived: reading goes on at the last offset.
-        """
-        path = f"/containers/{quote(container, safe='')}/logs"
-        while True:
-            started = time.monotonic()
-            params = {"stream": stream, "offset": offset, "limit": limit_bytes, "follow": 1 if follow else None}
-            raw = self._get(path, params, patience_s=patience_s, timeout_s=FOLLOW_TIMEOUT_S if follow else None)
-            piece = answers.read(LogPiece, raw)
-            moved = piece.next_offset > offset
-            offset = max(offset, piece.next_offset)
-            if moved or piece.data:
-                yield piece
-            if piece.complete or not (moved or follow):
-                return
-            if not moved and time.monotonic() - started < _POLL_MIN_S:
-                time.sleep(_POLL_MAX_S / 2)  # a server that does not hold the request must not be hammered
 
     # -- artifacts ----------------------------------------------------------------------------------------------
 

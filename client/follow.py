@@ -6,16 +6,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice, product
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
 
 from client.api import Client
 from client.errors import HydraError, client_error
-from contract.jobs import Container, LogPiece, Task
+from contract.jobs import Container, LogPart, LogPiece, Task
 from wire.ids import parse_container
 from wire.states import TaskState, terminal
 
-MAX_FOLLOWED = 32  # tasks whose output is followed at the same time; each holds a connection per stream
+MAX_FOLLOWED = 32  # tasks whose output is followed at the same time; each holds a connection
 LOG_BYTES_MIN = 4  # the least that the server is asked for: a character may have so many
 _POLL_S = 0.3
 
@@ -28,6 +29,29 @@ class LogTarget:
     group: str | None = None
     index: int | None = None
     container: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which part of a container's output is read: ``Client.merged_logs`` says what each means."""
+
+    stream: str | None = None
+    tail: int | None = None
+    since: datetime | None = None
+    last_s: int | None = None
+    offset: int = 0
+
+    def of(self, client: Client, container: str, follow: bool = False) -> Iterator[LogPart]:
+        """What is to be read of this container."""
+        return client.merged_logs(
+            container,
+            follow,
+            stream=self.stream,
+            tail=self.tail,
+            since=self.since,
+            last_s=self.last_s,
+            offset=self.offset,
+        )
 
 
 def parse_target(text: str) -> LogTarget:
@@ -50,7 +74,7 @@ def parse_target(text: str) -> LogTarget:
 
 
 def tasks_of(client: Client, target: LogTarget) -> list[Task]:
-    """The tasks a target means; ``HydraError`` when there are none."""
+    """The tasks a target means, failed ones first; ``HydraError`` when there are none."""
     found = []
     for task in client.tasks(target.job, group=target.group):
         if target.index is None or task.index == target.index:
@@ -62,22 +86,40 @@ def tasks_of(client: Client, target: LogTarget) -> list[Task]:
         raise client_error(
             f"job {target.job} has no such task", field_name="target", remedy=f"Its groups and indices: {groups}."
         )
-    return found
+    return sorted(found, key=lambda t: t.state != TaskState.FAILED.name)
+
+
+def attempt_before(client: Client, job_id: int, task: Task) -> str | None:
+    """The container of the attempt before a task's current or last one; None where there was none."""
+    attempts = sorted(client.containers(job_id, task=f"{task.group}/{task.index}"), key=lambda c: (c.attempt, c.id))
+    now = next((c.attempt for c in attempts if c.id == task.container), None)
+    before = [c.id for c in attempts if now is not None and c.attempt < now]
+    return before[-1] if before else None
 
 
 def follow_task(
-    client: Client, job_id: int, task: Task, stream: str, note: Callable[[str], None]
-) -> Iterator[LogPiece]:
-    """A task's output as it comes: waits for its start, and goes on with the next attempt, until the task has ended."""
+    client: Client, job_id: int, task: Task, reading: Reading, note: Callable[[str], None]
+) -> Iterator[LogPart]:
+    """A task's output as it comes: waits for its start, and goes on with the next attempt, until the task has ended.
+
+    A tail is of the attempt that is the last one now; all of the later ones is read.
+    """
     name = f"{task.group}/{task.index}"
     seen: set[str] = set()
+    again = False
     while True:
         fresh = [c for c in client.containers(job_id, task=name) if c.id not in seen]
-        for container in sorted(fresh, key=lambda c: (c.attempt, c.id)):
-            if seen:
+        fresh.sort(key=lambda c: (c.attempt, c.id))
+        if reading.tail is not None:
+            seen |= {c.id for c in fresh[:-1]}
+            fresh = fresh[-1:]
+        for container in fresh:
+            if again:
                 note(f"{name}: again, in {container.id}")
+            again = True
             seen.add(container.id)
-            yield from client.logs(container.id, True, stream=stream)
+            yield from reading.of(client, container.id, follow=True)
+            reading = replace(reading, tail=None)
         if not fresh:
             if _over(client, job_id, task, seen):
                 return
@@ -102,47 +144,67 @@ def _over(client: Client, job_id: int, task: Task, seen: set[str]) -> bool:
 
 
 class Printer:
-    """Writes whole lines of several tasks to stdout, each under its task's name; one task's output as it is."""
+    """Writes the lines of tasks to stdout.
 
-    def __init__(self, prefixed: bool) -> None:
-        self._prefixed = prefixed
+    prefixed: each under its task's name, those on stderr with that word where both streams are shown.
+    both: streams are mixed, so that their lines have to be kept whole; else one task's output is shown as it is.
+    grep: only lines that hold this text, in whatever case; ``left_out`` counts the others.
+    """
+
+    def __init__(self, prefixed: bool, *, both: bool = False, grep: str = "") -> None:
+        self.left_out = 0
+        self._prefixed, self._both = prefixed, both
+        self._grep = grep.casefold()
         self._lock = threading.Lock()
-        self._rest: dict[str, str] = {}
+        self._rest: dict[tuple[str, str], str] = {}
 
-    def piece(self, name: str, piece: LogPiece) -> None:
-        data = (f"[{piece.skipped} bytes left out]\n" if piece.skipped else "") + piece.data
-        if not self._prefixed:
-            self._write(data)
+    def piece(self, name: str, part: LogPart) -> None:
+        gap = f"[{part.skipped} bytes left out]" if part.skipped else ""
+        if not (self._prefixed or self._both or self._grep):
+            self._write(self._as_it_is(name, part, gap))
             return
-        *lines, rest = (self._rest.pop(name, "") + data).split("\n")
-        self._rest[name] = rest
-        self._write("".join(f"{name} | {line}\n" for line in lines))
+        key = (name, part.stream)
+        if gap:
+            self._flush(name, part.stream)
+            self._write(self._line(name, part.stream, gap))
+        *lines, rest = (self._rest.pop(key, "") + part.data).split("\n")
+        if rest:
+            self._rest[key] = rest
+        self._lines(name, part.stream, lines)
 
     def end(self, name: str) -> None:
-        """Nothing more comes of ``name``: write its unfinished line."""
-        rest = self._rest.pop(name, "")
-        if rest:
-            self._write(f"{name} | {rest}\n")
+        """Nothing more comes of ``name``: write its unfinished lines."""
+        for stream in ("stdout", "stderr"):
+            self._flush(name, stream)
+
+    def _flush(self, name: str, stream: str) -> None:
+        if rest := self._rest.pop((name, stream), ""):
+            self._lines(name, stream, [rest])
+
+    def _lines(self, name: str, stream: str, lines: Sequence[str]) -> None:
+        wanted = [line for line in lines if self._grep in line.casefold()] if self._grep else lines
+        with self._lock:
+            self.left_out += len(lines) - len(wanted)
+        self._write("".join(self._line(name, stream, line) for line in wanted))
+
+    def _line(self, name: str, stream: str, line: str) -> str:
+        word = " stderr" if self._both and stream == "stderr" else ""
+        return f"{name}{word} | {line}\n" if self._prefixed else f"{line}\n"
+
+    def _as_it_is(self, _name: str, part: LogPart, gap: str) -> str:
+        return (f"{gap}\n" if gap else "") + part.data
 
     def _write(self, text: str) -> None:
-        with self._lock:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+        if text:
+            with self._lock:
+                sys.stdout.write(text)
+                sys.stdout.flush()
 
 
 def follow_tasks(
-    client: Client,
-    job_id: int,
-    tasks: list[Task],
-    *,
-    streams: Sequence[str],
-    printer: Printer,
-    note: Callable[[str], None],
+    client: Client, job_id: int, tasks: list[Task], *, reading: Reading, printer: Printer, note: Callable[[str], None]
 ) -> list[threading.Thread]:
-    """Follow several tasks at once, each stream in a thread that ends with its task; returns the started threads.
-
-    Lines of further streams than the first have the stream's name after the task's.
-    """
+    """Follow several tasks at once, each in a thread that ends with its task; returns the started threads."""
     if len(tasks) > MAX_FOLLOWED:
         raise client_error(
             f"{len(tasks)} tasks are too many to follow at once (at most {MAX_FOLLOWED})",
@@ -150,12 +212,11 @@ def follow_tasks(
             remedy="Name a group or a task: JOB/GROUP/INDEX.",
         )
 
-    def run(task: Task, stream: str) -> None:
-        first = stream == streams[0]
-        name = f"{task.group}/{task.index}" + ("" if first else f" {stream}")
+    def run(task: Task) -> None:
+        name = f"{task.group}/{task.index}"
         try:
-            for piece in follow_task(client, job_id, task, stream, note if first else _untold):
-                printer.piece(name, piece)
+            for part in follow_task(client, job_id, task, reading, note):
+                printer.piece(name, part)
         except HydraError as error:
             note(f"{name}: {error}")
         except OSError:  # stdout has gone; the main thread hears of it too
@@ -163,14 +224,10 @@ def follow_tasks(
         printer.end(name)
 
     # Daemons, so that Ctrl-C need not wait for their open requests.
-    threads = [threading.Thread(target=run, args=each, daemon=True) for each in product(tasks, streams)]
+    threads = [threading.Thread(target=run, args=(task,), daemon=True) for task in tasks]
     for thread in threads:
         thread.start()
     return threads
-
-
-def _untold(_text: str) -> None:
-    """What the first stream's thread has said already."""
 
 
 def telling(client: Client, job_id: int) -> tuple[Task, str] | None:

@@ -25,6 +25,7 @@ from client.commands import (
     explain,
     jobactions,
     jobs,
+    logs,
     nodes,
     policy,
     policychanges,
@@ -37,6 +38,7 @@ from client.commands import (
     simulating,
     subclusters,
     system,
+    top,
     views,
 )
 from client.commands.common import Settings, complete_context
@@ -104,8 +106,10 @@ for _part in (
     jobactions,
     views,
     explain,
+    logs,
     data,
     endpoints,
+    top,
     cluster,
     queues,
     subclusters,

@@ -78,15 +78,36 @@ def noted(answer: Any, text: str, output: Format) -> None:
 Column = tuple[str, Callable[[T], Any]]
 
 
+class Keyed(str):
+    """A text for people, with what tables are sorted by instead of its letters."""
+
+    __slots__ = ("key",)
+    key: float | tuple[float, ...]
+
+    def __new__(cls, text: str, key: float | tuple[float, ...]) -> Keyed:
+        made = super().__new__(cls, text)
+        made.key = key
+        return made
+
+
 def show(
-    rows: Iterable[T], columns: Sequence[Column[T]], output: Format, *, nothing: str, limit: int | None = None
+    rows: Iterable[T],
+    columns: Sequence[Column[T]],
+    output: Format,
+    *,
+    nothing: str,
+    limit: int | None = None,
+    order: Callable[[Iterable[T]], Iterable[T]] | None = None,
 ) -> None:
     """A list as a table or as JSON; ``nothing`` is what people read instead of an empty table.
 
     limit: at most so many rows, of which stderr tells where there are more; None or 0: all.
+    order: of those that are shown.
     """
     if limit:
         rows, more = at_most(rows, limit)
+    if order:
+        rows = order(rows)
     if output is Format.json:
         print_json(rows)
     else:
@@ -102,15 +123,21 @@ def at_most(rows: Iterable[T], limit: int) -> tuple[list[T], bool]:
 
 
 def _tabulated(rows: Iterable[T], columns: Sequence[Column[T]], nothing: str) -> None:
+    table = tabulated(rows, columns)
+    if table.row_count:
+        console().print(table)
+    else:
+        say(nothing)
+
+
+def tabulated(rows: Iterable[T], columns: Sequence[Column[T]]) -> Table:
+    """Rows under the columns' titles."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, _ in columns:
         table.add_column(title, overflow="fold")
     for row in rows:
         table.add_row(*(cell(take(row)) for _, take in columns))
-    if table.row_count:
-        console().print(table)
-    else:
-        say(nothing)
+    return table
 
 
 def show_one(answer: Any, pairs: Sequence[tuple[str, Any]], output: Format) -> None:
@@ -157,9 +184,10 @@ def duration(start: datetime | None, end: datetime | None) -> str:
         return "-"
     seconds = max(0.0, ((end or datetime.now(UTC)) - start).total_seconds())
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return Keyed(f"{seconds:.1f} s", seconds)
     minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+    text = f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+    return Keyed(text, seconds)
 
 
 def size(count: float | None) -> str:

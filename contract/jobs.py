@@ -172,6 +172,24 @@ class LogPiece(Answer):
     complete: bool  # the stream has ended
 
 
+class LogPart(Answer):
+    """What a container wrote to one stream, as it came in one piece."""
+
+    stream: Literal["stdout", "stderr"]
+    data: str
+    offset: int  # bytes of the stream before it
+    skipped: int  # bytes just before it that are not kept
+    at: dt.datetime | None  # when it came to the control plane; of older ones only the day is known
+
+
+class MergedLog(Answer):
+    """Both streams, in the order in which their pieces came, about a second apart."""
+
+    pieces: list[LogPart]
+    next: str  # the ``cursor`` with which to go on
+    complete: bool  # all has ended
+
+
 class Artifact(Answer):
     digest: str  # SHA-256, hex
     size: int  # bytes

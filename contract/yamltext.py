@@ -37,9 +37,9 @@ def documents(text: str) -> list[tuple[Any, Lines]]:
     loader = _Strict(text)
     try:
         while loader.check_node():
-            node = loader.get_node()
-            lines: Lines = {}
-            _note(node, (), lines)
+            node, lines = loader.get_node(), Lines()
+            assert node is not None
+            _note(node, (), lines, set())
             found.append((loader.construct_document(node), lines))
     except RecursionError:
         raise yaml.YAMLError("it is nested too deeply") from None
@@ -50,15 +50,16 @@ def documents(text: str) -> list[tuple[Any, Lines]]:
     return found
 
 
-def _note(node: yaml.Node | None, path: tuple[str | int, ...], lines: Lines) -> None:
-    if node is None or path in lines:
+def _note(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, seen: set[int]) -> None:
+    lines.setdefault(path, node.start_mark.line + 1)
+    if id(node) in seen:  # an alias: its fields stand where its anchor does
         return
-    lines[path] = node.start_mark.line + 1
+    seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
-                _note(value, (*path, key.value), lines)
                 lines[(*path, key.value)] = key.start_mark.line + 1
+                _note(value, (*path, key.value), lines, seen)
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
-            _note(value, (*path, number), lines)
+            _note(value, (*path, number), lines, seen)

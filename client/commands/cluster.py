@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from client.commands.common import connected
-from client.screen import Column, Format, OutputOption, plain, show, show_one, size
+from client.looking import Looking, WatchOption, listed, picking, sorting
+from client.screen import Column, Format, Keyed, OutputOption, plain, show, show_one, size
 from contract.base import Amounts, Answer
 from contract.nodes import Node
 from contract.subclusters import Overview, SubCluster
@@ -26,18 +27,19 @@ def nodes(
     label: Annotated[str, typer.Option(help="With this label: KEY or KEY=VALUE.")] = "",
     state: Annotated[str, typer.Option(help="Like UP or DRAINED; closed: to new work; stale: silent.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
+    sort: Annotated[str | None, sorting(NODES)] = None,
+    columns: Annotated[str | None, picking(NODES)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """The nodes, their state and how full they are."""
-    columns: list[Column[Node]] = [
-        ("NODE", lambda n: n.id), ("NAME", lambda n: n.name), ("SUB-CLUSTER", lambda n: n.sub_cluster),
-        ("RACK", lambda n: n.rack), ("STATE", shown_state), ("FAULTS", lambda n: n.health or " "),
-        *((name.upper(), held) for name, held in HELD),
-        ("CONTAINERS", lambda n: n.containers), ("SEEN", lambda n: ago(n.last_seen_s)),
-    ]  # fmt: skip
     with connected(ctx) as client:
-        found = chosen(client.nodes(sub_cluster=sub_cluster, contains=contains), rack, label, state)
-        show(found, columns, output, nothing="There are no such nodes.", limit=limit)
+
+        def found() -> Iterator[Node]:
+            return chosen(client.nodes(sub_cluster=sub_cluster, contains=contains), rack, label, state)
+
+        look = Looking(sort, columns, watch)
+        listed(found, NODES, output, nothing="There are no such nodes.", limit=limit, look=look)
 
 
 def chosen(found: Iterable[Node], rack: str = "", label: str = "", state: str = "") -> Iterator[Node]:
@@ -85,7 +87,8 @@ def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
 def resources(value: Amounts | None) -> str:
     """Memory, cores and GPUs as people say them; a dash where there is nothing."""
     given = [] if value is None else [(each, getattr(value, each.axis)) for each in RESOURCES]
-    return ", ".join(_said(each, amount) for each, amount in given if amount) or "-"
+    text = ", ".join(_said(each, amount) for each, amount in given if amount)
+    return Keyed(text, tuple(float(amount) for _, amount in given)) if text else "-"
 
 
 def _said(of_: Resource, amount: float) -> str:
@@ -97,7 +100,7 @@ def _said(of_: Resource, amount: float) -> str:
 
 def of(used: float, whole: float, unit: int = 1) -> str:
     """``512 / 4096``; a dash where there is nothing to share out."""
-    return f"{used / unit:g} / {whole / unit:g}" if whole else "-"
+    return Keyed(f"{used / unit:g} / {whole / unit:g}", used) if whole else "-"
 
 
 def _held(of_: Resource) -> tuple[str, Callable[[Any], str]]:
@@ -140,6 +143,12 @@ def ago(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.1f} s ago"
 
 
+NODES: list[Column[Node]] = [
+    ("NODE", lambda n: n.id), ("NAME", lambda n: n.name), ("SUB-CLUSTER", lambda n: n.sub_cluster),
+    ("RACK", lambda n: n.rack), ("STATE", shown_state), ("FAULTS", lambda n: n.health or " "),
+    *((name.upper(), held) for name, held in HELD),
+    ("CONTAINERS", lambda n: n.containers), ("SEEN", lambda n: ago(n.last_seen_s)),
+]  # fmt: skip
 SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
     ("SUB-CLUSTER", lambda s: s.name), ("STATE", lambda s: "frozen" if s.frozen else s.state),
     ("LEADER", lambda s: s.leader), ("EPOCH", lambda s: s.epoch),

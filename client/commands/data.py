@@ -1,4 +1,4 @@
-"""Logs, result files and artifacts."""
+"""Result files and artifacts."""
 
 from __future__ import annotations
 
@@ -14,75 +14,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.errors import client_error
-from client.follow import LogTarget, Printer, follow_tasks, parse_target, tasks_of
 from client.progress import uploading
-from client.screen import Column, Format, OutputOption, console, print_json, printable, say, show, size
-from contract.jobs import Artifact, LogPiece, Output
+from client.screen import Column, Format, OutputOption, console, print_json, printable, show, size
+from contract.jobs import Artifact, Output
 
 artifacts = typer.Typer(no_args_is_help=True, help="Files by their SHA-256: what jobs bring and leave behind.")
-
-
-class JsonPrinter(Printer):
-    """One JSON object per piece, for programs."""
-
-    def piece(self, name: str, piece: LogPiece) -> None:
-        import json
-
-        line = {"task": name, "data": piece.data, "offset": piece.offset, "skipped": piece.skipped}
-        self._write(json.dumps(line, ensure_ascii=False) + "\n")
-
-
-def logs(
-    ctx: typer.Context,
-    target: Annotated[str, typer.Argument(help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")],
-    *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
-    stderr: Annotated[bool, typer.Option("--stderr", help="What the tasks wrote to stderr instead.")] = False,
-    offset: Annotated[int, typer.Option(min=0, help="Skip so many bytes of each stream.")] = 0,
-    output: OutputOption = Format.table,
-) -> None:
-    """What tasks wrote: each line under its task's name when there are several."""
-    stream = "stderr" if stderr else "stdout"
-    wanted = parse_target(target)
-    with connected(ctx) as client:
-        if wanted.container:
-            printer = _printer(output, several=False)
-            for piece in client.logs(wanted.container, follow, stream=stream, offset=offset):
-                printer.piece(wanted.container, piece)
-        elif follow:
-            tasks = tasks_of(client, wanted)
-            printer = _printer(output, several=len(tasks) > 1)
-            for thread in follow_tasks(client, wanted.job, tasks, streams=(stream,), printer=printer, note=say):
-                thread.join()
-        else:
-            _print_all(client, wanted, stream, offset, output)
-
-
-def _printer(output: Format, several: bool) -> Printer:
-    return JsonPrinter(False) if output is Format.json else Printer(prefixed=several)
-
-
-def _print_all(client: Client, wanted: LogTarget, stream: str, offset: int, output: Format) -> None:
-    """What has been written so far, task after task; says so when there was nothing."""
-    tasks = tasks_of(client, wanted)
-    printer = _printer(output, several=len(tasks) > 1)
-    wrote = False
-    waiting = []
-    for task in tasks:
-        name = f"{task.group}/{task.index}"
-        if task.container is None:
-            waiting.append(name)
-            continue
-        for piece in client.logs(task.container, stream=stream, offset=offset):
-            printer.piece(name, piece)
-            wrote = True
-        printer.end(name)
-    if waiting:
-        more = f" and {len(waiting) - 3} more" if len(waiting) > 3 else ""
-        say(f"Not started yet: {', '.join(waiting[:3])}{more}. Wait for them with: hydractl logs -f")
-    elif not wrote:
-        other = "stdout: without --stderr" if stream == "stderr" else "stderr: --stderr"
-        say(f"Nothing on {stream}. The other stream is {other}.")
 
 
 GroupOption = Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")]
@@ -238,6 +174,6 @@ def artifacts_has(
 
 
 def register(app: typer.Typer) -> None:
-    for command in (logs, outputs, fetch):
+    for command in (outputs, fetch):
         app.command(rich_help_panel="Results")(command)
     app.add_typer(artifacts, name="artifacts", rich_help_panel="Results")

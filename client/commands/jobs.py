@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -13,15 +14,17 @@ from client import jobfile
 from client.answers import to_json
 from client.api import Client
 from client.commands.bringing import AcceptOption, brought
-from client.commands.common import JobArgument, complete_group, complete_queue, connected
+from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected
 from client.commands.dryrun import told_before, warn
-from client.commands.nodes import moment
+from client.commands.nodes import find, moment
 from client.commands.views import view_named
-from client.errors import HydraError, InvalidJob
-from client.follow import MAX_FOLLOWED, LogTarget, Printer, follow_tasks, tasks_of, telling
+from client.errors import HydraError, InvalidJob, client_error
+from client.follow import MAX_FOLLOWED, LogTarget, Printer, Reading, follow_tasks, tasks_of, telling
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
 from contract.jobs import Container, Event, Group, Job, JobPlace, Task
+from wire.states import JobState
 
 FileArgument = Annotated[
     Path,
@@ -34,6 +37,8 @@ FollowOption = Annotated[
     bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write, to stderr too.")
 ]
 ENDED_OTHERWISE = 1
+GONE = 404
+KINDS = ["batch", "service", "application"]
 
 
 def submit(
@@ -87,7 +92,7 @@ def wait(
 def _attend(client: Client, job_id: int, follow: bool, output: Format) -> None:
     """Watch until the end; leaves with status 1 when the job did not succeed. Ctrl-C leaves the job running."""
     printers: list[threading.Thread] = []
-    printer = Printer(prefixed=True)
+    printer = Printer(prefixed=True, both=True)
     try:
         if follow:
             printers = _follow(client, job_id, printer)
@@ -123,7 +128,7 @@ def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thr
         say(f"job {job_id} has more than {MAX_FOLLOWED} tasks: watch one with hydractl logs -f {job_id}/GROUP/INDEX")
         return []
     tasks = tasks_of(client, LogTarget(job_id))
-    return follow_tasks(client, job_id, tasks, streams=("stdout", "stderr"), printer=printer, note=say)
+    return follow_tasks(client, job_id, tasks, reading=Reading(), printer=printer, note=say)
 
 
 def validate(
@@ -163,11 +168,17 @@ def jobs(
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
     kind: Annotated[str | None, typer.Option(help="batch, service or application.")] = None,
+    node: Annotated[
+        str | None, typer.Option(help="With containers on this node now.", autocompletion=complete_node)
+    ] = None,
     since: Annotated[str | None, typer.Option(help="Submitted then or later: -2h, -7d or YYYY-MM-DDTHH:MM.")] = None,
     until: Annotated[str | None, typer.Option(help="Submitted before then: the same.")] = None,
     order: Annotated[str | None, typer.Option(help="newest (the default) or oldest first.")] = None,
     view: Annotated[str | None, typer.Option(help="The filters of this saved view, where no other is given.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 30,
+    sort: Annotated[str | None, sorting(JOBS)] = None,
+    columns: Annotated[str | None, picking(JOBS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """List jobs, newest first unless --order says otherwise."""
@@ -178,18 +189,50 @@ def jobs(
         "order": order,
         "state": state_word(state),
     }
-    columns: list[Column[Job]] = [
-        ("JOB", lambda j: j.id), ("NAME", lambda j: j.name), ("STATE", lambda j: j.state),
-        ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
-        ("SUBMITTED", lambda j: j.submitted_at), ("TOOK", lambda j: duration(j.started_at, j.finished_at)),
-        ("NOTE", lambda j: j.message or j.waiting or " "),
-    ]  # fmt: skip
     with connected(ctx) as client:
         if view is not None:
             saved = dict(parse_qsl(view_named(client, view).query))
             filters |= {key: value for key, value in saved.items() if filters.get(key) is None}
-        found = client.jobs(page_size=min(limit + 1, 100) if limit else 100, **filters)
-        show(found, columns, output, nothing="No such jobs.", limit=limit)
+
+        def found() -> Iterator[Job]:
+            if node is not None:
+                return _on_node(client, node, filters)
+            return client.jobs(page_size=min(limit + 1, 100) if limit else 100, **filters)
+
+        look = Looking(sort, columns, watch)
+        listed(found, JOBS, output, nothing="No such jobs.", limit=limit, look=look)
+
+
+def _on_node(client: Client, node: str, filters: dict[str, str | None]) -> Iterator[Job]:
+    """Jobs that have containers on a node now, newest first; of those, what the filters leave."""
+    for name, words in (("state", [*JobState.__members__, "live", "ended"]), ("kind", KINDS)):
+        if filters.get(name) not in (None, *words):
+            raise client_error(f"there is none {filters[name]!r}", field_name=name, remedy=f"Use {', '.join(words)}.")
+    for name in ("since", "until", "order"):
+        if filters.get(name):
+            remedy = f"Leave out --{name}, or --node."
+            raise client_error("--node lists what runs there now, newest first", field_name=name, remedy=remedy)
+    there = {container.job for container in client.node_containers(find(client, node).id)}
+    for number in sorted(there, reverse=True):
+        try:
+            job = client.job(number)
+        except HydraError as error:
+            if error.status == GONE:  # it may have ended, and its history too
+                continue
+            raise
+        if _meets(job, filters):
+            yield Job(**{name: getattr(job, name) for name in Job.model_fields})
+
+
+def _meets(job: Job, filters: dict[str, str | None]) -> bool:
+    """Whether it is a job that the server would list under these filters."""
+    state, tag, name = filters.get("state"), filters.get("tag"), filters.get("name")
+    return (
+        state in (None, job.state, "ended" if job.ended else "live")
+        and all(filters.get(each) in (None, getattr(job, each)) for each in ("queue", "owner", "kind"))
+        and (tag is None or tag in job.tags)
+        and (name is None or job.name.startswith(name))
+    )
 
 
 def _ago(text: str | None, name: str) -> str | None:
@@ -209,6 +252,14 @@ def _done(job: Job) -> str:
     if job.kind == "service":
         return f"{sum(g.running for g in job.groups)} of {of_all} running"
     return f"{sum(g.succeeded for g in job.groups)}/{of_all}"
+
+
+JOBS: list[Column[Job]] = [
+    ("JOB", lambda j: j.id), ("NAME", lambda j: j.name), ("STATE", lambda j: j.state),
+    ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
+    ("SUBMITTED", lambda j: j.submitted_at), ("TOOK", lambda j: duration(j.started_at, j.finished_at)),
+    ("NOTE", lambda j: j.message or j.waiting or " "),
+]  # fmt: skip
 
 
 def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from client.commands.cluster import resources
 from client.commands.common import connected
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, OutputOption, duration, print_json, printable, show
 from contract.queues import Queue, QueueDetail, UsedHour
@@ -29,19 +31,23 @@ def queues(
     why: Annotated[str | None, typer.Option(help="Why this queue has the share that it has in each place.")] = None,
     sub_cluster: Annotated[str | None, typer.Option("--sub-cluster", "-s", help="With --tree: there only.")] = None,
     resource: ResourceOption = None,
+    sort: Annotated[str | None, sorting(LIST + MORE)] = None,
+    columns: Annotated[str | None, picking(LIST + MORE)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """The queues: what each is guaranteed, may hold at most, uses and waits for."""
-    axis = RESOURCES.get(resource or "", resource)
+    axis, look = RESOURCES.get(resource or "", resource), Looking(sort, columns, watch)
     with connected(ctx) as client:
         if why:
             _why(client.queue_detail(why, axis), output)
         elif matrix:
-            show(client.queue_matrix(under, axis), MATRIX, output, nothing="There is no queue of yours.")
+            cells = partial(client.queue_matrix, under, axis)
+            listed(cells, MATRIX, output, nothing="There is no queue of yours.", look=look)
         elif tree:
-            show(client.queue_tree(sub_cluster), TREE, output, nothing="There are no queues.")
+            listed(partial(client.queue_tree, sub_cluster), TREE, output, nothing="There are no queues.", look=look)
         else:
-            show(client.queues(), LIST + (MORE if long else []), output, nothing="There are no queues.")
+            listed(client.queues, LIST + (MORE if long else []), output, nothing="There are no queues.", look=look)
 
 
 def _why(found: QueueDetail, output: Format) -> None:

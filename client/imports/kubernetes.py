@@ -14,7 +14,7 @@ import yaml
 from client.errors import InvalidJob
 from client.imports import kubernetesfields as fields
 from client.imports import units
-from client.imports.report import MAX_TIMEOUT_S, Converted, Remarks, finished, job_name, meant
+from client.imports.report import MAX_TIMEOUT_S, Converted, Remarks, finished, job_name, meant, shown
 from contract import yamltext
 from contract.problems import FieldError
 
@@ -39,15 +39,14 @@ def convert(text: str, name: str) -> Converted:
         raise InvalidJob([FieldError(name, f"is not valid YAML: {' '.join(str(error).split())}")]) from error
     jobs = [each for each in found if isinstance(each[0], dict) and each[0].get("kind") == "Job"]
     if len(jobs) != 1:
-        kinds = ", ".join(sorted({str(v.get("kind")) if isinstance(v, dict) else "no mapping" for v, _ in found}))
+        kinds = ", ".join(sorted({_kind(v) for v, _ in found}))
         message = f"holds {len(jobs) or 'no'} manifest{'s' if len(jobs) > 1 else ''} of kind Job, of: {kinds}"
         remedy = "give one Job a file" if jobs else "only a batch/v1 Job can be taken over; write a job file for others"
         raise InvalidJob([FieldError(name, message, remedy)])
     remarks = Remarks()
     for value, lines in found:
         if value is not jobs[0][0]:
-            kind = value.get("kind") if isinstance(value, dict) else value
-            remarks.lost(lines[()], f"kind: {kind}", "only the Job is taken over")
+            remarks.lost(lines[()], f"kind: {_kind(value)}", "only the Job is taken over")
     return finished(SOURCE, _Reader(*jobs[0], remarks).job(PurePath(name).stem), remarks)
 
 
@@ -61,7 +60,10 @@ class _Reader:
     exports: list[str] = field(default_factory=list)  # assignments made when the task starts
 
     def line(self, path: Path) -> int:
-        return self.lines.get(path) or self.lines.get(path[:-1]) or 0
+        """Of a field; of what it stands in, where it is missing."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines[path]
 
     def error(self, path: Path, message: str, remedy: str = "") -> None:
         self.remarks.error(self.line(path), f"{_dotted(path)} {message}", remedy)
@@ -97,25 +99,27 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            self.error((*path, name), f"is {value!r}, not a whole number of {least} or more", "correct it")
+            self.error((*path, name), f"is {shown(value)}, not a whole number of {least} or more", "correct it")
             return None
         return value
 
     def text(self, within: dict[str, Any], path: Path, name: str) -> str | None:
         value = within.get(name)
         if value is not None and not isinstance(value, str):
-            self.error((*path, name), f"is {value!r}, not a text", "put it in quotes")
+            self.error((*path, name), f"is {shown(value)}, not a text", "put it in quotes")
             return None
         return value
 
     def job(self, file: str) -> dict[str, Any]:
         manifest = self.mapping(self.manifest, (), fields.ROOT)
         if manifest.get("apiVersion") != "batch/v1":
-            self.error(("apiVersion",), f"is {manifest.get('apiVersion')!r}", "only batch/v1 can be taken over")
+            self.error(("apiVersion",), f"is {shown(manifest.get('apiVersion'))}", "only batch/v1 can be taken over")
         metadata = self.mapping(manifest.get("metadata", {}), ("metadata",), fields.METADATA)
         spec = self.mapping(manifest.get("spec"), ("spec",), fields.SPEC)
         template = spec.get("template")
-        known: tuple[set[str], fields.Rows, fields.Rows] = ({"metadata", "spec"}, {}, {})
+        known: tuple[set[str], fields.Rows, fields.Rows] = (
+            {"spec"}, {"metadata": "a pod has no labels of its own"}, {},
+        )  # fmt: skip
         template = self.mapping(template, ("spec", "template"), known) if isinstance(manifest.get("spec"), dict) else {}
         path: Path = ("spec", "template", "spec")
         pod = self.mapping(template.get("spec"), path, fields.POD) if template else {}
@@ -136,8 +140,9 @@ class _Reader:
         return job_name(file)
 
     def _tags(self, metadata: dict[str, Any]) -> dict[str, list[str]]:
-        labels = metadata.get("labels")
+        labels = metadata.get("labels", {})
         if not isinstance(labels, dict):
+            self.error(("metadata", "labels"), "is not a mapping of labels", "write each as label: value")
             return {}
         tags = [tag for key, value in labels.items() if _TAG.fullmatch(tag := f"{key}={value}")][:32]
         if tags:
@@ -153,7 +158,7 @@ class _Reader:
         parallelism, completions = self.whole(spec, at, "parallelism"), self.whole(spec, at, "completions")
         mode = self.text(spec, at, "completionMode")
         if mode not in (None, "Indexed", "NonIndexed"):
-            self.error((*at, "completionMode"), f"is {mode!r}", "use Indexed or NonIndexed")
+            self.error((*at, "completionMode"), f"is {shown(mode)}", "use Indexed or NonIndexed")
         count = completions if completions is not None else 1 if parallelism is None else parallelism
         group["count"] = max(1, count)
         if completions is not None:
@@ -175,7 +180,7 @@ class _Reader:
     def _ends(self, spec: dict[str, Any], pod: dict[str, Any], path: Path, group: dict[str, Any]) -> None:
         policy = self.text(pod, path, "restartPolicy")
         if pod and policy not in ("Never", "OnFailure"):
-            said = f"is {policy!r}" if policy else "is missing, and so Always"
+            said = f"is {shown(policy)}" if policy else "is missing, and so Always"
             self.error((*path, "restartPolicy"), said, "a Job's is Never or OnFailure")
         elif policy:
             self.taken((*path, "restartPolicy"), "an attempt that failed is tried again in a new container")
@@ -204,10 +209,10 @@ class _Reader:
 
     def _where(self, pod: dict[str, Any], path: Path, group: dict[str, Any]) -> None:
         selector, node = pod.get("nodeSelector"), self.text(pod, path, "nodeName")
-        if isinstance(selector, dict) and selector:
+        if isinstance(selector, dict):
             group["node_labels"] = " && ".join(f"{key} == {value}" for key, value in selector.items())
             self.taken((*path, "nodeSelector"), f"node_labels: {group['node_labels']}")
-        elif selector:
+        elif selector is not None:
             self.error((*path, "nodeSelector"), "is not a mapping of labels", "write it as label: value")
         if node:
             group["locality"] = {"nodes": [node], "relax": False}
@@ -276,7 +281,7 @@ class _Reader:
             elif "valueFrom" in entry:
                 self._referenced(name, entry["valueFrom"], at)
             elif not isinstance(value := entry.get("value", ""), str):
-                self.error((*at, "value"), f"is {value!r}, not a text", "put it in quotes")
+                self.error((*at, "value"), f"is {shown(value)}, not a text", "put it in quotes")
             else:
                 found[name] = _expanded(value, found)
                 self.taken(at, f"env: {name}")
@@ -330,6 +335,11 @@ class _Reader:
             else:
                 self.lost(at, "Hydra has no such resource")
         return found
+
+
+def _kind(document: Any) -> str:
+    kind = document.get("kind") if isinstance(document, dict) else None
+    return kind if isinstance(kind, str) else "none"
 
 
 def _gpus(amounts: dict[str, Decimal]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import IntEnum
+from reprlib import Repr
 from typing import Any
 
 from client.errors import InvalidJob
@@ -13,6 +14,8 @@ from contract import jobspec
 from contract.problems import FieldError
 
 MAX_TIMEOUT_S = 30 * 86400
+_BRIEF = Repr()
+_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother = 1, 60, 60
 _WIDE = 44  # columns for what was written
 
 
@@ -38,7 +41,7 @@ class Remark:
 
     def text(self) -> str:
         where = f"line {self.line}" if self.line else ""
-        return f"  {where:<9} {_cut(self.what):<{_WIDE}} {self.became}"
+        return f"  {where:<9} {_cut(self.what):<{_WIDE}} {' '.join(self.became.split())}"
 
 
 @dataclass(slots=True)
@@ -95,6 +98,11 @@ def meant(name: str, known: Iterable[str]) -> str:
     """What to do about a name that nobody knows."""
     close = get_close_matches(name, list(known), 1)
     return f"did you mean {close[0]}?" if close else "correct or remove it"
+
+
+def shown(value: object) -> str:
+    """A value as Python writes it, cut short: aliases may make it longer than any memory."""
+    return _BRIEF.repr(value)
 
 
 def job_name(text: str) -> str:

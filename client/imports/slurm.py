@@ -67,6 +67,7 @@ class _Reader:
     remarks: Remarks
     script: str
     ntasks: int = 1
+    nodes: int = 1
     array_variables: set[str] = field(default_factory=set)
 
     def take(self, name: str) -> Option | None:
@@ -114,14 +115,14 @@ class _Reader:
 
     def _tasks(self) -> int:
         """How many cores all tasks have together."""
-        nodes, of_nodes = self.read("nodes", _nodes, 1)
+        self.nodes, of_nodes = self.read("nodes", _nodes, 1)
         each, per_node = self.read("ntasks-per-node", _number, 1)
-        self.ntasks, tasks = self.read("ntasks", _number, each * nodes)
+        self.ntasks, tasks = self.read("ntasks", _number, each * self.nodes)
         cpus, per_task = self.read("cpus-per-task", _number, 1)
         whole = f"vcores_milli: {self.ntasks * cpus * 1000}, of one container"
         for option in (tasks, per_node, per_task):
             self.taken(option, whole)
-        if nodes > 1:
+        if self.nodes > 1:
             self.lost(of_nodes, "a container is on one node, and gets what all nodes together would have")
         else:
             self.taken(of_nodes, "a container is on one node")
@@ -129,7 +130,8 @@ class _Reader:
 
     def _gpus(self) -> int:
         most, nothing = 0, (0, list[str](), list[str]())
-        for name, times in (("gres", 1), ("gpus", 1), ("gpus-per-node", 1), ("gpus-per-task", self.ntasks)):
+        of_nodes = [("gres", self.nodes), ("gpus-per-node", self.nodes)]
+        for name, times in (*of_nodes, ("gpus", 1), ("gpus-per-task", self.ntasks)):
             (count, kinds, others), option = self.read(name, _gres if name == "gres" else _gpu_list, nothing)
             most = max(most, count * times)
             if count:
@@ -143,7 +145,7 @@ class _Reader:
     def _memory(self, cpus: int, gpus: int) -> int:
         """MiB of the container; 0 where the script does not say."""
         found = Decimal(0)
-        for name, times in (("mem", 1), ("mem-per-cpu", cpus), ("mem-per-gpu", gpus)):
+        for name, times in (("mem", self.nodes), ("mem-per-cpu", cpus), ("mem-per-gpu", gpus)):
             each, option = self.read(name, units.slurm_mib, Decimal(0))
             if option and not each:
                 self.lost(option, "all memory of a node cannot be asked for: say how much it needs")

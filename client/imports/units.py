@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from decimal import ROUND_CEILING, Decimal
 
+from client.imports.report import shown
+
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _UNLIMITED = ("unlimited", "infinite")
 _SLURM_MIB = {"K": Decimal(1) / 1024, "M": Decimal(1), "G": Decimal(1024), "T": Decimal(1024) ** 2}
@@ -46,11 +48,11 @@ def quantity(value: object) -> Decimal:
     """Kubernetes' ``500m``, ``2``, ``0.5``, ``128Mi``, ``1G``, ``1e9``."""
     found = _QUANTITY.fullmatch(str(value)) if isinstance(value, int | float | str) else None
     if not found or isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a quantity: write it like 500m, 2 or 128Mi")
+        raise ValueError(f"{shown(value)} is not a quantity: write it like 500m, 2 or 128Mi")
     number, exponent, suffix = Decimal(found[1]), found[2], found[3]
     if exponent:
-        if abs(int(exponent[:6])) > 30:
-            raise ValueError(f"{value!r} is out of all bounds")
+        if len(exponent) > 6 or abs(int(exponent)) > 30:
+            raise ValueError(f"{shown(value)} is out of all bounds")
         return number * Decimal(10) ** int(exponent)
     if suffix == "m":
         return number / 1000

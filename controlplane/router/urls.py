@@ -71,6 +71,7 @@ api = [
     path("jobs/<int:job_id>/outputs", jobs.JobOutputs.as_view(), name="job-outputs"),
     path("jobs/<int:job_id>/endpoints", JobEndpoints.as_view(), name="job-endpoints"),
     path("containers/<str:container>/logs", containers.ContainerLogs.as_view(), name="container-logs"),
+    path("containers/<str:container>/logs/merged", containers.MergedLogs.as_view(), name="container-logs-merged"),
     path("artifacts/<str:digest>", artifacts.ArtifactDetail.as_view(), name="artifact"),
     path("saved-views", savedviews.SavedViews.as_view(), name="saved-views"),
     path("saved-views/<int:view_id>", savedviews.SavedViewDetail.as_view(), name="saved-view"),

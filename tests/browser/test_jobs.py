@@ -116,7 +116,7 @@ def test_a_log_goes_on_where_it_broke_off(signed_in: Page, site: Stack) -> None:
     ended(signed_in, "SUCCEEDED")
     signed_in.get_by_label("Find in the log").fill("mark-")
     expect(signed_in.locator(".logs-bar")).to_contain_text("1 of 40")  # none lost, none doubled
-    assert broken and all("offset=" in url for url in broken)
+    assert broken and all("cursor=" in url for url in broken)
     signed_in.get_by_role("button", name="Pause").click()
     expect(signed_in.locator("[data-phase]")).to_contain_text("Paused")
 
@@ -128,8 +128,12 @@ def test_a_log_is_linked_to(signed_in: Page, site: Stack) -> None:
     ended(signed_in, "SUCCEEDED")
     signed_in.get_by_role("button", name=re.compile("^work 3:")).click()
     signed_in.wait_for_url(re.compile("task=work%2F3"))
+    log = signed_in.get_by_test_id("log")
+    expect(log).to_contain_text("out-3")  # both streams, and which is which
+    expect(log.locator("[data-stderr]")).to_contain_text("err-3")
     signed_in.get_by_role("radiogroup", name="Stream").get_by_text("stderr").click()
-    expect(signed_in.get_by_test_id("log")).to_contain_text("err-3")
+    expect(log).not_to_contain_text("out-3")
+    expect(log).to_contain_text("err-3")
     signed_in.get_by_role("link", name="Link to this log").click()
     signed_in.wait_for_url(re.compile("attempt="))
     other = signed_in.context.new_page()
@@ -171,7 +175,10 @@ def test_a_queue_is_found_by_typing(signed_in: Page) -> None:
 
 def test_attempts_are_drawn_listed_and_measured(signed_in: Page, site: Stack) -> None:
     job = submitted(
-        site, groups=[group('test "$HYDRA_TASK_INDEX" != 1 || { echo because >&2; exit 3; }', count=6, retries=1)]
+        site,
+        groups=[
+            group('test "$HYDRA_TASK_INDEX" != 1 || { echo because-$HYDRA_ATTEMPT >&2; exit 3; }', count=6, retries=1)
+        ],
     )
     signed_in.goto(f"/jobs/{job}?tab=attempts")
     ended(signed_in, "FAILED")
@@ -187,8 +194,10 @@ def test_attempts_are_drawn_listed_and_measured(signed_in: Page, site: Stack) ->
     expect(rows.filter(has_text="Failed").first).to_contain_text("3")
     signed_in.get_by_role("radiogroup", name="Parts of the job").get_by_text("Usage").click()
     expect(signed_in.get_by_role("region", name="Used against asked for")).to_contain_text("64 MiB")
-    signed_in.goto(f"/jobs/{job}?task=work/1")  # no stream is named: a failure is told on stderr
-    expect(signed_in.get_by_test_id("log")).to_contain_text("because")
+    signed_in.goto(f"/jobs/{job}?task=work/1")
+    expect(signed_in.get_by_test_id("log")).to_contain_text("because-2")
+    signed_in.get_by_label("Attempt", exact=True).select_option(label="Attempt 1: failed")
+    expect(signed_in.get_by_test_id("log")).to_contain_text("because-1")
 
 
 def test_a_view_is_kept_and_many_jobs_are_killed_at_once(signed_in: Page, site: Stack) -> None:

@@ -124,7 +124,7 @@ def integer(request: Request, name: str, default: int, low: int, high: int) -> i
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 20 and low <= int(text) <= high):
-        raise _wrong(name, f"{text[:30]!r} is not a whole number from {low} to {high}", "correct it or leave it out")
+        raise wrong(name, f"{text[:30]!r} is not a whole number from {low} to {high}", "correct it or leave it out")
     return int(text)
 
 
@@ -134,7 +134,7 @@ def choice(request: Request, name: str, values: Mapping[str, Any]) -> Any:
     if text is None:
         return None
     if text not in values:
-        raise _wrong(name, f"{text[:30]!r} is not known", f"use one of {', '.join(values)}")
+        raise wrong(name, f"{text[:30]!r} is not known", f"use one of {', '.join(values)}")
     return values[text]
 
 
@@ -142,7 +142,7 @@ def text(request: Request, name: str) -> str | None:
     """A short text from the query string; ``None`` when absent."""
     value = request.query_params.get(name)
     if value is not None and ("\0" in value or len(value) > 255):
-        raise _wrong(name, "is not a short text", "use at most 255 characters and no NUL")
+        raise wrong(name, "is not a short text", "use at most 255 characters and no NUL")
     return value
 
 
@@ -158,11 +158,12 @@ def moment(request: Request, name: str) -> dt.datetime | None:
         return None
     found = read_moment(text)
     if found is None:
-        raise _wrong(name, f"{text[:40]!r} is not a time", "write it like 2030-01-31T12:00:00Z")
+        raise wrong(name, f"{text[:40]!r} is not a time", "write it like 2030-01-31T12:00:00Z")
     return found
 
 
-def _wrong(name: str, message: str, remedy: str) -> Invalid:
+def wrong(name: str, message: str, remedy: str) -> Invalid:
+    """What to raise of a parameter of the query string."""
     return Invalid("a parameter has an error", [FieldError(name, message, remedy)])
 
 

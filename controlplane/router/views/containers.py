@@ -2,8 +2,9 @@
 
 import asyncio
 import functools
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import HttpRequest
@@ -12,7 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contract.jobs import LogPiece
+from contract.jobs import LogPiece, MergedLog
 from controlplane.accounts.places import Places
 from controlplane.accounts.turns import Crowded, turns
 from controlplane.router.payers import payers
@@ -20,44 +21,39 @@ from controlplane.router.problems import plain
 from controlplane.router.threads import MAX_WAITING, Threads
 from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.errors import NotFound
-from controlplane.statestore.queries.jobs import logs
+from controlplane.statestore.queries.jobs import logs, logsources, mergedlogs
+from controlplane.statestore.queries.jobs.logsources import LogSource
 from wire.ids import parse_container
 
-from .common import View, account, answers, choice, integer, number_parameter, rendered
+from .common import (
+    View,
+    account,
+    answers,
+    choice,
+    existing,
+    integer,
+    moment,
+    moment_parameter,
+    number_parameter,
+    rendered,
+    text,
+    text_parameter,
+    wrong,
+)
 
 FOLLOW_S = 25.0
 LOOK_EVERY_S = 0.25
+A_PIECE = f"Bytes, {logs.LIMIT_BYTES} by default"
 FOLLOWS_MAX = 32  # long polls of one account at once
 threads = Threads("logs", 2)
 followers = Threads("log-followers", 2)  # their looks come all the time; whoever just reads does not wait behind them
 following = Places(FOLLOWS_MAX)
+LAST_S_MAX = 10 * 365 * 86_400
+CURSOR = re.compile(r"[0-9]{1,18}\.[0-9]{1,18}")
 
 
-class ContainerLogs(View):
-    @extend_schema(
-        operation_id="containers_logs",
-        parameters=[
-            OpenApiParameter("stream", str, enum=list(STREAMS), description="stdout by default"),
-            number_parameter("offset", 0, 2**62, "Bytes of the stream to leave out"),
-            number_parameter("limit", 4, logs.LIMIT_BYTES_MAX, f"Bytes, {logs.LIMIT_BYTES} by default"),
-            number_parameter("follow", 0, 1, "Wait up to 25 s for something to show"),
-        ],
-        responses=answers({200: LogPiece}),
-    )
-    def get(self, request: Request, container: str) -> Response:
-        """A piece of what a container has written."""
-        stream = choice(request, "stream", STREAMS) or STREAMS["stdout"]
-        offset = integer(request, "offset", 0, 0, 2**62)
-        limit = integer(request, "limit", logs.LIMIT_BYTES, 4, logs.LIMIT_BYTES_MAX)
-        follow = integer(request, "follow", 0, 0, 1)
-        source = logs.source(account(request), _number(container))
-        if source is None:
-            raise NotFound("there is no such container that you may see; it may not have been started yet")
-        part = logs.read(source, stream, offset, limit)
-        response = Response(part)
-        if follow and not part["data"] and not part["complete"]:
-            response.follow = (account(request).pk, source, int(stream), part["next_offset"])
-        return response
+class Followed(View):
+    """A view that is asked again when there is news of what its answer names as ``follow``."""
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
@@ -84,6 +80,89 @@ class ContainerLogs(View):
         return waits
 
 
+class ContainerLogs(Followed):
+    @extend_schema(
+        operation_id="containers_logs",
+        parameters=[
+            OpenApiParameter("stream", str, enum=list(STREAMS), description="stdout by default"),
+            number_parameter("offset", 0, 2**62, "Bytes of the stream to leave out"),
+            number_parameter("limit", 4, logs.LIMIT_BYTES_MAX, A_PIECE),
+            number_parameter("follow", 0, 1, "Wait up to 25 s for something to show"),
+        ],
+        responses=answers({200: LogPiece}),
+    )
+    def get(self, request: Request, container: str) -> Response:
+        """A piece of what a container has written."""
+        stream = choice(request, "stream", STREAMS) or STREAMS["stdout"]
+        offset = integer(request, "offset", 0, 0, 2**62)
+        limit = integer(request, "limit", logs.LIMIT_BYTES, 4, logs.LIMIT_BYTES_MAX)
+        follow = integer(request, "follow", 0, 0, 1)
+        source = _source(request, container)
+        part = logs.read(source, stream, offset, limit)
+        response = Response(part)
+        if follow and not part["data"] and not part["complete"]:
+            response.follow = (account(request).pk, source, {int(stream): part["next_offset"]})
+        return response
+
+
+class MergedLogs(Followed):
+    @extend_schema(
+        operation_id="containers_logs_merged",
+        parameters=[
+            OpenApiParameter("stream", str, enum=list(STREAMS), description="Only this one; both by default"),
+            text_parameter("cursor", "From `next` of another answer", maxLength=40, pattern=f"^{CURSOR.pattern}$"),
+            number_parameter("tail", 0, mergedlogs.TAIL_MAX, "Begin at the last so many lines"),
+            moment_parameter("since", "Begin with what came then or later, by the cluster's clock"),
+            number_parameter("last_s", 0, LAST_S_MAX, "Begin with what came in the last so many seconds"),
+            number_parameter(
+                "limit", mergedlogs.LIMIT_MIN, logs.LIMIT_BYTES_MAX, f"Bytes, {logs.LIMIT_BYTES} by default"
+            ),
+            number_parameter("follow", 0, 1, "With a cursor: wait up to 25 s for something to show"),
+        ],
+        responses=answers({200: MergedLog}),
+    )
+    def get(self, request: Request, container: str) -> Response:
+        """What a container has written to both streams, in the order in which it came, about a second apart."""
+        only = choice(request, "stream", STREAMS)
+        streams = [only] if only else list(STREAMS.values())
+        limit = integer(request, "limit", logs.LIMIT_BYTES, mergedlogs.LIMIT_MIN, logs.LIMIT_BYTES_MAX)
+        follow = integer(request, "follow", 0, 0, 1)
+        given, begin = _cursor(request), _begin(request)
+        source = _source(request, container)
+        at = {s: given[s] for s in streams} if given else mergedlogs.start(source, streams, **begin)
+        part = mergedlogs.read(source, at, limit)
+        goes_on, seen = part["next"], part.pop("seen")
+        response = Response(part | {"next": ".".join(str(goes_on.get(s, 0)) for s in STREAMS.values())})
+        if follow and given and not part["pieces"] and not part["complete"]:
+            response.follow = (account(request).pk, source, seen)
+        return response
+
+
+def _cursor(request: Request) -> dict[int, int]:
+    """Where each stream goes on; empty without a cursor."""
+    given = text(request, "cursor")
+    if given is None:
+        return {}
+    if not CURSOR.fullmatch(given):
+        raise wrong("cursor", f"{given[:40]!r} is none", "take it from `next` of another answer")
+    return dict(zip(STREAMS.values(), map(int, given.split(".")), strict=True))
+
+
+def _begin(request: Request) -> dict[str, Any]:
+    """What the request says of where to begin, as ``mergedlogs.start`` takes it."""
+    given = {
+        "tail": integer(request, "tail", -1, 0, mergedlogs.TAIL_MAX),
+        "since": moment(request, "since"),
+        "last_s": integer(request, "last_s", -1, 0, LAST_S_MAX),
+    }
+    return {name: value for name, value in given.items() if value not in (None, -1)}
+
+
+def _source(request: Request, container: str) -> LogSource:
+    found = logsources.source(account(request), _number(container))
+    return existing(found, "there is no such container that you may see; it may not have been started yet")
+
+
 def _number(container: str) -> int:
     try:
         return parse_container(container)
@@ -102,12 +181,12 @@ async def _read(view: Callable[..., Any], request: HttpRequest, args: Any, kwarg
         return plain(429, "too many requests of this account wait already; send fewer at once", 1)
 
 
-async def _something_new(who: int, source: logs.LogSource, stream: int, offset: int) -> bool:
+async def _something_new(who: int, source: LogSource, at: Mapping[int, int]) -> bool:
     """Look every quarter of a second, or as often as the account's share lets it; False when nothing came in time."""
     until = time.monotonic() + FOLLOW_S
     while time.monotonic() < until:
         pay = functools.partial(turns.spent, who)
-        if await followers.start(logs.anything_after, source, stream, offset, pay=pay):
+        if await followers.start(logs.anything_after, source, at, pay=pay):
             return True
         await turns.within_share(who, until - time.monotonic())
         await asyncio.sleep(LOOK_EVERY_S)

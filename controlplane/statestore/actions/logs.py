@@ -21,11 +21,12 @@ MAX_CHUNK_BYTES = 1 << 20
 FIELDS = {"container", "stream", "offset", "data", "skipped"}
 
 
-# The day is the database's, as is that of a container's allocation, from which on readers look.
-_STORE = """INSERT INTO statestore_log_chunk (container_id, stream, "offset", day, data, skipped)
-    SELECT container, stream, at, (statement_timestamp() AT TIME ZONE 'UTC')::date, data, skipped
+# Day and moment are the database's, as is that of a container's allocation, from which on readers look.
+_STORE = """INSERT INTO statestore_log_chunk (container_id, stream, "offset", day, at, data, skipped)
+    SELECT container, stream, begin, (statement_timestamp() AT TIME ZONE 'UTC')::date, statement_timestamp(),
+           data, skipped
       FROM unnest(%s::bigint[], %s::smallint[], %s::bigint[], %s::bytea[], %s::bigint[])
-           AS piece (container, stream, at, data, skipped)
+           AS piece (container, stream, begin, data, skipped)
     ON CONFLICT DO NOTHING"""
 _BEYOND = """DELETE FROM statestore_log_chunk
     WHERE container_id = %s AND stream = %s AND day >= %s AND "offset" + length(data) <= %s"""

@@ -61,6 +61,7 @@ class LogChunk(models.Model):
     stream = models.SmallIntegerField(choices=Stream.choices)
     offset = models.BigIntegerField()
     day = models.DateField()  # the day it came
+    at = models.DateTimeField(null=True)  # when it came; null: before moments were noted
     data = models.BinaryField()
     skipped = models.BigIntegerField(default=0)  # bytes dropped just before this piece
 

@@ -906,6 +906,15 @@ export interface components {
             password: string;
             username: string;
         };
+        /** @description What a container wrote to one stream, as it came in one piece. */
+        LogPart: {
+            at: string | null;
+            data: string;
+            offset: number;
+            skipped: number;
+            /** @enum {string} */
+            stream: "stdout" | "stderr";
+        };
         LogPiece: {
             complete: boolean;
             data: string;
@@ -1129,6 +1138,12 @@ export interface components {
         Measured: {
             cpu_milli: number;
             memory_mib: number;
+        };
+        /** @description Both streams, in the order in which their pieces came, about a second apart. */
+        MergedLog: {
+            complete: boolean;
+            next: string;
+            pieces: components["schemas"]["LogPart"][];
         };
         MoveRequest: {
             queue: string;

@@ -19,7 +19,8 @@ export type Container = Shapes["Container"];
 export type JobEvent = Shapes["Event"];
 export type Output = Shapes["Output"];
 export type Endpoint = Shapes["Endpoint"];
-export type LogPiece = Shapes["LogPiece"];
+export type LogPart = Shapes["LogPart"];
+export type MergedLog = Shapes["MergedLog"];
 
 /** Why a group waits. `text` is the first limit's; limits stand in the order in which they bind. */
 export type WaitReason = Shapes["WaitReason"];

@@ -127,6 +127,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "api/v1/jobs/<int:job_id>/outputs"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/endpoints"): Rule(SEEN),
     ("GET", "api/v1/containers/<str:container>/logs"): Rule(SEEN),
+    ("GET", "api/v1/containers/<str:container>/logs/merged"): Rule(SEEN),
     ("GET", "api/v1/artifacts/<str:digest>"): Rule(SEEN),
     ("PUT", "api/v1/artifacts/<str:digest>"): Rule(
         {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 403, "operator": 200}, DATA

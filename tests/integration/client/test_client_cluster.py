@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from client import Client, HydraError, Job
-from client.follow import follow_task
+from client.follow import Reading, follow_task
 from tests.patience import wait_until
 from tests.stack import Stack
 
@@ -131,6 +131,13 @@ def test_jobs_seen_on_their_node_are_killed_at_once(hydra: Client, hydractl: Any
     nodes = {str(t.node) for each in ids for t in hydra.tasks(each)}
     shown = [json.loads(hydractl("node", n, "--containers", "-o", "json").stdout) for n in nodes]
     assert {c["job"] for found in shown for c in found} >= set(ids)
+    on_nodes = [json.loads(hydractl("jobs", "--node", n, "--name", "probe", "-o", "json").stdout) for n in nodes]
+    assert {j["id"] for found in on_nodes for j in found} >= set(ids)
+    assert not json.loads(hydractl("jobs", "--node", sorted(nodes)[0], "--name", "other", "-o", "json").stdout)
+    top = hydractl("top", "--once", "--rows", "100").stdout
+    assert all(str(each) in top for each in ids) and "root.default" in top and "IN SERVICE" in top
+    mine = json.loads(hydractl("top", "--once", "-o", "json").stdout)["jobs"]
+    assert {j["id"] for j in mine} >= set(ids) and {j["owner"] for j in mine} == {"tenant"}
     table = hydractl("node", sorted(nodes)[0], "--containers").stdout
     assert "USED MIB" in table and "probe" in table and "RUNNING" in table
     killed = hydractl("kill", *map(str, ids), "999999", "-m", "enough")
@@ -171,9 +178,14 @@ def test_a_failure_is_explained_followed_over_attempts_and_retried(hydra: Client
     assert [(c.state, c.reason, c.exit_code) for c in hydra.containers(failed.id)] == [("FAILED", "EXIT_CODE", 3)] * 2
     (task,) = hydra.tasks(failed.id, state="FAILED")
     notes: list[str] = []
-    said = "".join(piece.data for piece in follow_task(hydra, failed.id, task, "stdout", notes.append))
+    said = "".join(piece.data for piece in follow_task(hydra, failed.id, task, Reading("stdout"), notes.append))
     assert said == "attempt 1\nattempt 2\n"
     assert hydractl("logs", f"{failed.id}/g/0", "--stderr").stdout == "because\n"
+    assert hydractl("logs", str(failed.id)).stdout == "attempt 2\nbecause\n"
+    assert hydractl("logs", str(failed.id), "--previous", "--tail", "2").stdout == "attempt 1\nbecause\n"
+    found = hydractl("logs", f"{failed.id}/g", "-f", "--since", "1h", "--grep", "BECAUSE")
+    assert (found.stdout, "Left out: 2 lines" in found.stderr) == ("because\n" * 2, True)
+    assert hydractl("logs", str(failed.id), "--since", "0s", "--stdout").stdout == ""
     waited = hydractl("wait", str(failed.id), "--follow")
     assert (waited.returncode, sorted(waited.stdout.splitlines())) == (
         1, ["g/0 stderr | because"] * 2 + ["g/0 | attempt 1", "g/0 | attempt 2"],

@@ -19,9 +19,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from contract.accounts import Me
-from contract.jobs import Container, Group, JobChecked, JobDetail, Outlook, Output, Task
-from contract.nodes import Node
+from contract.jobs import Container, Group, JobChecked, JobDetail, LogPart, Outlook, Output, Task
+from contract.nodes import Node, NodeContainer
 from contract.queues import Queue
+from contract.subclusters import Overview
 from contract.waiting import GroupExplanation
 from tests.answers import said_by_the_api
 
@@ -48,6 +49,7 @@ class Cluster:
     tasks: list[dict[str, Any]] = field(default_factory=list)
     nodes: list[dict[str, Any]] = field(default_factory=list)
     containers: list[dict[str, Any]] = field(default_factory=list)
+    overview: dict[str, Any] = field(default_factory=dict)
     outputs: list[dict[str, Any]] = field(default_factory=list)
     endpoints: list[dict[str, Any]] = field(default_factory=list)
     logs: dict[tuple[str, str], bytes] = field(default_factory=dict)
@@ -208,6 +210,16 @@ def nodes(cluster: Cluster, request: Request) -> Answer:
     return page([n for n in found if wanted in (None, n["name"])], request)
 
 
+def node(cluster: Cluster, request: Request, number: str) -> Answer:
+    found = [said_by_the_api(Node, **n) for n in cluster.nodes if n["id"] == int(number)]
+    return (200, {}, found[0]) if found else problem(404, f"there is no node {number}")
+
+
+def node_containers(cluster: Cluster, request: Request, number: str) -> Answer:
+    there = [c for c in cluster.containers if c.get("on") == int(number)]
+    return page([said_by_the_api(NodeContainer, **only(c, "id", "job")) for c in there], request)
+
+
 def logs(cluster: Cluster, request: Request, container: str) -> Answer:
     data = cluster.logs.get((container, request.query["stream"]), b"")
     offset = int(request.query["offset"])
@@ -216,6 +228,25 @@ def logs(cluster: Cluster, request: Request, container: str) -> Answer:
     complete = container in cluster.ended and onward == len(data)
     body = {"data": piece.decode(errors="replace"), "offset": offset, "next_offset": onward, "skipped": 0}
     return 200, {}, {**body, "complete": complete}
+
+
+def merged_logs(cluster: Cluster, request: Request, container: str) -> Answer:
+    """stdout, then stderr, ``log_step`` bytes an answer; a tail is found by lines of both."""
+    streams = [s for s in ("stdout", "stderr") if request.query.get("stream", s) == s]
+    whole = {s: cluster.logs.get((container, s), b"") for s in streams}
+    at = dict(zip(("stdout", "stderr"), map(int, request.query.get("cursor", "0.0").split(".")), strict=True))
+    if "tail" in request.query:
+        lines = [(s, line) for s in streams for line in whole[s].splitlines(keepends=True)]
+        left = lines[max(0, len(lines) - int(request.query["tail"])) :]
+        at |= {s: len(whole[s]) - sum(len(line) for of, line in left if of == s) for s in streams}
+    pieces = []
+    stream = next((s for s in streams if at[s] < len(whole[s])), None)
+    if stream:
+        data = whole[stream][at[stream] : at[stream] + cluster.log_step]
+        pieces = [said_by_the_api(LogPart, stream=stream, data=data.decode(errors="replace"), offset=at[stream])]
+        at[stream] += len(data)
+    complete = container in cluster.ended and all(at[s] == len(whole[s]) for s in streams)
+    return 200, {}, {"pieces": pieces, "next": f"{at['stdout']}.{at['stderr']}", "complete": complete}
 
 
 def put_artifact(cluster: Cluster, request: Request, digest: str) -> Answer:
@@ -265,10 +296,14 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
         lambda cluster, request, _job: page([said_by_the_api(Output, **o) for o in cluster.outputs], request),
     ),
     (r"GET /containers/([^/]+)/logs", logs),
+    (r"GET /containers/([^/]+)/logs/merged", merged_logs),
     (r"PUT /artifacts/([0-9a-f]{64})", put_artifact),
     (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
     (r"GET /nodes", nodes),
+    (r"GET /nodes/(\d+)", node),
+    (r"GET /nodes/(\d+)/containers", node_containers),
+    (r"GET /overview", lambda cluster, request: (200, {}, said_by_the_api(Overview, **cluster.overview))),
     (r"GET /me", lambda cluster, request: (200, {}, said_by_the_api(Me, username="ada", role="tenant"))),
     (r"GET /queues", lambda cluster, request: (200, {}, [said_by_the_api(Queue, path="root", pending=3)])),
 ]

@@ -286,12 +286,34 @@ def test_logs_of_one_and_of_several_tasks(cluster: Any, env: dict[str, str]) -> 
     ]
     cluster.logs = {("c-1-1-0", "stdout"): b"zero\nmore", ("c-1-1-1", "stdout"): b"one\n"}
     cluster.logs["c-1-1-1", "stderr"] = b"oops\n"
-    assert run(env, "logs", "1/g/1").stdout == "one\n"
+    assert run(env, "logs", "1/g/1").stdout == "one\noops\n"
+    assert run(env, "logs", "1/g/1", "--stdout").stdout == "one\n"
     assert run(env, "logs", "1/g/1", "--stderr").stdout == "oops\n"
-    assert run(env, "logs", "c-1-1-0").stdout == "zero\nmore"
+    assert run(env, "logs", "c-1-1-0", "--stdout").stdout == "zero\nmore"
     several = run(env, "logs", "1")
-    assert several.stdout == "g/0 | zero\ng/0 | more\ng/1 | one\n"
+    assert several.stdout == "g/0 | zero\ng/0 | more\ng/1 | one\ng/1 stderr | oops\n"
     assert "Not started yet: g/2" in several.stderr
+    found = run(env, "logs", "1", "--grep", "O", "--tail", "2")
+    assert found.stdout == "g/0 | zero\ng/0 | more\ng/1 | one\ng/1 stderr | oops\n"
+    found = run(env, "logs", "1/g/0", "--grep", "zero", "-o", "json")
+    assert json.loads(found.stdout) == {"task": "g/0", "stream": "stdout", "data": "zero"}
+    assert found.stderr == "Left out: 1 lines without 'zero'.\n"
+
+
+def test_parts_of_logs(cluster: Any, env: dict[str, str]) -> None:
+    cluster.add_job({"name": "a", "groups": [{"name": "g"}]}, "FAILED")
+    cluster.tasks = [{"group": "g", "index": 0, "state": "FAILED", "container": "c-1-1-2"}]
+    cluster.containers = [{"id": f"c-1-1-{n}", "group": "g", "index": 0, "attempt": n} for n in (2, 1)]
+    cluster.logs = {("c-1-1-1", "stderr"): b"first\n", ("c-1-1-2", "stdout"): b"second\nlast\n"}
+    assert run(env, "logs", "1", "--previous").stdout == "first\n"
+    assert run(env, "logs", "1", "--tail", "1").stdout == "last\n"
+    run(env, "logs", "1", "--since", "10m")
+    run(env, "logs", "1", "--since", "2030-01-31T12:00Z")
+    asked = [r.query for r in cluster.requests("GET", "/containers/c-1-1-2/logs/merged") if "cursor" not in r.query]
+    assert [q.get("last_s") or q.get("since") for q in asked] == [None, "600", "2030-01-31T12:00:00+00:00"]
+    for wrong in (["--since", "soon"], ["--previous", "-f"], ["--offset", "3", "--tail", "1"]):
+        refused = run(env, "logs", "1", *wrong)
+        assert refused.returncode == 2 and f"{wrong[0][2:]}:" in refused.stderr
 
 
 def test_priority_may_be_negative_and_kill_takes_several(cluster: Any, env: dict[str, str]) -> None:

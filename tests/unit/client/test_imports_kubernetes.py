@@ -180,6 +180,8 @@ def test_what_changes_nothing_is_noted(name: str) -> None:
         ({f"{POD}.containers": []}, "containers is not a list of containers."),
         ({"spec.completionMode": "Indexd"}, "is 'Indexd'. Use Indexed or NonIndexed."),
         ({f"{POD}.nodeSelector": {"disk": "a b"}}, "groups.0.node_labels: "),
+        ({f"{POD}.nodeSelector": ["disk"]}, "nodeSelector is not a mapping of labels."),
+        ({"metadata.labels": ["app"]}, "metadata.labels is not a mapping of labels."),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(changes: dict[str, object], says: str) -> None:
@@ -211,6 +213,13 @@ def test_lines_are_those_of_the_file() -> None:
     with pytest.raises(InvalidJob) as caught:
         converted(text, "job.yaml")
     assert caught.value.lines()[1].startswith("line 7: spec.completions is 'many'")
+
+
+def test_what_stands_once_and_is_meant_often_is_read_in_no_time() -> None:
+    """Each level means the one above ten times: written out it would have 10^30 values."""
+    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 31))
+    found = converted(f"{manifest()}l0: &l0 [x]\n{levels}", "job.yaml")
+    assert found is not None and [r.what for r in found.lost] == [f"l{n}" for n in range(31)]
 
 
 def test_json_is_known_too() -> None:

@@ -104,6 +104,13 @@ def test_what_is_lost_is_said_with_its_line(option: str, why: str) -> None:
     assert (lost.line, why in lost.became) == (3, True), lost
 
 
+def test_of_several_nodes_the_container_gets_all_together() -> None:
+    found = made("--nodes=2-4 --ntasks-per-node=3 --mem=4G --gres=gpu:2")
+    assert [lost.what for lost in found.lost] == ["--nodes=2-4"]
+    asked = {"memory_mib": 8192, "vcores_milli": 6000, "gpus": 4}
+    assert found.spec["groups"][0]["resources"] == asked
+
+
 @pytest.mark.parametrize(
     "option",
     ["--output=out.%j", "-e err", "--mail-type=END,FAIL", "--mail-user=a@b.c", "--account=p1", "-q long", "--nice=10",

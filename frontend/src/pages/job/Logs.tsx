@@ -7,7 +7,7 @@ import { count } from "../../format/units";
 import { Check, Down, Download, LinkIcon, Pause, Play, Search, Up } from "../../ui/icons";
 import { Empty, Failed, copyText } from "../../ui/parts";
 import { cut, matches, type LogState } from "./log";
-import { STREAMS } from "./params";
+import { BOTH, STREAMS } from "./params";
 import { useLog, type LogView } from "./useLog";
 
 const LINE = 19; // px
@@ -45,9 +45,9 @@ export function Logs({ container, name, stream, choose, address }: { container: 
         <button type="button" className="icon-button" aria-label="Next match" title="Next match" disabled={!hits.length} onClick={() => setAt(at + 1)}><Down /></button>
         <button type="button" className="icon-button" aria-pressed={paused} aria-label={paused ? "Go on" : "Pause"} title={paused ? "Go on" : "Pause"} onClick={() => setPaused(!paused)}>{paused ? <Play /> : <Pause />}</button>
         <LogLink address={address} />
-        <button type="button" className="icon-button" aria-label="Save the log" title="Save the log" disabled={!log.lines.length} onClick={() => save(log, `${name}.${stream}.txt`)}><Download /></button>
+        <button type="button" className="icon-button" aria-label="Save the log" title="Save the log" disabled={!log.lines.length} onClick={() => save(log, `${name}.${stream === BOTH ? "log" : stream}.txt`)}><Download /></button>
       </div>
-      {view.phase === "failed" && view.error ? <div className="body"><Failed error={view.error} /></div> : <Lines key={stream} log={log} needle={needle} hit={hit} phase={view.phase} />}
+      {view.phase === "failed" && view.error ? <div className="body"><Failed error={view.error} /></div> : <Lines key={stream} log={log} mixed={stream === BOTH} needle={needle} hit={hit} phase={view.phase} />}
       {(log.trimmed > 0 || log.skipped > 0) && (
         <div className="logs-foot small muted">
           {log.skipped > 0 && `${count(log.skipped)} bytes were not kept by the node. `}
@@ -70,7 +70,8 @@ function LogLink({ address }: { address: string }) {
   );
 }
 
-function Lines({ log, needle, hit, phase }: { log: LogState; needle: string; hit: number | undefined; phase: LogView["phase"] }) {
+/** `mixed`: lines of stderr are told from the others. */
+function Lines({ log, mixed, needle, hit, phase }: { log: LogState; mixed: boolean; needle: string; hit: number | undefined; phase: LogView["phase"] }) {
   const box = useRef<HTMLDivElement>(null);
   const stick = useRef(true);
   const rows = useVirtualizer({ count: log.lines.length, getScrollElement: () => box.current, estimateSize: () => LINE, overscan: 20 });
@@ -88,8 +89,9 @@ function Lines({ log, needle, hit, phase }: { log: LogState; needle: string; hit
       onScroll={(e) => { const el = e.currentTarget; stick.current = el.scrollHeight - el.scrollTop - el.clientHeight < LINE * 2; }}>
       <div style={{ height: rows.getTotalSize(), position: "relative" }}>
         {rows.getVirtualItems().map((row) => (
-          <div key={row.key} className="line" data-hit={row.index === hit} style={{ transform: `translateY(${row.start}px)` }}>
+          <div key={row.key} className="line" data-hit={row.index === hit} data-stderr={(mixed && log.onStderr[row.index]) || undefined} style={{ transform: `translateY(${row.start}px)` }}>
             <span className="no" aria-hidden="true">{row.index + 1 + log.trimmed}</span>
+            {mixed && log.onStderr[row.index] && <span className="sr">stderr: </span>}
             <span>{cut(log.lines[row.index] ?? "", needle).map((part, i) => (i % 2 ? <mark key={i}>{part}</mark> : part))}</span>
           </div>
         ))}

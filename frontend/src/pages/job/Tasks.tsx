@@ -11,7 +11,7 @@ import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { Logs } from "./Logs";
-import { STREAMS, firstStream, logAddress, taskName as key, taskNamed, useParams } from "./params";
+import { BOTH, STREAMS, logAddress, taskName as key, taskNamed, useParams } from "./params";
 import { hydractl } from "../../format/shell";
 
 const CELL = 22; // px, with its gap
@@ -165,7 +165,7 @@ function TaskDetail({ jobId, task }: { jobId: number; task: ChosenTask }) {
   const list = Array.isArray(attempts.data) ? attempts.data : (attempts.data?.results ?? []);
   const shown = list.find((c) => c.id === get("attempt")) ?? list.find((c) => c.id === task.container) ?? list.at(-1);
   const container = shown?.id ?? task.container;
-  const stream = STREAMS.find((s) => s === get("stream")) ?? firstStream(shown?.state ?? task.state);
+  const stream = STREAMS.find((s) => s === get("stream")) ?? BOTH;
   return (
     <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> {task.state && <State state={task.state} />}</span>}
       aside={<><Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>

@@ -3,36 +3,43 @@ import type { Group, Job } from "../../api/types";
 import { CARD, dag, depths } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
-import { firstStream, logAddress, taskNamed } from "./params";
+import { logAddress, taskNamed } from "./params";
 import { story } from "./story";
 import { place, placeLanes, ticks, timeline } from "./timeline";
 
-const piece = (data: string, offset: number, more = {}) => ({ data, offset, next_offset: offset + data.length, skipped: 0, complete: false, ...more });
+const part = (data: string, more = {}) => ({ stream: "stdout" as const, data, offset: 0, skipped: 0, at: null, ...more });
+const page = (next: string, ...pieces: ReturnType<typeof part>[]) => ({ pieces, next, complete: false });
+const read = (...pieces: ReturnType<typeof part>[]) => append(EMPTY, page("next", ...pieces), "");
 
 describe("a log", () => {
   it("joins lines that were cut between pieces", () => {
-    const log = append(append(EMPTY, piece("one\ntw", 0)), piece("o\nthree\n", 6));
-    expect(log.lines).toEqual(["one", "two", "three"]);
-    expect(log.offset).toBe(14);
+    const log = append(append(EMPTY, page("6.0", part("one\ntw")), ""), page("14.0", part("o\nthree\n")), "6.0");
+    expect(log).toMatchObject({ lines: ["one", "two", "three"], cursor: "14.0" });
   });
   it("takes the same piece in once", () => {
-    const once = append(EMPTY, piece("one\n", 0));
-    expect(append(once, piece("one\n", 0))).toBe(once);
+    const once = read(part("one\n"));
+    expect(append(once, page("next", part("one\n")), "")).toBe(once);
   });
   it("ends without changing its lines", () => {
-    const log = append(append(EMPTY, piece("one\n", 0)), piece("", 4, { complete: true }));
+    const log = append(read(part("one\n")), { ...page("4.0"), complete: true }, "next");
     expect(log).toMatchObject({ lines: ["one"], complete: true });
   });
   it("says what was not kept", () => {
-    const log = append(append(EMPTY, piece("a\n", 0)), { data: "z\n", offset: 2, next_offset: 1004, skipped: 1000, complete: false });
-    expect(log.lines).toEqual(["a", "··· 1,000 bytes were not kept ···", "z"]);
+    const log = read(part("a\nhalf"), part("z\n", { skipped: 1000 }));
+    expect(log.lines).toEqual(["a", "half", "··· 1,000 bytes were not kept ···", "z"]);
     expect(log.skipped).toBe(1000);
   });
-  it("is bounded", () => {
-    const log = append(EMPTY, piece("x\n".repeat(KEEP_LINES + 10), 0));
-    expect([log.lines.length, log.trimmed]).toEqual([KEEP_LINES, 10]);
+  it("keeps the lines of both streams whole, and each where it began", () => {
+    const log = read(part("one\nt"), part("bad\nwor", { stream: "stderr" }), part("wo\nthree"), part("se\n", { stream: "stderr" }), part("\n"));
+    expect(log.lines).toEqual(["one", "two", "bad", "worse", "three"]);
+    expect(log.onStderr).toEqual([false, false, true, true, false]);
   });
-  it("drops what would steer a terminal", () => expect(append(EMPTY, piece("\u001b[31mred\u001b[0m\r\n", 0)).lines).toEqual(["red"]));
+  it("is bounded, and goes on with the line it was in", () => {
+    const log = append(read(part(`${"x\n".repeat(KEEP_LINES + 10)}op`)), page("later", part("en\n\n")), "next");
+    expect([log.lines.length, log.trimmed, log.onStderr.length]).toEqual([KEEP_LINES, 12, KEEP_LINES]);
+    expect(log.lines.slice(-3)).toEqual(["x", "open", ""]);
+  });
+  it("drops what would steer a terminal", () => expect(read(part("\u001b[31mred\u001b[0m\r\n")).lines).toEqual(["red"]));
   it("finds text", () => {
     expect(matches(["Alpha", "beta", "ALPHABET"], "alpha")).toEqual([0, 2]);
     expect(cut("xAyAz", "a")).toEqual(["x", "A", "y", "A", "z"]);
@@ -114,8 +121,6 @@ describe("the address of a log", () => {
     expect(Object.fromEntries(at.searchParams)).toEqual({ tab: "tasks", task: "work/12", attempt: "c-9", stream: "stderr" });
     expect(taskNamed(at.searchParams.get("task"))).toEqual({ group: "work", index: 12 });
   });
-  it("is of stderr first where the attempt failed", () =>
-    expect(["FAILED", "SUCCEEDED", "RUNNING", undefined].map(firstStream)).toEqual(["stderr", "stdout", "stdout", "stdout"]));
   it("may be anything, and then names no task", () =>
     expect([null, "", "work", "work/", "/1", "a/b/1", "work/-1", "work/1 or 1"].map(taskNamed)).toEqual(Array(8).fill(null)));
 });

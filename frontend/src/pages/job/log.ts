@@ -1,14 +1,16 @@
 /** A log as the viewer holds it: bytes so far, cut into lines, bounded. Pure. */
-import type { LogPiece } from "../../api/types";
+import type { LogPart, MergedLog } from "../../api/types";
 
 export const KEEP_LINES = 50_000;
 
 export interface LogState {
-  /** Where the next read starts, in bytes of the stream. */
-  offset: number;
+  /** Where the next read goes on; empty before the first. */
+  cursor: string;
   lines: string[];
-  /** The last line has no newline yet. */
-  open: boolean;
+  /** Of each line, whether it was written to stderr. */
+  onStderr: boolean[];
+  /** Of each stream, the number of its last line when that has no newline yet. */
+  open: Partial<Record<LogPart["stream"], number>>;
   /** Bytes the node dropped because the log was full. */
   skipped: number;
   /** Lines dropped here because the viewer keeps the last 50,000. */
@@ -16,30 +18,48 @@ export interface LogState {
   complete: boolean;
 }
 
-export const EMPTY: LogState = { offset: 0, lines: [], open: false, skipped: 0, trimmed: 0, complete: false };
+export const EMPTY: LogState = { cursor: "", lines: [], onStderr: [], open: {}, skipped: 0, trimmed: 0, complete: false };
 
 // Colours and cursor moves of terminals; what a log says is shown, not what it does to a screen.
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
-/** Take in a piece; one that was already taken in (a repeated answer) changes nothing. */
-export function append(log: LogState, piece: LogPiece): LogState {
-  const stale = piece.next_offset < log.offset || (piece.next_offset === log.offset && piece.data !== "");
-  if (stale) return log;
-  const fresh = piece.data === "" ? [] : piece.data.replace(/\r\n/g, "\n").split("\n");
-  const lines = fresh.length ? [...log.lines] : log.lines;
-  if (piece.skipped > 0) lines.push(`··· ${piece.skipped.toLocaleString("en-US")} bytes were not kept ···`);
-  fresh.forEach((text, i) => {
-    const clean = text.replace(ESCAPES, "");
-    if (i === 0 && log.open && lines.length && piece.skipped === 0) lines[lines.length - 1] += clean;
-    else lines.push(clean);
-  });
-  const open = fresh.length ? fresh.at(-1) !== "" : log.open;
-  if (fresh.length && !open) lines.pop();
-  const over = Math.max(0, lines.length - KEEP_LINES);
-  return {
-    offset: Math.max(log.offset, piece.next_offset), lines: over ? lines.slice(over) : lines, open,
-    skipped: log.skipped + piece.skipped, trimmed: log.trimmed + over, complete: piece.complete,
+/** Take in what was read at the cursor `from`; what was read elsewhere (a repeated answer) changes nothing. */
+export function append(log: LogState, page: MergedLog, from: string): LogState {
+  if (from !== log.cursor) return log;
+  const next: LogState = { ...log, cursor: page.next, complete: page.complete };
+  if (page.pieces.length === 0) return next;
+  next.lines = [...log.lines];
+  next.onStderr = [...log.onStderr];
+  next.open = { ...log.open };
+  for (const part of page.pieces) take(next, part);
+  const over = next.lines.length - KEEP_LINES;
+  if (over <= 0) return next;
+  const open: LogState["open"] = {};
+  for (const [stream, at] of Object.entries(next.open)) if (at >= over) open[stream as LogPart["stream"]] = at - over;
+  return { ...next, lines: next.lines.slice(over), onStderr: next.onStderr.slice(over), open, trimmed: next.trimmed + over };
+}
+
+/** Put a piece's lines where they belong; a line that was cut is finished where it began. */
+function take(log: LogState, part: LogPart): void {
+  const push = (text: string) => {
+    log.onStderr.push(part.stream === "stderr");
+    return log.lines.push(text) - 1;
   };
+  if (part.skipped > 0) {
+    push(`··· ${part.skipped.toLocaleString("en-US")} bytes were not kept ···`);
+    log.skipped += part.skipped;
+    delete log.open[part.stream];
+  }
+  if (part.data === "") return;
+  const texts = part.data.replace(/\r\n/g, "\n").split("\n").map((text) => text.replace(ESCAPES, ""));
+  texts.forEach((text, i) => {
+    const last = i === texts.length - 1; // what follows the last newline
+    if (last && text === "") return;
+    const at = log.open[part.stream];
+    if (at === undefined) log.open[part.stream] = push(text);
+    else log.lines[at] += text;
+    if (!last) delete log.open[part.stream];
+  });
 }
 
 /** Numbers of the lines that hold `needle`, whatever the case. */

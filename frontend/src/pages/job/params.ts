@@ -28,12 +28,11 @@ export function taskNamed(name: string | null): Pick<Task, "group" | "index"> | 
   return found ? { group: found[1]!, index: Number(found[2]) } : null;
 }
 
-export const STREAMS = ["stdout", "stderr"];
+/** Both streams, in the order in which they came; what is shown where none is named. */
+export const BOTH = "both";
+export const STREAMS = [BOTH, "stdout", "stderr"];
 
-/** What is read first of an attempt, or of a task: a failure is told on stderr. */
-export const firstStream = (state: string | undefined): string => (state === "FAILED" ? "stderr" : "stdout");
-
-/** The address of one stream of one attempt. */
+/** The address of the log of one attempt, or of one of its streams. */
 export function logAddress(job: number, task: string, container: string, stream: string): string {
   return `/jobs/${job}?${new URLSearchParams({ tab: "tasks", task, attempt: container, stream })}`;
 }

@@ -1,9 +1,10 @@
-/** Reads one stream of one container from where it stopped, long-polling while it grows. */
+/** Reads both streams of one container, or one, from where it stopped, long-polling while it grows. */
 import { useEffect, useState } from "react";
 import { ApiError, get } from "../../api/client";
-import type { LogPiece } from "../../api/types";
+import type { MergedLog } from "../../api/types";
 import { delayMs } from "../../live/backoff";
 import { append, EMPTY, type LogState } from "./log";
+import { BOTH } from "./params";
 
 const PIECE_BYTES = 262_144;
 
@@ -31,21 +32,22 @@ export function useLog(container: string, stream: string): LogView {
   return view;
 }
 
-/** Until complete: read at the offset; after a failure wait and go on at the same offset, so nothing is lost or doubled. */
+/** Until complete: read at the offset; after a failure wait and go on at the same place, so nothing is lost or doubled. */
 async function follow(container: string, stream: string, signal: AbortSignal, tell: (v: LogView) => void): Promise<void> {
   let log = EMPTY;
   let failures = 0;
   let wait = false;
   while (!signal.aborted) {
     try {
-      const path: string = `/containers/${container}/logs?stream=${stream}&offset=${log.offset}&limit=${PIECE_BYTES}${wait ? "&follow=1" : ""}`;
+      const at: string = log.cursor;
+      const query = new URLSearchParams({ limit: String(PIECE_BYTES), ...(stream !== BOTH && { stream }), ...(at && { cursor: at }), ...(at && wait && { follow: "1" }) });
       const began = Date.now();
-      const piece: LogPiece = await get<LogPiece>(path, signal);
+      const page: MergedLog = await get<MergedLog>(`/containers/${container}/logs/merged?${query}`, signal);
       if (signal.aborted) return;
-      const moved: boolean = piece.next_offset > log.offset;
-      log = append(log, piece);
+      const moved: boolean = page.pieces.length > 0 || page.next !== at;
+      log = append(log, page, at);
       failures = 0;
-      const done = piece.complete && !moved;
+      const done = page.complete;
       tell({ log, phase: done ? "complete" : "following", error: null });
       if (done) return;
       // An answer without news should have taken its time; if it did not, do not spin.

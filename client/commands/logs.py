@@ -1,0 +1,131 @@
+"""What tasks wrote."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC
+from typing import Annotated, Any
+
+import typer
+
+from client.api import Client
+from client.commands.common import connected
+from client.commands.nodes import moment, seconds
+from client.errors import client_error
+from client.follow import LogTarget, Printer, Reading, attempt_before, follow_tasks, parse_target, tasks_of
+from client.screen import Format, OutputOption, say
+from contract.jobs import LogPart, Task
+
+TAIL_MAX = 10_000  # lines that the server looks for
+
+
+class JsonPrinter(Printer):
+    """One JSON object per piece, or per line that was searched for; for programs."""
+
+    def _as_it_is(self, name: str, part: LogPart, _gap: str) -> str:
+        at = part.at.astimezone(UTC).isoformat() if part.at else None
+        return _json(task=name, stream=part.stream, at=at, data=part.data, offset=part.offset, skipped=part.skipped)
+
+    def _line(self, name: str, stream: str, line: str) -> str:
+        return _json(task=name, stream=stream, data=line)
+
+
+def _json(**values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+def logs(
+    ctx: typer.Context,
+    target: Annotated[str, typer.Argument(help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")],
+    *,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
+    tail: Annotated[int | None, typer.Option(min=0, max=TAIL_MAX, help="The last so many lines of each task.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="What came in the last 10m, 2h or 1d, or since YYYY-MM-DDTHH:MM.")
+    ] = None,
+    previous: Annotated[bool, typer.Option("--previous", "-p", help="Of the attempt before the last one.")] = False,
+    grep: Annotated[str, typer.Option(help="Only lines that hold this text, in whatever case.")] = "",
+    stdout: Annotated[bool, typer.Option("--stdout", help="Only what the tasks wrote to stdout.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="Only what the tasks wrote to stderr.")] = False,
+    offset: Annotated[int, typer.Option(min=0, help="Skip so many bytes of each stream.")] = 0,
+    output: OutputOption = Format.table,
+) -> None:
+    """What tasks wrote to stdout and stderr, in the order in which it came, about a second apart. Failed tasks come
+    first; each line is under its task's name when there are several."""
+    stream = None if stdout == stderr else "stdout" if stdout else "stderr"
+    reading = _reading(stream, tail, since, offset)
+    wanted = parse_target(target)
+    if previous and (follow or wanted.container):
+        other = "follow" if follow else "a container id"
+        raise client_error(f"does not go with {other}", field_name="previous", remedy="Leave one of them out.")
+    with connected(ctx) as client:
+        if wanted.container:
+            printer = _printer(output, False, stream, grep)
+            for part in reading.of(client, wanted.container, follow):
+                printer.piece(wanted.container, part)
+            printer.end(wanted.container)
+        else:
+            tasks = tasks_of(client, wanted)
+            printer = _printer(output, len(tasks) > 1, stream, grep)
+            if follow:
+                for thread in follow_tasks(client, wanted.job, tasks, reading=reading, printer=printer, note=say):
+                    thread.join()
+            else:
+                _print_all(client, wanted, tasks, reading, printer, previous)
+    if grep:
+        say(f"Left out: {printer.left_out} lines without {grep!r}.")
+
+
+def _reading(stream: str | None, tail: int | None, since: str | None, offset: int) -> Reading:
+    if offset and (tail is not None or since):
+        raise client_error("does not go with tail or since", field_name="offset", remedy="Leave one of them out.")
+    if since is None:
+        return Reading(stream, tail, offset=offset)
+    if "-" in since[1:] or since == "now":
+        return Reading(stream, tail, since=moment(since, "since"))
+    return Reading(stream, tail, last_s=seconds(since.removeprefix("-"), "since"))
+
+
+def _printer(output: Format, several: bool, stream: str | None, grep: str) -> Printer:
+    if output is Format.json:
+        return JsonPrinter(False, grep=grep)
+    return Printer(several, both=stream is None, grep=grep)
+
+
+def _print_all(
+    client: Client, wanted: LogTarget, tasks: list[Task], reading: Reading, printer: Printer, previous: bool
+) -> None:
+    """What has been written so far, task after task; says so when there was nothing."""
+    wrote = False
+    waiting: list[str] = []
+    first: list[str] = []
+    for task in tasks:
+        name = f"{task.group}/{task.index}"
+        container = attempt_before(client, wanted.job, task) if previous else task.container
+        if container is None:
+            (first if previous else waiting).append(name)
+            continue
+        for part in reading.of(client, container):
+            printer.piece(name, part)
+            wrote = True
+        printer.end(name)
+    if waiting:
+        say(f"Not started yet: {_some(waiting)}. Wait for them with: hydractl logs -f")
+    elif first:
+        say(f"No attempt before the last one: {_some(first)}.")
+    elif not wrote:
+        other = {"stdout": "stderr: --stderr", "stderr": "stdout: --stdout"}
+        since = " of that time" if reading.since or reading.last_s is not None else ""
+        say(
+            f"Nothing{since} on {reading.stream}. The other stream is {other[reading.stream]}."
+            if reading.stream
+            else f"Nothing{since} on stdout and stderr."
+        )
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Results")(logs)

@@ -1,0 +1,100 @@
+"""The kept pieces of one stream, read forward or backward, never more bytes at once than somebody asked for."""
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from django.db import connection
+
+from controlplane.statestore.queries.jobs.logsources import LogSource
+
+PIECES = 64  # read at once
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A piece as it is kept. ``came``: by the database's clock; of older ones only the day is known."""
+
+    stream: int
+    begin: int  # bytes of the stream before it
+    data: bytes
+    came: dt.datetime
+
+    @property
+    def end(self) -> int:
+        """Bytes of the stream up to its end."""
+        return self.begin + len(self.data)
+
+
+_CAME = "COALESCE(at, day::timestamp AT TIME ZONE 'UTC')"
+_OF = "day >= %(day)s AND container_id = %(container)s AND stream = %(stream)s"
+# What is beyond the wanted bytes is not even fetched.
+_BOUNDED = """SELECT "offset", CASE WHEN before < %(limit)s THEN data END, came FROM (
+    SELECT "offset", data, {came} AS came,
+           sum({wanted}) OVER (ORDER BY "offset" {way} ROWS UNBOUNDED PRECEDING) - {wanted} AS before
+      FROM statestore_log_chunk WHERE {of} AND {where} ORDER BY "offset" {way} LIMIT %(pieces)s) piece
+     ORDER BY "offset" {way}"""
+_FORWARD = _BOUNDED.format(
+    came=_CAME, of=_OF, way="ASC", wanted='("offset" + length(data) - GREATEST("offset", %(offset)s))',
+    where=f"""\"offset" >= COALESCE((
+        SELECT max("offset") FROM statestore_log_chunk WHERE {_OF} AND "offset" <= %(offset)s), 0)
+        AND ("offset" + length(data) > %(offset)s OR length(data) = 0)""",
+)  # fmt: skip
+_BACKWARD = _BOUNDED.format(came=_CAME, of=_OF, way="DESC", wanted="length(data)", where='"offset" < %(offset)s')
+_END = f'SELECT "offset" + length(data) FROM statestore_log_chunk WHERE {_OF} ORDER BY "offset" DESC LIMIT 1'
+_NEWS = f"""SELECT "offset" + length(data) > %(offset)s OR (length(data) = 0 AND "offset" = %(offset)s)
+    FROM statestore_log_chunk WHERE {_OF} ORDER BY "offset" DESC LIMIT 1"""
+_MOMENT = "GREATEST(%(since)s::timestamptz, statement_timestamp() - make_interval(secs => %(last_s)s::int))"
+_SINCE = f"""SELECT "offset" FROM statestore_log_chunk
+    WHERE {_OF} AND day >= ({_MOMENT} AT TIME ZONE 'UTC')::date AND {_CAME} >= {_MOMENT}
+    ORDER BY "offset" LIMIT 1"""
+
+
+def forward(src: LogSource, stream: int, offset: int, limit: int) -> tuple[list[Kept], bool]:
+    """Pieces that reach beyond ``offset`` or end the stream, some ``limit`` bytes, and whether there are more."""
+    kept, more = _read(_FORWARD, src, stream, offset, limit)
+    # A node that has lost count sends some once more, cut elsewhere: what follows came no earlier than that.
+    return list(accumulate(kept, lambda before, piece: replace(piece, came=max(before.came, piece.came)))), more
+
+
+def backward(src: LogSource, stream: int, before: int, limit: int) -> tuple[list[Kept], bool]:
+    """Pieces that begin before an offset, the last first, some ``limit`` bytes of them, and whether there are more."""
+    return _read(_BACKWARD, src, stream, before, limit)
+
+
+def end(src: LogSource, stream: int) -> int:
+    """Bytes that the stream has had so far."""
+    with connection.cursor() as cursor:
+        cursor.execute(_END, _named(src, stream))
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def news(src: LogSource, stream: int, offset: int) -> bool:
+    """Whether the last piece reaches beyond ``offset``, or says that the stream has ended there."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NEWS, _named(src, stream) | {"offset": offset})
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def since(src: LogSource, stream: int, moment: dt.datetime | None, last_s: int | None) -> int:
+    """Where the first piece begins that came at ``moment`` or later and in the last ``last_s`` seconds, whichever are
+    given; the end when none has come since. All by the database's clock.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_SINCE, _named(src, stream) | {"since": moment, "last_s": last_s})
+        row = cursor.fetchone()
+    return int(row[0]) if row else end(src, stream)
+
+
+def _named(src: LogSource, stream: int) -> dict[str, object]:
+    return {"day": src.day, "container": src.container_id, "stream": stream}
+
+
+def _read(sql: str, src: LogSource, stream: int, offset: int, limit: int) -> tuple[list[Kept], bool]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, _named(src, stream) | {"offset": offset, "limit": limit, "pieces": PIECES})
+        rows = cursor.fetchall()
+    kept = [Kept(stream, begin, bytes(data), came) for begin, data, came in rows if data is not None]
+    return kept, len(kept) < len(rows) or len(rows) == PIECES
