@@ -22,6 +22,7 @@ WITHOUT = {
     "artifacts_get": "a file's bytes",
     "auth_csrf": "a word",
     "containers_logs": "a file's bytes, in pieces of a size that is asked for",
+    "containers_logs_merged": "the same, of both streams",
     "masters_events": "waits for news; benchmark masters",
     "masters_output": "a file's bytes",
     "metrics": "for Prometheus",
