@@ -1,14 +1,14 @@
 """A federation of three sub-clusters, each with its own RM process and nodes, of which whole ones go away."""
 
 import contextlib
+import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from contract.jobs import Job
-from tests import invariants
+from tests import forked, invariants
 from tests.acceptance.cluster import Cluster, start_node
 from tests.patience import wait_until
 from tests.stores import ROOT
@@ -79,7 +79,7 @@ class Federation(Cluster):
         self.stack.sub_clusters = len(NAMES)
         for name in NAMES:
             self.stack.home.join_token(name)
-        self.workers: dict[str, subprocess.Popen[bytes]] = {}
+        self.workers: dict[str, BaseProcess] = {}
         self.machines: dict[str, list[Machine]] = {}
 
     def __enter__(self) -> "Federation":
@@ -100,14 +100,13 @@ class Federation(Cluster):
         for worker in self.workers.values():
             worker.terminate()
         for worker in self.workers.values():
-            worker.wait(20)
+            worker.join(20)
         super().__exit__(*exc)
 
-    def _worker(self, name: str, queue: str) -> "subprocess.Popen[bytes]":
+    def _worker(self, name: str, queue: str) -> BaseProcess:
         """Its output goes nowhere: what it starts beside itself would keep a pipe open."""
-        command = [sys.executable, str(ROOT / "manage.py"), "worker", "--name", name, "--queues", queue]
-        nowhere = subprocess.DEVNULL
-        return subprocess.Popen(command, env=self.stack.environ, cwd=ROOT, stdout=nowhere, stderr=nowhere)
+        words = [str(ROOT / "manage.py"), "worker", "--name", name, "--queues", queue]
+        return forked.start(words, self.stack.environ, ROOT, [Path(os.devnull)] * 3)
 
     def lead(self, name: str) -> None:
         self.workers[name] = self._worker(f"rm-{name}", f"rm.{name}")
@@ -118,7 +117,7 @@ class Federation(Cluster):
         for process in [*worker.children(recursive=True), worker]:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGKILL)
-        self.workers[name].wait()
+        self.workers[name].join()
 
     def up(self) -> int:
         return int(self.sql("SELECT count(*) FROM statestore_node WHERE state = 1")[0][0])

@@ -87,6 +87,7 @@ def test_a_day_of_the_log() -> None:
     )
 
 
+@pytest.mark.faults  # for its length
 def test_asks_that_follow_their_data_run_on_it() -> None:
     subs = federated.sub_clusters(3, 18)
     shape = federated.rated(federated.shaped(subs, 180.0), 0.4, subs, 0)
@@ -112,6 +113,7 @@ def test_the_generator_keeps_what_the_papers_tell(tmp_path: Path) -> None:
     drawn(figure.read_text())
 
 
+@pytest.mark.faults  # for its length
 def test_global_shares_use_more_than_local_ones() -> None:
     found = [figure5.measure(generate(seed, SetupParameters(sub_clusters=6, leaves=20))) for seed in range(5)]
     figures = {name: np.array([each[name] for each in found]) for name in found[0]}

@@ -52,11 +52,13 @@ def test_the_whole_log_one_and_a_half_times_as_fast_with_easy() -> None:
     assert replay(jobs, PROCESSORS, Backfill.EASY, PROCESSORS) == book.simulate(jobs, PROCESSORS, book.easy)
 
 
-@pytest.mark.parametrize("nodes", [pytest.param(1, marks=pytest.mark.faults), PROCESSORS])
+@pytest.mark.parametrize(
+    ("count", "nodes"), [(500, PROCESSORS), *(pytest.param(1500, n, marks=pytest.mark.faults) for n in (1, PROCESSORS))]
+)
 @pytest.mark.parametrize("rule", list(RULES))
-def test_the_first_jobs_twice_as_fast(rule: Backfill, nodes: int) -> None:
-    """1,500 jobs, estimates exact."""
-    jobs = log(2.0, 1500)
+def test_the_first_jobs_twice_as_fast(rule: Backfill, count: int, nodes: int) -> None:
+    """Estimates are exact."""
+    jobs = log(2.0, count)
     starts = replay(jobs, PROCESSORS, rule, nodes)
     assert starts == book.simulate(jobs, PROCESSORS, RULES[rule])
     if rule in (Backfill.EASY, Backfill.CONSERVATIVE):
@@ -64,9 +66,10 @@ def test_the_first_jobs_twice_as_fast(rule: Backfill, nodes: int) -> None:
         assert waited(jobs, starts) < waited(jobs, strict) / 2, "what backfilling is for"
 
 
+@pytest.mark.parametrize("count", [500, pytest.param(1500, marks=pytest.mark.faults)])
 @pytest.mark.parametrize("rule", [Backfill.EASY, Backfill.CONSERVATIVE])
-def test_the_same_with_estimates_that_are_too_long(rule: Backfill) -> None:
-    """1,500 jobs, each expected to take as long as it does, or up to ten times that."""
+def test_the_same_with_estimates_that_are_too_long(rule: Backfill, count: int) -> None:
+    """Each is expected to take as long as it does, or up to ten times that."""
     rng = random.Random(3)
-    jobs = [replace(job, estimate=job.runs * rng.choice([1.0, 1.0, 1.5, 3.0, 10.0])) for job in log(2.0, 1500)]
+    jobs = [replace(job, estimate=job.runs * rng.choice([1.0, 1.0, 1.5, 3.0, 10.0])) for job in log(2.0, count)]
     assert replay(jobs, PROCESSORS, rule, PROCESSORS) == book.simulate(jobs, PROCESSORS, RULES[rule])

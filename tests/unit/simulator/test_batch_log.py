@@ -59,7 +59,7 @@ def test_random_jobs_start_when_the_book_says(rule: str, exact: bool) -> None:
 
 
 @pytest.mark.skipif("HYDRA_DATA" not in os.environ, reason="HYDRA_DATA names no folder of real traces")
-@pytest.mark.parametrize("rule", ["strict", "easy"])
+@pytest.mark.parametrize("rule", [pytest.param("strict", marks=pytest.mark.faults), "easy"])
 def test_a_real_log_at_a_raised_load(rule: str) -> None:
     log = Path(os.environ["HYDRA_DATA"]) / "swf" / "NASA-iPSC-1993-3.1-cln.swf.gz"
     jobs = book.read_swf(log, 128, 20.0, 200)

@@ -18,6 +18,7 @@ def test_there_are_enough_and_each_says_what_it_is() -> None:
 RARE = {
     "not-published-again", "taken-without-ask", "signature-unchecked", "given-back-and-kept", "restart-adopts-nothing",
     "moved-and-counted", "limits-of-one", "left-and-used", "another-nodes-containers", "moved-past-limit",
+    "checksum-unchecked", "status-taken-twice",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from tests.unit.simulator.workload_cases import real
 from wire.resources import GPUS
 from wire.states import JobState
 
-JOBS = 300
+JOBS = 120
 NODES_OF_OPENB = "alibaba_gpu_v2023/openb_node_list_all_node.csv"
 VIRTUAL_CLUSTERS = "philly/helios_philly_vc.csv"
 Json = dict[str, Any]
