@@ -1,6 +1,6 @@
 /** What uPlot is told: axes, lines, marks. Colours come from the page's tokens. */
 import uPlot from "uplot";
-import { timeOfDay, type Line, type SeriesEvent } from "./series";
+import { latest, timeOfDay, type Line, type SeriesEvent } from "./series";
 
 export interface Marks {
   events: SeriesEvent[];
@@ -79,7 +79,10 @@ function seriesOf(element: Element, line: Line, format: (value: number) => strin
     width: 1.5,
     points: { show: true, size: 5, fill: stroke, filter: (u, i) => alone(u.data[i] ?? []) },
     spanGaps: false,
-    value: (_u, v) => (v === null || v === undefined ? "–" : format(v)),
+    value: (u, v, i, at) => {
+      const shown = at === null ? latest(u.data[i] ?? []) : v;
+      return shown === null || shown === undefined ? "–" : format(shown);
+    },
     ...(line.fill ? { fill: translucent(stroke, "2e") } : {}),
     ...(line.dash ? { dash: line.dash } : {}),
     ...(line.bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.9, 24] }), fill: translucent(stroke, "99") } : {}),

@@ -95,3 +95,8 @@ export function timeLabel(t: number, stepS: number): string {
   const day = d.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
   return `${day}, ${timeOfDay(d, stepS)}`;
 }
+
+/** What a legend says while the pointer is elsewhere: the last value, or the one before while that window is not over. */
+export function latest(values: ArrayLike<number | null | undefined>): number | null {
+  return values[values.length - 1] ?? values[values.length - 2] ?? null;
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { csv, indexAt, linesOf, stepped, type SeriesAnswer } from "../../charts/series";
+import { csv, indexAt, latest, linesOf, stepped, type SeriesAnswer } from "../../charts/series";
 import { RESOURCES } from "../../format/resources";
 import { placeOf } from "./Events";
 import { address, charts, panned, parse, spanOf, zoomed } from "./view";
@@ -64,6 +64,12 @@ describe("history", () => {
   it("is a file that spreadsheets read", () => {
     const lines = [{ label: 'a,"b"', color: "accent", values: [1.5, null, 2] }];
     expect(csv(answer.at, lines, "GiB")).toBe('time,"a,""b"" (GiB)"\r\n1970-01-01T00:01:40.000Z,1.5\r\n1970-01-01T00:01:50.000Z,\r\n1970-01-01T00:02:00.000Z,2\r\n');
+  });
+});
+
+describe("a legend that nobody points at", () => {
+  it("says the last value, of a window that may not be over, and nothing of what ended before", () => {
+    expect([latest([1, 2, 3]), latest([1, 2, null]), latest([1, null, null]), latest([])]).toEqual([3, 2, null, null]);
   });
 });
 
