@@ -10,6 +10,7 @@ from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE
 from contract.problems import FieldError
 
 MOST = 50
+LONGEST = 64  # letters of a name that are compared with those known: it may be as long as a request
 NO_SUCH_FIELD = "there is no such field"
 MESSAGES = {"extra_forbidden": NO_SUCH_FIELD, "missing": "this field is required"}
 # What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
@@ -56,7 +57,7 @@ FIELD_REMEDIES = {
 
 def _field(loc: tuple[int | str, ...]) -> str:
     """``("groups", 0, "command")`` as ``groups.0.command``; keys of mappings are cut to a readable length."""
-    return ".".join(str(part)[:64] for part in loc if part != "[key]")
+    return ".".join(str(part)[:LONGEST] for part in loc if part != "[key]")
 
 
 def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
@@ -76,7 +77,7 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
 
 
 def _spelling(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, 1)
+    close = get_close_matches(name[:LONGEST], known, 1)
     return f"did you mean {close[0]}? Else remove it" if close else f"remove it; known here: {', '.join(known)}"
 
 

@@ -5,6 +5,8 @@ jobs an account has. All of it may be that old; the home RM decides for good.
 """
 
 import difflib
+import heapq
+import os
 import random
 import threading
 import time
@@ -25,7 +27,7 @@ from controlplane.statestore.nodesets import ordered
 from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.homes import Home, homes
 from scheduler.core.nodeselection import Partition, partition_of_ask
-from scheduler.explain.impossible import meant
+from scheduler.explain.impossible import COMPARED_MAX, meant
 from scheduler.federation.feasible import GroupNeed, Verdict
 from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, RoutingDecision, route
 from wire.states import JobState
@@ -165,9 +167,14 @@ def _may_use(user: User, queue: Queue) -> bool:
 
 
 def close_to(user: User, path: str) -> list[str]:
-    """Up to three queues whose path is much like this one, of those that the account may submit to."""
-    usable = [queue.path for queue in view().queues.values() if queue.leaf and _may_use(user, queue)]
-    return difflib.get_close_matches(path, usable, 3, _ALIKE)
+    """Up to three queues whose path is much like this one, of those that the account may submit to.
+
+    Where these are many, the ones that begin most like it are compared.
+    """
+    usable = (queue.path for queue in view().queues.values() if queue.leaf and _may_use(user, queue))
+    alike = lambda known: -len(os.path.commonprefix((known, path)))  # noqa: E731, RUF071 - letters are meant
+    near = heapq.nsmallest(COMPARED_MAX, usable, key=alike)
+    return difflib.get_close_matches(path, near, 3, _ALIKE)
 
 
 def queue_error(user: User, path: str, field_name: str = "queue", *, suggest: bool = True) -> FieldError | None:

@@ -20,6 +20,7 @@ from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Artifact, Container, ContainerHistory, Job, Node
 from controlplane.statestore.queries.jobs import masters, outputs
+from controlplane.statestore.queries.jobs.declared import declared
 from wire.ids import parse_container
 from wire.nodeapi import FORMER_FIELDS, HEALTH_TEXT_MAX, InputFile, Register
 
@@ -145,15 +146,10 @@ def own_container(request: Request, text: str) -> Container:
     return container
 
 
-def _wanted(group: dict[str, Any]) -> set[tuple[str, str]]:
-    """Outputs that a group asks for: pairs of group and name."""
-    return {(i["group"], i["name"]) for i in group["inputs"]}
-
-
 def inputs_of(container: Container) -> list[InputFile]:
     """The outputs of other groups that the container's group asks for; winning attempts only."""
     job, group = masters.container_group(container)
-    found = outputs.of_groups(job, _wanted(group))
+    found = outputs.of_groups(job, {(i["group"], i["name"]) for i in group["inputs"]})
     return [
         InputFile(i["path"].replace(INDEX, str(o["index"])), o["digest"], o["size"])
         for i in group["inputs"]
@@ -182,9 +178,8 @@ class NodeArtifact(NodeView):
     def get(self, request: Request, digest: str) -> HttpResponseBase:
         """The bytes, for a live container on this node whose files or inputs name them."""
         container = own_container(request, request.query_params.get("container", ""))
-        job, group = masters.container_group(container)
-        named = check_digest(digest) in {f["digest"] for f in group["files"]}
-        if not named and not outputs.made(job, _wanted(group), digest):
+        job, may = declared(container)
+        if check_digest(digest) not in may.files and not outputs.made(job, may.inputs, digest):
             refuse(request, f"artifact {digest[:12]}, which its container does not name")
         size = Artifact.objects.filter(digest=digest).values_list("size", flat=True).first()
         artifacts.touch([digest])
@@ -200,8 +195,7 @@ class ContainerOutput(NodeView):
         check_size(request)
         live = own_container(request, container)
         digest, path = check_digest(request.query_params.get("sha256", "")), request.query_params.get("path", "")
-        _, group = masters.container_group(live)
-        if not any(o["name"] == name and o["path"] == path for o in group["outputs"]):
+        if (name, path) not in declared(live)[1].outputs:
             refuse(request, f"an output {name[:63]!r} that its container does not name")
         size = artifacts.publish_output(live.pk, principal(request).node_id, name, path, digest, body_of(request))
         return Response({"digest": digest, "size": size}, status=201)

@@ -10,7 +10,7 @@ from controlplane.router.nodeapi import NodeView, own_container, refuse
 from controlplane.router.reach import reached_at
 from controlplane.statestore.actions import endpoints
 from controlplane.statestore.errors import Invalid
-from controlplane.statestore.queries.jobs.masters import container_group
+from controlplane.statestore.queries.jobs.declared import declared
 from wire.nodeapi import Serving
 
 FIRST_PORT = 1024  # below are services of the machine, which no container's port is
@@ -21,9 +21,7 @@ class ContainerEndpoints(NodeView):
         """Keep where a live container of this node serves, and how it is. Only ports its group declares."""
         serving = _serving(request.data)
         live = own_container(request, container)
-        _, group = container_group(live)
-        declared = {port["name"] for port in group.get("ports") or ()}
-        if not serving.endpoints.keys() <= declared:
+        if not serving.endpoints.keys() <= declared(live)[1].ports:
             refuse(request, f"ports that {container} does not declare")
         endpoints.publish(live, serving, lambda host: reached_at(host, request.META.get("REMOTE_ADDR") or ""))
         return Response(status=204)

@@ -150,7 +150,7 @@ def _room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> tuple[float | None
     times = []
     for known in (ends, np.where(late, np.inf, ends)):
         forecast = RoomForecast(on[here], found.shape[here], known, free, found.now)
-        first = [_at(forecast, need, usable) for need, usable in may]
+        first = [forecast.units(np.array(n.shape, np.int64), usable, n).when(n.at_once) for n, usable in may]
         times.append(min((round(t - found.now, 1) for t in first if t is not None), default=None))
     return times[0], times[1]
 
@@ -160,11 +160,6 @@ def _usable(need: GroupNeed, there: list[rooms.Room]) -> np.ndarray:
     places = Constraints(need.node_labels, need.strict, need.nodes, need.racks)
     allowed = set(map(id, rooms.allowed(places, rooms.of_partition(there, need.partition))))
     return np.array([id(room) in allowed for room in there], np.bool_)
-
-
-def _at(forecast: RoomForecast, need: GroupNeed, usable: np.ndarray) -> float | None:
-    times = forecast.units(np.array(need.shape, np.int64), usable, need)
-    return float(times[need.at_once - 1]) if len(times) >= need.at_once else None
 
 
 def _others_wait(home: HomeCandidate, partitions: set[str]) -> bool:

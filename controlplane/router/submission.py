@@ -6,8 +6,9 @@ live-job count (every other second), the storing statement.
 
 import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -156,23 +157,23 @@ def _check_queues(user: User, specs: list[JobSpec], prefix: str) -> None:
             )
     if wrong := [e for e in verdicts.values() if e]:
         raise Invalid("a queue cannot be used", wrong[:MAX_ERRORS])
-    for i, spec in enumerate(specs):
-        wrong += _beyond_queue(user, spec, prefix.format(i))
-    if wrong:
-        raise Invalid("the queue does not allow this", wrong[:MAX_ERRORS])
+    beyond = (e for i, spec in enumerate(specs) for e in _beyond_queue(user, spec, prefix.format(i)))
+    if wrong := list(islice(beyond, MAX_ERRORS)):
+        raise Invalid("the queue does not allow this", wrong)
 
 
-def _beyond_queue(user: User, spec: JobSpec, prefix: str) -> list[FieldError]:
+def _beyond_queue(user: User, spec: JobSpec, prefix: str) -> Iterator[FieldError]:
     """What the job wants that its queue does not give. A priority left out becomes the queue's usual one."""
     if spec.priority is None:
         spec.priority = cluster.default_priority(spec.queue)
-    found = [cluster.priority_error(user, spec.queue, spec.priority, prefix + "priority")]
-    for no, group in enumerate(spec.groups):
-        found.append(cluster.partition_error(spec.queue, group.partition, f"{prefix}groups.{no}.partition"))
+    if wrong := cluster.priority_error(user, spec.queue, spec.priority, prefix + "priority"):
+        yield wrong
+    named = [(f"groups.{no}", group.partition) for no, group in enumerate(spec.groups)]
     if spec.master and spec.master.container:
-        at = f"{prefix}master.container.partition"
-        found.append(cluster.partition_error(spec.queue, spec.master.container.partition, at))
-    return [e for e in found if e]
+        named.append(("master.container", spec.master.container.partition))
+    for at, partition in named:
+        if wrong := cluster.partition_error(spec.queue, partition, f"{prefix}{at}.partition"):
+            yield wrong
 
 
 def _check_artifacts(user: User, specs: list[JobSpec], prefix: str) -> None:

@@ -9,7 +9,7 @@ from scheduler.core.plan import Why
 from scheduler.explain.amounts import duration_text
 from scheduler.explain.change import Situation
 from scheduler.explain.columns import AskArrays, Explanation, ExplanationColumns
-from scheduler.explain.forecast import Forecast
+from scheduler.explain.forecast import Forecast, Units
 from scheduler.explain.limits import binding, locality_delay_left, queue_path
 
 Estimate = dict[str, Any]
@@ -116,8 +116,8 @@ def _wait_for_limit(
         case Why.LOCALITY_WAIT:
             return 0.0, locality_delay_left(e, ask).off_switch_s
         case Why.NO_ROOM | Why.GANG | Why.RESERVED:
-            times = forecast.units(situation.shape, situation.usable, kind)
-            return _on_nodes(e, situation, before[OWN], times), _on_nodes(e, situation, before[ALL], times)
+            units = forecast.units(situation.shape, situation.usable, kind)
+            return _on_nodes(e, situation, before[OWN], units), _on_nodes(e, situation, before[ALL], units)
     return 0.0, 0.0
 
 
@@ -142,11 +142,11 @@ def _from_now(e: Explanation, at: float | None) -> float | None:
     return None if at is None else max(0.0, at - e.now)
 
 
-def _on_nodes(e: Explanation, situation: Situation, before: np.ndarray, times: np.ndarray) -> float | None:
-    """When nodes have room for it behind ``before`` (r,). times: of each container of its kind."""
+def _on_nodes(e: Explanation, situation: Situation, before: np.ndarray, units: Units) -> float | None:
+    """When nodes have room for it behind ``before`` (r,). units: of its kind."""
     wanted = situation.units
     amounts = [(b, asked) for b, asked in zip(before.tolist(), situation.shape.tolist(), strict=True) if asked > 0]
     if not amounts:
         return None
     wanted += max(-(-b // asked) for b, asked in amounts)
-    return _from_now(e, float(times[wanted - 1])) if wanted <= len(times) else None
+    return _from_now(e, units.when(wanted))

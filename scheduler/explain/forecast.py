@@ -4,7 +4,7 @@ It goes by what is known now: containers give back what they hold as they
 end, and nothing else changes. Cost: a sort of c containers once, and O(c log c) for each kind that is asked about.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,26 @@ def expected_ends(started: np.ndarray, duration: np.ndarray, now: float) -> tupl
     return np.where(late, now + OVERDUE * duration, ends), late
 
 
+@dataclass(frozen=True, slots=True)
+class Units:
+    """When containers of one kind have room: ``now`` of them at ``at``, in all ``upto[i]`` by ``ends[i]``.
+
+    ends: (c,) float64 s, ascending. upto: (c,) int64. A container that ends may make room for millions of small ones.
+    """
+
+    at: float
+    now: int
+    ends: np.ndarray
+    upto: np.ndarray
+
+    def when(self, nth: int) -> float | None:
+        """When the nth container has room, from 1 on; None if it never does."""
+        if nth <= self.now:
+            return self.at
+        row = int(np.searchsorted(self.upto, nth))
+        return float(self.ends[row]) if row < len(self.ends) else None
+
+
 class RoomForecast:
     """When nodes have room, as containers on them end. Profiles are worked out on demand and kept.
 
@@ -35,11 +55,13 @@ class RoomForecast:
     def __init__(self, node: np.ndarray, shape: np.ndarray, ends: np.ndarray, free: np.ndarray, now: float):
         self.free, self.at = free, now
         self.silent = not np.isfinite(ends).any()  # nobody said how long anything takes
-        self._node, self._ends, self._free_then = _by_node(node, shape, ends, free)
-        self._units: dict[Any, np.ndarray] = {}
+        self._node, known, self._free_then = _by_node(node, shape, ends, free)
+        self._order = np.argsort(known, kind="stable")
+        self._ends = known[self._order]
+        self._units: dict[Any, Units] = {}
 
-    def units(self, shape: np.ndarray, usable: np.ndarray, key: Any) -> np.ndarray:
-        """Times at which the first, second, ... container of this shape has room: ascending.
+    def units(self, shape: np.ndarray, usable: np.ndarray, key: Any) -> Units:
+        """When the first, second, ... container of this shape has room.
 
         shape: (r,). usable: (n,) bool. key: tells kinds apart among what is kept.
         """
@@ -48,7 +70,7 @@ class RoomForecast:
             found = self._units[key] = self._profile(shape, usable)
         return found
 
-    def _profile(self, shape: np.ndarray, usable: np.ndarray) -> np.ndarray:
+    def _profile(self, shape: np.ndarray, usable: np.ndarray) -> Units:
         fits = np.where(usable, units_that_fit(self.free, shape), 0)
         rows = np.flatnonzero(usable[self._node])
         node = self._node[rows]
@@ -58,8 +80,10 @@ class RoomForecast:
         first = np.ones(len(rows), np.bool_)
         first[1:] = node[1:] != node[:-1]
         before[first] = fits[node[first]]
-        later = np.sort(np.repeat(self._ends[rows], np.minimum(then - before, _MANY)))
-        return np.concatenate((np.full(min(int(fits.sum()), _MANY), self.at), later))
+        more = np.zeros(len(self._node), np.int64)
+        more[rows] = then - before
+        now = int(fits.sum())
+        return Units(self.at, now, self._ends, now + more[self._order].cumsum())
 
 
 class Forecast(RoomForecast):

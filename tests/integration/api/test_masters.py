@@ -229,6 +229,26 @@ def test_what_asks_and_launches_say_is_bounded(world: World, settings: Any) -> N
     launch(200)
 
 
+def test_what_was_granted_has_the_files_of_its_launch_and_no_others_launch(world: World) -> None:
+    app, data = application(world), [b"one", b"two"]
+    digests = [hashlib.sha256(each).hexdigest() for each in data]
+    for digest, each in zip(digests, data, strict=True):
+        assert world["tenant"].put(f"artifacts/{digest}", each).status_code == 201
+    app.post("allocate", {"asks": [SLOT]})
+    granted = [format_container(app.granted(index=i).pk) for i in range(2)]
+
+    def may(container: str) -> list[bool]:
+        asked = [app.node("GET", f"artifacts/{digest}?container={container}") for digest in digests]
+        return [answer.status_code == 200 for answer in asked]
+
+    assert [may(container) for container in granted] == [[False, False]] * 2
+    for container, digest in zip(granted, digests, strict=True):
+        said = {"container": container, "command": ["x"], "files": [{"path": "f", "digest": digest}]}
+        app.post("launch", {"launches": [said]})
+    for _ in range(2):
+        assert [may(container) for container in granted] == [[True, False], [False, True]]
+
+
 def test_a_greedy_master_is_slowed_down_and_others_are_not(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SimpleRateThrottle.THROTTLE_RATES, "master", "40/min")
     app, other = application(world), application(world, "other")

@@ -387,6 +387,25 @@ def test_of_a_large_job_a_node_is_served_from_one_group(world: World) -> None:
     assert read and not any(re.search(r'"spec"(?! *(#>|->))', sql.partition(" FROM ")[0]) for sql in read)
 
 
+def test_of_a_thousand_files_a_look_at_one_reads_one(world: World) -> None:
+    """What a group declares is read for the first of them."""
+    files = [f"# file {n}".encode() for n in range(3)]
+    for data in files:
+        assert world["tenant"].put(f"artifacts/{sha(data)}", data).status_code == 201
+    spec = census(sha(files[0]))
+    spec["groups"][0]["files"] += [{"path": f"f{n}", "digest": sha(data)} for n, data in enumerate(files[1:])]
+    _, _, cid = job_with_container(world, spec)
+    west = world.nodes[0]
+    assert west("GET", f"artifacts/{sha(files[0])}?container={cid}").status_code == 200
+    with CaptureQueriesContext(connection) as ran:
+        for data in files[1:]:
+            assert b"".join(west("GET", f"artifacts/{sha(data)}?container={cid}")) == data
+        kept = west("PUT", f"containers/{cid}/outputs/part?path=part.json&sha256={sha(b'{}')}", b"{}")
+        refused = west("GET", f"artifacts/{sha(b'{}')}?container={cid}")
+    assert (kept.status_code, refused.status_code) == (201, 403)
+    assert len(ran) and not any('"spec"' in query["sql"] for query in ran)
+
+
 def test_credentials_of_people_and_nodes_do_not_mix(world: World) -> None:
     assert world["operator"]("GET", "/node/v1/session").status_code == 401
     assert world.nodes[0]("GET", "/../../api/v1/me").status_code in {401, 404}

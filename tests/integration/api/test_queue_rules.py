@@ -1,13 +1,16 @@
 """What a queue of the policy in force lets a submit do, and who may use it."""
 
+from difflib import get_close_matches
 from typing import Any
 
 import pytest
 
 from controlplane.policy import versions
 from controlplane.router import cluster
+from controlplane.router.submission import MAX_ERRORS
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import Job
+from scheduler.explain.impossible import COMPARED_MAX
 from tests.integration.api.world import World, job
 
 GROUP = {"name": "map", "command": ["true"]}
@@ -97,3 +100,37 @@ def test_the_documents_access_lists_reach_down_and_join_the_granted_rights(world
     put({"a": {"children": {"b": {}}}, "prod": {"children": {"etl": {}}}})
     assert error(world, "other", queue="root.a.b")[0] == "queue"
     assert world["other"].get(f"jobs/{granted}").status_code == 404
+
+
+def test_of_thousands_of_queues_those_that_begin_alike_are_compared(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[int] = []
+
+    def looked_at(word: str, known: list[str], *more: Any) -> list[str]:
+        compared.append(len(known))
+        return get_close_matches(word, known, *more)
+
+    monkeypatch.setattr(cluster.difflib, "get_close_matches", looked_at)
+    put({f"t{n:04}": {"open_to_all": True, "children": {"batch": {}}} for n in range(2 * COMPARED_MAX)})
+    answer = world["tenant"].post("jobs", job(queue="root.t0873.bacth")).json()
+    assert "did you mean root.t0873.batch" in answer["errors"][0]["remedy"]
+    assert compared == [COMPARED_MAX]
+
+
+def test_what_is_wrong_with_a_bulk_is_looked_for_until_enough_is_said(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    partition_error = cluster.partition_error
+
+    def looked_at(*of: Any) -> Any:
+        asked.append(of[-1])
+        return partition_error(*of)
+
+    monkeypatch.setattr(cluster, "partition_error", looked_at)
+    groups = [GROUP | {"name": f"g{n}", "partition": "nowhere"} for n in range(100)]
+    refused = world["tenant"].post("jobs/bulk", {"jobs": [job(groups=groups)] * 10})
+    assert refused.status_code == 422
+    fields = [e["field"] for e in refused.json()["errors"]]
+    assert fields == asked and len(asked) == MAX_ERRORS

@@ -1,11 +1,13 @@
 """What a job may say, and how it is told what is wrong."""
 
+from difflib import get_close_matches
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contract import findings
 from contract.jobspec import parse
 from tests.amounts import by_axis
 
@@ -262,3 +264,17 @@ def test_expressions_of_a_job_are_bounded_together() -> None:
     assert not parse(job(*distinct[:8]))[1]
     assert not parse(job(*(group(name=f"g{i}", node_labels="rack == " + "9" * 490) for i in range(256))))[1]
     assert not parse(job(*(group(name=f"g{i}", node_labels=f"node == n{i}") for i in range(256))))[1]
+
+
+def test_a_name_as_long_as_a_request_is_compared_by_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparing takes as long as both are, each time."""
+    compared: list[str] = []
+
+    def looked_at(word: str, *more: Any) -> list[str]:
+        compared.append(word)
+        return get_close_matches(word, *more)
+
+    monkeypatch.setattr(findings, "get_close_matches", looked_at)
+    _, found = parse(job(**{"queues" + "x" * 100_000: 1, "queu": 2}))
+    assert [len(word) for word in compared] == [findings.LONGEST, 4]
+    assert [len(e.field) for e in found] == [findings.LONGEST, 4] and "did you mean queue?" in found[1].remedy

@@ -1,5 +1,6 @@
 """Outputs that count: those of the attempt its task row names, and only once it has succeeded."""
 
+from collections.abc import Set
 from typing import Any
 
 from controlplane.statestore.models import Job
@@ -45,21 +46,21 @@ def list_page(job: Job, at: Cursor, size: int) -> Page:
 _AMONG = f"{_WON} AND (g.name, o.name) IN (SELECT * FROM unnest(%(groups)s::text[], %(names)s::text[]))"
 
 
-def of_groups(job: Job, wanted: set[tuple[str, str]]) -> list[dict[str, Any]]:
+def of_groups(job: Job, wanted: Set[tuple[str, str]]) -> list[dict[str, Any]]:
     """Every counting output among ``wanted``, pairs of group and output name. One query."""
     if not wanted:
         return []
     return rows_as_dicts(f"{_AMONG} ORDER BY o.group_no, o.task_index, o.id", _values(job, wanted))
 
 
-def made(job: Job, wanted: set[tuple[str, str]], digest: str) -> bool:
+def made(job: Job, wanted: Set[tuple[str, str]], digest: str) -> bool:
     """Whether a counting output among ``wanted`` is of these bytes. One query, however many outputs there are."""
     if not wanted:
         return False
     return bool(rows_as_dicts(f"{_AMONG} AND o.digest = %(digest)s LIMIT 1", _values(job, wanted) | {"digest": digest}))
 
 
-def _values(job: Job, wanted: set[tuple[str, str]]) -> dict[str, Any]:
+def _values(job: Job, wanted: Set[tuple[str, str]]) -> dict[str, Any]:
     pairs = sorted(wanted)
     return {
         "job": job.pk,
