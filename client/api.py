@@ -117,14 +117,16 @@ class Client(
         A repeat with the same ``idempotency_key`` returns the first answer; by default every call has its own.
         """
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        spec = self._packed(job, on_upload)
-        answer = self._transport.request("POST", f"{PREFIX}/jobs", json=spec, headers=headers, repeatable=True)
+        text = None if isinstance(job, dict) else jobfile.read_text(Path(job))
+        with jobfile.locating(text):
+            spec = self._packed(job, on_upload, text)
+            answer = self._transport.request("POST", f"{PREFIX}/jobs", json=spec, headers=headers, repeatable=True)
         return answers.read(JobSubmitted, answer.json())
 
     def submit_many(self, jobs: Sequence[Spec | str | Path], *, idempotency_key: str | None = None) -> list[int]:
         """Submit up to 1000 jobs, all or none; returns their ids in order."""
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        body = {"jobs": [self._packed(job, None) for job in jobs]}
+        body = {"jobs": [self._packed(job, None, None) for job in jobs]}
         answer = self._transport.request("POST", f"{PREFIX}/jobs/bulk", json=body, headers=headers, repeatable=True)
         return [int(each) for each in answer.json()["ids"]]
 
@@ -262,9 +264,15 @@ class Client(
 
         self._transport.stream(f"{PREFIX}/artifacts/{_hex(digest)}", take)
 
-    def _packed(self, job: Spec | str | Path, on_upload: OnUpload | None) -> Spec:
-        spec, base = (job, Path()) if isinstance(job, dict) else (jobfile.load(Path(job)), Path(job).parent)
-        packed = jobfile.pack(spec, base)
+    def _packed(self, job: Spec | str | Path, on_upload: OnUpload | None, text: str | None) -> Spec:
+        """What the server is sent of a job. text: of its file, where that was read already."""
+        if isinstance(job, dict):
+            packed = jobfile.pack(job, Path())
+        else:
+            path = Path(job)
+            text = jobfile.read_text(path) if text is None else text
+            with jobfile.locating(text):
+                packed = jobfile.pack(jobfile.parse(text, path), path.parent)
         self.upload_all(packed.uploads, on_upload)
         return packed.spec
 

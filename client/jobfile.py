@@ -11,6 +11,7 @@ import json
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 import yaml
 
 import hydra
-from client.errors import InvalidJob
+from client.errors import HydraError, InvalidJob
 from contract import jobspec, yamltext
 from contract.findings import NO_SUCH_FIELD
 from contract.problems import FieldError
@@ -46,12 +47,19 @@ class Packed:
     uploads: list[LocalFile]
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Read a job file, or stdin for ``-``; JSON when it is named ``.json``, YAML otherwise.
+@contextmanager
+def locating(text: str | None) -> Iterator[None]:
+    """What is refused meanwhile, here or by a server, tells where in the job file's text it stands.
 
-    ``InvalidJob`` when it is neither.
+    text: none where the job was not read from one.
     """
-    return parse(read_text(path), path)
+    try:
+        yield
+    except HydraError as error:
+        if text is not None and error.problem.errors:
+            located = yamltext.located(error.problem.errors, text)
+            error.problem = error.problem.model_copy(update={"errors": located})
+        raise
 
 
 def read_text(path: Path) -> str:
@@ -65,20 +73,26 @@ def read_text(path: Path) -> str:
 
 
 def parse(text: str, path: Path) -> dict[str, Any]:
-    """The job that a file's text holds."""
+    """The job that a file's text holds: JSON when it is named ``.json``, YAML otherwise. ``InvalidJob`` if neither."""
     try:
         raw = json.loads(text) if path.suffix == ".json" else yamltext.load(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        what = " ".join(str(error).split())
-        raise InvalidJob([FieldError(str(path), f"is not valid {_language(path)}: {what}")]) from error
+        raise InvalidJob([_unreadable(error, path)]) from error
     if not isinstance(raw, dict):
         message = f"is not a job: it holds {'nothing' if raw is None else type(raw).__name__}"
         raise InvalidJob([FieldError(str(path), message, "A job starts with name: and groups:")])
     return raw
 
 
-def _language(path: Path) -> str:
-    return "JSON" if path.suffix == ".json" else "YAML"
+def _unreadable(error: Exception, path: Path) -> FieldError:
+    """What keeps a file from being what its name says, and where."""
+    if isinstance(error, yaml.YAMLError):
+        what, place = yamltext.unreadable(error)
+        line, column = place or (0, 0)
+        return FieldError(str(path), f"is not valid YAML: {what}", line=line, column=column)
+    line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (0, 0)
+    what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return FieldError(str(path), f"is not valid JSON: {' '.join(what.split())}", line=line, column=column)
 
 
 def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[FieldError]:
@@ -88,7 +102,7 @@ def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[Fie
     """
     found = jobspec.parse(_as_if_stored(spec))[1]
     wrong = [error for error in found if unknown or error.message != NO_SUCH_FIELD]
-    return [*wrong, *_missing_sources(spec, base)]
+    return [*wrong, *jobspec.told(_missing_sources(spec, base), spec)]
 
 
 def _as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:

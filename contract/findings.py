@@ -7,11 +7,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE
-from contract.problems import FieldError
+from contract.problems import FIELD_PART_MAX, FieldError
 
 MOST = 50
 NO_SUCH_FIELD = "there is no such field"
-MESSAGES = {"extra_forbidden": NO_SUCH_FIELD, "missing": "this field is required"}
+MESSAGES = {
+    "extra_forbidden": NO_SUCH_FIELD,
+    "missing": "this field is required",
+    "model_type": "is no mapping of fields",
+}
 # What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
 REMEDIES = {
     "missing": "add the field",
@@ -56,7 +60,7 @@ FIELD_REMEDIES = {
 
 def _field(loc: tuple[int | str, ...]) -> str:
     """``("groups", 0, "command")`` as ``groups.0.command``; keys of mappings are cut to a readable length."""
-    return ".".join(str(part)[:64] for part in loc if part != "[key]")
+    return ".".join(str(part)[:FIELD_PART_MAX] for part in loc if part != "[key]")
 
 
 def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
@@ -95,9 +99,11 @@ def _model(annotation: Any) -> type[BaseModel] | None:
     return next((found for part in get_args(annotation) if (found := _model(part))), None)
 
 
-def explain(error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job") -> list[FieldError]:
-    """What is wrong with a ``kind``, at most 50. ``prefix`` stands before each field, ``whole`` is its name."""
-    found = error.errors(include_url=False, include_input=False)[:MOST]
+def explain(
+    error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job", most: int | None = MOST
+) -> list[FieldError]:
+    """What is wrong with a ``kind``, ``most`` at most. ``prefix`` stands before each field, ``whole`` is its name."""
+    found = error.errors(include_url=False, include_input=False)[:most]
     return [
         FieldError(prefix + (_field(e["loc"]) or whole), MESSAGES.get(e["type"], e["msg"]), _remedy(e, kind))
         for e in found

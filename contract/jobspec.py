@@ -5,9 +5,10 @@ what single fields cannot say (dependencies, total size, who reads whose
 outputs) is checked by ``contract.jobrules``. Units stand last in names.
 """
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from contract import jobrules
 from contract.base import Request
@@ -30,9 +31,13 @@ from contract.fields import (
     Text,
     Whole,
 )
-from contract.findings import explain
+from contract.findings import MOST, explain
 from contract.problems import FieldError
+from contract.salvage import Unreadable, sound
 from wire.resources import AXES, GPUS_MAX, NOTHING, Amounts, amounts
+
+GROUP_NAME_MAX = 63
+_QUEUE_PATH: TypeAdapter[str] = TypeAdapter(QueuePath)
 
 
 class Resources(Request):
@@ -189,27 +194,77 @@ class JobSpec(Request):
 
 
 def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobSpec | None, list[FieldError]]:
-    """A valid spec and no errors, or no spec and what is wrong. ``prefix`` stands before each field's name."""
+    """A valid spec and no errors, or no spec and all that is wrong. ``prefix`` stands before each field's name."""
+    wrong, left, unreadable = list[FieldError](), data, Unreadable()
+    spec: JobSpec | None
     try:
         spec = JobSpec.model_validate(data)
     except ValidationError as error:
-        return None, explain(error, JobSpec, prefix)
-    found = jobrules.parts(spec)
-    if spec.master is not None and not found:
+        wrong, spec, left, unreadable = _salvaged(error, data)
+    if spec is not None:
+        found = _rules(left, spec, max_tasks, unreadable.kind)
+        wrong += [each for each in found if each.field not in unreadable] if wrong else found
+    return (None, told(wrong, data, prefix)) if wrong else (spec, [])
+
+
+def _salvaged(error: ValidationError, data: Any) -> tuple[list[FieldError], JobSpec | None, Any, Unreadable]:
+    """What has the wrong shape, and the job without it; none where it is no job at all."""
+    wrong = explain(error, JobSpec, most=None)
+    if not isinstance(data, dict):
+        return wrong, None, data, Unreadable()
+    left, unreadable = sound(data, [each["loc"] for each in error.errors(include_url=False, include_input=False)])
+    try:
+        return wrong, JobSpec.model_validate(left), left, unreadable
+    except ValidationError:
+        return wrong, None, data, unreadable
+
+
+def queue_of(data: Any) -> str | None:
+    """The path of the queue that a job names, perhaps by leaving it out, whatever else is wrong with the job."""
+    path = data.get("queue", JobSpec.model_fields["queue"].default) if isinstance(data, dict) else None
+    try:
+        return _QUEUE_PATH.validate_python(path, strict=True)
+    except ValidationError:
+        return None
+
+
+def told(found: list[FieldError], data: Any, prefix: str = "") -> list[FieldError]:
+    """Errors of one job with the names of their groups; of very many the first, and that there are more."""
+    groups = data.get("groups") if isinstance(data, dict) else None
+    shown = found if len(found) <= MOST else found[: MOST - 1]
+    said = [replace(e, field=prefix + e.field, group=e.group or _group_of(e.field, groups)) for e in shown]
+    if len(shown) < len(found):
+        more = f"has {len(found) - len(shown):,} more errors"
+        said.append(FieldError(prefix.rstrip(".") or "job", more, "correct those that are told first"))
+    return said
+
+
+def _group_of(field: str, groups: Any) -> str:
+    """The name of the group that a field is in, as far as it has one."""
+    first, _, rest = field.partition(".")
+    no = rest.partition(".")[0]
+    if first != "groups" or not no.isdecimal() or not isinstance(groups, list) or int(no) >= len(groups):
+        return ""
+    name = groups[int(no)].get("name") if isinstance(groups[int(no)], dict) else None
+    return name[:GROUP_NAME_MAX] if isinstance(name, str) else ""
+
+
+def _rules(data: dict[str, Any], spec: JobSpec, max_tasks: int, kindless: bool) -> list[FieldError]:
+    """What rules over several fields find. kindless: it is not known what the job is made of."""
+    found = [] if kindless else jobrules.parts(spec)
+    alone = spec.master is not None and not spec.groups and not found
+    if spec.master is not None and alone:
         _expand(spec, spec.master)
-    found = found or _scripts(data, spec) or jobrules.check(spec, max_tasks)
-    if found:
-        at = "master." if spec.master else "groups.0."
-        return None, [FieldError(prefix + e.field.replace("groups.0.", at, 1), e.message, e.remedy) for e in found[:50]]
-    return spec, []
+    found += [*_scripts([data["master"]] if alone else data.get("groups") or []), *jobrules.check(spec, max_tasks)]
+    return [replace(e, field=e.field.replace("groups.0.", "master.", 1)) for e in found] if alone else found
 
 
-def _scripts(data: dict[str, Any], spec: JobSpec) -> list[FieldError]:
+def _scripts(groups: list[dict[str, Any]]) -> list[FieldError]:
     """Commands that are one text of several words, which is no program's name, without a shell to read them."""
     remedy = "write a list of words, or add shell: true"
     return [
         FieldError(f"groups.{i}.command", "one text of several words is a script for a shell", remedy)
-        for i, group in enumerate([data["master"]] if spec.master else data["groups"])
+        for i, group in enumerate(groups)
         if isinstance(group["command"], str) and not group.get("shell") and len(group["command"].split()) > 1
     ]
 

@@ -32,15 +32,16 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 _Readable.add_representer(str, _text)
 
 
-def brought(file: Path, *, accept_losses: bool) -> dict[str, Any]:
-    """The job that a file of any kind describes; what was made of a script or a manifest is told on stderr.
+def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], str | None]:
+    """The job that a file of any kind describes, and the text in which its fields stand, of a job file.
 
-    ``HydraError`` where something essential is lost and that was not accepted.
+    What was made of a script or a manifest is told on stderr. ``HydraError`` where something essential is lost and that
+    was not accepted.
     """
     text = jobfile.read_text(file)
     made = _made(text, file)
     if made is None:
-        return jobfile.parse(text, file)
+        return jobfile.parse(text, file), text
     _tell(made, file)
     if made.lost and not accept_losses:
         raise client_error(
@@ -48,7 +49,7 @@ def brought(file: Path, *, accept_losses: bool) -> dict[str, Any]:
             field_name=str(file),
             remedy="Add --accept-losses, or write it as a job file: hydractl convert FILE > job.yaml",
         )
-    return made.spec
+    return made.spec, None
 
 
 def _made(text: str, file: Path) -> Converted | None:

@@ -23,6 +23,7 @@ from client.follow import MAX_FOLLOWED, LogTarget, Printer, Reading, follow_task
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
+from contract import yamltext
 from contract.jobs import Container, Event, Group, Job, JobPlace, Task
 from wire.states import JobState
 
@@ -60,17 +61,17 @@ def submit(
     output: OutputOption = Format.table,
 ) -> None:
     """Upload the files a job names and submit it. What was understood of scripts, and can never start, is on stderr."""
-    spec = brought(file, accept_losses=accept_losses)
+    spec, text = brought(file, accept_losses=accept_losses)
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
-    with connected(ctx) as client:
+    with connected(ctx) as client, jobfile.locating(text):
         packed = jobfile.pack(spec, file.parent)
         if dry_run:
-            told_before(client.check(packed.spec), output)
+            told_before(client.check(packed.spec), output, text)
             return
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
         job = client.submit(packed.spec, idempotency_key=key)
-        warn(job.warnings)
+        warn(job.warnings, text)
         if wait or follow:
             say(f"job {job.id} ({job.name}) submitted")
             _attend(client, job.id, follow, output)
@@ -138,11 +139,12 @@ def validate(
     output: OutputOption = Format.table,
 ) -> None:
     """Check a job file and the files it names, without a server unless you want one. Nothing is submitted."""
-    spec = brought(file, accept_losses=True)
+    spec, text = brought(file, accept_losses=True)
     wrong = jobfile.check(spec, file.parent)
+    wrong = yamltext.located(wrong, text) if wrong and text else wrong
     if server and not wrong:
-        with connected(ctx) as client:
-            warn(client.check(jobfile.pack(spec, file.parent).spec).warnings)
+        with connected(ctx) as client, jobfile.locating(text):
+            warn(client.check(jobfile.pack(spec, file.parent).spec).warnings, text)
     if output is Format.json:
         print_json({"valid": not wrong, "errors": to_json(wrong)})
         if wrong:

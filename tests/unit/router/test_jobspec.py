@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contract import yamltext
 from contract.jobspec import parse
 from tests.amounts import by_axis
 
@@ -262,3 +264,78 @@ def test_expressions_of_a_job_are_bounded_together() -> None:
     assert not parse(job(*distinct[:8]))[1]
     assert not parse(job(*(group(name=f"g{i}", node_labels="rack == " + "9" * 490) for i in range(256))))[1]
     assert not parse(job(*(group(name=f"g{i}", node_labels=f"node == n{i}") for i in range(256))))[1]
+
+
+EVERYTHING = """\
+name: Bad Name
+extra: 1
+groups:
+  - name: map
+    count: 0
+    command: echo hi there
+    resources: {memory: 5}
+    outputs: [{name: part, path: ../p}]
+  - name: red
+    command: [x]
+    env: {HYDRA_X: "1", 1A: x}
+    locality: {relax: false}
+    after: [mop]
+    inputs: [{group: map, name: part, path: p}]
+  - name: last
+    after: [last]
+    command: ["", b]
+    shell: true
+    health_check: {port: http, tcp: true}
+"""
+
+
+def test_all_that_is_wrong_is_told_at_once_with_its_group_and_place() -> None:
+    errors = yamltext.located(parse(yamltext.load(EVERYTHING))[1], EVERYTHING)
+    assert [each.where for each in errors] == [
+        "name (line 1, column 1)",
+        "extra (line 2, column 1)",
+        "groups.0.count (group map, line 5, column 5)",
+        "groups.0.command (group map, line 6, column 5)",
+        "groups.0.resources.memory (group map, line 7, column 17)",
+        "groups.0.outputs.0.path (group map, line 8, column 28)",
+        "groups.1.env.HYDRA_X (group red, line 11, column 11)",
+        "groups.1.env.1A (group red, line 11, column 25)",
+        "groups.1.locality.relax (group red, line 12, column 16)",
+        "groups.1.after.0 (group red, line 13, column 13)",
+        "groups.2.after (group last, line 16, column 5)",
+        "groups.2.command (group last, line 17, column 5)",
+        "groups.2.command.0 (group last, line 17, column 15)",
+        "groups.2.health_check.port (group last, line 19, column 20)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fields"),
+    [
+        (job(group(shell="yes", command="a b")), ["groups.0.shell"]),
+        (job(group(ports=[{"name": "A"}], health_check={"port": "http", "tcp": True})), ["groups.0.ports.0.name"]),
+        (job({"command": ["x"]}, group(name="red", after=["map"])), ["groups.0.name"]),
+        (job(group(outputs=7), reading()), ["groups.0.outputs"]),
+        ({"name": "a", "kind": "app", "master": {"command": ["x"]}}, ["kind"]),
+        (application(command=[], parallelism=3, container=5), ["master.command", "master.container"]),
+        (job(group(count=0), 5, group(name="Red", after=[1])),
+         ["groups.0.count", "groups.1", "groups.2.name", "groups.2.after.0"]),
+        (job(group(), group(), reading()), ["groups.1.name"]),
+    ],
+)  # fmt: skip
+def test_what_only_follows_from_another_error_is_not_told(wrong: dict[str, Any], fields: list[str]) -> None:
+    assert [each.field for each in parse(wrong)[1]] == fields
+
+
+def test_very_many_errors_end_with_how_many_more_there_are() -> None:
+    errors = parse(job(*(group(name=f"g{i}", count=0) for i in range(200))), "jobs.3.")[1]
+    assert len(errors) == 50 and errors[-1].said().startswith("jobs.3: has 151 more errors.")
+
+
+def test_aliases_stand_for_a_bounded_number_of_values() -> None:
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
+    with pytest.raises(yaml.YAMLError, match="aliases"):
+        yamltext.load("\n".join(lines))
+    with pytest.raises(yaml.YAMLError, match="aliases"):
+        yamltext.load("a: &a [*a]")
+    assert yamltext.load("a: &a [x]\nb: *a") == {"a": ["x"], "b": ["x"]}

@@ -11,7 +11,7 @@ import { fromSpec } from "./document";
 import { Form } from "./Form";
 import { FileSlots, Summary } from "./Side";
 import { Problems, Source, Warnings } from "./Source";
-import { EXAMPLE, localFiles, parse } from "./source";
+import { EXAMPLE, localFiles, located, parse } from "./source";
 import { useCheck, useSubmit, type Files } from "./submitting";
 import "./submit.css";
 
@@ -46,9 +46,12 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
   const parsed = useMemo(() => parse(text), [text]);
   const { send, progress } = useSubmit(parsed, files, text);
   const check = useCheck(parsed, text);
-  const errors = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
+  const refused = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
+  const unreadable = parsed.problems.map((p) => ({ field: "job", message: p.message, remedy: "", group: "", line: p.line, column: p.column }));
+  const errors = refused.length ? located(refused, parsed) : unreadable;
   const failure = send.error && !send.error.errors.length ? send.error : null;
-  const marked = new Set([...parsed.problems.map((p) => p.line), ...errors.flatMap((e) => parsed.lineOf(e.field) ?? [])]);
+  const warnings = errors.length ? [] : located(check.data?.warnings ?? [], parsed);
+  const marked = new Set(errors.map((e) => e.line));
   const change = (next: string) => { setText(next); send.reset(); };
   const jump = (line: number) => {
     setView("text");
@@ -75,8 +78,8 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
           </Card>}
         <div className="editor-side">
           {failure && <Failed error={failure} />}
-          {(errors.length > 0 || parsed.problems.length > 0) && <Problems parsed={parsed} errors={errors} jump={jump} />}
-          {errors.length === 0 && check.data && check.data.warnings.length > 0 && <Warnings parsed={parsed} warnings={check.data.warnings} jump={jump} />}
+          {errors.length > 0 && <Problems errors={errors} jump={jump} />}
+          {warnings.length > 0 && <Warnings errors={warnings} jump={jump} />}
           {parsed.value && <FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} />}
           {parsed.value && errors.length === 0 && <Summary value={parsed.value} me={me} checked={check.data} checking={check.isPending} />}
           {check.error && !check.error.errors.length && !failure && <Notice kind="warn">It could not be checked: {check.error.detail || check.error.title}</Notice>}

@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError, post } from "../../api/client";
+import { ApiError, call, post } from "../../api/client";
 import type { Checked, Job } from "../../api/types";
 import { localFiles, withUploads, type Parsed } from "./source";
 import { upload } from "./upload";
@@ -11,6 +11,7 @@ export type Files = Record<string, File>;
 /** Bytes sent, by source. */
 export type Progress = Record<string, number>;
 
+const YAML = "application/yaml";
 const PAUSE_MS = 600;
 const NOT_SENT = { digest: "0".repeat(64), size: 0 };
 
@@ -43,14 +44,16 @@ export function useSubmit(parsed: Parsed, files: Files, text: string) {
 
 /** What the server would say, asked for when the writing pauses. Files that are still to be sent count as there. */
 export function useCheck(parsed: Parsed, text: string) {
-  const check = useMutation<Checked, ApiError, Record<string, unknown>>({ mutationFn: (job) => post<Checked>("/jobs/validate", job) });
+  const check = useMutation<Checked, ApiError, Record<string, unknown> | string>({
+    mutationFn: (job) => (typeof job === "string" ? call<Checked>("/jobs/validate", { method: "POST", body: new Blob([job], { type: YAML }), headers: { "Content-Type": YAML } }) : post<Checked>("/jobs/validate", job)),
+  });
   const { mutate, reset } = check;
   useEffect(() => {
     reset();
     const value = parsed.value;
-    if (!value) return;
-    const there = new Map(localFiles(value).map((f) => [f.source, NOT_SENT]));
-    const id = setTimeout(() => mutate(withUploads(value, there)), PAUSE_MS);
+    // A text that cannot be read goes as it is: the server says what is wrong with it.
+    const asked = () => mutate(value ? withUploads(value, new Map(localFiles(value).map((f) => [f.source, NOT_SENT]))) : text);
+    const id = setTimeout(asked, PAUSE_MS);
     return () => clearTimeout(id);
   }, [text]); // eslint-disable-line -- the text decides what is parsed
   return check;

@@ -11,7 +11,7 @@ import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { complete } from "../model/complete";
 import { helpFor, schemaAt, type Schema } from "../model/schema";
-import { pathAt, placeOf, read, type Problem } from "../model/text";
+import { pathAt, read, type Problem } from "../model/text";
 import type { Path } from "../types";
 
 export interface EditorProps {
