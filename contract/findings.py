@@ -6,8 +6,9 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE
+from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE, amount_remedy
 from contract.problems import FIELD_PART_MAX, FieldError
+from wire.resources import OF_AXIS
 
 MOST = 50
 NO_SUCH_FIELD = "there is no such field"
@@ -41,6 +42,7 @@ REMEDIES = {
     "page": "name a page by its plain path, such as /progress?tab=1",
     "labels": "write an expression such as gpu && !spot",
     "int_from_float": "give a whole number",
+    "written": "{remedy}",
 }
 PATTERN_REMEDIES = {
     DNS: "use lower-case letters, digits and '-', beginning and ending with a letter or digit",
@@ -71,6 +73,8 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
         return FIELD_REMEDIES[name]
     if error["type"] == "extra_forbidden":
         return _spelling(name, list(_at(kind, error["loc"][:-1]).model_fields))
+    if name in OF_AXIS and error["type"] == "int_type":
+        return amount_remedy(name)
     context = error.get("ctx") or {}
     if error["type"] == "string_pattern_mismatch":
         return PATTERN_REMEDIES.get(

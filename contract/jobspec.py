@@ -13,14 +13,18 @@ from pydantic import Field, TypeAdapter, ValidationError
 from contract import jobrules
 from contract.base import Request
 from contract.fields import (
-    DAYS_30_S,
+    SPAN,
     Command,
     Digest,
     EnvName,
+    Estimate,
+    Gpus,
+    Grace,
     GroupName,
     HttpPath,
     JobName,
     LabelExpression,
+    MemoryMib,
     OutputName,
     PartitionName,
     PlaceName,
@@ -29,12 +33,14 @@ from contract.fields import (
     RelativePath,
     Tag,
     Text,
+    Timeout,
+    VcoresMilli,
     Whole,
 )
 from contract.findings import MOST, explain
 from contract.problems import FieldError
 from contract.salvage import Unreadable, sound
-from wire.resources import AXES, GPUS_MAX, NOTHING, Amounts, amounts
+from wire.resources import AXES, NOTHING, Amounts, amounts
 
 GROUP_NAME_MAX = 63
 _QUEUE_PATH: TypeAdapter[str] = TypeAdapter(QueuePath)
@@ -43,9 +49,9 @@ _QUEUE_PATH: TypeAdapter[str] = TypeAdapter(QueuePath)
 class Resources(Request):
     """What one container gets. 1000 ``vcores_milli`` are one core."""
 
-    memory_mib: Annotated[Whole, Field(ge=1, le=2**24)] = 256
-    vcores_milli: Annotated[Whole, Field(ge=1, le=2**20)] = 1000
-    gpus: Annotated[Whole, Field(ge=0, le=GPUS_MAX)] = 0
+    memory_mib: MemoryMib = 256
+    vcores_milli: VcoresMilli = 1000
+    gpus: Gpus = 0
 
     @property
     def amounts(self) -> Amounts:
@@ -98,9 +104,9 @@ class HealthCheckSpec(Request):
     port: PortName
     http: HttpPath | None = None
     tcp: bool = False
-    interval_s: Annotated[float, Field(ge=1, le=3600)] = 10.0
-    timeout_s: Annotated[float, Field(ge=0.1, le=60)] = 3.0
-    start_s: Annotated[float, Field(ge=0, le=86400)] = 30.0
+    interval_s: Annotated[float, Field(ge=1, le=3600), SPAN] = 10.0
+    timeout_s: Annotated[float, Field(ge=0.1, le=60), SPAN] = 3.0
+    start_s: Annotated[float, Field(ge=0, le=86400), SPAN] = 30.0
     failures: Annotated[Whole, Field(ge=1, le=100)] = 3
 
 
@@ -124,8 +130,8 @@ class GroupSpec(Request):
     outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
     after: Annotated[list[GroupName], Field(max_length=256)] = []
     retries: Annotated[Whole, Field(ge=0, le=100)] = 0
-    timeout_s: Annotated[Whole, Field(ge=0, le=DAYS_30_S)] = 0
-    grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+    timeout_s: Timeout = 0
+    grace_s: Grace = 5.0
     execution_type: Literal["guaranteed", "opportunistic"] = "guaranteed"
     locality: Locality = Locality()
     node_labels: LabelExpression = ""
@@ -133,7 +139,7 @@ class GroupSpec(Request):
     placement: Literal["spread", "pack"] | None = None
     gang: bool = False
     parallelism: Annotated[Whole, Field(ge=0, le=1_000_000)] = 0
-    estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
+    estimated_duration_s: Estimate = 0.0
     ports: Annotated[list[PortSpec], Field(max_length=16)] = []
     health_check: HealthCheckSpec | None = None
 
@@ -159,8 +165,8 @@ class MasterSpec(Request):
     files: Annotated[list[FileSpec], Field(max_length=1000)] = []
     outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
     retries: Annotated[Whole, Field(ge=0, le=100)] = 1
-    timeout_s: Annotated[Whole, Field(ge=0, le=DAYS_30_S)] = 0
-    grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+    timeout_s: Timeout = 0
+    grace_s: Grace = 5.0
     locality: Locality = Locality()
     node_labels: LabelExpression = ""
     partition: PartitionName | None = None

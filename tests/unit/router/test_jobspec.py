@@ -266,6 +266,46 @@ def test_expressions_of_a_job_are_bounded_together() -> None:
     assert not parse(job(*(group(name=f"g{i}", node_labels=f"node == n{i}") for i in range(256))))[1]
 
 
+def test_amounts_and_spans_may_have_units_and_are_kept_as_numbers() -> None:
+    written = {"memory_mib": "1.5 GiB", "vcores_milli": "500m", "gpus": "2 gpus"}
+    check = {"port": "http", "tcp": True, "interval_s": "1m", "timeout_s": "500ms", "start_s": "2 min"}
+    spans = {"timeout_s": "1h30m", "grace_s": "1.5s", "estimated_duration_s": "1d 2h"}
+    one = group(resources=written, ports=[{"name": "http"}], health_check=check, **spans)
+    spec, errors = parse(job(one, group(name="b", resources={"vcores_milli": "0.5 cores"}, timeout_s="0s")))
+    assert spec is not None, errors
+    found = spec.model_dump(exclude_defaults=True)["groups"]
+    assert found[0]["resources"] == {"memory_mib": 1536, "vcores_milli": 500, "gpus": 2}
+    assert found[0]["health_check"] == check | {"interval_s": 60.0, "timeout_s": 0.5, "start_s": 120.0}
+    assert [found[0][name] for name in spans] == [5400, 1.5, 93600.0]
+    assert found[1]["resources"] == {"vcores_milli": 500} and "timeout_s" not in found[1]
+    assert parse(spec.model_dump()) == (spec, [])
+    app, errors = parse(application(timeout_s="2h", container={"resources": {"memory_mib": "2 GiB"}}, parallelism=1))
+    assert app is not None and app.master is not None and app.master.container is not None, errors
+    assert (app.master.timeout_s, app.master.container.resources.memory_mib) == (7200, 2048)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"resources": {"memory_mib": "1 GB"}}, "'1 GB' is not an amount of memory. Give a whole number of MiB, or a"),
+        ({"resources": {"memory_mib": "512"}}, "'512' is not an amount of memory"),
+        ({"resources": {"memory_mib": "40%"}}, "'40%' is not an amount of memory"),
+        ({"resources": {"memory_mib": "0.0001 GiB"}}, "does not come to a whole number of MiB"),
+        ({"resources": {"memory_mib": "17 TiB"}}, "less than or equal to 16777216"),
+        ({"resources": {"vcores_milli": 0.5}}, "Give a whole number of millicores, or a text with a unit"),
+        ({"timeout_s": "1m1h"}, "Give seconds, or a text such as 90s, 5m or 1h30m."),
+        ({"timeout_s": "1h1h"}, "is not a span of time"),
+        ({"timeout_s": "90"}, "is not a span of time"),
+        ({"timeout_s": "1.5s"}, "does not come to whole seconds"),
+        ({"timeout_s": "31d"}, "less than or equal to 2592000"),
+        ({"grace_s": "2h"}, "less than or equal to 3600"),
+    ],
+)
+def test_what_is_no_amount_is_told_with_how_to_write_one(fields: dict[str, Any], says: str) -> None:
+    (error,) = parse(job(group(**fields)))[1]
+    assert says in error.said()
+
+
 EVERYTHING = """\
 name: Bad Name
 extra: 1
