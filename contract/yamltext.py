@@ -26,6 +26,10 @@ class _Strict(yaml.SafeLoader):
                 seen.add(name)
         return super().construct_mapping(node, deep)
 
+
+class _Bounded(_Strict):
+    """For values that are walked through: aliases do not stand for very many."""
+
     def construct_document(self, node: yaml.Node) -> Any:
         distinct: dict[int, int] = {}
         written = _size(node, distinct)
@@ -51,7 +55,7 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
 def load(text: str) -> Any:
     """The document's value. Raises ``yaml.YAMLError``, also for what the library itself stumbles over."""
     try:
-        return yaml.load(text, Loader=_Strict)  # noqa: S506 - a safe loader
+        return yaml.load(text, Loader=_Bounded)  # noqa: S506 - a safe loader
     except RecursionError:
         raise yaml.YAMLError("it is nested too deeply") from None
     except (ValueError, AttributeError, LookupError) as error:  # such as 2024-02-31, or !!int x

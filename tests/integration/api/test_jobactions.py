@@ -127,7 +127,7 @@ def test_a_text_is_told_all_its_errors_with_line_and_column(world: World) -> Non
     as_json = json.dumps(yaml.safe_load(TEXT), indent=1)
     for text, kind, places in (
         (TEXT, "application/yaml", [(2, 1), (6, 5)]),
-        (as_json, "application/json", [(3, 2), (9, 4)]),
+        (as_json, "application/json", [(3, 2), (10, 4)]),
         (json.dumps(yaml.safe_load(TEXT)), "application/json", [(0, 0), (0, 0)]),
     ):
         for path in ("jobs", "jobs/validate"):

@@ -52,7 +52,7 @@ def test_what_is_no_job_file_is_said_in_one_line(tmp_path: Path, name: str, cont
     [
         ("job.yaml", "name: a\ngroups: [\n", (3, 1)),
         ("job.yaml", "name: a\n  b: c\n", (2, 4)),
-        ("job.json", '{"a":\n 1,}', (2, 3)),
+        ("job.json", '{"a":\n b}', (2, 2)),
     ],
 )
 def test_where_a_file_cannot_be_read_is_said(tmp_path: Path, name: str, content: str, place: tuple[int, int]) -> None:
@@ -68,7 +68,7 @@ def test_what_is_refused_tells_where_it_stands_in_the_file(tmp_path: Path) -> No
         pack(parse(text, tmp_path / "job.yaml"), tmp_path)
     assert [line.partition(":")[0] for line in caught.value.lines()] == [
         "name (line 1, column 1)",
-        "groups.0.files.0.source (group g, line 4, column 22)",
+        "groups.0.files.0.source (group g, line 4, column 23)",
         "groups.0.count (group g, line 5, column 5)",
     ]
     refused = HydraError(

@@ -164,7 +164,7 @@ def test_refusals_are_one_line_per_field(cluster: Any, env: dict[str, str], tmp_
     assert done.returncode == 2
     assert done.stderr.splitlines()[-2:] == [
         "hydractl: queue: there is no queue root.x. hydractl queues lists them.",
-        "hydractl: groups.0.command.1 (group g, line 3, column 33): no.",
+        "hydractl: groups.0.command.1 (group g, line 3, column 34): no.",
     ]
 
 
@@ -373,7 +373,10 @@ def test_validate_needs_no_server(env: dict[str, str], tmp_path: Path) -> None:
     path.write_text("name: a\ngroups: [{name: g, comand: [x]}]\n")
     done = run(env, "validate", str(path))
     assert done.returncode == 2
-    assert "hydractl: groups.0.comand: there is no such field. Did you mean command?" in done.stderr
+    assert (
+        "hydractl: groups.0.comand (group g, line 2, column 20): there is no such field. Did you mean command?"
+        in done.stderr
+    )
     assert json.loads(run(env, "validate", str(path), "-o", "json").stdout)["valid"] is False
 
 

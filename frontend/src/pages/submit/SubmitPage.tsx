@@ -3,7 +3,7 @@ import { Button, SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { get, type ApiError } from "../../api/client";
+import { fieldError, get, type ApiError } from "../../api/client";
 import type { Job, Me } from "../../api/types";
 import { Card, Command, Failed, Loading, Notice } from "../../ui/parts";
 import { SaveAs } from "../../ui/save";
@@ -47,7 +47,7 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
   const { send, progress } = useSubmit(parsed, files, text);
   const check = useCheck(parsed, text);
   const refused = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
-  const unreadable = parsed.problems.map((p) => ({ field: "job", message: p.message, remedy: "", group: "", line: p.line, column: p.column }));
+  const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
   const errors = refused.length ? located(refused, parsed) : unreadable;
   const failure = send.error && !send.error.errors.length ? send.error : null;
   const warnings = errors.length ? [] : located(check.data?.warnings ?? [], parsed);

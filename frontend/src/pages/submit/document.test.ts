@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { at, fromSpec, numberOr, readPairs, textAt, withAdded, withField, words, writePairs } from "./document";
 import { errorAt } from "./errors";
-import { EXAMPLE, parse } from "./source";
+import { fieldError } from "../../api/client";
+import { whereOf } from "../../format/text";
+import { EXAMPLE, located, parse } from "./source";
 
 const value = (text: string) => parse(text).value;
 
@@ -50,6 +52,14 @@ describe("a stored job as a file again", () => {
 });
 
 it("puts errors at their fields", () => {
-  const errors = [{ field: "groups.0.count", message: "m", remedy: "r" }];
+  const errors = [fieldError("groups.0.count", "m", "r")];
   expect([errorAt(errors, ["groups", 0, "count"])?.message, errorAt(errors, ["groups", 0])]).toEqual(["m", undefined]);
+});
+
+it("tells where errors stand in the text, in its order and as hydractl says it", () => {
+  const text = "name: A\ngroups:\n  - name: map\n    count: 0\n";
+  const said = (field: string, group = "") => ({ ...fieldError(field, "m"), group });
+  const found = located([said("groups.0.count", "map"), said("groups.0.command", "map"), said("queue"), said("name")], parse(text));
+  expect(found.map(whereOf)).toEqual(["queue", "name (line 1, column 1)", "groups.0.command (group map, line 3, column 5)", "groups.0.count (group map, line 4, column 5)"]);
+  expect(parse("name: [").problems.map((p) => [p.line, p.column])).toEqual([[1, 8]]);
 });

@@ -9,6 +9,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
+import { placeOf } from "../../../format/text";
 import { complete } from "../model/complete";
 import { helpFor, schemaAt, type Schema } from "../model/schema";
 import { pathAt, read, type Problem } from "../model/text";
