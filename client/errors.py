@@ -72,6 +72,6 @@ def problem_from(status: int, body: Any, fallback: str) -> Problem:
 
 
 def _field_error(raw: dict[str, Any]) -> FieldError:
-    texts = [str(raw.get(name) or "") for name in ("field", "message", "remedy", "group")]
+    field, message, remedy, group = (str(raw.get(name) or "") for name in ("field", "message", "remedy", "group"))
     line, column = (n if type(n := raw.get(name)) is int else 0 for name in ("line", "column"))
-    return FieldError(*texts, line, column)
+    return FieldError(field, message, remedy, group, line, column)

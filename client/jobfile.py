@@ -10,7 +10,7 @@ import hashlib
 import json
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -23,6 +23,8 @@ import hydra
 from client.errors import HydraError, InvalidJob
 from contract import jobspec, yamltext
 from contract.findings import NO_SUCH_FIELD
+from contract.jobspec import JobSpec
+from contract.parameters import Scalar, fill
 from contract.problems import FieldError
 
 _READ_BYTES = 1024 * 1024
@@ -95,6 +97,14 @@ def _unreadable(error: Exception, path: Path) -> FieldError:
     return FieldError(str(path), f"is not valid JSON: {' '.join(what.split())}", line=line, column=column)
 
 
+def given(spec: dict[str, Any], values: Mapping[str, Scalar] | None) -> dict[str, Any]:
+    """The job with these values of its parameters, before those that it gives itself."""
+    own = spec.get("set")
+    if not values:
+        return spec
+    return spec | {"set": {**(own if isinstance(own, dict) else {}), **values}}
+
+
 def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[FieldError]:
     """Everything wrong with a spec whose sources are relative to ``base``, in the server's own words.
 
@@ -102,7 +112,9 @@ def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[Fie
     """
     found = jobspec.parse(_as_if_stored(spec))[1]
     wrong = [error for error in found if unknown or error.message != NO_SUCH_FIELD]
-    return [*wrong, *jobspec.told(_missing_sources(spec, base), spec)]
+    filled = fill(spec, JobSpec)
+    missing = [error for error in _missing_sources(filled.job, base) if error.field not in filled.unknown]
+    return [*wrong, *jobspec.told(missing, filled.job)]
 
 
 def _as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:
@@ -119,11 +131,11 @@ def _as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def pack(spec: dict[str, Any], base: Path) -> Packed:
-    """Replace every ``source``; ``InvalidJob`` when the spec or a source is wrong. Uploads nothing."""
+    """Put in values of parameters, replace every ``source``; ``InvalidJob`` when anything is wrong. Uploads nothing."""
     wrong = check(spec, base, unknown=False)
     if wrong:
         raise InvalidJob(wrong)
-    result = deepcopy(spec)
+    result = deepcopy(fill(spec, JobSpec).job)
     if isinstance(result.get("master"), dict):
         _bring_sdk(result["master"])
     uploads: dict[str, LocalFile] = {}

@@ -56,11 +56,11 @@ FIELD_REMEDIES = {
     "partition": "give a partition's name, in lower-case letters, digits and '-'",
     "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
     "http": "give a path on the container's server, such as /healthz",
-    "env": "use letters, digits and '_' in environment names, not beginning with a digit",
+    "env": "use letters, digits and '_' in names, not beginning with a digit",
 }
 
 
-def _field(loc: tuple[int | str, ...]) -> str:
+def field_of(loc: tuple[int | str, ...]) -> str:
     """``("groups", 0, "command")`` as ``groups.0.command``; keys of mappings are cut to a readable length."""
     return ".".join(str(part)[:FIELD_PART_MAX] for part in loc if part != "[key]")
 
@@ -109,6 +109,6 @@ def explain(
     """What is wrong with a ``kind``, ``most`` at most. ``prefix`` stands before each field, ``whole`` is its name."""
     found = error.errors(include_url=False, include_input=False)[:most]
     return [
-        FieldError(prefix + (_field(e["loc"]) or whole), MESSAGES.get(e["type"], e["msg"]), _remedy(e, kind))
+        FieldError(prefix + (field_of(e["loc"]) or whole), MESSAGES.get(e["type"], e["msg"]), _remedy(e, kind))
         for e in found
     ]

@@ -38,6 +38,7 @@ from contract.fields import (
     Whole,
 )
 from contract.findings import MOST, explain
+from contract.parameters import Declarations, Given, fill
 from contract.problems import FieldError
 from contract.salvage import Unreadable, sound
 from wire.resources import AXES, NOTHING, Amounts, amounts
@@ -199,8 +200,29 @@ class JobSpec(Request):
         return amounts(map(sum, zip(NOTHING, *each, strict=True)))
 
 
+class JobRequest(JobSpec):
+    """A job as it is sent: ``${{ name }}`` in any of its texts stands for the value of a parameter.
+
+    ``parameters``: by name a default, null where it has to be given, or its type, default and help. ``set``: values.
+    """
+
+    parameters: Declarations = {}
+    set: Given = {}
+
+
 def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobSpec | None, list[FieldError]]:
-    """A valid spec and no errors, or no spec and all that is wrong. ``prefix`` stands before each field's name."""
+    """A valid spec and no errors, or no spec and all that is wrong. ``prefix`` stands before each field's name.
+
+    Values of the job's parameters are put in first.
+    """
+    filled = fill(data, JobSpec)
+    spec, found = _judged(filled.job, max_tasks)
+    wrong = filled.wrong + [each for each in found if each.field not in filled.unknown]
+    return (None, told(wrong, filled.job, prefix)) if wrong else (spec, [])
+
+
+def _judged(data: Any, max_tasks: int) -> tuple[JobSpec | None, list[FieldError]]:
+    """What is wrong with a job that has no parameters, and the job, without its fields of a wrong shape."""
     wrong, left, unreadable = list[FieldError](), data, Unreadable()
     spec: JobSpec | None
     try:
@@ -210,7 +232,7 @@ def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobS
     if spec is not None:
         found = _rules(left, spec, max_tasks, unreadable.kind)
         wrong += [each for each in found if each.field not in unreadable] if wrong else found
-    return (None, told(wrong, data, prefix)) if wrong else (spec, [])
+    return spec, wrong
 
 
 def _salvaged(error: ValidationError, data: Any) -> tuple[list[FieldError], JobSpec | None, Any, Unreadable]:

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.jobs import ActionsAnswer, ActionsRequest, JobChecked, JobDetail, MoveRequest
-from contract.jobspec import JobSpec
+from contract.jobspec import JobRequest
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.router import cluster, submission
@@ -113,7 +113,7 @@ def _change(user: User, asked: ActionsRequest, job: Job) -> Change:
 class JobsValidate(View):
     parser_classes = [StrictJson, JobYaml]
 
-    @extend_schema(operation_id="jobs_validate", request=JobSpec, responses=answers({200: JobChecked}, 413, 415))
+    @extend_schema(operation_id="jobs_validate", request=JobRequest, responses=answers({200: JobChecked}, 413, 415))
     def post(self, request: Request) -> Response:
         """What a submit of this job would say, and what would become of it now, without submitting it.
 

@@ -22,7 +22,7 @@ from contract.jobs import (
 )
 from contract.jobs import JobDetail as JobDetailAnswer
 from contract.jobs import JobPlaces as JobPlacesAnswer
-from contract.jobspec import JobSpec
+from contract.jobspec import JobRequest
 from contract.problems import FieldError
 from contract.waiting import JobExplanation
 from controlplane.router import cluster, submission
@@ -72,7 +72,7 @@ class BulkSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    jobs: list[JobSpec] = Field(min_length=1, max_length=MAX_BULK)
+    jobs: list[JobRequest] = Field(min_length=1, max_length=MAX_BULK)
 
 
 def once(request: Request) -> Once | None:
@@ -127,7 +127,7 @@ class Jobs(View):
 
     @extend_schema(
         operation_id="jobs_submit",
-        request=JobSpec,
+        request=JobRequest,
         parameters=[KEY],
         responses=answers({201: JobSubmitted}, 413, 415),
     )

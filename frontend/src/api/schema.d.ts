@@ -167,7 +167,7 @@ export interface components {
         };
         /** @description Up to 1000 jobs, stored all or none. */
         BulkSpec: {
-            jobs: components["schemas"]["JobSpec"][];
+            jobs: components["schemas"]["JobRequest"][];
         };
         /** @description One sub-cluster in the window. ``*_count``, ``jobs``, ``ended``: of how many the figures beside them are. */
         Compared: {
@@ -740,12 +740,11 @@ export interface components {
             results: components["schemas"]["JobPlace"][];
         };
         /**
-         * @description A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one.
+         * @description A job as it is sent: ``${{ name }}`` in any of its texts stands for the value of a parameter.
          *
-         *     An application has a ``master`` and no groups: its first group is made of
-         *     the master, and what that asks for later makes others.
+         *     ``parameters``: by name a default, null where it has to be given, or its type, default and help. ``set``: values.
          */
-        JobSpec: {
+        JobRequest: {
             /** @default [] */
             files?: components["schemas"]["FileSpec"][];
             /** @default [] */
@@ -758,10 +757,26 @@ export interface components {
             /** @default null */
             master?: components["schemas"]["MasterSpec"] | null;
             name: string;
+            /** @default {} */
+            parameters?: {
+                [key: string]: string | number | boolean | null | {
+                    default?: string | number | boolean | null;
+                    help?: string;
+                    /**
+                     * @default text
+                     * @enum {unknown}
+                     */
+                    type?: "text" | "number" | "boolean";
+                };
+            };
             /** @default null */
             priority?: number | null;
             /** @default root.default */
             queue?: string;
+            /** @default {} */
+            set?: {
+                [key: string]: string | number | boolean;
+            };
             /** @default [] */
             tags?: string[];
         };

@@ -139,6 +139,25 @@ def test_a_text_is_told_all_its_errors_with_line_and_column(world: World) -> Non
     assert not Job.objects.exists()
 
 
+def test_parameters_are_put_in_before_anything_else(world: World) -> None:
+    group = {"name": "g", "count": "${{ n }}", "command": ["x", "${{ n }}"], "resources": {"memory_mib": "${{ mem }}"}}
+    template = {"name": "a", "queue": "root.${{ q }}", "groups": [group]}
+    template |= {"parameters": {"n": 1, "q": None, "mem": "1 GiB"}}
+    values = {"n": 3, "q": "default"}
+    assert world["tenant"].post("jobs/validate", template | {"set": values}).json()["memory_mib"] == 3072
+    taken = world["tenant"].post("jobs", template | {"set": values})
+    assert taken.status_code == 201, taken.content
+    stored = Job.objects.get().spec
+    assert (stored["queue"], stored["groups"][0]["count"], stored["groups"][0]["command"]) == (
+        "root.default",
+        3,
+        ["x", "3"],
+    )
+    assert not stored.keys() & {"parameters", "set"}
+    refused = world["tenant"].post("jobs/bulk", {"jobs": [template | {"set": {"q": "nowhere"}}, template]})
+    assert [e["field"] for e in refused.json()["errors"]] == ["jobs.0.queue", "jobs.1.parameters.q"]
+
+
 def test_a_job_is_taken_as_yaml(world: World) -> None:
     def sent(text: str | bytes) -> Any:
         return world["tenant"].post("jobs", text, **{"content-type": "application/yaml"})

@@ -380,6 +380,26 @@ def test_validate_needs_no_server(env: dict[str, str], tmp_path: Path) -> None:
     assert json.loads(run(env, "validate", str(path), "-o", "json").stdout)["valid"] is False
 
 
+TEMPLATE = "parameters: {n: 1, data: }\nname: a\ngroups:\n  - name: g\n    count: ${{ n }}\n    command: [cat, x]\n"
+
+
+def test_parameters_are_set_and_tell_what_is_missing(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(TEMPLATE + '    files: [{path: x, source: "${{ data }}"}]\n')
+    (tmp_path / "in=put.csv").write_text("1,2")
+    done = run(env, "submit", str(path), "--set", "m=2")
+    assert done.returncode == 2 and not cluster.jobs
+    assert done.stderr.splitlines()[-2] == "hydractl: set.m: there is no parameter 'm'. Declared here: n, data."
+    assert "parameters.data (line 1, column 20): has no value. Give it: in `set`" in done.stderr.splitlines()[-1]
+    assert "'n' is not NAME=VALUE" in run(env, "submit", str(path), "--set", "n").stderr
+    assert run(env, "validate", str(path), "--set", "data=in=put.csv").returncode == 0
+    done = run(env, "submit", str(path), "--set", "data=in=put.csv", "--set", "n=3")
+    assert done.returncode == 0, done.stderr
+    sent = cluster.jobs[0]["spec"]
+    assert sent["groups"][0]["count"] == 3 and not sent.keys() & {"set", "parameters"}
+    assert sent["groups"][0]["files"][0]["digest"] == hashlib.sha256(b"1,2").hexdigest()
+
+
 def test_every_command_takes_output(env: dict[str, str]) -> None:
     from typer.main import get_command
 

@@ -6,7 +6,7 @@ import { RESOURCES } from "../../format/resources";
 import { Card } from "../../ui/parts";
 import { QueueChoice } from "../job/QueueChoice";
 import { at, numberOr, readPairs, textAt, withAdded, withField, words, writePairs, type Path } from "./document";
-import { errorAt } from "./errors";
+import { wrong } from "./errors";
 
 export interface FormProps {
   text: string;
@@ -70,12 +70,6 @@ function inShell(text: string, value: unknown, group: Path, shell: boolean): str
 }
 
 type Of = FormProps & { label: string; path: Path };
-
-/** What the server says of this very field. */
-function wrong(errors: FieldError[], path: Path): string | undefined {
-  const found = errorAt(errors, path);
-  return found && `${found.message}${found.remedy ? `; ${found.remedy}` : ""}`;
-}
 
 /** Text that is being typed; it goes into the file as it is typed, and follows the file otherwise. */
 function useTyped(there: string, write: (typed: string) => void): [string, (typed: string) => void] {

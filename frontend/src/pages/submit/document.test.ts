@@ -3,7 +3,7 @@ import { at, fromSpec, numberOr, readPairs, textAt, withAdded, withField, words,
 import { errorAt } from "./errors";
 import { fieldError } from "../../api/client";
 import { whereOf } from "../../format/text";
-import { EXAMPLE, located, parse } from "./source";
+import { EXAMPLE, located, parametersOf, parse, submitCommand, withValues } from "./source";
 
 const value = (text: string) => parse(text).value;
 
@@ -62,4 +62,14 @@ it("tells where errors stand in the text, in its order and as hydractl says it",
   const found = located([said("groups.0.count", "map"), said("groups.0.command", "map"), said("queue"), said("name")], parse(text));
   expect(found.map(whereOf)).toEqual(["queue", "name (line 1, column 1)", "groups.0.command (group map, line 3, column 5)", "groups.0.count (group map, line 4, column 5)"]);
   expect(parse("name: [").problems.map((p) => [p.line, p.column])).toEqual([[1, 8]]);
+});
+
+it("knows the parameters of a file, and gives what was typed for them", () => {
+  const job = value("name: a\nparameters:\n  lr: 0.1\n  data:\n  n: {type: number, help: how many}\n  on: false\nset: {n: 1}\n")!;
+  expect(parametersOf(job).map((p) => [p.name, p.usual, p.needed, p.help])).toEqual([["lr", "0.1", false, ""], ["data", "", true, ""], ["n", "", true, "how many"], ["on", "false", false, ""]]);
+  const typed = { lr: "0.2", data: "", gone: "x", n: "3 4" };
+  expect(withValues(job, typed).set).toEqual({ lr: "0.2", n: "3 4" });
+  expect(withValues(job, { lr: "" })).toBe(job);
+  expect(submitCommand(job, typed)).toBe("hydractl submit job.yaml --set lr=0.2 --set 'n=3 4'");
+  expect([parametersOf({}), parametersOf({ parameters: [1] })]).toEqual([[], []]);
 });

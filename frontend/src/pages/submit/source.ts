@@ -1,5 +1,6 @@
 /** The text of a job file: read as YAML (JSON is a part of it), and where in it a field stands. */
 import type { FieldError } from "../../api/types";
+import { hydractl } from "../../format/shell";
 import { placeOf, readText, type Place, type Reading } from "../../format/text";
 
 export interface Parsed {
@@ -26,6 +27,37 @@ export function located(errors: FieldError[], parsed: Parsed): FieldError[] {
 /** "groups.0.command", "groups[0].command" and "groups/0/command" name the same field. */
 export function fieldPath(field: string): (string | number)[] {
   return field.split(/[.[\]/]+/).filter((part) => part !== "").map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+}
+
+/** A parameter that the job file declares; what its field shows, and whether it has to be given. */
+export interface Parameter {
+  name: string;
+  help: string;
+  usual: string;
+  needed: boolean;
+}
+
+/** A default alone, nothing at all, or a type, a default and a help. */
+export function parametersOf(value: Record<string, unknown>): Parameter[] {
+  const declared = value.parameters;
+  if (typeof declared !== "object" || declared === null || Array.isArray(declared)) return [];
+  return Object.entries(declared).map(([name, said]: [string, unknown]) => {
+    const whole = typeof said === "object" && said !== null ? (said as { default?: unknown; help?: unknown }) : { default: said };
+    const usual = whole.default ?? null;
+    return { name, help: typeof whole.help === "string" ? whole.help : "", usual: usual === null ? "" : String(usual), needed: usual === null };
+  });
+}
+
+/** The job with what was typed for its parameters; of what was left empty the default holds. */
+export function withValues(value: Record<string, unknown>, typed: Record<string, string>): Record<string, unknown> {
+  const known = new Set(parametersOf(value).map((p) => p.name));
+  const given = Object.entries(typed).filter(([name, text]) => known.has(name) && text !== "");
+  return given.length ? { ...value, set: { ...(value.set as object | undefined), ...Object.fromEntries(given) } } : value;
+}
+
+export function submitCommand(value: Record<string, unknown> | null, typed: Record<string, string>): string {
+  const given = value ? parametersOf(value).filter(({ name }) => typed[name]) : [];
+  return hydractl("submit", "job.yaml", ...given.flatMap(({ name }) => ["--set", `${name}=${typed[name]}`]));
 }
 
 export interface LocalFile {
