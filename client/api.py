@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -47,6 +47,7 @@ from contract.jobs import (
     Task,
 )
 from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
+from contract.parameters import Scalar
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
 from contract.waiting import JobExplanation
@@ -108,23 +109,31 @@ class Client(
     # -- jobs ---------------------------------------------------------------------------------------------------
 
     def submit(
-        self, job: Spec | str | Path, *, idempotency_key: str | None = None, on_upload: OnUpload | None = None
+        self,
+        job: Spec | str | Path,
+        *,
+        parameters: Mapping[str, Scalar] | None = None,
+        idempotency_key: str | None = None,
+        on_upload: OnUpload | None = None,
     ) -> JobSubmitted:
         """Upload the files a job brings and submit it; returns once the cluster will not forget it.
 
         ``warnings`` of the answer say what keeps it from ever starting.
         ``job`` is a job file's path, or the same as a dict (its sources relative to the working folder).
+        ``parameters``: values of those that the job declares.
         A repeat with the same ``idempotency_key`` returns the first answer; by default every call has its own.
         """
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        spec = self._packed(job, on_upload)
-        answer = self._transport.request("POST", f"{PREFIX}/jobs", json=spec, headers=headers, repeatable=True)
+        text = None if isinstance(job, dict) else jobfile.read_text(Path(job))
+        with jobfile.locating(text):
+            spec = self._packed(job, parameters, on_upload, text)
+            answer = self._transport.request("POST", f"{PREFIX}/jobs", json=spec, headers=headers, repeatable=True)
         return answers.read(JobSubmitted, answer.json())
 
     def submit_many(self, jobs: Sequence[Spec | str | Path], *, idempotency_key: str | None = None) -> list[int]:
         """Submit up to 1000 jobs, all or none; returns their ids in order."""
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        body = {"jobs": [self._packed(job, None) for job in jobs]}
+        body = {"jobs": [self._packed(job) for job in jobs]}
         answer = self._transport.request("POST", f"{PREFIX}/jobs/bulk", json=body, headers=headers, repeatable=True)
         return [int(each) for each in answer.json()["ids"]]
 
@@ -262,9 +271,21 @@ class Client(
 
         self._transport.stream(f"{PREFIX}/artifacts/{_hex(digest)}", take)
 
-    def _packed(self, job: Spec | str | Path, on_upload: OnUpload | None) -> Spec:
-        spec, base = (job, Path()) if isinstance(job, dict) else (jobfile.load(Path(job)), Path(job).parent)
-        packed = jobfile.pack(spec, base)
+    def _packed(
+        self,
+        job: Spec | str | Path,
+        parameters: Mapping[str, Scalar] | None = None,
+        on_upload: OnUpload | None = None,
+        text: str | None = None,
+    ) -> Spec:
+        """What the server is sent of a job. text: of its file, where that was read already."""
+        if isinstance(job, dict):
+            packed = jobfile.pack(jobfile.given(job, parameters), Path())
+        else:
+            path = Path(job)
+            text = jobfile.read_text(path) if text is None else text
+            with jobfile.locating(text):
+                packed = jobfile.pack(jobfile.given(jobfile.parse(text, path), parameters), path.parent)
         self.upload_all(packed.uploads, on_upload)
         return packed.spec
 

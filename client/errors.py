@@ -26,7 +26,7 @@ class HydraError(Exception):
     def lines(self) -> list[str]:
         """One line per wrong field, else one line in all; never empty."""
         if self.problem.errors:
-            return [error.line() for error in self.problem.errors]
+            return [error.said() for error in self.problem.errors]
         return [sentence(self.problem.detail or self.problem.title)]
 
     def __str__(self) -> str:
@@ -72,4 +72,6 @@ def problem_from(status: int, body: Any, fallback: str) -> Problem:
 
 
 def _field_error(raw: dict[str, Any]) -> FieldError:
-    return FieldError(str(raw.get("field") or ""), str(raw.get("message") or ""), str(raw.get("remedy") or ""))
+    field, message, remedy, group = (str(raw.get(name) or "") for name in ("field", "message", "remedy", "group"))
+    line, column = (n if type(n := raw.get(name)) is int else 0 for name in ("line", "column"))
+    return FieldError(field, message, remedy, group, line, column)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from client import answers
+from client import answers, jobfile
 from client.transport import Transport
 from contract.jobs import ActionResult, JobChecked, SavedView
+from contract.parameters import Scalar
 
 _JOBS = "/api/v1/jobs"
 _VIEWS = "/api/v1/saved-views"
@@ -26,9 +27,10 @@ class JobCalls:
         answer = self._transport.request("POST", f"{_JOBS}/actions", json=body, repeatable=True).json()
         return [answers.read(ActionResult, each) for each in answer["results"]]
 
-    def check(self, spec: dict[str, Any]) -> JobChecked:
+    def check(self, spec: dict[str, Any], *, parameters: Mapping[str, Scalar] | None = None) -> JobChecked:
         """What the server would say to a submit of this, and what would become of it now; files may be missing yet."""
-        return answers.read(JobChecked, self._transport.request("POST", f"{_JOBS}/validate", json=spec).json())
+        job = jobfile.given(spec, parameters)
+        return answers.read(JobChecked, self._transport.request("POST", f"{_JOBS}/validate", json=job).json())
 
     def saved_views(self) -> list[SavedView]:
         found = self._transport.request("GET", _VIEWS).json()["results"]

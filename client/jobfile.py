@@ -10,7 +10,8 @@ import hashlib
 import json
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,11 @@ from typing import Any
 import yaml
 
 import hydra
-from client.errors import InvalidJob
+from client.errors import HydraError, InvalidJob
 from contract import jobspec, yamltext
 from contract.findings import NO_SUCH_FIELD
+from contract.jobspec import JobSpec
+from contract.parameters import Scalar, fill
 from contract.problems import FieldError
 
 _READ_BYTES = 1024 * 1024
@@ -46,12 +49,19 @@ class Packed:
     uploads: list[LocalFile]
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Read a job file, or stdin for ``-``; JSON when it is named ``.json``, YAML otherwise.
+@contextmanager
+def locating(text: str | None) -> Iterator[None]:
+    """What is refused meanwhile, here or by a server, tells where in the job file's text it stands.
 
-    ``InvalidJob`` when it is neither.
+    text: none where the job was not read from one.
     """
-    return parse(read_text(path), path)
+    try:
+        yield
+    except HydraError as error:
+        if text is not None and error.problem.errors:
+            located = yamltext.located(error.problem.errors, text)
+            error.problem = error.problem.model_copy(update={"errors": located})
+        raise
 
 
 def read_text(path: Path) -> str:
@@ -65,20 +75,34 @@ def read_text(path: Path) -> str:
 
 
 def parse(text: str, path: Path) -> dict[str, Any]:
-    """The job that a file's text holds."""
+    """The job that a file's text holds: JSON when it is named ``.json``, YAML otherwise. ``InvalidJob`` if neither."""
     try:
         raw = json.loads(text) if path.suffix == ".json" else yamltext.load(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        what = " ".join(str(error).split())
-        raise InvalidJob([FieldError(str(path), f"is not valid {_language(path)}: {what}")]) from error
+        raise InvalidJob([_unreadable(error, path)]) from error
     if not isinstance(raw, dict):
         message = f"is not a job: it holds {'nothing' if raw is None else type(raw).__name__}"
         raise InvalidJob([FieldError(str(path), message, "A job starts with name: and groups:")])
     return raw
 
 
-def _language(path: Path) -> str:
-    return "JSON" if path.suffix == ".json" else "YAML"
+def _unreadable(error: Exception, path: Path) -> FieldError:
+    """What keeps a file from being what its name says, and where."""
+    if isinstance(error, yaml.YAMLError):
+        what, place = yamltext.unreadable(error)
+        line, column = place or (0, 0)
+        return FieldError(str(path), f"is not valid YAML: {what}", line=line, column=column)
+    line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (0, 0)
+    what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return FieldError(str(path), f"is not valid JSON: {' '.join(what.split())}", line=line, column=column)
+
+
+def given(spec: dict[str, Any], values: Mapping[str, Scalar] | None) -> dict[str, Any]:
+    """The job with these values of its parameters, before those that it gives itself."""
+    own = spec.get("set")
+    if not values:
+        return spec
+    return spec | {"set": {**(own if isinstance(own, dict) else {}), **values}}
 
 
 def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[FieldError]:
@@ -88,7 +112,9 @@ def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[Fie
     """
     found = jobspec.parse(_as_if_stored(spec))[1]
     wrong = [error for error in found if unknown or error.message != NO_SUCH_FIELD]
-    return [*wrong, *_missing_sources(spec, base)]
+    filled = fill(spec, JobSpec)
+    missing = [error for error in _missing_sources(filled.job, base) if error.field not in filled.unknown]
+    return [*wrong, *jobspec.told(missing, filled.job)]
 
 
 def _as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:
@@ -105,11 +131,11 @@ def _as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def pack(spec: dict[str, Any], base: Path) -> Packed:
-    """Replace every ``source``; ``InvalidJob`` when the spec or a source is wrong. Uploads nothing."""
+    """Put in values of parameters, replace every ``source``; ``InvalidJob`` when anything is wrong. Uploads nothing."""
     wrong = check(spec, base, unknown=False)
     if wrong:
         raise InvalidJob(wrong)
-    result = deepcopy(spec)
+    result = deepcopy(fill(spec, JobSpec).job)
     if isinstance(result.get("master"), dict):
         _bring_sdk(result["master"])
     uploads: dict[str, LocalFile] = {}

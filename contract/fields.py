@@ -1,11 +1,22 @@
 """Texts and numbers that requests are made of, with their bounds."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from contract import units
 from wire import labels
+from wire.resources import GPUS_MAX, OF_AXIS
 
 JOB_NAME = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"
 DNS = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -54,9 +65,70 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+class Written:
+    """A number that people may also write as a text with units; ``read`` makes the text the number."""
+
+    def __init__(self, read: Callable[[str], int | float], pattern: str) -> None:
+        self._read, self._pattern = read, pattern
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def number(value: Any) -> Any:
+            return self._read(value) if isinstance(value, str) else value
+
+        return core_schema.no_info_before_validator_function(number, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [handler(schema), {"type": "string", "pattern": self._pattern, "maxLength": 64}]}
+
+
+def _wrong(message: str, remedy: str) -> PydanticCustomError:
+    return PydanticCustomError("written", "{message}", {"message": message, "remedy": remedy})
+
+
+def amount_remedy(axis: str) -> str:
+    """How an amount of a resource is written."""
+    return f"give a whole number of {OF_AXIS[axis].unit}, or a text with a unit, such as {OF_AXIS[axis].example}"
+
+
+def _amount_of(axis: str) -> Written:
+    unit, remedy = OF_AXIS[axis].unit, amount_remedy(axis)
+
+    def read(text: str) -> int:
+        try:
+            amount = units.amount(text, axis)
+        except units.NotWhole:
+            raise _wrong(f"{text!r} does not come to a whole number of {unit}", remedy) from None
+        if amount is None:
+            raise _wrong(f"{text[:40]!r} is not an amount of {OF_AXIS[axis].word}", remedy)
+        return amount
+
+    return Written(read, units.AMOUNT_PATTERN)
+
+
+def _seconds(text: str) -> float:
+    found = units.seconds(text)
+    if found is None:
+        raise _wrong(f"{text[:40]!r} is not a span of time", f"give seconds, or a text such as {units.SPAN_EXAMPLE}")
+    return float(found)
+
+
+def _whole_seconds(text: str) -> int:
+    found = _seconds(text)
+    if not found.is_integer():
+        raise _wrong(f"{text[:40]!r} does not come to whole seconds", f"give a text such as {units.SPAN_EXAMPLE}")
+    return int(found)
+
+
 Whole = Annotated[int, BeforeValidator(_whole)]
 
 
+MemoryMib = Annotated[Whole, Field(ge=1, le=2**24), _amount_of("memory_mib")]
+VcoresMilli = Annotated[Whole, Field(ge=1, le=2**20), _amount_of("vcores_milli")]
+Gpus = Annotated[Whole, Field(ge=0, le=GPUS_MAX), _amount_of("gpus")]
+SPAN = Written(_seconds, units.SPAN_PATTERN)  # of a float, in seconds
+Timeout = Annotated[Whole, Field(ge=0, le=DAYS_30_S), Written(_whole_seconds, units.SPAN_PATTERN)]
+Grace = Annotated[float, Field(ge=0, le=3600), SPAN]
+Estimate = Annotated[float, Field(ge=0, le=DAYS_30_S), SPAN]
 GroupName = Annotated[str, StringConstraints(pattern=DNS, max_length=63)]
 JobName = Annotated[str, StringConstraints(pattern=JOB_NAME, max_length=128)]
 QueuePath = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=255)]

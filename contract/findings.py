@@ -6,13 +6,17 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE
-from contract.problems import FieldError
+from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE, amount_remedy
+from contract.problems import FIELD_PART_MAX, FieldError
+from wire.resources import OF_AXIS
 
 MOST = 50
-LONGEST = 64  # letters of a name that are compared with those known: it may be as long as a request
 NO_SUCH_FIELD = "there is no such field"
-MESSAGES = {"extra_forbidden": NO_SUCH_FIELD, "missing": "this field is required"}
+MESSAGES = {
+    "extra_forbidden": NO_SUCH_FIELD,
+    "missing": "this field is required",
+    "model_type": "is no mapping of fields",
+}
 # What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
 REMEDIES = {
     "missing": "add the field",
@@ -38,6 +42,7 @@ REMEDIES = {
     "page": "name a page by its plain path, such as /progress?tab=1",
     "labels": "write an expression such as gpu && !spot",
     "int_from_float": "give a whole number",
+    "written": "{remedy}",
 }
 PATTERN_REMEDIES = {
     DNS: "use lower-case letters, digits and '-', beginning and ending with a letter or digit",
@@ -51,13 +56,13 @@ FIELD_REMEDIES = {
     "partition": "give a partition's name, in lower-case letters, digits and '-'",
     "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
     "http": "give a path on the container's server, such as /healthz",
-    "env": "use letters, digits and '_' in environment names, not beginning with a digit",
+    "env": "use letters, digits and '_' in names, not beginning with a digit",
 }
 
 
-def _field(loc: tuple[int | str, ...]) -> str:
+def field_of(loc: tuple[int | str, ...]) -> str:
     """``("groups", 0, "command")`` as ``groups.0.command``; keys of mappings are cut to a readable length."""
-    return ".".join(str(part)[:LONGEST] for part in loc if part != "[key]")
+    return ".".join(str(part)[:FIELD_PART_MAX] for part in loc if part != "[key]")
 
 
 def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
@@ -68,6 +73,8 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
         return FIELD_REMEDIES[name]
     if error["type"] == "extra_forbidden":
         return _spelling(name, list(_at(kind, error["loc"][:-1]).model_fields))
+    if name in OF_AXIS and error["type"] == "int_type":
+        return amount_remedy(name)
     context = error.get("ctx") or {}
     if error["type"] == "string_pattern_mismatch":
         return PATTERN_REMEDIES.get(
@@ -77,7 +84,7 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
 
 
 def _spelling(name: str, known: list[str]) -> str:
-    close = get_close_matches(name[:LONGEST], known, 1)
+    close = get_close_matches(name[:FIELD_PART_MAX], known, 1)
     return f"did you mean {close[0]}? Else remove it" if close else f"remove it; known here: {', '.join(known)}"
 
 
@@ -96,10 +103,12 @@ def _model(annotation: Any) -> type[BaseModel] | None:
     return next((found for part in get_args(annotation) if (found := _model(part))), None)
 
 
-def explain(error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job") -> list[FieldError]:
-    """What is wrong with a ``kind``, at most 50. ``prefix`` stands before each field, ``whole`` is its name."""
-    found = error.errors(include_url=False, include_input=False)[:MOST]
+def explain(
+    error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job", most: int | None = MOST
+) -> list[FieldError]:
+    """What is wrong with a ``kind``, ``most`` at most. ``prefix`` stands before each field, ``whole`` is its name."""
+    found = error.errors(include_url=False, include_input=False)[:most]
     return [
-        FieldError(prefix + (_field(e["loc"]) or whole), MESSAGES.get(e["type"], e["msg"]), _remedy(e, kind))
+        FieldError(prefix + (field_of(e["loc"]) or whole), MESSAGES.get(e["type"], e["msg"]), _remedy(e, kind))
         for e in found
     ]

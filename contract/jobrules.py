@@ -39,15 +39,18 @@ def check(spec: "JobSpec", max_tasks: int) -> list[FieldError]:
     if spec.master:
         found += _declaration(spec.master)
     names = {g.name: g for g in spec.groups}
-    if len(names) < len(spec.groups):
+    clear = len(names) == len(spec.groups)  # whom a name means
+    if not clear:
         found += _repeated_names(spec)
     if any(g.after for g in spec.groups):
         found += _dependencies(spec, names)
+        found += _cycle(spec, names) if clear else []
     if spec.files:
         found += _twice("files", [f.path for f in spec.files], "two files have the path")
-    if not found:
-        for no, group in enumerate(spec.groups):
-            found += _group(spec, no, group, names)
+    for no, group in enumerate(spec.groups):
+        found += _group(spec, no, group)
+        if group.inputs and clear:
+            found += _inputs(f"groups.{no}.", group, names)
     return found
 
 
@@ -109,14 +112,12 @@ def _dependencies(spec: "JobSpec", names: dict[str, "GroupSpec"]) -> list[FieldE
                 found.append(FieldError(field, "a service's groups never end", "remove `after`, or use kind: batch"))
         if len(set(group.after)) < len(group.after):
             found.append(FieldError(f"groups.{no}.after", "names a group twice", "name each group once"))
-    if not found:
-        found += _cycle(spec)
     return found
 
 
-def _cycle(spec: "JobSpec") -> list[FieldError]:
+def _cycle(spec: "JobSpec", names: dict[str, "GroupSpec"]) -> list[FieldError]:
     """Take away groups all of whose dependencies are gone; what stays is on or behind a cycle."""
-    left = {g.name: set(g.after) for g in spec.groups}
+    left = {g.name: set(g.after) & names.keys() for g in spec.groups}
     while free := [name for name, after in left.items() if not after & left.keys()]:
         for name in free:
             del left[name]
@@ -138,13 +139,13 @@ def ancestors(group: "GroupSpec", names: dict[str, "GroupSpec"]) -> set[str]:
     todo = list(group.after)
     while todo:
         name = todo.pop()
-        if name not in found:
+        if name not in found and name in names:
             found.add(name)
             todo += names[name].after
     return found
 
 
-def _group(spec: "JobSpec", no: int, group: "GroupSpec", names: dict[str, "GroupSpec"]) -> Iterator[FieldError]:
+def _group(spec: "JobSpec", no: int, group: "GroupSpec") -> Iterator[FieldError]:
     at = f"groups.{no}."
     yield from _command(at, group)
     if group.execution_type == "opportunistic":
@@ -162,11 +163,10 @@ def _group(spec: "JobSpec", no: int, group: "GroupSpec", names: dict[str, "Group
     if group.env:
         yield from _env(at, group)
     if group.files:
-        yield from _twice(at + "files", [f.path for f in spec.files + group.files], "two files have the path")
+        of_job = dict.fromkeys(f.path for f in spec.files)  # which are told of at the job where one stands twice
+        yield from _twice(at + "files", [*of_job, *(f.path for f in group.files)], "two files have the path")
     if group.outputs:
         yield from _twice(at + "outputs", [o.name for o in group.outputs], "two outputs are called")
-    if group.inputs:
-        yield from _inputs(at, group, names)
     if group.ports or group.health_check:
         yield from _ports(at, group)
 

@@ -5,21 +5,26 @@ what single fields cannot say (dependencies, total size, who reads whose
 outputs) is checked by ``contract.jobrules``. Units stand last in names.
 """
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from contract import jobrules
 from contract.base import Request
 from contract.fields import (
-    DAYS_30_S,
+    SPAN,
     Command,
     Digest,
     EnvName,
+    Estimate,
+    Gpus,
+    Grace,
     GroupName,
     HttpPath,
     JobName,
     LabelExpression,
+    MemoryMib,
     OutputName,
     PartitionName,
     PlaceName,
@@ -28,19 +33,26 @@ from contract.fields import (
     RelativePath,
     Tag,
     Text,
+    Timeout,
+    VcoresMilli,
     Whole,
 )
-from contract.findings import explain
+from contract.findings import MOST, explain
+from contract.parameters import Declarations, Given, fill
 from contract.problems import FieldError
-from wire.resources import AXES, GPUS_MAX, NOTHING, Amounts, amounts
+from contract.salvage import Unreadable, sound
+from wire.resources import AXES, NOTHING, Amounts, amounts
+
+GROUP_NAME_MAX = 63
+_QUEUE_PATH: TypeAdapter[str] = TypeAdapter(QueuePath)
 
 
 class Resources(Request):
     """What one container gets. 1000 ``vcores_milli`` are one core."""
 
-    memory_mib: Annotated[Whole, Field(ge=1, le=2**24)] = 256
-    vcores_milli: Annotated[Whole, Field(ge=1, le=2**20)] = 1000
-    gpus: Annotated[Whole, Field(ge=0, le=GPUS_MAX)] = 0
+    memory_mib: MemoryMib = 256
+    vcores_milli: VcoresMilli = 1000
+    gpus: Gpus = 0
 
     @property
     def amounts(self) -> Amounts:
@@ -93,9 +105,9 @@ class HealthCheckSpec(Request):
     port: PortName
     http: HttpPath | None = None
     tcp: bool = False
-    interval_s: Annotated[float, Field(ge=1, le=3600)] = 10.0
-    timeout_s: Annotated[float, Field(ge=0.1, le=60)] = 3.0
-    start_s: Annotated[float, Field(ge=0, le=86400)] = 30.0
+    interval_s: Annotated[float, Field(ge=1, le=3600), SPAN] = 10.0
+    timeout_s: Annotated[float, Field(ge=0.1, le=60), SPAN] = 3.0
+    start_s: Annotated[float, Field(ge=0, le=86400), SPAN] = 30.0
     failures: Annotated[Whole, Field(ge=1, le=100)] = 3
 
 
@@ -119,8 +131,8 @@ class GroupSpec(Request):
     outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
     after: Annotated[list[GroupName], Field(max_length=256)] = []
     retries: Annotated[Whole, Field(ge=0, le=100)] = 0
-    timeout_s: Annotated[Whole, Field(ge=0, le=DAYS_30_S)] = 0
-    grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+    timeout_s: Timeout = 0
+    grace_s: Grace = 5.0
     execution_type: Literal["guaranteed", "opportunistic"] = "guaranteed"
     locality: Locality = Locality()
     node_labels: LabelExpression = ""
@@ -128,7 +140,7 @@ class GroupSpec(Request):
     placement: Literal["spread", "pack"] | None = None
     gang: bool = False
     parallelism: Annotated[Whole, Field(ge=0, le=1_000_000)] = 0
-    estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
+    estimated_duration_s: Estimate = 0.0
     ports: Annotated[list[PortSpec], Field(max_length=16)] = []
     health_check: HealthCheckSpec | None = None
 
@@ -154,8 +166,8 @@ class MasterSpec(Request):
     files: Annotated[list[FileSpec], Field(max_length=1000)] = []
     outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
     retries: Annotated[Whole, Field(ge=0, le=100)] = 1
-    timeout_s: Annotated[Whole, Field(ge=0, le=DAYS_30_S)] = 0
-    grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+    timeout_s: Timeout = 0
+    grace_s: Grace = 5.0
     locality: Locality = Locality()
     node_labels: LabelExpression = ""
     partition: PartitionName | None = None
@@ -188,28 +200,99 @@ class JobSpec(Request):
         return amounts(map(sum, zip(NOTHING, *each, strict=True)))
 
 
+class JobRequest(JobSpec):
+    """A job as it is sent: ``${{ name }}`` in any of its texts stands for the value of a parameter.
+
+    ``parameters``: by name a default, null where it has to be given, or its type, default and help. ``set``: values.
+    """
+
+    parameters: Declarations = {}
+    set: Given = {}
+
+
 def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobSpec | None, list[FieldError]]:
-    """A valid spec and no errors, or no spec and what is wrong. ``prefix`` stands before each field's name."""
+    """A valid spec and no errors, or no spec and all that is wrong. ``prefix`` stands before each field's name.
+
+    Values of the job's parameters are put in first.
+    """
+    filled = fill(data, JobSpec)
+    spec, found = _judged(filled.job, max_tasks)
+    wrong = filled.wrong + [each for each in found if each.field not in filled.unknown]
+    return (None, told(wrong, filled.job, prefix)) if wrong else (spec, [])
+
+
+def _judged(data: Any, max_tasks: int) -> tuple[JobSpec | None, list[FieldError]]:
+    """What is wrong with a job that has no parameters, and the job, without its fields of a wrong shape."""
+    wrong, left, unreadable = list[FieldError](), data, Unreadable()
+    spec: JobSpec | None
     try:
         spec = JobSpec.model_validate(data)
     except ValidationError as error:
-        return None, explain(error, JobSpec, prefix)
-    found = jobrules.parts(spec)
-    if spec.master is not None and not found:
+        wrong, spec, left, unreadable = _salvaged(error, data)
+    if spec is not None:
+        found = _rules(left, spec, max_tasks, unreadable.kind)
+        wrong += [each for each in found if each.field not in unreadable] if wrong else found
+    return spec, wrong
+
+
+def _salvaged(error: ValidationError, data: Any) -> tuple[list[FieldError], JobSpec | None, Any, Unreadable]:
+    """What has the wrong shape, and the job without it; none where it is no job at all."""
+    wrong = explain(error, JobSpec, most=None)
+    if not isinstance(data, dict):
+        return wrong, None, data, Unreadable()
+    left, unreadable = sound(data, [each["loc"] for each in error.errors(include_url=False, include_input=False)])
+    try:
+        return wrong, JobSpec.model_validate(left), left, unreadable
+    except ValidationError:
+        return wrong, None, data, unreadable
+
+
+def queue_of(data: Any) -> str | None:
+    """The path of the queue that a job names, perhaps by leaving it out, whatever else is wrong with the job."""
+    path = data.get("queue", JobSpec.model_fields["queue"].default) if isinstance(data, dict) else None
+    try:
+        return _QUEUE_PATH.validate_python(path, strict=True)
+    except ValidationError:
+        return None
+
+
+def told(found: list[FieldError], data: Any, prefix: str = "") -> list[FieldError]:
+    """Errors of one job with the names of their groups; of very many the first, and that there are more."""
+    groups = data.get("groups") if isinstance(data, dict) else None
+    shown = found if len(found) <= MOST else found[: MOST - 1]
+    said = [replace(e, field=prefix + e.field, group=e.group or _group_of(e.field, groups)) for e in shown]
+    if len(shown) < len(found):
+        more = f"has {len(found) - len(shown):,} more errors"
+        said.append(FieldError(prefix.rstrip(".") or "job", more, "correct those that are told first"))
+    return said
+
+
+def _group_of(field: str, groups: Any) -> str:
+    """The name of the group that a field is in, as far as it has one."""
+    first, _, rest = field.partition(".")
+    no = rest.partition(".")[0]
+    if first != "groups" or not no.isdecimal() or not isinstance(groups, list) or int(no) >= len(groups):
+        return ""
+    name = groups[int(no)].get("name") if isinstance(groups[int(no)], dict) else None
+    return name[:GROUP_NAME_MAX] if isinstance(name, str) else ""
+
+
+def _rules(data: dict[str, Any], spec: JobSpec, max_tasks: int, kindless: bool) -> list[FieldError]:
+    """What rules over several fields find. kindless: it is not known what the job is made of."""
+    found = [] if kindless else jobrules.parts(spec)
+    alone = spec.master is not None and not spec.groups and not found
+    if spec.master is not None and alone:
         _expand(spec, spec.master)
-    found = found or _scripts(data, spec) or jobrules.check(spec, max_tasks)
-    if found:
-        at = "master." if spec.master else "groups.0."
-        return None, [FieldError(prefix + e.field.replace("groups.0.", at, 1), e.message, e.remedy) for e in found[:50]]
-    return spec, []
+    found += [*_scripts([data["master"]] if alone else data.get("groups") or []), *jobrules.check(spec, max_tasks)]
+    return [replace(e, field=e.field.replace("groups.0.", "master.", 1)) for e in found] if alone else found
 
 
-def _scripts(data: dict[str, Any], spec: JobSpec) -> list[FieldError]:
+def _scripts(groups: list[dict[str, Any]]) -> list[FieldError]:
     """Commands that are one text of several words, which is no program's name, without a shell to read them."""
     remedy = "write a list of words, or add shell: true"
     return [
         FieldError(f"groups.{i}.command", "one text of several words is a script for a shell", remedy)
-        for i, group in enumerate([data["master"]] if spec.master else data["groups"])
+        for i, group in enumerate(groups)
         if isinstance(group["command"], str) and not group.get("shell") and len(group["command"].split()) > 1
     ]
 

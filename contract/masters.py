@@ -8,15 +8,17 @@ from pydantic import ConfigDict, Field, StringConstraints
 from contract import jobrules
 from contract.base import Answer, Request
 from contract.fields import (
-    DAYS_30_S,
     Command,
     EnvName,
+    Estimate,
+    Grace,
     GroupName,
     LabelExpression,
     PagePath,
     PartitionName,
     PortName,
     Text,
+    Timeout,
     Whole,
 )
 from contract.jobspec import FileSpec, GroupSpec, HealthCheckSpec, JobSpec, Locality, OutputSpec, PortSpec, Resources
@@ -35,8 +37,8 @@ class Runs(Request):
     env: Annotated[dict[EnvName, Text], Field(max_length=512)] = {}
     files: Annotated[list[FileSpec], Field(max_length=1000)] = []
     outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
-    timeout_s: Annotated[Whole, Field(ge=0, le=DAYS_30_S)] = 0
-    grace_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+    timeout_s: Timeout = 0
+    grace_s: Grace = 5.0
 
 
 class AskSpec(Runs):
@@ -56,7 +58,7 @@ class AskSpec(Runs):
     node_labels: LabelExpression = ""
     partition: PartitionName | None = None
     gang: bool = False
-    estimated_duration_s: Annotated[float, Field(ge=0, le=DAYS_30_S)] = 0.0
+    estimated_duration_s: Estimate = 0.0
     ports: Annotated[list[PortSpec], Field(max_length=16)] = []
     health_check: HealthCheckSpec | None = None
     command: Command | None = None

@@ -7,20 +7,36 @@ from pydantic import ConfigDict
 
 from contract.base import ALL_SAID, Answer
 
+FIELD_PART_MAX = 64  # characters of a mapping's key in a field's path
+
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One thing wrong with a request. ``field``: dotted path in the body, or a parameter's name."""
+    """One thing wrong with a request. ``field``: dotted path in the body, or a parameter's name.
+
+    ``group``: the name of the task group it is in. ``line``, ``column``: where it stands in the text that was sent or
+    read, from 1; 0 where nobody knows.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = ALL_SAID | {"json_schema_extra": {"additionalProperties": False}}
 
     field: str
     message: str
     remedy: str = ""
+    group: str = ""
+    line: int = 0
+    column: int = 0
 
-    def line(self) -> str:
-        """``field: message. Remedy.`` on one line."""
-        where = f"{self.field}: " if self.field else ""
+    @property
+    def where(self) -> str:
+        """``groups.0.count (group map, line 4, column 12)``, of which what nobody knows is left out."""
+        spot = f"line {self.line}, column {self.column}" if self.line else ""
+        known = ", ".join(part for part in (self.group and f"group {self.group}", spot) if part)
+        return f"{self.field} ({known})".lstrip() if known else self.field
+
+    def said(self) -> str:
+        """``where: message. Remedy.`` on one line."""
+        where = f"{self.where}: " if self.where else ""
         remedy = self.remedy if self.remedy.startswith("hydractl") else self.remedy[:1].upper() + self.remedy[1:]
         return where + " ".join(sentence(part) for part in (self.message, remedy) if part)
 

@@ -1,8 +1,17 @@
-"""YAML as people write it, except that no name may stand twice in a mapping: the second would silently win."""
+"""YAML as people write it, of which JSON is a part, and where in it a field stands.
 
-from typing import Any
+No name may stand twice in a mapping: the second would silently win.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import yaml
+
+from contract.problems import FIELD_PART_MAX, FieldError
+
+WRITTEN_MAX = 1_000_000  # values that aliases may stand for
 
 
 class _Strict(yaml.SafeLoader):
@@ -18,29 +27,61 @@ class _Strict(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+class _Bounded(_Strict):
+    """For values that are walked through: aliases do not stand for very many."""
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        distinct: dict[int, int] = {}
+        written = _size(node, distinct)
+        if written > max(WRITTEN_MAX, len(distinct)):
+            raise yaml.YAMLError(f"its aliases stand for more than {WRITTEN_MAX:,} values")
+        return super().construct_document(node)
+
+
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many nodes there are once every alias is written out. known: that of nodes, by identity."""
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = WRITTEN_MAX + 1  # while it is open: it would hold itself
+    size = 1
+    if isinstance(node, yaml.MappingNode):
+        size += sum(_size(key, known) + _size(value, known) for key, value in node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        size += sum(_size(value, known) for value in node.value)
+    known[id(node)] = size
+    return size
+
+
 def load(text: str) -> Any:
     """The document's value. Raises ``yaml.YAMLError``, also for what the library itself stumbles over."""
     try:
-        return yaml.load(text, Loader=_Strict)  # noqa: S506 - a safe loader
+        return yaml.load(text, Loader=_Bounded)  # noqa: S506 - a safe loader
     except RecursionError:
         raise yaml.YAMLError("it is nested too deeply") from None
     except (ValueError, AttributeError, LookupError) as error:  # such as 2024-02-31, or !!int x
         raise yaml.YAMLError(f"a value is not what it looks like: {error}") from None
 
 
-Lines = dict[tuple[str | int, ...], int]
+class Place(NamedTuple):
+    """Where something stands in a text, both counted from 1."""
+
+    line: int
+    column: int
 
 
-def documents(text: str) -> list[tuple[Any, Lines]]:
-    """The values of all documents, each with the line (from 1) of every field, by its path. Raises as ``load`` does."""
-    found: list[tuple[Any, Lines]] = []
+Places = dict[tuple[str | int, ...], Place]
+
+
+def documents(text: str) -> list[tuple[Any, Places]]:
+    """The values of all documents, each with the place of every field, by its path. Raises as ``load`` does."""
+    found: list[tuple[Any, Places]] = []
     loader = _Strict(text)
     try:
         while loader.check_node():
-            node, lines = loader.get_node(), Lines()
+            node, places = loader.get_node(), Places()
             assert node is not None
-            _note(node, (), lines, set())
-            found.append((loader.construct_document(node), lines))
+            _note(node, (), places, set())
+            found.append((loader.construct_document(node), places))
     except RecursionError:
         raise yaml.YAMLError("it is nested too deeply") from None
     except (ValueError, AttributeError, LookupError) as error:
@@ -50,16 +91,52 @@ def documents(text: str) -> list[tuple[Any, Lines]]:
     return found
 
 
-def _note(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, seen: set[int]) -> None:
-    lines.setdefault(path, node.start_mark.line + 1)
+def _note(node: yaml.Node, path: tuple[str | int, ...], places: Places, seen: set[int]) -> None:
+    places.setdefault(path, _place(node.start_mark))
     if id(node) in seen:  # an alias: its fields stand where its anchor does
         return
     seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
-                lines[(*path, key.value)] = key.start_mark.line + 1
-                _note(value, (*path, key.value), lines, seen)
+                places[(*path, key.value)] = _place(key.start_mark)
+                _note(value, (*path, key.value), places, seen)
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
-            _note(value, (*path, number), lines, seen)
+            _note(value, (*path, number), places, seen)
+
+
+def _place(mark: Any) -> Place:
+    return Place(mark.line + 1, mark.column + 1)
+
+
+def located(errors: Sequence[FieldError], text: str) -> list[FieldError]:
+    """The errors in the order of the text, each with the place of its field there.
+
+    Of a field that the text does not have it is that of the nearest thing around it, if there is any. A text that
+    cannot be read, or holds no single document, places nothing.
+    """
+    try:
+        (_, places), *others = documents(text)
+    except (yaml.YAMLError, ValueError):
+        return list(errors)
+    if others:
+        return list(errors)
+    by_field = {".".join(str(part)[:FIELD_PART_MAX] for part in path): place for path, place in places.items()}
+    found = [replace(error, **_nearest(error.field, by_field)._asdict()) for error in errors]
+    return sorted(found, key=lambda error: (error.line, error.column))
+
+
+def _nearest(field: str, by_field: dict[str, Place]) -> Place:
+    while field and field not in by_field:
+        field = field.rpartition(".")[0]
+    return by_field[field] if field else Place(0, 0)
+
+
+def unreadable(error: yaml.YAMLError) -> tuple[str, Place | None]:
+    """What keeps a text from being YAML, in one line, and where that is, where the library knows."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return " ".join(str(error).split()), None
+    said = (getattr(error, "context", None), getattr(error, "problem", None))
+    return ", ".join(part for part in said if part), _place(mark)

@@ -38,7 +38,7 @@ class Resource:
 
 GPUS_MAX = 63  # devices of one node: a container's are a bit mask in a signed 64-bit number, here and in the StateStore
 _SIZES = {"MiB": 1, "GiB": 1024, "TiB": 1024**2}
-_CORES = {"cores": 1000, "core": 1000, "millicores": 1}
+_CORES = {"cores": 1000, "core": 1000, "millicores": 1, "m": 1}
 RESOURCES = (
     Resource("memory_mib", "memory", "memory", "MiB", 1024, _SIZES, "64 GiB", ("memory_bytes", 2**20)),
     Resource("vcores_milli", "cores", "core", "millicores", 1000, _CORES, "32 cores", ("cores", 1e-3)),

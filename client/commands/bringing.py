@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -16,6 +17,9 @@ from client.screen import Format, OutputOption, print_json, say
 
 AcceptOption = Annotated[
     bool, typer.Option("--accept-losses", help="Submit a script or a manifest even without what is lost of it.")
+]
+SetOption = Annotated[
+    list[str], typer.Option("--set", metavar="NAME=VALUE", help="The value of a parameter of the job file; repeatable.")
 ]
 _WORD = re.compile(r"[\w./-]+")
 _FILES_MAX = 100  # that a script brings by naming them
@@ -32,15 +36,16 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 _Readable.add_representer(str, _text)
 
 
-def brought(file: Path, *, accept_losses: bool) -> dict[str, Any]:
-    """The job that a file of any kind describes; what was made of a script or a manifest is told on stderr.
+def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], str | None]:
+    """The job that a file of any kind describes, and the text in which its fields stand, of a job file.
 
-    ``HydraError`` where something essential is lost and that was not accepted.
+    What was made of a script or a manifest is told on stderr. ``HydraError`` where something essential is lost and that
+    was not accepted.
     """
     text = jobfile.read_text(file)
     made = _made(text, file)
     if made is None:
-        return jobfile.parse(text, file)
+        return jobfile.parse(text, file), text
     _tell(made, file)
     if made.lost and not accept_losses:
         raise client_error(
@@ -48,7 +53,19 @@ def brought(file: Path, *, accept_losses: bool) -> dict[str, Any]:
             field_name=str(file),
             remedy="Add --accept-losses, or write it as a job file: hydractl convert FILE > job.yaml",
         )
-    return made.spec
+    return made.spec, None
+
+
+def settings(pairs: Sequence[str]) -> dict[str, str]:
+    """``NAME=VALUE`` each; values are taken as they are. ``HydraError`` for what is none, and for a name said twice."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name or name in found:
+            wrong = f"{name!r} is said twice" if name in found else f"{pair[:80]!r} is not NAME=VALUE"
+            raise client_error(wrong, field_name="--set", remedy="Write it like --set rate=0.1, once for each name.")
+        found[name] = value
+    return found
 
 
 def _made(text: str, file: Path) -> Converted | None:

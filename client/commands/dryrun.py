@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from client.screen import Column, Format, print_json, say, show, show_one
+from contract import yamltext
 from contract.jobs import JobChecked, Outlook, SubClusterFit
 from contract.problems import FieldError
 
@@ -15,15 +16,15 @@ _FITS: list[Column[SubClusterFit]] = [
 ]
 
 
-def warn(warnings: Sequence[FieldError]) -> None:
-    """What keeps a job from ever starting, a line each, on stderr."""
-    for each in warnings:
-        say(f"hydractl: warning: {each.line()}")
+def warn(warnings: Sequence[FieldError], text: str | None = None) -> None:
+    """What keeps a job from ever starting, a line each, on stderr. text: of the job file, in which they stand."""
+    for each in yamltext.located(warnings, text) if warnings and text else warnings:
+        say(f"hydractl: warning: {each.said()}")
 
 
-def told_before(checked: JobChecked, output: Format) -> None:
-    """What the server said of a job that it was only asked about."""
-    warn(checked.warnings)
+def told_before(checked: JobChecked, output: Format, text: str | None = None) -> None:
+    """What the server said of a job that it was only asked about, whose job file has this text."""
+    warn(checked.warnings, text)
     if output is Format.json:
         print_json(checked)
         return

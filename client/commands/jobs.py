@@ -13,7 +13,7 @@ import typer
 from client import jobfile
 from client.answers import to_json
 from client.api import Client
-from client.commands.bringing import AcceptOption, brought
+from client.commands.bringing import AcceptOption, SetOption, brought, settings
 from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected
 from client.commands.dryrun import told_before, warn
 from client.commands.nodes import find, moment
@@ -23,7 +23,10 @@ from client.follow import MAX_FOLLOWED, LogTarget, Printer, Reading, follow_task
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
+from contract import yamltext
 from contract.jobs import Container, Event, Group, Job, JobPlace, Task
+from contract.jobspec import JobSpec
+from contract.parameters import fill
 from wire.states import JobState
 
 FileArgument = Annotated[
@@ -53,6 +56,7 @@ def submit(
     wait: WaitOption = False,
     follow: FollowOption = False,
     key: Annotated[str | None, typer.Option(help="Idempotency key: the same key submits once, however often.")] = None,
+    values: SetOption = (),  # type: ignore[assignment]  # typer makes a list of it
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Submit nothing: say where it would go, and when it could start.")
     ] = False,
@@ -60,17 +64,18 @@ def submit(
     output: OutputOption = Format.table,
 ) -> None:
     """Upload the files a job names and submit it. What was understood of scripts, and can never start, is on stderr."""
-    spec = brought(file, accept_losses=accept_losses)
+    spec, text = brought(file, accept_losses=accept_losses)
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
-    with connected(ctx) as client:
+    spec = jobfile.given(spec, settings(values))
+    with connected(ctx) as client, jobfile.locating(text):
         packed = jobfile.pack(spec, file.parent)
         if dry_run:
-            told_before(client.check(packed.spec), output)
+            told_before(client.check(packed.spec), output, text)
             return
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
         job = client.submit(packed.spec, idempotency_key=key)
-        warn(job.warnings)
+        warn(job.warnings, text)
         if wait or follow:
             say(f"job {job.id} ({job.name}) submitted")
             _attend(client, job.id, follow, output)
@@ -134,15 +139,18 @@ def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thr
 def validate(
     ctx: typer.Context,
     file: FileArgument,
+    values: SetOption = (),  # type: ignore[assignment]
     server: Annotated[bool, typer.Option("--server", help="Ask the server, too: may it go into its queue?")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Check a job file and the files it names, without a server unless you want one. Nothing is submitted."""
-    spec = brought(file, accept_losses=True)
+    spec, text = brought(file, accept_losses=True)
+    spec = jobfile.given(spec, settings(values))
     wrong = jobfile.check(spec, file.parent)
+    wrong = yamltext.located(wrong, text) if wrong and text else wrong
     if server and not wrong:
-        with connected(ctx) as client:
-            warn(client.check(jobfile.pack(spec, file.parent).spec).warnings)
+        with connected(ctx) as client, jobfile.locating(text):
+            warn(client.check(jobfile.pack(spec, file.parent).spec).warnings, text)
     if output is Format.json:
         print_json({"valid": not wrong, "errors": to_json(wrong)})
         if wrong:
@@ -150,7 +158,7 @@ def validate(
     elif wrong:
         raise InvalidJob(wrong)
     else:
-        groups = spec.get("groups") or []
+        groups = fill(spec, JobSpec).job.get("groups") or []
         what = f"job of {len(groups)} group(s), {sum(_count(g) for g in groups)} task(s)" if groups else "application"
         say(f"{file}: a valid {what}.")
 

@@ -46,7 +46,7 @@ def convert(text: str, name: str) -> Converted:
     remarks = Remarks()
     for value, lines in found:
         if value is not jobs[0][0]:
-            remarks.lost(lines[()], f"kind: {_kind(value)}", "only the Job is taken over")
+            remarks.lost(lines[()].line, f"kind: {_kind(value)}", "only the Job is taken over")
     return finished(SOURCE, _Reader(*jobs[0], remarks).job(PurePath(name).stem), remarks)
 
 
@@ -55,7 +55,7 @@ class _Reader:
     """A manifest with the lines of its fields."""
 
     manifest: dict[str, Any]
-    lines: yamltext.Lines
+    lines: yamltext.Places
     remarks: Remarks
     exports: list[str] = field(default_factory=list)  # assignments made when the task starts
 
@@ -63,7 +63,7 @@ class _Reader:
         """Of a field; of what it stands in, where it is missing."""
         while path and path not in self.lines:
             path = path[:-1]
-        return self.lines[path]
+        return self.lines[path].line
 
     def error(self, path: Path, message: str, remedy: str = "") -> None:
         self.remarks.error(self.line(path), f"{_dotted(path)} {message}", remedy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import IntEnum
 from reprlib import Repr
@@ -88,7 +88,8 @@ class Converted:
 
 def finished(source: str, spec: dict[str, Any], remarks: Remarks) -> Converted:
     """The document as the server would take it; ``InvalidJob`` with all that is wrong."""
-    wrong = [error for _, error in sorted(remarks.wrong, key=lambda each: each[0])] or jobspec.parse(spec)[1]
+    wrong = [error for _, error in sorted(remarks.wrong, key=lambda each: each[0])]
+    wrong = wrong or [replace(error, group="") for error in jobspec.parse(spec)[1]]  # the text knows of no groups
     if wrong:
         raise InvalidJob(wrong)
     return Converted(source, spec, remarks.found)

@@ -5,24 +5,22 @@ or amounts:
 
 - a number from 0 to 1, or a text such as ``40%``: a share of the parent's same limit;
 - a whole number from 2 on: that many of the resource's own unit (MiB, thousandths of a core, devices);
-- a text with a unit: ``64 GiB``, ``32 cores``, ``500 millicores``, ``1 gpu``; it must come to whole units.
+- a text with a unit: ``64 GiB``, ``32 cores``, ``500m``, ``1 gpu``; it must come to whole units.
 
 So 1 is always the whole, and one device is ``1 gpu``.
 """
 
-import re
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from contract import units
 from wire.resources import OF_AXIS, RESOURCES
 
 Amount = tuple[float, int]  # (share of the parent, units)
 MOST = 1 << 50
-_TEXT = re.compile(r"(\d{1,16}(?:\.\d{1,9})?) ?([A-Za-z%]+)", re.ASCII)
 _TEXT_SCHEMA = {"type": "string", "pattern": r"^\d{1,16}(\.\d{1,9})? ?([A-Za-z]+|%)$"}
 _SHARE_SCHEMA = {
     "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^[\d.]+ ?%$"}]
@@ -38,27 +36,33 @@ def share(value: Any) -> float:
     """A share of the parent from a number or a text such as ``40%``."""
     remedy = "give a share of the parent from 0 to 1 (0.4 or 40%), or a mapping of resources to shares and amounts"
     if isinstance(value, str):
-        found = _TEXT.fullmatch(value)
-        if found and found[2] == "%" and Decimal(found[1]) <= 100:
-            return float(Decimal(found[1]) / 100)
+        if (part := _percent(value)) is not None:
+            return part
     elif isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
     raise _wrong(f"{str(value)[:40]!r} is not a share", remedy)
 
 
+def _percent(text: str) -> float | None:
+    """``40%`` as 0.4; none where it is no such text."""
+    found = units.number_and_unit(text)
+    return float(found[0] / 100) if found and found[1] == "%" and found[0] <= 100 else None
+
+
 def _amount_of(resource: str) -> Callable[[Any], Amount]:
-    units, example = OF_AXIS[resource].units, OF_AXIS[resource].example
-    remedy = f"give a share from 0 to 1, a whole number from 2 on, or a text such as 40% or {example}"
+    remedy = f"give a share from 0 to 1, a whole number from 2 on, or a text such as 40% or {OF_AXIS[resource].example}"
 
     def parse(value: Any) -> Amount:
         if isinstance(value, str):
-            found = _TEXT.fullmatch(value)
-            if found and found[2] == "%" and Decimal(found[1]) <= 100:
-                return float(Decimal(found[1]) / 100), 0
-            if found and found[2] in units:
-                amount = Decimal(found[1]) * units[found[2]]
-                if amount == amount.to_integral_value() and amount <= MOST:
-                    return 0.0, int(amount)
+            if (part := _percent(value)) is not None:
+                return part, 0
+            try:
+                amount = units.amount(value, resource)
+            except units.NotWhole:
+                amount = MOST + 1
+            if amount is not None and amount <= MOST:
+                return 0.0, amount
+            if amount is not None:
                 raise _wrong(f"{value!r} does not come to a whole number of {resource}", remedy)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             if 0 <= value <= 1:

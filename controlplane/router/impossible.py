@@ -15,9 +15,7 @@ from scheduler.federation.feasible import GroupNeed, named_nodes
 MOST = 20  # of a job
 
 
-def warnings(
-    specs: Sequence[JobSpec], needs: Mapping[int, Sequence[GroupNeed]], prefix: str = ""
-) -> dict[int, list[FieldError]]:
+def warnings(specs: Sequence[JobSpec], needs: Mapping[int, Sequence[GroupNeed]]) -> dict[int, list[FieldError]]:
     """By position, what is to be said of a job; jobs of which nothing is are left out.
 
     Names that may have been meant are looked for where it is about one job.
@@ -34,14 +32,14 @@ def warnings(
         for group, need in enumerate(of):
             if need not in alike:
                 alike[need] = impossible(need, kinds, nodes, suggestions)[:MOST]
-            said |= dict.fromkeys(_said(specs[no], prefix.format(no), group, each) for each in alike[need])
+            said |= dict.fromkeys(_said(specs[no], group, each) for each in alike[need])
         if said:
             found[no] = list(said)[:MOST]
     return found
 
 
-def _said(spec: JobSpec, prefix: str, group: int, each: Impossible) -> FieldError:
+def _said(spec: JobSpec, group: int, each: Impossible) -> FieldError:
     if not each.field:  # the same of all groups
-        return FieldError(prefix + ("master" if spec.master else "groups"), each.message, each.remedy)
+        return FieldError("master" if spec.master else "groups", each.message, each.remedy)
     at = "master" if spec.master else f"groups.{group}"
-    return FieldError(f"{prefix}{at}.{each.field}", each.message, each.remedy)
+    return FieldError(f"{at}.{each.field}", each.message, each.remedy)

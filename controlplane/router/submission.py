@@ -6,9 +6,8 @@ live-job count (every other second), the storing statement.
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -79,10 +78,9 @@ def checked(user: User, data: Any) -> tuple[JobSpec, list[FieldError], Json]:
 
     ``Invalid`` as a submit would say. Nothing is stored; files may be missing.
     """
-    (spec,) = _validated([data], "")
-    _check_queues(user, [spec], "")
+    (spec,) = _sound(user, [data], "", files=False)
     needs = _needs(spec)
-    warned = impossible.warnings([spec], {0: needs}).get(0, [])
+    warned = jobspec.told(impossible.warnings([spec], {0: needs}).get(0, []), data)
     verdicts = cluster.verdicts({0: needs}, also_of_one=True)[0]
     return spec, warned, outlook.outlook(user, spec, needs, _ask(spec, user.pk, verdicts))
 
@@ -98,16 +96,14 @@ class _Ready:
 
 
 def _prepare(user: User, data: list[Any], prefix: str) -> _Ready:
-    specs = _validated(data, prefix)
-    _check_queues(user, specs, prefix)
-    _check_artifacts(user, specs, prefix)
+    specs = _sound(user, data, prefix, files=True)
     ready = _Ready(specs)
     needs = {no: _needs(spec) for no, spec in enumerate(specs)}
-    verdicts, warned = cluster.verdicts(needs), impossible.warnings(specs, needs, prefix)
+    verdicts, warned = cluster.verdicts(needs), impossible.warnings(specs, needs)
     for no, spec in enumerate(specs):
         home, decision = cluster.home(_ask(spec, user.pk, verdicts.get(no, {})))
-        said = warned.get(no, [])
-        ready.new.append(_new_job(spec, home.id, _told(home.name, decision), " ".join(each.line() for each in said)))
+        said = jobspec.told(warned.get(no, []), data[no], prefix.format(no))
+        ready.new.append(_new_job(spec, home.id, _told(home.name, decision), " ".join(each.said() for each in said)))
         ready.homes.append(home.name)
         ready.warnings += said
     _check_sizes(ready.new, prefix)
@@ -128,77 +124,99 @@ def _check_sizes(new: list[NewJob], prefix: str) -> None:
         raise Invalid("the job says too much" if len(new) == 1 else "some jobs say too much", wrong[:MAX_ERRORS])
 
 
-def _validated(data: list[Any], prefix: str) -> list[JobSpec]:
+def _sound(user: User, data: list[Any], prefix: str, *, files: bool) -> list[JobSpec]:
+    """The jobs as they can be stored, with the true sizes of their files; ``Invalid`` with all that is wrong.
+
+    files: whether those that they name must be there.
+    """
     groups = sum(len(g) for item in data if isinstance(item, dict) and isinstance(g := item.get("groups"), list))
     if len(data) > 1 and groups > MAX_GROUPS:
         many = f"have {groups} groups together, at most {MAX_GROUPS} are taken at once"
         raise Invalid("too many groups at once", [FieldError("jobs", many, "send them in several requests")])
-    specs: list[JobSpec] = []
+    specs: dict[int, JobSpec] = {}
     wrong: list[FieldError] = []
+    queues = _Queues(user, suggest=len(data) == 1)
     most = int(settings.HYDRA["max_tasks_per_job"])
-    for i, item in enumerate(data):
-        spec, found = jobspec.parse(item, prefix.format(i), most)
-        wrong += found
+    for no, item in enumerate(data):
+        spec, found = jobspec.parse(item, prefix.format(no), most)
+        wrong += found + jobspec.told(queues.refuses(item, spec), item, prefix.format(no))
         if spec is not None:
-            specs.append(spec)
-        if len(wrong) >= MAX_ERRORS:
+            specs[no] = spec
+        if len(wrong) > MAX_ERRORS:
             break
+    if files:
+        named = [(no, where, file) for no, spec in specs.items() for where, file in _files(spec)]
+        for no, found in missing_files(user, named).items():
+            wrong += jobspec.told(found, data[no], prefix.format(no))
     if wrong:
-        raise Invalid("the job has errors" if len(data) == 1 else "some jobs have errors", wrong[:MAX_ERRORS])
-    return specs
+        raise Invalid("the job has errors" if len(data) == 1 else "some jobs have errors", _first(wrong))
+    return list(specs.values())
 
 
-def _check_queues(user: User, specs: list[JobSpec], prefix: str) -> None:
-    verdicts: dict[str, FieldError | None] = {}
-    for i, spec in enumerate(specs):
-        if spec.queue not in verdicts:
-            verdicts[spec.queue] = cluster.queue_error(
-                user, spec.queue, prefix.format(i) + "queue", suggest=len(specs) == 1
-            )
-    if wrong := [e for e in verdicts.values() if e]:
-        raise Invalid("a queue cannot be used", wrong[:MAX_ERRORS])
-    beyond = (e for i, spec in enumerate(specs) for e in _beyond_queue(user, spec, prefix.format(i)))
-    if wrong := list(islice(beyond, MAX_ERRORS)):
-        raise Invalid("the queue does not allow this", wrong)
+def _first(wrong: list[FieldError]) -> list[FieldError]:
+    """Of very many errors the first, and that there are more."""
+    if len(wrong) <= MAX_ERRORS:
+        return wrong
+    return [*wrong[: MAX_ERRORS - 1], FieldError("", "there are more errors", "correct those that are told first")]
 
 
-def _beyond_queue(user: User, spec: JobSpec, prefix: str) -> Iterator[FieldError]:
+class _Queues:
+    """What queues say of jobs; of each queue that an account may not use, once."""
+
+    def __init__(self, user: User, *, suggest: bool) -> None:
+        self._user, self._suggest = user, suggest
+        self._verdicts: dict[str, FieldError | None] = {}
+
+    def refuses(self, item: Any, spec: JobSpec | None) -> list[FieldError]:
+        """What is wrong with the job's queue, or what the queue does not give it. Of a job with errors, the first."""
+        path = spec.queue if spec else jobspec.queue_of(item)
+        if path is None:
+            return []
+        if path not in self._verdicts:
+            self._verdicts[path] = found = cluster.queue_error(self._user, path, suggest=self._suggest)
+            if found:
+                return [found]
+        if self._verdicts[path] or spec is None:
+            return []
+        return _beyond_queue(self._user, spec)
+
+
+def _beyond_queue(user: User, spec: JobSpec) -> list[FieldError]:
     """What the job wants that its queue does not give. A priority left out becomes the queue's usual one."""
     if spec.priority is None:
         spec.priority = cluster.default_priority(spec.queue)
-    if wrong := cluster.priority_error(user, spec.queue, spec.priority, prefix + "priority"):
-        yield wrong
-    named = [(f"groups.{no}", group.partition) for no, group in enumerate(spec.groups)]
+    found = [cluster.priority_error(user, spec.queue, spec.priority)]
+    for no, group in enumerate(spec.groups):
+        found.append(cluster.partition_error(spec.queue, group.partition, f"groups.{no}.partition"))
     if spec.master and spec.master.container:
-        named.append(("master.container", spec.master.container.partition))
-    for at, partition in named:
-        if wrong := cluster.partition_error(spec.queue, partition, f"{prefix}{at}.partition"):
-            yield wrong
+        at = "master.container.partition"
+        found.append(cluster.partition_error(spec.queue, spec.master.container.partition, at))
+    return [e for e in found if e]
 
 
-def _check_artifacts(user: User, specs: list[JobSpec], prefix: str) -> None:
-    """Every named artifact exists and is the submitter's; its true size is filled in."""
-    named = [(prefix.format(i) + where, f) for i, spec in enumerate(specs) for where, f in _files(spec)]
-    if named:
-        check_files(user, named)
+def missing_files(user: User, named: list[tuple[int, str, Any]]) -> dict[int, list[FieldError]]:
+    """What names an artifact that is not there or not the user's; the true sizes of the others are filled in.
+
+    named: a job's position, a field's name in it, and its file. The answer is by position.
+    """
+    found: dict[int, list[FieldError]] = {}
+    digests = {f.digest for _, _, f in named}
+    sizes = _usable(user, digests) if digests else {}
+    for no, where, f in named:
+        if f.digest in sizes:
+            f.size = sizes[f.digest]
+        else:
+            missing = f"you have not uploaded {f.digest[:12]}..."
+            found.setdefault(no, []).append(FieldError(f"{where}.digest", missing, f"PUT /api/v1/artifacts/{f.digest}"))
+    if digests and not found:
+        artifacts.touch(digests)
+    return found
 
 
 def check_files(user: User, named: list[tuple[str, Any]]) -> None:
     """Each of these, a field's name and its file, is an artifact of the user's; their true sizes are filled in."""
-    digests = {f.digest for _, f in named}
-    sizes = _usable(user, digests)
-    missing = [(where, f) for where, f in named if f.digest not in sizes]
-    if missing:
-        wrong = [
-            FieldError(
-                f"{where}.digest", f"you have not uploaded {f.digest[:12]}...", f"PUT /api/v1/artifacts/{f.digest}"
-            )
-            for where, f in missing[:MAX_ERRORS]
-        ]
-        raise Invalid("the job names files that are not there", wrong)
-    for _, f in named:
-        f.size = sizes[f.digest]
-    artifacts.touch(digests)
+    if wrong := missing_files(user, [(0, where, f) for where, f in named]):
+        raise Invalid("the job names files that are not there", _first(wrong[0]))
 
 
 def _files(spec: JobSpec) -> list[tuple[str, Any]]:

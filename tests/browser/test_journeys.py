@@ -84,10 +84,17 @@ def test_what_the_server_refuses_stands_at_its_line(signed_in: Page) -> None:
     signed_in.locator("textarea").fill(text)
     signed_in.get_by_role("button", name="Submit", exact=True).click()
     problems = signed_in.get_by_role("alert", name="Problems")
-    expect(problems).to_contain_text("count, line 5")
+    expect(problems).to_contain_text("groups.0.count (group a, line 5, column 5)")
+    expect(problems).to_contain_text("queue (line 2, column 1)there is no queue 'root.nowhere' that you may use")
     signed_in.locator("textarea").fill("name: [unclosed\n")
-    expect(problems).to_contain_text("line")
+    expect(problems).to_contain_text("job (line 2, column 1)is not valid YAML: while parsing a flow sequence")
     expect(signed_in.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
+    signed_in.locator("textarea").fill(
+        text.replace("root.nowhere", "root.default").replace("0", "${{ n }}") + "parameters: {n: }\n"
+    )
+    expect(problems).to_contain_text("parameters.n (line 7, column 14)has no value")
+    signed_in.get_by_label("n", exact=True).fill("3")
+    expect(signed_in.get_by_test_id("checked")).to_contain_text("The server would take it")
 
 
 def test_a_waiting_job_says_why_and_can_be_killed(overview: Page) -> None:

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.jobs import ActionsAnswer, ActionsRequest, JobChecked, JobDetail, MoveRequest
-from contract.jobspec import JobSpec
+from contract.jobspec import JobRequest
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.router import cluster, submission
@@ -20,7 +20,8 @@ from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries.jobs import listing
 from wire.resources import AXES
 
-from .common import View, account, actor, answers, body, changeable_job, require
+from .common import StrictJson, View, account, actor, answers, body, changeable_job, require
+from .jobtext import JobText, JobYaml
 
 
 def move_error(user: User, job: Job, queue: str, priority: int | None = None) -> FieldError | None:
@@ -110,16 +111,20 @@ def _change(user: User, asked: ActionsRequest, job: Job) -> Change:
 
 
 class JobsValidate(View):
-    @extend_schema(operation_id="jobs_validate", request=JobSpec, responses=answers({200: JobChecked}, 413, 415))
+    parser_classes = [StrictJson, JobYaml]
+
+    @extend_schema(operation_id="jobs_validate", request=JobRequest, responses=answers({200: JobChecked}, 413, 415))
     def post(self, request: Request) -> Response:
         """What a submit of this job would say, and what would become of it now, without submitting it.
 
         Files need not be uploaded yet.
         """
         require("jobs.submit", request)
-        spec, warned, outlook = submission.checked(account(request), request.data)
+        sent = JobText(request)
+        with sent.locating():
+            spec, warned, outlook = submission.checked(account(request), request.data)
         totals: dict[str, Any] = dict(zip(AXES, spec.demand, strict=True))
         facts = {"queue": spec.queue, "priority": spec.priority or 0, "groups": len(spec.groups)}
-        said = {"warnings": [asdict(each) for each in warned], "outlook": outlook}
+        said = {"warnings": [asdict(each) for each in sent.located(warned)], "outlook": outlook}
         shown = spec.model_dump(mode="json", exclude={"groups"} if spec.master else None)
         return Response(facts | {"tasks": sum(g.count for g in spec.groups), "spec": shown} | totals | said)

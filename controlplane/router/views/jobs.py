@@ -1,6 +1,7 @@
 """Jobs: submit, list, look at, change."""
 
 import hashlib
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -21,7 +22,7 @@ from contract.jobs import (
 )
 from contract.jobs import JobDetail as JobDetailAnswer
 from contract.jobs import JobPlaces as JobPlacesAnswer
-from contract.jobspec import JobSpec
+from contract.jobspec import JobRequest
 from contract.problems import FieldError
 from contract.waiting import JobExplanation
 from controlplane.router import cluster, submission
@@ -35,6 +36,7 @@ from wire.states import TaskState
 from .common import (
     JOB_JSON_MAX,
     PAGING,
+    StrictJson,
     View,
     account,
     actor,
@@ -50,6 +52,7 @@ from .common import (
     text,
     text_parameter,
 )
+from .jobtext import JobText, JobYaml
 
 KEY = text_parameter(
     "Idempotency-Key",
@@ -69,7 +72,7 @@ class BulkSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    jobs: list[JobSpec] = Field(min_length=1, max_length=MAX_BULK)
+    jobs: list[JobRequest] = Field(min_length=1, max_length=MAX_BULK)
 
 
 def once(request: Request) -> Once | None:
@@ -89,6 +92,7 @@ def once(request: Request) -> Once | None:
 
 class Jobs(View):
     body_max = JOB_JSON_MAX
+    parser_classes = [StrictJson, JobYaml]
 
     @extend_schema(
         operation_id="jobs_list",
@@ -123,15 +127,21 @@ class Jobs(View):
 
     @extend_schema(
         operation_id="jobs_submit",
-        request=JobSpec,
+        request=JobRequest,
         parameters=[KEY],
         responses=answers({201: JobSubmitted}, 413, 415),
     )
     def post(self, request: Request) -> Response:
-        """Submit a job. Once this is answered, the cluster does not forget it, whatever ``warnings`` it is given."""
+        """Submit a job. Once this is answered, the cluster does not forget it, whatever ``warnings`` it is given.
+
+        Of a job file in YAML, or in JSON of several lines, errors tell line and column.
+        """
         require("jobs.submit", request)
-        key = once(request)
-        answer = submission.submit_one(account(request), actor(request), request.data, key)
+        key, sent = once(request), JobText(request)
+        with sent.locating():
+            answer = submission.submit_one(account(request), actor(request), request.data, key)
+        warned = sent.located([FieldError(**each) for each in answer.get("warnings", ())])
+        answer |= {"warnings": [asdict(each) for each in warned]}
         return Response(answer, status=201, headers={"Location": f"/api/v1/jobs/{answer['id']}"})
 
 

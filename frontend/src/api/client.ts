@@ -17,6 +17,11 @@ export class ApiError extends Error {
   }
 }
 
+/** What is wrong with a field, found without the server. */
+export function fieldError(field: string, message: string, remedy = ""): FieldError {
+  return { field, message, remedy, group: "", line: 0, column: 0 };
+}
+
 export function cookie(name: string, jar: string = document.cookie): string {
   const found = jar.split("; ").find((part) => part.startsWith(`${name}=`));
   return found ? decodeURIComponent(found.slice(name.length + 1)) : "";

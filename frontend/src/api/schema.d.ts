@@ -90,13 +90,13 @@ export interface components {
                 [key: string]: string;
             };
             /** @default 0 */
-            estimated_duration_s?: number;
+            estimated_duration_s?: number | string;
             /** @default [] */
             files?: components["schemas"]["FileSpec"][];
             /** @default false */
             gang?: boolean;
             /** @default 5 */
-            grace_s?: number;
+            grace_s?: number | string;
             /** @default null */
             health_check?: components["schemas"]["HealthCheckSpec"] | null;
             id: string;
@@ -128,7 +128,7 @@ export interface components {
             shell?: boolean;
             target: number;
             /** @default 0 */
-            timeout_s?: number;
+            timeout_s?: number | string;
         };
         AuditEntry: {
             action: string;
@@ -167,7 +167,7 @@ export interface components {
         };
         /** @description Up to 1000 jobs, stored all or none. */
         BulkSpec: {
-            jobs: components["schemas"]["JobSpec"][];
+            jobs: components["schemas"]["JobRequest"][];
         };
         /** @description One sub-cluster in the window. ``*_count``, ``jobs``, ``ended``: of how many the figures beside them are. */
         Compared: {
@@ -399,9 +399,20 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Event"][];
         };
-        /** @description One thing wrong with a request. ``field``: dotted path in the body, or a parameter's name. */
+        /**
+         * @description One thing wrong with a request. ``field``: dotted path in the body, or a parameter's name.
+         *
+         *     ``group``: the name of the task group it is in. ``line``, ``column``: where it stands in the text that was sent or
+         *     read, from 1; 0 where nobody knows.
+         */
         FieldError: {
+            /** @default 0 */
+            column: number;
             field: string;
+            /** @default  */
+            group: string;
+            /** @default 0 */
+            line: number;
             message: string;
             /** @default  */
             remedy: string;
@@ -516,7 +527,7 @@ export interface components {
                 [key: string]: string;
             };
             /** @default 0 */
-            estimated_duration_s?: number;
+            estimated_duration_s?: number | string;
             /**
              * @default guaranteed
              * @enum {string}
@@ -527,7 +538,7 @@ export interface components {
             /** @default false */
             gang?: boolean;
             /** @default 5 */
-            grace_s?: number;
+            grace_s?: number | string;
             /** @default null */
             health_check?: components["schemas"]["HealthCheckSpec"] | null;
             /** @default [] */
@@ -566,7 +577,7 @@ export interface components {
             /** @default false */
             shell?: boolean;
             /** @default 0 */
-            timeout_s?: number;
+            timeout_s?: number | string;
         };
         /** @description Bounds on what the stages' sub-clusters may do; one that is left out is not looked at. */
         Guards: {
@@ -609,14 +620,14 @@ export interface components {
             /** @default null */
             http?: string | null;
             /** @default 10 */
-            interval_s?: number;
+            interval_s?: number | string;
             port: string;
             /** @default 30 */
-            start_s?: number;
+            start_s?: number | string;
             /** @default false */
             tcp?: boolean;
             /** @default 3 */
-            timeout_s?: number;
+            timeout_s?: number | string;
         };
         /** @description Containers of a queue that leave and would wait, as the maxima of the queue, or of one above it, are reached. */
         HeldBack: {
@@ -729,12 +740,11 @@ export interface components {
             results: components["schemas"]["JobPlace"][];
         };
         /**
-         * @description A whole submission. ``files`` are placed for every group; ``priority`` null is the queue's usual one.
+         * @description A job as it is sent: ``${{ name }}`` in any of its texts stands for the value of a parameter.
          *
-         *     An application has a ``master`` and no groups: its first group is made of
-         *     the master, and what that asks for later makes others.
+         *     ``parameters``: by name a default, null where it has to be given, or its type, default and help. ``set``: values.
          */
-        JobSpec: {
+        JobRequest: {
             /** @default [] */
             files?: components["schemas"]["FileSpec"][];
             /** @default [] */
@@ -747,10 +757,26 @@ export interface components {
             /** @default null */
             master?: components["schemas"]["MasterSpec"] | null;
             name: string;
+            /** @default {} */
+            parameters?: {
+                [key: string]: string | number | boolean | null | {
+                    default?: string | number | boolean | null;
+                    help?: string;
+                    /**
+                     * @default text
+                     * @enum {unknown}
+                     */
+                    type?: "text" | "number" | "boolean";
+                };
+            };
             /** @default null */
             priority?: number | null;
             /** @default root.default */
             queue?: string;
+            /** @default {} */
+            set?: {
+                [key: string]: string | number | boolean;
+            };
             /** @default [] */
             tags?: string[];
         };
@@ -861,7 +887,7 @@ export interface components {
             /** @default [] */
             files?: components["schemas"]["FileSpec"][];
             /** @default 5 */
-            grace_s?: number;
+            grace_s?: number | string;
             /** @default [] */
             outputs?: components["schemas"]["OutputSpec"][];
             /** @default false */
@@ -869,7 +895,7 @@ export interface components {
             /** @default  */
             tag?: string;
             /** @default 0 */
-            timeout_s?: number;
+            timeout_s?: number | string;
         };
         /**
          * @description ``parent``: a position, -1 at the root. ``flags``: 1 leaf, 2 stopped, 4 open to all, 8 you may submit,
@@ -1060,7 +1086,7 @@ export interface components {
             /** @default [] */
             files?: components["schemas"]["FileSpec"][];
             /** @default 5 */
-            grace_s?: number;
+            grace_s?: number | string;
             /** @default null */
             health_check?: components["schemas"]["HealthCheckSpec"] | null;
             /**
@@ -1094,7 +1120,7 @@ export interface components {
             /** @default false */
             shell?: boolean;
             /** @default 0 */
-            timeout_s?: number;
+            timeout_s?: number | string;
         };
         /** @description ``version``: of the shares, 0 without. ``goes_by``: the version its resource manager goes by. */
         MatrixPlace: {
@@ -1803,11 +1829,11 @@ export interface components {
         /** @description What one container gets. 1000 ``vcores_milli`` are one core. */
         Resources: {
             /** @default 0 */
-            gpus?: number;
+            gpus?: number | string;
             /** @default 256 */
-            memory_mib?: number;
+            memory_mib?: number | string;
             /** @default 1000 */
-            vcores_milli?: number;
+            vcores_milli?: number | string;
         };
         RoleRequest: {
             /** @enum {string} */

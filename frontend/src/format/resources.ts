@@ -36,7 +36,7 @@ export const OF: Record<Axis, Resource> = {
   },
   vcores_milli: {
     axis: "vcores_milli", word: "cores", title: "Cores", number: cores, said: coresWord, unit: "cores", large: 1000, measured: (used) => used.cpu_milli,
-    field: "Cores, thousandths", usual: "1000", units: { cores: 1000, core: 1000, millicores: 1 }, example: "32 cores",
+    field: "Cores, thousandths", usual: "1000", units: { cores: 1000, core: 1000, millicores: 1, m: 1 }, example: "32 cores",
   },
   gpus: {
     axis: "gpus", word: "GPUs", title: "GPUs", number: count, said: (n) => `${count(n)} ${n === 1 ? "GPU" : "GPUs"}`, unit: "GPUs", large: 1, optional: true,

@@ -75,8 +75,9 @@ describe("the fleet", () => {
 describe("a job file", () => {
   const text = "name: x\ngroups:\n  - name: a\n    files:\n      - {path: m.py, source: ./m.py}\n    resources: {memory_mib: 1}\n";
   it("tells the line of a field, or of the nearest thing around it", () => {
-    const { lineOf } = parse(text);
-    expect([lineOf("name"), lineOf("groups.0.resources.memory_mib"), lineOf("groups[0].command"), lineOf("nowhere")]).toEqual([1, 6, 3, null]);
+    const { placeOf } = parse(text);
+    const places = ["name", "groups.0.resources.memory_mib", "groups[0].command", "nowhere"].map((field) => placeOf(field)?.line ?? null);
+    expect(places).toEqual([1, 6, 3, null]);
   });
   it("tells where it cannot be read", () => {
     expect(parse("a: [1,\nb: 2").problems[0]?.line).toBeGreaterThan(0);

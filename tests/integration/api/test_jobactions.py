@@ -1,8 +1,11 @@
 """Moves, many jobs at once, checks without submitting, saved views, and the list's times and order."""
 
 import datetime as dt
+import json
+from typing import Any
 
 import pytest
+import yaml
 
 from controlplane.statestore.actions import savedviews
 from controlplane.statestore.models import AuditEntry, Intent, Job
@@ -108,6 +111,71 @@ def test_a_check_says_what_a_submit_would(world: World) -> None:
     file = {"path": "a", "digest": "0" * 64}
     assert world["tenant"].post("jobs/validate", job(files=[file])).status_code == 200
     assert not Job.objects.exists()
+
+
+TEXT = """\
+name: a
+queue: root.nowhere
+groups:
+  - name: map
+    command: [x]
+    count: 0
+"""
+
+
+def test_a_text_is_told_all_its_errors_with_line_and_column(world: World) -> None:
+    as_json = json.dumps(yaml.safe_load(TEXT), indent=1)
+    for text, kind, places in (
+        (TEXT, "application/yaml", [(2, 1), (6, 5)]),
+        (as_json, "application/json", [(3, 2), (10, 4)]),
+        (json.dumps(yaml.safe_load(TEXT)), "application/json", [(0, 0), (0, 0)]),
+    ):
+        for path in ("jobs", "jobs/validate"):
+            answer = world["tenant"].post(path, text, **{"content-type": kind})
+            assert answer.status_code == 422, answer.content
+            errors = sorted(answer.json()["errors"], key=lambda e: e["field"], reverse=True)
+            assert [(e["field"], e["group"]) for e in errors] == [("queue", ""), ("groups.0.count", "map")]
+            assert [(e["line"], e["column"]) for e in errors] == places
+    assert not Job.objects.exists()
+
+
+def test_parameters_are_put_in_before_anything_else(world: World) -> None:
+    group = {"name": "g", "count": "${{ n }}", "command": ["x", "${{ n }}"], "resources": {"memory_mib": "${{ mem }}"}}
+    template = {"name": "a", "queue": "root.${{ q }}", "groups": [group]}
+    template |= {"parameters": {"n": 1, "q": None, "mem": "1 GiB"}}
+    values = {"n": 3, "q": "default"}
+    assert world["tenant"].post("jobs/validate", template | {"set": values}).json()["memory_mib"] == 3072
+    taken = world["tenant"].post("jobs", template | {"set": values})
+    assert taken.status_code == 201, taken.content
+    stored = Job.objects.get().spec
+    assert (stored["queue"], stored["groups"][0]["count"], stored["groups"][0]["command"]) == (
+        "root.default",
+        3,
+        ["x", "3"],
+    )
+    assert not stored.keys() & {"parameters", "set"}
+    refused = world["tenant"].post("jobs/bulk", {"jobs": [template | {"set": {"q": "nowhere"}}, template]})
+    assert [e["field"] for e in refused.json()["errors"]] == ["jobs.0.queue", "jobs.1.parameters.q"]
+
+
+def test_a_job_is_taken_as_yaml(world: World) -> None:
+    def sent(text: str | bytes) -> Any:
+        return world["tenant"].post("jobs", text, **{"content-type": "application/yaml"})
+
+    taken = sent("name: a\ngroups:\n  - name: g\n    command: [x]\n    resources: {gpus: 60}\n")
+    assert taken.status_code == 201 and Job.objects.get().spec["groups"][0]["command"] == ["x"]
+    (warned,) = taken.json()["warnings"]
+    assert (warned["field"], warned["group"], warned["line"], warned["column"]) == (
+        "groups.0.resources.gpus",
+        "g",
+        5,
+        17,
+    )
+    for text, line in (("name: a\nname: b\n", 2), ("name: [\n", 2), ("a: &a [*a]", 0), (b"name: \xff", 0)):
+        refused = sent(text)
+        assert refused.status_code == 422 and refused.json()["errors"][0]["line"] == line, refused.content
+    assert sent("#" * 200_000).status_code == 413
+    assert world["tenant"].post("jobs/bulk", "jobs: []", **{"content-type": "application/yaml"}).status_code == 415
 
 
 def test_saved_views_are_their_accounts_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

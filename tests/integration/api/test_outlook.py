@@ -74,7 +74,7 @@ def test_what_can_never_start_is_said_before_and_at_the_submit(
     assert answer.status_code == 201
     told = JobSubmitted.model_validate(answer.json(), extra="forbid")
     assert told.warnings == [warned]
-    assert list(JobEvent.objects.filter(kind="warned").values_list("job_id", "message")) == [(told.id, warned.line())]
+    assert list(JobEvent.objects.filter(kind="warned").values_list("job_id", "message")) == [(told.id, warned.said())]
 
 
 def test_who_can_start_is_warned_of_nothing(both: World) -> None:

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from client.errors import InvalidJob
-from client.jobfile import check, load, pack
+from client.errors import HydraError, InvalidJob
+from client.jobfile import check, locating, pack, parse, read_text
+from contract.problems import FieldError, Problem
+
+
+def load(path: Path) -> dict[str, object]:
+    return parse(read_text(path), path)
 
 
 def group(**more: object) -> dict[str, object]:
@@ -40,6 +45,38 @@ def test_what_is_no_job_file_is_said_in_one_line(tmp_path: Path, name: str, cont
     (line,) = caught.value.lines()
     assert says in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        ("job.yaml", "name: a\ngroups: [\n", (3, 1)),
+        ("job.yaml", "name: a\n  b: c\n", (2, 4)),
+        ("job.json", '{"a":\n b}', (2, 2)),
+    ],
+)
+def test_where_a_file_cannot_be_read_is_said(tmp_path: Path, name: str, content: str, place: tuple[int, int]) -> None:
+    with pytest.raises(InvalidJob) as caught:
+        parse(content, tmp_path / name)
+    (wrong,) = caught.value.problem.errors
+    assert (wrong.line, wrong.column) == place and "line" not in wrong.message, wrong
+
+
+def test_what_is_refused_tells_where_it_stands_in_the_file(tmp_path: Path) -> None:
+    text = "name: A\ngroups:\n  - name: g\n    files: [{path: x, source: gone}]\n    count: 0\n    command: [x]\n"
+    with pytest.raises(InvalidJob) as caught, locating(text):
+        pack(parse(text, tmp_path / "job.yaml"), tmp_path)
+    assert [line.partition(":")[0] for line in caught.value.lines()] == [
+        "name (line 1, column 1)",
+        "groups.0.files.0.source (group g, line 4, column 23)",
+        "groups.0.count (group g, line 5, column 5)",
+    ]
+    refused = HydraError(
+        Problem(title="no", errors=[FieldError("groups.0.partition", "m", group="g"), FieldError("Key", "m")])
+    )
+    with pytest.raises(HydraError) as caught_too, locating(text):
+        raise refused
+    assert caught_too.value.lines() == ["Key: m.", "groups.0.partition (group g, line 3, column 5): m."]
 
 
 def test_a_source_becomes_digest_size_and_mode_and_is_uploaded_once(tmp_path: Path) -> None:

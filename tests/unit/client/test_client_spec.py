@@ -74,7 +74,7 @@ def test_a_good_job_has_no_problems() -> None:
     ],
 )
 def test_each_mistake_is_named_with_its_field_and_remedy(path: str, value: Any, field: str, says: str) -> None:
-    lines = {error.field: error.line() for error in problems(changed(path, value))}
+    lines = {error.field: error.said() for error in problems(changed(path, value))}
     assert field in lines
     assert says in lines[field]
 

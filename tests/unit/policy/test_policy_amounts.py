@@ -37,6 +37,7 @@ def test_one_share_stands_for_every_resource(written: Any, share: float) -> None
         ("vcores_milli", "1 core", 1000),
         ("vcores_milli", "0.25 cores", 250),
         ("vcores_milli", "500 millicores", 500),
+        ("vcores_milli", "500m", 500),
         ("gpus", 4, 4),
         ("gpus", "1 gpu", 1),
         ("gpus", "0 gpus", 0),

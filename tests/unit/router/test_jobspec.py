@@ -4,10 +4,11 @@ from difflib import get_close_matches
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract import findings
+from contract import findings, yamltext
 from contract.jobspec import parse
 from tests.amounts import by_axis
 
@@ -276,5 +277,120 @@ def test_a_name_as_long_as_a_request_is_compared_by_its_beginning(monkeypatch: p
 
     monkeypatch.setattr(findings, "get_close_matches", looked_at)
     _, found = parse(job(**{"queues" + "x" * 100_000: 1, "queu": 2}))
-    assert [len(word) for word in compared] == [findings.LONGEST, 4]
-    assert [len(e.field) for e in found] == [findings.LONGEST, 4] and "did you mean queue?" in found[1].remedy
+    assert [len(word) for word in compared] == [findings.FIELD_PART_MAX, 4]
+    assert [len(e.field) for e in found] == [findings.FIELD_PART_MAX, 4] and "did you mean queue?" in found[1].remedy
+
+
+def test_amounts_and_spans_may_have_units_and_are_kept_as_numbers() -> None:
+    written = {"memory_mib": "1.5 GiB", "vcores_milli": "500m", "gpus": "2 gpus"}
+    check = {"port": "http", "tcp": True, "interval_s": "1m", "timeout_s": "500ms", "start_s": "2 min"}
+    spans = {"timeout_s": "1h30m", "grace_s": "1.5s", "estimated_duration_s": "1d 2h"}
+    one = group(resources=written, ports=[{"name": "http"}], health_check=check, **spans)
+    spec, errors = parse(job(one, group(name="b", resources={"vcores_milli": "0.5 cores"}, timeout_s="0s")))
+    assert spec is not None, errors
+    found = spec.model_dump(exclude_defaults=True)["groups"]
+    assert found[0]["resources"] == {"memory_mib": 1536, "vcores_milli": 500, "gpus": 2}
+    assert found[0]["health_check"] == check | {"interval_s": 60.0, "timeout_s": 0.5, "start_s": 120.0}
+    assert [found[0][name] for name in spans] == [5400, 1.5, 93600.0]
+    assert found[1]["resources"] == {"vcores_milli": 500} and "timeout_s" not in found[1]
+    assert parse(spec.model_dump()) == (spec, [])
+    app, errors = parse(application(timeout_s="2h", container={"resources": {"memory_mib": "2 GiB"}}, parallelism=1))
+    assert app is not None and app.master is not None and app.master.container is not None, errors
+    assert (app.master.timeout_s, app.master.container.resources.memory_mib) == (7200, 2048)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"resources": {"memory_mib": "1 GB"}}, "'1 GB' is not an amount of memory. Give a whole number of MiB, or a"),
+        ({"resources": {"memory_mib": "512"}}, "'512' is not an amount of memory"),
+        ({"resources": {"memory_mib": "40%"}}, "'40%' is not an amount of memory"),
+        ({"resources": {"memory_mib": "0.0001 GiB"}}, "does not come to a whole number of MiB"),
+        ({"resources": {"memory_mib": "17 TiB"}}, "less than or equal to 16777216"),
+        ({"resources": {"vcores_milli": 0.5}}, "Give a whole number of millicores, or a text with a unit"),
+        ({"timeout_s": "1m1h"}, "Give seconds, or a text such as 90s, 5m or 1h30m."),
+        ({"timeout_s": "1h1h"}, "is not a span of time"),
+        ({"timeout_s": "90"}, "is not a span of time"),
+        ({"timeout_s": "1.5s"}, "does not come to whole seconds"),
+        ({"timeout_s": "31d"}, "less than or equal to 2592000"),
+        ({"grace_s": "2h"}, "less than or equal to 3600"),
+    ],
+)
+def test_what_is_no_amount_is_told_with_how_to_write_one(fields: dict[str, Any], says: str) -> None:
+    (error,) = parse(job(group(**fields)))[1]
+    assert says in error.said()
+
+
+EVERYTHING = """\
+name: Bad Name
+extra: 1
+groups:
+  - name: map
+    count: 0
+    command: echo hi there
+    resources: {memory: 5}
+    outputs: [{name: part, path: ../p}]
+  - name: red
+    command: [x]
+    env: {HYDRA_X: "1", 1A: x}
+    locality: {relax: false}
+    after: [mop]
+    inputs: [{group: map, name: part, path: p}]
+  - name: last
+    after: [last]
+    command: ["", b]
+    shell: true
+    health_check: {port: http, tcp: true}
+"""
+
+
+def test_all_that_is_wrong_is_told_at_once_with_its_group_and_place() -> None:
+    errors = yamltext.located(parse(yamltext.load(EVERYTHING))[1], EVERYTHING)
+    assert [each.where for each in errors] == [
+        "name (line 1, column 1)",
+        "extra (line 2, column 1)",
+        "groups.0.count (group map, line 5, column 5)",
+        "groups.0.command (group map, line 6, column 5)",
+        "groups.0.resources.memory (group map, line 7, column 17)",
+        "groups.0.outputs.0.path (group map, line 8, column 28)",
+        "groups.1.env.HYDRA_X (group red, line 11, column 11)",
+        "groups.1.env.1A (group red, line 11, column 25)",
+        "groups.1.locality.relax (group red, line 12, column 16)",
+        "groups.1.after.0 (group red, line 13, column 13)",
+        "groups.2.after (group last, line 16, column 5)",
+        "groups.2.command (group last, line 17, column 5)",
+        "groups.2.command.0 (group last, line 17, column 15)",
+        "groups.2.health_check.port (group last, line 19, column 20)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fields"),
+    [
+        (job(group(shell="yes", command="a b")), ["groups.0.shell"]),
+        (job(group(ports=[{"name": "A"}], health_check={"port": "http", "tcp": True})), ["groups.0.ports.0.name"]),
+        (job({"command": ["x"]}, group(name="red", after=["map"])), ["groups.0.name"]),
+        (job(group(outputs=7), reading()), ["groups.0.outputs"]),
+        ({"name": "a", "kind": "app", "master": {"command": ["x"]}}, ["kind"]),
+        (application(command=[], parallelism=3, container=5), ["master.command", "master.container"]),
+        (job(group(count=0), 5, group(name="Red", after=[1])),
+         ["groups.0.count", "groups.1", "groups.2.name", "groups.2.after.0"]),
+        (job(group(), group(), reading()), ["groups.1.name"]),
+    ],
+)  # fmt: skip
+def test_what_only_follows_from_another_error_is_not_told(wrong: dict[str, Any], fields: list[str]) -> None:
+    assert [each.field for each in parse(wrong)[1]] == fields
+
+
+def test_very_many_errors_end_with_how_many_more_there_are() -> None:
+    errors = parse(job(*(group(name=f"g{i}", count=0) for i in range(200))), "jobs.3.")[1]
+    assert len(errors) == 50 and errors[-1].said().startswith("jobs.3: has 151 more errors.")
+
+
+def test_aliases_stand_for_a_bounded_number_of_values() -> None:
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
+    with pytest.raises(yaml.YAMLError, match="aliases"):
+        yamltext.load("\n".join(lines))
+    with pytest.raises(yaml.YAMLError, match="aliases"):
+        yamltext.load("a: &a [*a]")
+    assert yamltext.load("a: &a [x]\nb: *a") == {"a": ["x"], "b": ["x"]}

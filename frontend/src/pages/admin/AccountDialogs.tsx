@@ -14,7 +14,7 @@ import { AccountTokens } from "./Tokens";
 import { barred, ROLES } from "./words";
 import { hydractl } from "../../format/shell";
 
-const fieldError = (error: ApiError | null, field: string) => error?.errors.find((e) => e.field === field)?.message;
+const wrongOf = (error: ApiError | null, field: string) => error?.errors.find((e) => e.field === field)?.message;
 const roleHelp = (role: string) => ROLES.find((r) => r.value === role)?.may;
 
 export function CreateAccount({ onClose }: { onClose: () => void }) {
@@ -29,8 +29,8 @@ export function CreateAccount({ onClose }: { onClose: () => void }) {
   const known = make.error?.errors.every((e) => e.field === "username" || e.field === "password") && (make.error?.errors.length ?? 0) > 0;
   return (
     <Confirm title="New account" action="Create" busy={make.isPending} error={known ? null : make.error} onClose={onClose} onConfirm={() => make.mutate()}>
-      <TextInput label="Name" required autoComplete="off" maxLength={150} value={name} error={fieldError(make.error, "username")} onChange={(e) => setName(e.currentTarget.value)} />
-      <PasswordInput label="Password" description="At least ten characters; its owner can change it" required autoComplete="new-password" value={password} error={fieldError(make.error, "password")} onChange={(e) => setPassword(e.currentTarget.value)} />
+      <TextInput label="Name" required autoComplete="off" maxLength={150} value={name} error={wrongOf(make.error, "username")} onChange={(e) => setName(e.currentTarget.value)} />
+      <PasswordInput label="Password" description="At least ten characters; its owner can change it" required autoComplete="new-password" value={password} error={wrongOf(make.error, "password")} onChange={(e) => setPassword(e.currentTarget.value)} />
       <NativeSelect label="Role" description={roleHelp(role)} value={role} onChange={(e) => setRole(e.currentTarget.value as Role)} data={ROLES.map(({ value, label }) => ({ value, label }))} />
       <Command text={hydractl("account", "create", name || "NAME", "--role", role)} />
     </Confirm>
@@ -94,7 +94,7 @@ function Change({ act, account, onClose }: { act: Act; account: Account; onClose
     onSuccess: () => { void client.invalidateQueries({ queryKey: ["read"] }); onClose(); },
   });
   const command = [act === "password" ? "reset-password" : act, account.username, act === "role" && role];
-  const known = act === "password" ? fieldError(send.error, "password") : undefined;
+  const known = act === "password" ? wrongOf(send.error, "password") : undefined;
   return (
     <Confirm title={`${TITLES[act]}: ${account.username}`} action={TITLES[act]} busy={send.isPending} error={known ? null : send.error} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>{WHAT[act]}</p>

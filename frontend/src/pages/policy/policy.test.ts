@@ -12,7 +12,8 @@ import { made } from "./model/override";
 import { clusters, otherwise } from "./model/own";
 import { barsOf, mostMoved, notesOf } from "./model/planrows";
 import { choices, fieldsAt, helpFor, policies, schemaAt, type Schema } from "./model/schema";
-import { documentText, edit, fileText, fromPointer, pathAt, pathOf, placeOf, read, rename, toPointer, write } from "./model/text";
+import { documentText, edit, fileText, fromPointer, pathAt, pathOf, read, rename, toPointer, write } from "./model/text";
+import { placeOf } from "../../format/text";
 import { queueAt, rowsOf } from "./model/tree";
 import type { Override, Plan, PlanSide, Rollout } from "./types";
 

@@ -6,7 +6,7 @@ import { RESOURCES } from "../../format/resources";
 import { Card } from "../../ui/parts";
 import { QueueChoice } from "../job/QueueChoice";
 import { at, numberOr, readPairs, textAt, withAdded, withField, words, writePairs, type Path } from "./document";
-import { errorAt } from "./errors";
+import { wrong } from "./errors";
 
 export interface FormProps {
   text: string;
@@ -50,10 +50,10 @@ function GroupForm({ no, only, ...props }: FormProps & { no: number; only: boole
       <div className="fields">
         <Field {...props} label="Group name" path={g("name")} />
         <Field {...props} label="Tasks" path={g("count")} number placeholder="1" />
-        {RESOURCES.map(({ axis, field, usual }) => <Field key={axis} {...props} label={field} path={g("resources", axis)} number placeholder={usual} />)}
+        {RESOURCES.map(({ axis, field, usual, example }) => <Field key={axis} {...props} label={field} path={g("resources", axis)} number placeholder={`${usual}, or as ${example}`} />)}
         <Words {...props} label="After groups" path={g("after")} />
         <Field {...props} label="Retries" path={g("retries")} number placeholder="0" />
-        <Field {...props} label="Time limit, s" path={g("timeout_s")} number placeholder="none" />
+        <Field {...props} label="Time limit, s" path={g("timeout_s")} number placeholder="none, or as 1h30m" />
       </div>
       <CommandField {...props} path={g("command")} shell={shell} />
       <label className="row check"><input type="checkbox" checked={shell} onChange={(e) => change(inShell(text, value, g(), e.currentTarget.checked))} />Run it by a shell</label>
@@ -71,12 +71,6 @@ function inShell(text: string, value: unknown, group: Path, shell: boolean): str
 
 type Of = FormProps & { label: string; path: Path };
 
-/** What the server says of this very field. */
-function wrong(errors: FieldError[], path: Path): string | undefined {
-  const found = errorAt(errors, path);
-  return found && `${found.message}${found.remedy ? `; ${found.remedy}` : ""}`;
-}
-
 /** Text that is being typed; it goes into the file as it is typed, and follows the file otherwise. */
 function useTyped(there: string, write: (typed: string) => void): [string, (typed: string) => void] {
   const [typed, setTyped] = useState(there);
@@ -87,7 +81,7 @@ function useTyped(there: string, write: (typed: string) => void): [string, (type
 
 function Field({ text, value, errors, change, label, path, number = false, placeholder }: Of & { number?: boolean; placeholder?: string }) {
   const [typed, type] = useTyped(textAt(value, path), (next) => change(withField(text, path, number ? numberOr(next) : next.trim() || undefined)));
-  return <TextInput label={label} inputMode={number ? "numeric" : undefined} placeholder={placeholder} value={typed} error={wrong(errors, path)} onChange={(e) => type(e.currentTarget.value)} />;
+  return <TextInput label={label} placeholder={placeholder} value={typed} error={wrong(errors, path)} onChange={(e) => type(e.currentTarget.value)} />;
 }
 
 function Words({ text, value, errors, change, label, path }: Of) {

@@ -1,11 +1,27 @@
 /** Beside the job file: the files it brings and how far they are sent, and what it asks for. */
-import type { Checked, Me, Outlook } from "../../api/types";
+import { TextInput } from "@mantine/core";
+import type { Checked, FieldError, Me, Outlook } from "../../api/types";
 import { amounts } from "../../format/reason";
 import { bytes, count } from "../../format/units";
 import { Check } from "../../ui/icons";
 import { Card } from "../../ui/parts";
-import type { Files, Progress } from "./submitting";
-import type { LocalFile } from "./source";
+import type { Files, Progress, Values } from "./submitting";
+import { wrong } from "./errors";
+import { parametersOf, type LocalFile } from "./source";
+
+/** The parameters that the file declares, and what is given for them. */
+export function Parameters({ value, values, errors, set }: { value: Record<string, unknown>; values: Values; errors: FieldError[]; set: (name: string, typed: string) => void }) {
+  const declared = parametersOf(value);
+  if (declared.length === 0) return null;
+  return (
+    <Card title="Parameters">
+      {declared.map(({ name, help, usual, needed }) => (
+        <TextInput key={name} label={name} description={help || undefined} placeholder={usual} required={needed} value={values[name] ?? ""}
+          error={wrong(errors, ["set", name]) ?? wrong(errors, ["parameters", name])} onChange={(e) => set(name, e.currentTarget.value)} />
+      ))}
+    </Card>
+  );
+}
 
 export function FileSlots({ wanted, files, progress, set }: { wanted: LocalFile[]; files: Files; progress: Progress; set: (source: string, file: File) => void }) {
   if (wanted.length === 0) return null;

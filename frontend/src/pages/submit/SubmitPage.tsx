@@ -3,16 +3,16 @@ import { Button, SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { get, type ApiError } from "../../api/client";
+import { fieldError, get, type ApiError } from "../../api/client";
 import type { Job, Me } from "../../api/types";
 import { Card, Command, Failed, Loading, Notice } from "../../ui/parts";
 import { SaveAs } from "../../ui/save";
 import { fromSpec } from "./document";
 import { Form } from "./Form";
-import { FileSlots, Summary } from "./Side";
+import { FileSlots, Parameters, Summary } from "./Side";
 import { Problems, Source, Warnings } from "./Source";
-import { EXAMPLE, localFiles, parse } from "./source";
-import { useCheck, useSubmit, type Files } from "./submitting";
+import { EXAMPLE, localFiles, located, parse, submitCommand } from "./source";
+import { useCheck, useSubmit, type Files, type Values } from "./submitting";
 import "./submit.css";
 
 export default function SubmitPage({ me }: { me: Me }) {
@@ -44,11 +44,15 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);
   const parsed = useMemo(() => parse(text), [text]);
-  const { send, progress } = useSubmit(parsed, files, text);
-  const check = useCheck(parsed, text);
-  const errors = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
+  const [values, setValues] = useState<Values>({});
+  const { send, progress } = useSubmit(parsed, values, files, text);
+  const check = useCheck(parsed, values, text);
+  const refused = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
+  const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
+  const errors = refused.length ? located(refused, parsed) : unreadable;
   const failure = send.error && !send.error.errors.length ? send.error : null;
-  const marked = new Set([...parsed.problems.map((p) => p.line), ...errors.flatMap((e) => parsed.lineOf(e.field) ?? [])]);
+  const warnings = errors.length ? [] : located(check.data?.warnings ?? [], parsed);
+  const marked = new Set(errors.map((e) => e.line));
   const change = (next: string) => { setText(next); send.reset(); };
   const jump = (line: number) => {
     setView("text");
@@ -64,7 +68,7 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
         <h1 className="grow">Submit a job</h1>
         <SegmentedControl size="xs" aria-label="Written as" value={view} onChange={setView} data={[{ value: "form", label: "Form" }, { value: "text", label: "Text" }]} />
         <SaveAs name="job.yaml" text={text} />
-        <Command text="hydractl submit job.yaml" />
+        <Command text={submitCommand(parsed.value, values)} />
         <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>Submit</Button>
       </div>
       {from && <p className="muted small">As <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> was submitted, without what is only a default.</p>}
@@ -75,8 +79,9 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
           </Card>}
         <div className="editor-side">
           {failure && <Failed error={failure} />}
-          {(errors.length > 0 || parsed.problems.length > 0) && <Problems parsed={parsed} errors={errors} jump={jump} />}
-          {errors.length === 0 && check.data && check.data.warnings.length > 0 && <Warnings parsed={parsed} warnings={check.data.warnings} jump={jump} />}
+          {parsed.value && <Parameters value={parsed.value} values={values} errors={errors} set={(name, typed) => { setValues({ ...values, [name]: typed }); send.reset(); }} />}
+          {errors.length > 0 && <Problems errors={errors} jump={jump} />}
+          {warnings.length > 0 && <Warnings errors={warnings} jump={jump} />}
           {parsed.value && <FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} />}
           {parsed.value && errors.length === 0 && <Summary value={parsed.value} me={me} checked={check.data} checking={check.isPending} />}
           {check.error && !check.error.errors.length && !failure && <Notice kind="warn">It could not be checked: {check.error.detail || check.error.title}</Notice>}

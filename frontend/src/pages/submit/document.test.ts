@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { at, fromSpec, numberOr, readPairs, textAt, withAdded, withField, words, writePairs } from "./document";
 import { errorAt } from "./errors";
-import { EXAMPLE, parse } from "./source";
+import { fieldError } from "../../api/client";
+import { whereOf } from "../../format/text";
+import { EXAMPLE, located, parametersOf, parse, submitCommand, withValues } from "./source";
 
 const value = (text: string) => parse(text).value;
 
@@ -50,6 +52,24 @@ describe("a stored job as a file again", () => {
 });
 
 it("puts errors at their fields", () => {
-  const errors = [{ field: "groups.0.count", message: "m", remedy: "r" }];
+  const errors = [fieldError("groups.0.count", "m", "r")];
   expect([errorAt(errors, ["groups", 0, "count"])?.message, errorAt(errors, ["groups", 0])]).toEqual(["m", undefined]);
+});
+
+it("tells where errors stand in the text, in its order and as hydractl says it", () => {
+  const text = "name: A\ngroups:\n  - name: map\n    count: 0\n";
+  const said = (field: string, group = "") => ({ ...fieldError(field, "m"), group });
+  const found = located([said("groups.0.count", "map"), said("groups.0.command", "map"), said("queue"), said("name")], parse(text));
+  expect(found.map(whereOf)).toEqual(["queue", "name (line 1, column 1)", "groups.0.command (group map, line 3, column 5)", "groups.0.count (group map, line 4, column 5)"]);
+  expect(parse("name: [").problems.map((p) => [p.line, p.column])).toEqual([[1, 8]]);
+});
+
+it("knows the parameters of a file, and gives what was typed for them", () => {
+  const job = value("name: a\nparameters:\n  lr: 0.1\n  data:\n  n: {type: number, help: how many}\n  on: false\nset: {n: 1}\n")!;
+  expect(parametersOf(job).map((p) => [p.name, p.usual, p.needed, p.help])).toEqual([["lr", "0.1", false, ""], ["data", "", true, ""], ["n", "", true, "how many"], ["on", "false", false, ""]]);
+  const typed = { lr: "0.2", data: "", gone: "x", n: "3 4" };
+  expect(withValues(job, typed).set).toEqual({ lr: "0.2", n: "3 4" });
+  expect(withValues(job, { lr: "" })).toBe(job);
+  expect(submitCommand(job, typed)).toBe("hydractl submit job.yaml --set lr=0.2 --set 'n=3 4'");
+  expect([parametersOf({}), parametersOf({ parameters: [1] })]).toEqual([[], []]);
 });

@@ -6,6 +6,12 @@ export function errorAt(errors: FieldError[], path: (string | number)[]): FieldE
   return errors.find((e) => same(fieldPath(e.field), path));
 }
 
+/** What the server says of this very field. */
+export function wrong(errors: FieldError[], path: (string | number)[]): string | undefined {
+  const found = errorAt(errors, path);
+  return found && `${found.message}${found.remedy ? `; ${found.remedy}` : ""}`;
+}
+
 function same(a: (string | number)[], b: (string | number)[]): boolean {
   return a.length === b.length && a.every((part, i) => String(part) === String(b[i]));
 }

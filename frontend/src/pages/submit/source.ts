@@ -1,30 +1,27 @@
 /** The text of a job file: read as YAML (JSON is a part of it), and where in it a field stands. */
-import { isMap, isSeq, LineCounter, parseDocument, type Document } from "yaml";
+import type { FieldError } from "../../api/types";
+import { hydractl } from "../../format/shell";
+import { placeOf, readText, type Place, type Reading } from "../../format/text";
 
 export interface Parsed {
   value: Record<string, unknown> | null;
   /** What keeps the text from being a job file at all. */
-  problems: { line: number; message: string }[];
-  lineOf: (field: string) => number | null;
+  problems: Reading["problems"];
+  placeOf: (field: string) => Place | null;
 }
 
-const NOWHERE = () => null;
-
 export function parse(text: string): Parsed {
-  const lines = new LineCounter();
-  const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false, schema: "core" });
-  const problems = doc.errors.map((e) => ({ line: lines.linePos(e.pos[0]).line, message: e.message }));
-  if (problems.length) return { value: null, problems, lineOf: NOWHERE };
-  let value: unknown;
-  try {
-    value = doc.toJS({ maxAliasCount: 100 });
-  } catch (cause) {
-    return { value: null, problems: [{ line: 1, message: String(cause instanceof Error ? cause.message : cause) }], lineOf: NOWHERE };
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return { value: null, problems: [{ line: 1, message: "A job file is a list of fields, such as `name: my-job` and `groups:`" }], lineOf: NOWHERE };
-  }
-  return { value: value as Record<string, unknown>, problems: [], lineOf: (field) => lineOf(doc, lines, field) };
+  const reading = readText(text, "A job file is a list of fields, such as `name: my-job` and `groups:`");
+  return { value: reading.value, problems: reading.problems, placeOf: (field) => (reading.value ? placeOf(reading, fieldPath(field)) : null) };
+}
+
+/** Errors with their places in the text as it is written here, in its order. */
+export function located(errors: FieldError[], parsed: Parsed): FieldError[] {
+  const placed = errors.map((e) => {
+    const place = parsed.placeOf(e.field);
+    return place ? { ...e, line: place.line, column: place.column } : e;
+  });
+  return placed.sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
 /** "groups.0.command", "groups[0].command" and "groups/0/command" name the same field. */
@@ -32,24 +29,35 @@ export function fieldPath(field: string): (string | number)[] {
   return field.split(/[.[\]/]+/).filter((part) => part !== "").map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
-/** The line of a field, or of the nearest thing around it that the text has. */
-function lineOf(doc: Document, lines: LineCounter, field: string): number | null {
-  let node: unknown = doc.contents;
-  let at: number | null = null;
-  for (const part of fieldPath(field)) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => String((item.key as { value?: unknown }).value ?? item.key) === String(part));
-      if (!pair) break;
-      const range = (pair.key as { range?: [number, number, number] }).range;
-      if (range) at = range[0];
-      node = pair.value;
-    } else if (isSeq(node) && typeof part === "number") {
-      node = node.items[part];
-      const range = (node as { range?: [number, number, number] } | undefined)?.range;
-      if (range) at = range[0];
-    } else break;
-  }
-  return at === null ? null : lines.linePos(at).line;
+/** A parameter that the job file declares; what its field shows, and whether it has to be given. */
+export interface Parameter {
+  name: string;
+  help: string;
+  usual: string;
+  needed: boolean;
+}
+
+/** A default alone, nothing at all, or a type, a default and a help. */
+export function parametersOf(value: Record<string, unknown>): Parameter[] {
+  const declared = value.parameters;
+  if (typeof declared !== "object" || declared === null || Array.isArray(declared)) return [];
+  return Object.entries(declared).map(([name, said]: [string, unknown]) => {
+    const whole = typeof said === "object" && said !== null ? (said as { default?: unknown; help?: unknown }) : { default: said };
+    const usual = whole.default ?? null;
+    return { name, help: typeof whole.help === "string" ? whole.help : "", usual: usual === null ? "" : String(usual), needed: usual === null };
+  });
+}
+
+/** The job with what was typed for its parameters; of what was left empty the default holds. */
+export function withValues(value: Record<string, unknown>, typed: Record<string, string>): Record<string, unknown> {
+  const known = new Set(parametersOf(value).map((p) => p.name));
+  const given = Object.entries(typed).filter(([name, text]) => known.has(name) && text !== "");
+  return given.length ? { ...value, set: { ...(value.set as object | undefined), ...Object.fromEntries(given) } } : value;
+}
+
+export function submitCommand(value: Record<string, unknown> | null, typed: Record<string, string>): string {
+  const given = value ? parametersOf(value).filter(({ name }) => typed[name]) : [];
+  return hydractl("submit", "job.yaml", ...given.flatMap(({ name }) => ["--set", `${name}=${typed[name]}`]));
 }
 
 export interface LocalFile {

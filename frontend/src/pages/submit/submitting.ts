@@ -2,19 +2,22 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError, post } from "../../api/client";
+import { ApiError, call, post } from "../../api/client";
 import type { Checked, Job } from "../../api/types";
-import { localFiles, withUploads, type Parsed } from "./source";
+import { localFiles, withUploads, withValues, type Parsed } from "./source";
 import { upload } from "./upload";
 
 export type Files = Record<string, File>;
+/** What was typed for parameters, by name. */
+export type Values = Record<string, string>;
 /** Bytes sent, by source. */
 export type Progress = Record<string, number>;
 
+const YAML = "application/yaml";
 const PAUSE_MS = 600;
 const NOT_SENT = { digest: "0".repeat(64), size: 0 };
 
-async function submit(parsed: Parsed, files: Files, key: string, tell: (source: string, sent: number) => void): Promise<Job> {
+async function submit(parsed: Parsed, values: Values, files: Files, key: string, tell: (source: string, sent: number) => void): Promise<Job> {
   if (!parsed.value) throw new ApiError(0, "This is not a job file yet", "The lines at fault are marked.");
   const wanted = localFiles(parsed.value);
   const missing = wanted.filter((f) => !files[f.source]);
@@ -26,32 +29,34 @@ async function submit(parsed: Parsed, files: Files, key: string, tell: (source: 
     const file = files[source];
     if (file) uploads.set(source, await upload(file, (sent) => tell(source, sent)));
   }
-  return post<Job>("/jobs", withUploads(parsed.value, uploads), { "Idempotency-Key": key });
+  return post<Job>("/jobs", withValues(withUploads(parsed.value, uploads), values), { "Idempotency-Key": key });
 }
 
-export function useSubmit(parsed: Parsed, files: Files, text: string) {
+export function useSubmit(parsed: Parsed, values: Values, files: Files, text: string) {
   const [, go] = useLocation();
   const [progress, setProgress] = useState<Progress>({});
   // The same text tried twice (a lost answer, an impatient second click) is one job.
-  const key = useMemo(() => `web-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("")}`, [text]); // eslint-disable-line
+  const key = useMemo(() => `web-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("")}`, [text, values]); // eslint-disable-line
   const send = useMutation<Job, ApiError>({
-    mutationFn: () => submit(parsed, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent }))),
+    mutationFn: () => submit(parsed, values, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent }))),
     onSuccess: (job) => go(`/jobs/${job.id}`), onError: () => setProgress({}),
   });
   return { send, progress };
 }
 
 /** What the server would say, asked for when the writing pauses. Files that are still to be sent count as there. */
-export function useCheck(parsed: Parsed, text: string) {
-  const check = useMutation<Checked, ApiError, Record<string, unknown>>({ mutationFn: (job) => post<Checked>("/jobs/validate", job) });
+export function useCheck(parsed: Parsed, values: Values, text: string) {
+  const check = useMutation<Checked, ApiError, Record<string, unknown> | string>({
+    mutationFn: (job) => (typeof job === "string" ? call<Checked>("/jobs/validate", { method: "POST", body: new Blob([job], { type: YAML }), headers: { "Content-Type": YAML } }) : post<Checked>("/jobs/validate", job)),
+  });
   const { mutate, reset } = check;
   useEffect(() => {
     reset();
     const value = parsed.value;
-    if (!value) return;
-    const there = new Map(localFiles(value).map((f) => [f.source, NOT_SENT]));
-    const id = setTimeout(() => mutate(withUploads(value, there)), PAUSE_MS);
+    // A text that cannot be read goes as it is: the server says what is wrong with it.
+    const asked = () => mutate(value ? withValues(withUploads(value, new Map(localFiles(value).map((f) => [f.source, NOT_SENT]))), values) : text);
+    const id = setTimeout(asked, PAUSE_MS);
     return () => clearTimeout(id);
-  }, [text]); // eslint-disable-line -- the text decides what is parsed
+  }, [text, values]); // eslint-disable-line -- the text decides what is parsed
   return check;
 }

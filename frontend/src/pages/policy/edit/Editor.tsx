@@ -9,9 +9,10 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
+import { placeOf } from "../../../format/text";
 import { complete } from "../model/complete";
 import { helpFor, schemaAt, type Schema } from "../model/schema";
-import { pathAt, placeOf, read, type Problem } from "../model/text";
+import { pathAt, read, type Problem } from "../model/text";
 import type { Path } from "../types";
 
 export interface EditorProps {

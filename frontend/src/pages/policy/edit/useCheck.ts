@@ -3,7 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { ApiError, post } from "../../../api/client";
 import type { FieldError } from "../../../api/types";
-import { pathOf, placeOf, read, type Problem, type Reading } from "../model/text";
+import { placeOf } from "../../../format/text";
+import { pathOf, read, type Problem, type Reading } from "../model/text";
 
 const PAUSE_MS = 350;
 
@@ -26,7 +27,7 @@ function useLater<T>(value: T, afterMs: number): T {
 
 function located(reading: Reading, errors: FieldError[]): Problem[] {
   return errors.map((e) => {
-    const place = placeOf(reading, pathOf(e.field)) ?? { from: 0, to: 1, line: 1 };
+    const place = placeOf(reading, pathOf(e.field)) ?? { from: 0, to: 1, line: 1, column: 1 };
     return { ...place, field: e.field, message: e.message, ...(e.remedy && { remedy: e.remedy }) };
   });
 }

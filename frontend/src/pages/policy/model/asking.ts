@@ -1,5 +1,5 @@
 /** A what-if question from what somebody chose; how far it is, in words. */
-import { ApiError } from "../../../api/client";
+import { ApiError, fieldError } from "../../../api/client";
 import { clock, duration, moment } from "../../../format/units";
 import type { Json, Simulation, SimulationRequest } from "../types";
 import { hydractl } from "../../../format/shell";
@@ -21,7 +21,7 @@ export const SEEDS_MOST = 10;
 export function requestOf(chosen: Chosen, what: What): SimulationRequest | ApiError {
   const seeds = Number(chosen.seeds);
   const errors = chosen.window === "span" ? spanErrors(chosen) : [];
-  if (!Number.isInteger(seeds) || seeds < 1 || seeds > SEEDS_MOST) errors.push({ field: "seeds", message: `is not a whole number from 1 to ${SEEDS_MOST}`, remedy: "3 is enough for most questions" });
+  if (!Number.isInteger(seeds) || seeds < 1 || seeds > SEEDS_MOST) errors.push(fieldError("seeds", `is not a whole number from 1 to ${SEEDS_MOST}`, "3 is enough for most questions"));
   if (errors.length) return new ApiError(0, "The question is not complete", "", errors);
   const window = chosen.window === "span" ? { from: new Date(chosen.from).toISOString(), to: new Date(chosen.to).toISOString() } : { window: chosen.window };
   return { ...what, ...window, seeds };
@@ -29,8 +29,8 @@ export function requestOf(chosen: Chosen, what: What): SimulationRequest | ApiEr
 
 function spanErrors({ from, to }: Chosen) {
   const errors = Object.entries({ from, to }).filter(([, text]) => Number.isNaN(Date.parse(text)))
-    .map(([field, text]) => ({ field, message: text ? "is not a time" : "is missing", remedy: "choose a day and a time" }));
-  if (!errors.length && Date.parse(to) <= Date.parse(from)) errors.push({ field: "to", message: "does not lie after from", remedy: "choose a later time" });
+    .map(([field, text]) => fieldError(field, text ? "is not a time" : "is missing", "choose a day and a time"));
+  if (!errors.length && Date.parse(to) <= Date.parse(from)) errors.push(fieldError("to", "does not lie after from", "choose a later time"));
   return errors;
 }
 

@@ -1,20 +1,12 @@
 /** The document as text: read, the place of a field in it, and edits that keep what they do not touch, comments included. */
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, type Document, type Pair } from "yaml";
+import { isMap, isScalar, isSeq, stringify, type Document, type LineCounter } from "yaml";
+import { keyOf, readText, type Place } from "../../../format/text";
 import type { Json, Path } from "../types";
 
-export interface Problem {
-  from: number;
-  to: number;
-  line: number;
+export interface Problem extends Place {
   field: string;
   message: string;
   remedy?: string;
-}
-
-export interface Place {
-  from: number;
-  to: number;
-  line: number;
 }
 
 export interface Reading {
@@ -26,26 +18,10 @@ export interface Reading {
 
 const WRITTEN = { lineWidth: 0, flowCollectionPadding: false } as const;
 
-/** YAML, of which JSON is a part. `value` is null while the text is no mapping of fields. */
+/** `value` is null while the text is no mapping of fields. */
 export function read(text: string): Reading {
-  const lines = new LineCounter();
-  const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false, schema: "core" });
-  const problems: Problem[] = doc.errors.map((e) => ({
-    from: e.pos[0], to: Math.max(e.pos[1], e.pos[0] + 1), line: lines.linePos(e.pos[0]).line, field: "", message: e.message,
-  }));
-  let value: unknown = null;
-  if (!problems.length) {
-    try {
-      value = doc.toJS({ maxAliasCount: 100 });
-    } catch (cause) {
-      problems.push({ from: 0, to: 1, line: 1, field: "", message: cause instanceof Error ? cause.message : String(cause) });
-    }
-    if (!problems.length && (typeof value !== "object" || value === null || Array.isArray(value))) {
-      problems.push({ from: 0, to: Math.min(1, text.length), line: 1, field: "", message: "A policy is a list of fields, such as `queues:`" });
-      value = null;
-    }
-  }
-  return { value: value as Json | null, problems, doc, lines };
+  const found = readText(text, "A policy is a list of fields, such as `queues:`");
+  return { ...found, value: found.value as Json | null, problems: found.problems.map((p) => ({ ...p, field: "" })) };
 }
 
 export function write(value: unknown): string {
@@ -85,28 +61,6 @@ export function toPointer(path: Path): string {
 
 export function fromPointer(pointer: string): Path {
   return pointer.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-const keyOf = (pair: Pair): string => String(isScalar(pair.key) ? pair.key.value : pair.key);
-
-/** Where the field stands; else the nearest thing around it that the text has; null in an empty text. */
-export function placeOf({ doc, lines }: Reading, path: Path): Place | null {
-  let node: unknown = doc.contents;
-  let found: [number, number] | null = null;
-  for (const part of path) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => keyOf(item) === String(part));
-      if (!pair) break;
-      const range = (pair.key as { range?: [number, number, number] }).range;
-      if (range) found = [range[0], range[1]];
-      node = pair.value;
-    } else if (isSeq(node)) {
-      node = node.items[Number(part)];
-      const range = (node as { range?: [number, number, number] } | undefined)?.range;
-      if (range) found = [range[0], range[1]];
-    } else break;
-  }
-  return found && { from: found[0], to: Math.max(found[1], found[0] + 1), line: lines.linePos(found[0]).line };
 }
 
 /** Keys down to the place in the text, with what is being written left out. */
