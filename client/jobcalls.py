@@ -7,7 +7,7 @@ from typing import Any
 
 from client import answers, jobfile
 from client.transport import Transport
-from contract.jobs import ActionResult, JobChecked, SavedView
+from contract.jobs import ActionResult, JobChecked, JobDetail, SavedView
 from contract.parameters import Scalar
 
 _JOBS = "/api/v1/jobs"
@@ -20,6 +20,23 @@ class JobCalls:
     def move(self, job_id: int, queue: str) -> None:
         """Ask for another queue. The job's home decides; ``moved`` or ``not_moved`` is among its events then."""
         self._transport.request("POST", f"{_JOBS}/{job_id}/queue", json={"queue": queue})
+
+    def scale(self, job_id: int, group: str, count: int) -> JobDetail:
+        """Have another number of a service's tasks. Its home decides; ``scaled`` or ``not_scaled`` is among its events
+        then."""
+        body = {"group": group, "count": count}
+        return self._change(job_id, "scale", body)
+
+    def restart(self, job_id: int, group: str | None = None, index: int | None = None) -> JobDetail:
+        """Start a service's task again at once, or all of a group or of the job, one of a group after the other.
+
+        ``restarting`` of its groups says how many have not yet.
+        """
+        return self._change(job_id, "restart", {"group": group, "index": index})
+
+    def _change(self, job_id: int, what: str, body: dict[str, Any]) -> JobDetail:
+        answer = self._transport.request("POST", f"{_JOBS}/{job_id}/{what}", json=body)
+        return answers.read(JobDetail, answer.json())
 
     def act(self, action: str, job_ids: Sequence[int], **more: Any) -> list[ActionResult]:
         """``kill`` (``message``), ``priority`` or ``queue`` for up to 1000 jobs; each is answered by itself."""

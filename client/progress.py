@@ -85,8 +85,11 @@ def group_line(group: Group, kind: str) -> str:
     """``map: RUNNING 3/8 done, 2 running``; of a service ``web: RUNNING 2 of 3 running``."""
     service = kind == "service"
     parts = [f"{group.running} of {group.count} running" if service else f"{group.succeeded}/{group.count} done"]
-    more = ((0 if service else group.running, "running"), (group.failed, "failed"), (group.killed, "killed"))
-    parts += [f"{number} {word}" for number, word in (*more, (group.retried, "retried")) if number]
+    more = (
+        (0 if service else group.running, "running"), (group.failed, "failed"), (group.killed, "killed"),
+        (group.retried, "retried"), (group.restarting, "to restart"),
+    )  # fmt: skip
+    parts += [f"{number} {word}" for number, word in more if number]
     return f"  {group.name}: {group.state} {', '.join(parts)}{_note(group)}"
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from contract import words
 from contract.base import ALL_SAID, Amounts, Answer, Page, Request
-from contract.fields import NO_NUL, QueuePath, Whole
+from contract.fields import NO_NUL, GroupName, QueuePath, Whole
 from contract.problems import FieldError
 from contract.waiting import WaitEstimate, WaitReason
 from wire import states
@@ -24,6 +24,7 @@ class Group(Answer):
     failed: int
     killed: int
     retried: int
+    restarting: int  # tasks of a service that are to start again, as somebody wanted, and have not yet
     resources: Amounts
     after: list[str]
     reason: WaitReason | None  # why it waits, with numbers
@@ -239,6 +240,18 @@ Message = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]
 
 class MoveRequest(Request):
     queue: QueuePath
+
+
+class ScaleRequest(Request):
+    group: GroupName
+    count: Whole = Field(ge=1, le=1_000_000)
+
+
+class RestartRequest(Request):
+    """One task of a group; without ``index`` all of it; without ``group`` all of the job."""
+
+    group: GroupName | None = None
+    index: Annotated[Whole, Field(ge=0, lt=1_000_000)] | None = None
 
 
 class ActionsRequest(Request):

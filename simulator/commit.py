@@ -61,7 +61,7 @@ def _rehome(rows: Federation, own: SubCluster, c: Changes) -> None:
     for intent in list(own.intents):
         job_row = rows.jobs.get(intent.job_id) if intent.job_id in wanted else None
         home = own.id if job_row is None else job_row["home_id"]
-        if home != own.id and intent.kind in ("kill", "priority", "move"):
+        if home != own.id and intent.kind in ("kill", "priority", "move", "scale", "restart"):
             own.intents.remove(intent)
             rows.add_intent(home, intent.kind, intent.job_id, **intent.payload)
 
@@ -107,6 +107,9 @@ def _jobs(rows: Federation, epoch: int, c: Changes) -> None:
         counters = rows.groups.get(key[0])
         if counters is not None:
             counters[key[1]] = [*group.counters()[:-1], group.reason]
+    for job_id, job in c.services.items():
+        if job_id in rows.jobs and rows.jobs[job_id]["epoch"] <= epoch:
+            rows.jobs[job_id]["services"] = job.services()
     for job_id, job in c.jobs.items():
         row = rows.jobs.get(job_id)
         if row is None or row["epoch"] > epoch:

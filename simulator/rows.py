@@ -125,7 +125,7 @@ class Federation:
 
     groups: job -> per group a list of its counters, the last why it waits. tasks: job -> (group, index) -> (state,
     attempts, failures, the last container, when it ended in us). ends: job -> container that did not succeed -> (state,
-    reason). asks: by job, group and sub-cluster.
+    reason). asks: by job, group and sub-cluster. health: of containers, what their nodes' checks found.
     """
 
     def __init__(self, clock: VirtualClock, keep_ended: bool = False):
@@ -136,6 +136,7 @@ class Federation:
         self.tasks: defaultdict[int, dict[tuple[int, int], tuple[int, int, int, int, int]]] = defaultdict(dict)
         self.ends: defaultdict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
         self.asks: dict[tuple[int, int, int], Ask] = {}
+        self.health: dict[int, bool] = {}
         self.counts: defaultdict[Key, dict[int, int]] = defaultdict(dict)  # admitted jobs, by sub-cluster
         self.counted: dict[int, int] = {}  # sub-cluster -> policy version under which it has counted
         self.masters = MasterRows()
@@ -181,7 +182,7 @@ class Federation:
         job = self.submitted
         self.jobs[job] = row | {
             "id": job, "home_id": home, "state": 0, "message": "", "epoch": 0, "admitted_us": 0, "started_us": 0,
-            "finished_us": 0,
+            "finished_us": 0, "services": None,
         }  # fmt: skip
         self.groups[job] = [[0, 0, 0, 0, 0, 0, None] for _ in row["spec"]["groups"]]
         return job

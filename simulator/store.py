@@ -23,6 +23,7 @@ from controlplane.rm.rows import (
     QueueRow,
     RemoteRow,
     ReportRow,
+    ServingRow,
     TaskRow,
     Wanted,
     WindowRow,
@@ -173,6 +174,7 @@ class SimulatedStore:
         return AskRow(
             key[0], key[1], ask.base, ask.target, ask.taken, ask.wish, ask.work, ask.halt, ask.version,
             ask.acknowledged, job["home_id"], job["priority"], job["queue"],
+            (job["services"] or {}).get(f"{key[1]}"),
         )  # fmt: skip
 
     def unread_asks(self, limit: int) -> list[AskRow]:
@@ -215,6 +217,15 @@ class SimulatedStore:
     def _stays(self, sub: int, node: int) -> bool:
         own = self.rows.subs[sub]
         return own.state == "running" and own.nodes[node]["duty"] == "in_service"
+
+    def serving(self, jobs: Sequence[int]) -> list[ServingRow]:
+        wanted = set(jobs)
+        return [
+            ServingRow(c.job, c.group, c.task, c.attempt, self.rows.health.get(c.id))
+            for sub in self.rows.subs.values()
+            for c in sub.containers.values()
+            if c.job in wanted and c.state == ContainerState.RUNNING
+        ]
 
     def reports(self, limit: int) -> list[ReportRow]:
         return sorted(self.own.reports, key=lambda row: row.id)[:limit]

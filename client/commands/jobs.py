@@ -290,7 +290,8 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         ("GROUP", lambda g: g.name), ("STATE", lambda g: g.state), ("TASKS", lambda g: g.count),
         ("PENDING", lambda g: g.pending), ("RUNNING", lambda g: g.running), ("SUCCEEDED", lambda g: g.succeeded),
         ("FAILED", lambda g: g.failed), ("KILLED", lambda g: g.killed), ("RETRIED", lambda g: g.retried),
-        ("AFTER", lambda g: g.after), ("WAITS BECAUSE", lambda g: g.reason.text if g.reason else " "),
+        ("TO RESTART", lambda g: g.restarting or " "), ("AFTER", lambda g: g.after),
+        ("WAITS BECAUSE", lambda g: g.reason.text if g.reason else " "),
     ]  # fmt: skip
     print()
     show(answer.groups, columns, output, nothing="It has no groups.")

@@ -67,6 +67,7 @@ class Changes:
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
     # (hour, queue, owner) -> containers, then amounts times microseconds
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
+    services: dict[int, "JobEntry"] = field(default_factory=dict)  # of which something else is wanted than before
     rehomed: dict[int, int] = field(default_factory=dict)  # job of which nothing has begun -> its new home
     strayed: set[int] = field(default_factory=set)  # jobs that are not at home here, of which web wants something
     nodes: dict[int, tuple[int, int]] = field(default_factory=dict)  # node id -> (state, health)
@@ -86,7 +87,7 @@ class Changes:
             self.new or self.moved or self.ended or self.jobs or self.groups or self.asks or self.guests
             or self.reports or self.home_events or self.reports_read or self.events or self.nodes or self.intents
             or self.tasks_again or self.admissions is not None or self.master_groups or self.master_events
-            or self.rehomed or self.strayed
+            or self.rehomed or self.strayed or self.services
         )  # fmt: skip
 
     @property

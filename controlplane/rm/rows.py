@@ -111,7 +111,8 @@ class PlaceRow(NamedTuple):
 class JobRow(NamedTuple):
     """A job. spec: as ``contract.stored`` reads it, {} where that is known already.
 
-    home_id: the sub-cluster whose RM is its job master.
+    home_id: the sub-cluster whose RM is its job master. services: what was asked of its groups since, by number, as its
+    entry's ``services`` says; None: nothing.
     """
 
     id: int
@@ -128,6 +129,7 @@ class JobRow(NamedTuple):
     admitted_at: dt.datetime | None
     started_at: dt.datetime | None
     home_id: int
+    services: Json | None = None
 
 
 class TaskRow(NamedTuple):
@@ -200,6 +202,7 @@ class AskRow(NamedTuple):
     """Demand that a job's home has handed to this sub-cluster, as ``scheduler.lifecycle.guest`` counts it.
 
     halt: all of it is to stop. version: of what the home says; acknowledged: the one that was answered last.
+    service: what was asked of the group since it was submitted, as ``JobRow.services``.
     """
 
     job_id: int
@@ -215,6 +218,7 @@ class AskRow(NamedTuple):
     home_id: int
     priority: int
     queue: str
+    service: Json | None = None
 
 
 class HandedRow(NamedTuple):
@@ -246,6 +250,16 @@ class RemoteRow(NamedTuple):
     group_no: int
     task: int
     attempt: int
+
+
+class ServingRow(NamedTuple):
+    """An attempt that runs. healthy: by its health check, None before its first verdict and without one."""
+
+    job_id: int
+    group_no: int
+    task: int
+    attempt: int
+    healthy: bool | None
 
 
 class ReportRow(NamedTuple):

@@ -25,6 +25,7 @@ from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
 from controlplane.statestore.errors import Conflict, Invalid
 from controlplane.statestore.models import Artifact, Job, TaskOutput
 from controlplane.statestore.queries.jobs.listing import waiting
+from controlplane.statestore.queries.jobs.services import as_scaled
 from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.places import Named
 from scheduler.federation.feasible import GroupNeed, Verdict
@@ -56,7 +57,7 @@ def retry(user: User, actor: Actor, job: Job, once: Once | None) -> Json:
     if job.state not in (JobState.FAILED, JobState.KILLED):
         state = JobState(job.state).name
         raise Conflict(f"job {job.pk} is {state}; only a FAILED or KILLED job can be retried")
-    spec = job.spec | {"queue": job.queue}  # it may have moved since
+    spec = as_scaled(job.spec, job.services) | {"queue": job.queue}  # it may have moved since
     if job.kind == Job.Kind.SERVICE:  # those of older versions may say retries, which were never looked at
         spec["groups"] = [group | {"retries": 0} for group in spec["groups"]]
     if job.kind == Job.Kind.APPLICATION:  # its group was made of its master
@@ -300,6 +301,7 @@ def _as_json(job_id: int, at: dt.datetime, spec: JobSpec, home: str, owner: str)
             "failed": 0,
             "killed": 0,
             "retried": 0,
+            "restarting": 0,
             "resources": g.resources.model_dump(),
             "after": g.after,
             "reason": None,

@@ -61,7 +61,8 @@ class AttemptEnd:
 @dataclass(slots=True)
 class GroupRun:
     """``failures`` and ``launches``: (n,) int16 per task; ``task_state``: (n,) int8. n: at most ``count``; tasks from
-    there on were never started, and have zeros.
+    there on were never started, and have zeros. Of a service that was scaled down they reach further: tasks from
+    ``count`` on end, if they still run, and do not start again unless it is scaled up.
 
     remote: (n,) bool, tasks handed to another sub-cluster that have not
     begun there. They are ``RUNNING`` here, so that nobody starts them again.
@@ -103,7 +104,7 @@ class GroupRun:
             return 0
         if self.open_ended:
             return max(0, self.target - self.claimed)
-        return self.count - self.next_fresh + len(self.to_retry)
+        return max(0, self.count - self.next_fresh) + len(self.to_retry)
 
     @property
     def claimed(self) -> int:
@@ -140,6 +141,26 @@ class GroupRun:
         self.target = count
         self.reach(max(count, self.next_fresh))
 
+    def scale(self, count: int) -> None:
+        """Keep ``count`` tasks running from now on, those of the lowest indices. Only of a service.
+
+        Those beyond that still run are the caller's to stop.
+        """
+        before, self.count, self.target = self.count, count, count
+        waiting = [*self.to_retry, *(index for _, index in self.backing_off)]
+        self.to_retry = deque(index for index in self.to_retry if index < count)
+        self.backing_off = [start for start in self.backing_off if start[1] < count]
+        heapq.heapify(self.backing_off)
+        gone = np.array([index for index in waiting if index >= count], np.int64)
+        known = np.arange(before, min(count, self.next_fresh, len(self.task_state)))
+        back = known[self.task_state[known] == TaskState.PENDING]
+        self.to_retry.extend(back.tolist())
+        self.retried += int((self.launches[back] > 0).sum()) - int((self.launches[gone] > 0).sum())
+
+    def surplus(self, index: int) -> bool:
+        """Whether the service was scaled down to fewer tasks than would have this one."""
+        return self.service and index >= self.count
+
     def reach(self, count: int) -> None:
         """Have ``count`` tasks, whatever is wanted."""
         self.count = count
@@ -147,11 +168,11 @@ class GroupRun:
             self._resize_columns(count)
 
     def cover(self, tasks: int) -> None:
-        """Have values for the first ``tasks`` tasks. Raises ``IndexError`` where there are fewer tasks."""
+        """Have values for the first ``tasks`` tasks. Raises ``IndexError`` where there never were so many."""
         have = len(self.task_state)
         if tasks <= have:
             return
-        if tasks > self.count:
+        if tasks > self.count and not self.service:
             raise IndexError(f"group {self.name} has {self.count} tasks, and none of index {tasks - 1}")
         self._resize_columns(max(tasks, min(self.count, max(2 * have, _ROOM))))
 
@@ -212,7 +233,9 @@ class GroupRun:
         self.remote[news] = False
         self.task_state[news] = TaskState.PENDING
         self.launches[news] -= 1  # that attempt never was
-        self.to_retry.extend(news.tolist())
+        gone = news[news >= self.count] if self.service else news[:0]
+        self.to_retry.extend(index for index in news.tolist() if not self.surplus(index))
+        self.retried -= int((self.launches[gone] > 0).sum())
         if self.open_ended:
             self._recede()
         return news
@@ -247,6 +270,8 @@ class GroupRun:
         self.task_state[index] = state
         self.failures[index] = failures
         self.launches[index] = launches
+        if self.surplus(index):
+            return
         self.succeeded += state == TaskState.SUCCEEDED
         self.failed += state == TaskState.FAILED
         self.killed += state == TaskState.KILLED
@@ -262,6 +287,8 @@ class GroupRun:
         touched = np.flatnonzero(self.launches)
         self.next_fresh = int(touched[-1]) + 1 if len(touched) else 0
         waiting = np.flatnonzero(self.task_state[: self.next_fresh] == TaskState.PENDING)
+        waiting = waiting[waiting < self.count] if self.service else waiting
+        ends = [(e, at) for e, at in ends if not self.surplus(e.index)]
         late = [(e, at) for e, at in ends if self.task_state[e.index] == TaskState.PENDING and self._backoff_s(e)]
         rests = {e.index for e, _ in late}
         self.to_retry = deque(index for index in waiting.tolist() if index not in rests)
@@ -277,11 +304,14 @@ class GroupRun:
         """Account one ended attempt and say what became of its task.
 
         ``PENDING`` means that it will be started again, at once or after a
-        back-off. ``stopping``: the job is being killed, nothing starts again.
+        back-off; of a service that has fewer tasks by now, that it would be.
+        ``stopping``: the job is being killed, nothing starts again.
         """
         self.running -= 1
         new = self._verdict(e, stopping)
         self.task_state[e.index] = new
+        if self.surplus(e.index):
+            return new
         if new == TaskState.PENDING:
             self.retried += 1
             self._retry(e, now)

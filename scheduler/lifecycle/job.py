@@ -112,7 +112,7 @@ def ended(job: JobRun, group: GroupRun, e: AttemptEnd, now: float) -> tuple[Task
     job.live -= 1
     task = group.end(e, now, job.stopping)
     out: list[Instruction] = []
-    if task == TaskState.PENDING:
+    if task == TaskState.PENDING and not group.surplus(e.index):
         out.append(EmitEvent("retry", f"{group.name}[{e.index}] {describe(e)}; it will be tried again"))
     elif task == TaskState.FAILED and not job.stopping and not group.open_ended:
         attempts = int(group.launches[e.index])

@@ -3,18 +3,19 @@
 import hashlib
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from structlog.testing import capture_logs
 
 from simulator.faults import setting
 from simulator.faults.oracle import Violation, require
-from simulator.faults.steps import FAULTS, ORDINARY, Steps
+from simulator.faults.steps import CHANGES, FAULTS, ORDINARY, Steps
 from simulator.faults.world import World
 from wire.states import JobState
 
 CALM_ROUNDS = 150
 _SUBMITS = 0.6  # of its steps in which jobs are submitted
+_OF_SERVICES = 5  # one of so many lives has many services, which people change
 _TOLD = 40  # steps in a failure's text
 
 
@@ -54,6 +55,9 @@ class Life:
         self.seed = seed
         self.rng = random.Random(seed)
         self.setting = setting.draw(self.rng, list(FAULTS))
+        self.changes = CHANGES if seed % _OF_SERVICES == _OF_SERVICES - 1 else {}
+        if self.changes:
+            self.setting = replace(self.setting, services=setting.MANY_SERVICES)
         self.world = World(self.rng, self.setting)
         self.steps = Steps(self.world)
         self.step = 0
@@ -86,6 +90,7 @@ class Life:
         rates = self.setting.rates
         names = [*ORDINARY, *(name for name in FAULTS if rates[name])]
         weights = [*ORDINARY.values(), *(FAULTS[name] * rates[name] for name in names[len(ORDINARY) :])]
+        names, weights = [*names, *self.changes], [*weights, *self.changes.values()]
         for name in self.rng.choices(names, weights, k=self.setting.steps):
             self.step += 1
             if name == "submit" and self.step > _SUBMITS * self.setting.steps:

@@ -10,6 +10,7 @@ from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
 from simulator.faults.oracle import require
 from simulator.store import SimulatedStore
+from wire.states import Want
 
 LOG_BYTES = 1 << 20
 
@@ -33,6 +34,14 @@ def check(m: Memory, store: SimulatedStore, reports_due: bool) -> None:
             assert there is not None
             kept_job, found_job = _job(job), _job(there)
             require(kept_job == found_job, "the memory is what the rows say", job.id, kept_job, found_job)
+            lost = _stopping(rebuilt, there) - _stopping(m, job)
+            require(not lost, "what is to stop is told to", job.id, lost)
+
+
+def _stopping(m: Memory, job: JobEntry) -> set[int]:
+    """The job's containers here that are to stop."""
+    slots = [slot for group in job.groups for slot in group.slots if m.containers.want[slot] == Want.STOP]
+    return set(m.containers.id[slots].tolist())
 
 
 def _ahead(store: SimulatedStore) -> dict[int, JobEntry]:
@@ -81,7 +90,7 @@ def _containers(m: Memory) -> dict[int, Any]:
 
 def _job(job: JobEntry) -> tuple[Any, ...]:
     run = job.run
-    values = run.state, run.live, run.verdict, job.priority, job.queue, job.owner
+    values = run.state, run.live, run.verdict, job.priority, job.queue, job.owner, job.services()
     return values if run.stopping else (*values, [_group(g) for g in job.groups])
 
 

@@ -17,6 +17,8 @@ MAX_DISCONNECT_S = 4.0
 LIMITED = "limited"  # the queue of which at most ``MOST_JOBS`` run at a time
 QUEUES = ("default", "other", LIMITED)
 MOST_JOBS = 2
+SERVICES = 0.12  # of jobs, in most lives
+MANY_SERVICES = 0.6  # where their tasks are scaled and restarted
 _QUEUES = (("default", "default", "default", "other", LIMITED), ("default",), (LIMITED, LIMITED, "default"))
 _RUN_S = np.ones(1)
 
@@ -26,7 +28,7 @@ class LifeSetting:
     """machines: of each sub-cluster. queues: into which jobs go, some more often. gangs: whether there are any.
 
     calm_share: of what nodes and the network do goes well. rates: how much likelier
-    than usual each kind of step is; 0: never.
+    than usual each kind of step is; 0: never. services: so many of the jobs are, 0 to 1.
     """
 
     machines: list[list[Machine]]
@@ -36,6 +38,7 @@ class LifeSetting:
     queues: tuple[str, ...]
     gangs: bool
     rates: dict[str, float] = field(default_factory=dict)
+    services: float = SERVICES
 
 
 def draw(rng: random.Random, faults: list[str]) -> LifeSetting:
@@ -90,7 +93,7 @@ class Job:
 def job(rng: random.Random, clock: VirtualClock, number: int, room: list[Machine], s: LifeSetting) -> Job:
     """One that a sub-cluster of these machines can run when it is empty."""
     gpus = any(machine.gpus for machine in room)
-    service = rng.random() < 0.12
+    service = rng.random() < s.services
     cores = min(m.vcores_milli for m in room) // 1000
     kinds = s.gangs and not service, service
     groups = [_group(rng, no, cores, room, gpus and not no, *kinds) for no in range(1 if service else _count(rng))]

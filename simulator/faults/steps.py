@@ -1,5 +1,8 @@
 """The steps of a life: what may happen, and how often."""
 
+from typing import Any
+
+from scheduler.lifecycle.restarting import runs
 from simulator.faults import setting
 from simulator.faults.faultyredis import InFlightStatus
 from simulator.faults.machine import KILL, TERM
@@ -27,6 +30,8 @@ FAULTS = {
     "drop_status": 1.0, "duplicate_status": 1.0, "old_document": 1.5, "corrupt": 2.0, "misreport": 1.4, "signal": 0.7,
     "stall": 1.2, "fail_localization": 0.4,
 }  # fmt: skip
+# In lives of services.
+CHANGES = {"scale": 4.0, "restart": 4.0}
 
 
 class Steps:
@@ -140,6 +145,34 @@ class Steps:
             job, queue = self.rng.choice(jobs), f"root.{self.rng.choice((*setting.QUEUES, setting.LIMITED))}"
             self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "move", job, queue=queue)
             self.w.log(f"  move job {job} to {queue}")
+
+    def scale(self) -> None:
+        """Somebody wants a service to have another number of tasks; the message may be late, or come twice."""
+        if jobs := [job for job in self.w.live_jobs() if self._serves(job)]:
+            job, count = self.rng.choice(jobs), self.rng.randrange(1, 6)
+            asked_us = self.w.clock.now_us() - self.rng.choice((0, 0, 0, 500_000))
+            for _ in range(self.rng.choice((1, 1, 2))):
+                self._ask(job, "scale", count=count, asked_us=asked_us)
+            self.w.log(f"  scale job {job} to {count}")
+
+    def restart(self) -> None:
+        """Somebody wants some of a service's tasks to start again, or all, one after the other."""
+        jobs = [job for job in self.w.live_jobs() if self._serves(job)]
+        if not jobs:
+            return
+        job = self.rng.choice(jobs)
+        live = [c for sub in self.w.rows.subs.values() for c in sub.containers.values() if c.job == job]
+        tasks = sorted((c.task, c.attempt) for c in live)
+        one_by_one = self.rng.random() < 0.5
+        if tasks and not one_by_one:
+            tasks = [self.rng.choice(tasks)]
+        for _ in range(self.rng.choice((1, 1, 2))):
+            self._ask(job, "restart", attempts=runs(tasks), one_by_one=one_by_one)
+        self.w.log(f"  restart {tasks} of job {job}")
+
+    def _ask(self, job: int, kind: str, **asked: Any) -> None:
+        """Of a service's one group."""
+        self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], kind, job, group=0, by="somebody", **asked)
 
     def policy(self) -> None:
         self.w.rows.publish(setting.policy(self.rng))

@@ -92,6 +92,33 @@ def test_a_server_that_hangs_is_started_again_elsewhere_on_its_node(cluster: Clu
     assert other.container in {e.container for e in cluster.tenant.endpoints(job.id)}
 
 
+def test_a_service_is_scaled_and_restarted_while_it_serves(cluster: Cluster) -> None:
+    job = cluster.submit(ROOT / "examples" / "web-service" / "job.yaml")
+    before = {e.index: e.container for e in serving(cluster, job, 2)}
+    cluster.tenant.scale(job.id, "web", 3)
+    assert {e.index: e.container for e in serving(cluster, job, 3)}.items() > before.items(), "what serves goes on"
+    cluster.tenant.restart(job.id, "web")
+    least = 3
+
+    def restarted() -> bool:
+        nonlocal least
+        found = list(cluster.tenant.endpoints(job.id))
+        least = min(least, sum(bool(e.healthy) for e in found))
+        told = cluster.tenant.job(job.id).groups[0]
+        return not told.restarting and len(found) == 3 and all(e.healthy for e in found)
+
+    wait_until(restarted, 90, "all three servers have started again")
+    assert {e.index: e.container for e in serving(cluster, job, 3)}.keys() == {0, 1, 2}
+    assert not set(before.values()) & {e.container for e in cluster.tenant.endpoints(job.id)}
+    assert least >= 2, "one at a time"
+    cluster.tenant.scale(job.id, "web", 1)
+    (last,) = serving(cluster, job, 1)
+    assert last.index == 0
+    told = [event.kind for event in cluster.tenant.events(job.id)]
+    assert told.count("scaled") == 2 and "restarted" in told
+    assert {c.reason for c in cluster.tenant.containers(job.id) if c.finished_at} == {"STOPPED"}
+
+
 def _is(pid: int, endpoint: Endpoint) -> bool:
     """Whether this process is the task behind an endpoint."""
     try:

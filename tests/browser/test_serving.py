@@ -75,6 +75,30 @@ def test_the_link_on_the_jobs_page_opens_its_own_page(signed_in: Page, tenant: C
     assert page.evaluate("window.origin") == "null"
 
 
+def test_a_service_is_scaled_and_restarted_from_its_page(signed_in: Page, tenant: Client) -> None:
+    job = tenant.submit(ROOT / "examples" / "web-service" / "job.yaml")
+    served(tenant, job)
+    signed_in.goto(f"/jobs/{job.id}")
+    group = signed_in.get_by_test_id("group-web")
+    signed_in.get_by_role("button", name="Scale", exact=True).click()
+    asked = signed_in.get_by_role("dialog")
+    asked.get_by_label("Tasks").fill("3")
+    expect(asked).to_contain_text(f"hydractl scale {job.id} web 3")
+    asked.get_by_role("button", name="Scale", exact=True).click()
+    expect(group).to_contain_text("3 of 3 running")
+    signed_in.get_by_role("button", name="Restart", exact=True).click()
+    asked = signed_in.get_by_role("dialog")
+    asked.get_by_label("Index of one task").fill("1")
+    expect(asked).to_contain_text(f"hydractl restart {job.id} web 1")
+    asked.get_by_role("button", name="Restart", exact=True).click()
+    expect(asked).to_have_count(0)
+
+    def again() -> bool:
+        return any(task.index == 1 and task.attempts == 2 and task.state == "RUNNING" for task in tenant.tasks(job.id))
+
+    wait_until(again, 60, "the task has started again")
+
+
 def test_a_hostile_page_gets_nothing_of_its_viewers(signed_in: Page, tenant: Client) -> None:
     spec = {
         "name": "hostile", "kind": "service",

@@ -1,7 +1,7 @@
 """The RM's SQL, named."""
 
 from controlplane.statestore.resourcecolumns import HELD, SECONDS, per_axis, per_axis_second
-from wire.states import LIVE_NODE_MAX, TERMINAL, JobState, NodeState, TaskState
+from wire.states import LIVE_NODE_MAX, TERMINAL, ContainerState, JobState, NodeState, TaskState
 
 _UP = int(NodeState.UP)  # nodes in a state up to this one are there, and report
 _SUBMITTED, _PENDING = int(JobState.SUBMITTED), int(TaskState.PENDING)
@@ -62,7 +62,7 @@ SELECT sub_cluster_id < %(own)s AS before, '' AS name, '' AS rack, '{{}}'::jsonb
 """
 _JOB = """
 SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, {}, j.submitted_at, j.state, j.message,
-       j.admitted_at, j.started_at, j.home_id
+       j.admitted_at, j.started_at, j.home_id, j.services
   FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id
 """
 # A job that waits for admission is still submitted; its epoch says that an RM has taken it.
@@ -156,10 +156,19 @@ UPDATE statestore_taskgroup g SET state = v.state, running = v.running, succeede
     AS v(job, no, state, running, succeeded, failed, killed, retried, reason, started, finished)
  WHERE g.job_id = v.job AND g.no = v.no
 """
+UPDATE_SERVICES = """
+UPDATE statestore_job j SET services = v.services FROM unnest(%s::bigint[], %s::jsonb[]) AS v(id, services)
+ WHERE j.id = v.id AND j.epoch <= %s
+"""
+COUNT_TASKS = """
+UPDATE statestore_taskgroup g SET count = v.count
+  FROM unnest(%s::bigint[], %s::smallint[], %s::int[]) AS v(job, no, count)
+ WHERE g.job_id = v.job AND g.no = v.no AND g.count <> v.count
+"""
 # Asks that the sub-cluster has not answered yet, or all of its asks.
 _ASKS_HERE = """
 SELECT a.job_id, a.group_no, a.base, a.target, a.taken, a.wish, a.work, a.halt, a.version, a.acknowledged,
-       j.home_id, j.priority, j.queue
+       j.home_id, j.priority, j.queue, j.services->a.group_no::text AS service
   FROM statestore_ask a JOIN statestore_job j ON j.id = a.job_id WHERE a.sub_cluster_id = %s
 """
 UNREAD_ASKS = _ASKS_HERE + " AND a.version > a.acknowledged ORDER BY a.job_id, a.group_no LIMIT %s"
@@ -183,6 +192,12 @@ SELECT job_id, group_no, count(*) FILTER (WHERE serves AND (stays OR %(own)s < f
                LATERAL (SELECT n.duty = 'in_service' AND s.state = 'running' AS stays) l
          WHERE c.job_id = ANY(%(jobs)s) AND c.sub_cluster_id <> %(own)s) x
  GROUP BY 1, 2
+"""
+# A node says the same of all ports of a container.
+SERVING = f"""
+SELECT c.job_id, c.group_no, c.task_index AS task, c.attempt,
+       (SELECT bool_and(e.healthy IS TRUE) FROM statestore_endpoint e WHERE e.container_id = c.id) AS healthy
+  FROM statestore_container c WHERE c.job_id = ANY(%s) AND c.state = {int(ContainerState.RUNNING)}
 """
 # While something is asked back, the target belongs to the other side.
 PUT_ASKS = """
@@ -266,7 +281,7 @@ FORWARD_INTENTS = """
 WITH gone AS (
     DELETE FROM statestore_intent i USING statestore_job j
      WHERE i.job_id = ANY(%(jobs)s) AND j.id = i.job_id AND i.sub_cluster_id = %(own)s AND j.home_id <> %(own)s
-       AND i.kind IN ('kill', 'priority', 'move')
+       AND i.kind IN ('kill', 'priority', 'move', 'scale', 'restart')
  RETURNING i.id, j.home_id, i.kind, i.job_id, i.payload, i.created_at
 )
 INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)

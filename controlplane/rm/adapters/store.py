@@ -32,6 +32,7 @@ from controlplane.rm.rows import (
     QueueRow,
     RemoteRow,
     ReportRow,
+    ServingRow,
     TaskRow,
     Wanted,
     WindowRow,
@@ -186,6 +187,10 @@ class PostgresStore:
             found = self.connection.execute(queries.SERVING_ELSEWHERE, values).fetchall()
         return {(job, no): count for job, no, count in found}
 
+    def serving(self, jobs: Sequence[int]) -> list[ServingRow]:
+        """Containers of these jobs that run, wherever they are, and how their nodes found them."""
+        return self._rows(ServingRow, queries.SERVING, _ids(jobs)) if jobs else []
+
     def reports(self, limit: int) -> list[ReportRow]:
         """What other sub-clusters say of jobs that are at home here, oldest first."""
         return self._rows(ReportRow, queries.REPORTS, self.sub_cluster_id, limit)
@@ -328,6 +333,8 @@ class PostgresStore:
             done = [j.id for j in jobs if j.finished_us and any(g.remote for g in j.groups)]
             if done:
                 self.connection.execute(queries.DROP_ASKS, (done,))
+        if c.services:
+            self._services(c)
         if c.groups:
             keys, groups = list(c.groups), list(c.groups.values())
             counters = list(zip(*(g.counters()[:-1] for g in groups), strict=True))
@@ -342,6 +349,13 @@ class PostgresStore:
                     [g.finished_us for g in groups],
                 ),
             )
+
+    def _services(self, c: Changes) -> None:
+        jobs = list(c.services.values())
+        said = [Jsonb(job.services()) for job in jobs]
+        self.connection.execute(queries.UPDATE_SERVICES, ([job.id for job in jobs], said, self.epoch))
+        counts = [(job.id, g.run.no, g.run.count) for job in jobs for g in job.groups]
+        self.connection.execute(queries.COUNT_TASKS, [list(column) for column in zip(*counts, strict=True)])
 
     def _spanning(self, c: Changes) -> None:
         """What was handed to other sub-clusters, and what became of what they have handed to us.

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from controlplane.rm.memory import windows
-from controlplane.rm.memory.jobs import GroupEntry, JobEntry, entry
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, entry, take_services
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import ContainerRow, GroupRow, TaskRow, Wanted
-from controlplane.rm.steps import guests, masters, remote
+from controlplane.rm.steps import guests, masters, remote, services
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import AttemptEnd
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, Want
@@ -33,7 +33,10 @@ def rebuild(store: Store, log_max_bytes: int, answered: float, ahead: Mapping[in
     jobs = {}
     live, wanted = masters.complete(store.live_jobs(ahead), store)
     for row in live:
-        job = ahead.get(row.id) or entry(row, log_max_bytes)
+        if (job := ahead.get(row.id)) is None:
+            job = entry(row, log_max_bytes)
+        else:
+            take_services(job.groups, row.services)  # asked for since it was read
         job.queue, job.priority = row.queue, row.priority
         job.run.state, job.run.message = JobState(row.state), row.message
         job.admitted_us, job.started_us = _us(row.admitted_at), _us(row.started_at)
@@ -144,4 +147,6 @@ def _restore_states(m: Memory, job: JobEntry, ends: dict[tuple[int, int], list[t
         m.resumed.append(job)
         for group in job.groups:
             m.containers.want[list(group.slots)] = Want.STOP
+    else:
+        services.resume(m, job)
     m.backing_off |= {(job.id, group.run.no): group for group in job.groups if group.run.backing_off}

@@ -15,6 +15,7 @@ from controlplane.rm.rows import JobRow
 from scheduler.lifecycle.group import GroupRun, resized
 from scheduler.lifecycle.guest import GuestRun, HandedTasks
 from scheduler.lifecycle.job import JobRun
+from scheduler.lifecycle.restarting import Restarts, attempts, runs
 from scheduler.placement.fills import Fill
 from wire import desired, labels, template
 from wire.resources import NOTHING, Amounts, amounts
@@ -57,7 +58,8 @@ class GroupEntry:
 
     template: makes the text of what they run; it is as long as the job's files are many, and most groups wait.
     row: its row of the ask table. partition: its position among the memory's.
-    Of a job at home elsewhere, ``run`` is a ``GuestRun``.
+    Of a job at home elsewhere, ``run`` is a ``GuestRun``. checked: its containers have a health check. Of a service,
+    asked_us: when its number of tasks was last asked for, 0 if never; restarts: tasks that are to start again.
     """
 
     run: GroupRun
@@ -76,6 +78,9 @@ class GroupEntry:
     started_us: int = 0
     finished_us: int = 0
     needs_template: bool = False  # it is known to somebody who counts (``memory.templates``)
+    checked: bool = False
+    asked_us: int = 0
+    restarts: Restarts = field(default_factory=Restarts)
     published_at: float = -1e9  # monotonic time the template was last put into Redis
     written: tuple[Any, ...] = ()  # counters and state as last written to the row
     written_at: float = -1e9
@@ -88,8 +93,11 @@ class GroupEntry:
         self.amounts = amounts(self.shape.tolist())
 
     def reach(self, count: int) -> None:
-        """Have room for ``count`` tasks, even if fewer are wanted by now (a new leader's rebuild)."""
-        if count > self.run.count:
+        """Have room for ``count`` tasks, even if fewer are wanted by now (a new leader's rebuild).
+
+        What a service has beyond its tasks is to end, and counts for nothing.
+        """
+        if count > self.run.count and not self.run.service:
             self.run.reach(count)
 
     def task_rows(self) -> np.ndarray:
@@ -157,6 +165,19 @@ class JobEntry:
         app_declares = self.application is not None and self.application.declared is not None
         self.declares = app_declares or any(group.constraints.parallelism for group in submitted)
 
+    def services(self) -> dict[str, Any]:
+        """What its row keeps of what was asked of its groups since it was submitted, by their numbers."""
+        return {
+            f"{g.run.no}": {
+                "count": g.run.count,
+                "asked_us": g.asked_us,
+                "now": runs(g.restarts.now),
+                "queue": runs(g.restarts.queue),
+            }
+            for g in self.groups
+            if g.asked_us or g.restarts
+        }
+
 
 def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
     """A job entry from its row; ``labels.LabelError`` when an expression cannot be read, and as ``stored.job``."""
@@ -167,6 +188,7 @@ def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
     application = None
     if row.kind == "application":
         application = Application(identity, spec.groups, log_max_bytes, _declared(spec.declared))
+    take_services(groups, row.services)
     return JobEntry(
         JobRun(row.id, [g.run for g in groups], master=application is not None),
         groups,
@@ -177,6 +199,22 @@ def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
         round(row.submitted_at.timestamp() * 1e6),
         application=application,
     )
+
+
+def take_services(groups: list[GroupEntry], said: dict[str, Any] | None) -> None:
+    """What was asked of a service since it was submitted, as ``JobEntry.services`` says."""
+    for group in groups:
+        take_service(group, (said or {}).get(f"{group.run.no}"))
+
+
+def take_service(group: GroupEntry, said: dict[str, Any] | None) -> None:
+    """What was asked of one of its groups; None: nothing, or nothing is left to do of it."""
+    if said is not None:
+        group.run.scale(said["count"])
+        group.asked_us = said["asked_us"]
+        group.restarts = Restarts(attempts(said["now"]), attempts(said["queue"]))
+    elif group.restarts:
+        group.restarts = Restarts()
 
 
 def _declared(identity: StoredContainer | None) -> Declared | None:
@@ -224,7 +262,9 @@ def group_entry(job: JobIdentity, no: int, g: StoredGroup, numbers: dict[str, in
     )
     shape = np.array(g.resources, np.int64)
     body = partial(_template, job, g, log_max, master)
-    return GroupEntry(run, shape, body, g.timeout_s, constraints(job.kind, g), g.held)
+    return GroupEntry(
+        run, shape, body, g.timeout_s, constraints(job.kind, g), g.held, checked=g.health_check is not None
+    )
 
 
 def _template(job: JobIdentity, g: StoredGroup, log_max: int, master: bool) -> bytes:

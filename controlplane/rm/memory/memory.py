@@ -66,6 +66,8 @@ class Memory:
         self.round_number = 0
         self.dirty_nodes: set[int] = set()  # positions whose document must be published
         self.republish: set[int] = set()  # positions whose current document must be put again
+        self.restarting: dict[tuple[int, int], tuple[JobEntry, GroupEntry]] = {}  # services with tasks to start again
+        self.restarts_due_us = 0  # when to look at those next
         self.resumed: list[JobEntry] = []  # jobs that a former leader was stopping
         # Groups at home here that no node here could hold, were it empty, and which sub-clusters could, once known.
         self.unheld: dict[tuple[int, int], list[str] | None] = {}

@@ -6,11 +6,11 @@ was lowered meanwhile. What becomes of them goes to the home as reports.
 """
 
 from controlplane.rm.changes import Changes
-from controlplane.rm.memory.jobs import GroupEntry, JobEntry, guest_entry, guest_run
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, guest_entry, guest_run, take_service
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import AskRow, JobRow
-from controlplane.rm.steps import masters
+from controlplane.rm.steps import masters, services
 from controlplane.rm.steps.reports import touched
 from scheduler.lifecycle.guest import GuestRun, HandedTasks
 from wire.states import Want
@@ -54,6 +54,8 @@ def _apply_ask(m: Memory, c: Changes, job: JobEntry, row: AskRow) -> None:
         m.reprioritise(job, row.priority)
     if row.queue != job.queue:
         m.move(job, row.queue)
+    take_service(group, row.service)
+    services.stop_due(m, group)
     if row.halt:
         stop(m, group)
     if handed.lowering:
@@ -75,6 +77,7 @@ def take_over(m: Memory, job: JobEntry) -> None:
     for group in job.groups:
         if isinstance(group.run, GuestRun) and not group.run.handed.wish:
             stop(m, group)
+        services.stop_due(m, group)
     forget_idle(m, job)
 
 
@@ -118,4 +121,5 @@ def restored(rows: list[AskRow], jobs: dict[int, JobRow], log_max_bytes: int) ->
             job = found[row.job_id] = guest_entry(jobs[row.job_id], log_max_bytes)
         group = job.groups[row.group_no]
         guest_run(group).handed, group.ask_version = _handed(row), row.acknowledged
+        take_service(group, row.service)
     return found

@@ -43,13 +43,18 @@ def _refusal(m: Memory, store: Store, job: JobEntry, queue: str) -> str:
 def _claim(m: Memory, store: Store, job: JobEntry, row: int) -> str:
     """Claim what an admitted job needs there beyond what it has already; why there is no room, or nothing."""
     waiting = m.admission_queue
-    if waiting.gac:
-        waiting.quotas = quota.quotas(m)
     before = waiting.needs(job)
     more = {at: need - before.get(at, 0) for at, need in waiting.needs(job, row).items()}
-    more = {at: need for at, need in more.items() if need > 0}
+    return claim(m, store, {at: need for at, need in more.items() if need > 0})
+
+
+def claim(m: Memory, store: Store, more: dict[tuple[int, int], int]) -> str:
+    """Claim so much more of these limits (``AdmissionQueue.needs``), or say which has no room."""
     if not more:
         return ""
+    waiting = m.admission_queue
+    if waiting.gac:
+        waiting.quotas = quota.quotas(m)
     version = waiting.queues.version
     if waiting.recount:  # the ledger does not know our counts yet, so nothing can be claimed from it
         found = store.admitted_elsewhere(version, [waiting.key(at) for at in more])

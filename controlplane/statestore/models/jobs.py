@@ -29,6 +29,7 @@ class Job(models.Model):
     priority = models.SmallIntegerField(default=0)
     tags = models.JSONField(default=list)
     spec = models.JSONField()  # the submission, validated and with defaults filled in
+    services = models.JSONField(null=True)  # what was asked of its groups since: ``rm.memory.jobs.JobEntry.services``
     spec_bytes = models.IntegerField(db_default=0)  # of its containers' templates; 0 of jobs of older releases
     home = models.ForeignKey("statestore.SubCluster", on_delete=models.PROTECT, related_name="homed_jobs")
     submitted_at = models.DateTimeField()
@@ -185,6 +186,8 @@ class Intent(models.Model):
         KILL = "kill", "Stop this job"
         PRIORITY = "priority", "Change this job's priority"
         MOVE = "move", "Put this job into another queue"
+        SCALE = "scale", "Keep another number of a service's tasks running"
+        RESTART = "restart", "Start tasks of a service again"
         NODE = "node", "A node was registered, changed or revoked"
         POLICY = "policy", "A policy version is in force"
         MAINTENANCE = "maintenance", "A maintenance window was made or cancelled"

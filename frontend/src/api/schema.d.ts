@@ -491,6 +491,7 @@ export interface components {
             pending: number;
             reason: components["schemas"]["WaitReason"] | null;
             resources: components["schemas"]["Amounts"];
+            restarting: number;
             retried: number;
             running: number;
             started_at: string | null;
@@ -1835,6 +1836,13 @@ export interface components {
             /** @default 1000 */
             vcores_milli?: number | string;
         };
+        /** @description One task of a group; without ``index`` all of it; without ``group`` all of the job. */
+        RestartRequest: {
+            /** @default null */
+            group?: string | null;
+            /** @default null */
+            index?: number | null;
+        };
         RoleRequest: {
             /** @enum {string} */
             role: "operator" | "tenant" | "viewer";
@@ -1945,6 +1953,10 @@ export interface components {
             name: string;
             /** @default  */
             query?: string;
+        };
+        ScaleRequest: {
+            count: number;
+            group: string;
         };
         /** @description One scope in a window. ``capacity`` is what a queue is guaranteed, and what a sub-cluster has. */
         ScopeUsage: {

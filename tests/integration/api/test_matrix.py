@@ -105,6 +105,11 @@ RULES: dict[tuple[str, str], Rule] = {
         CHANGED | {"tenant": 201, "operator": 201}, {}, needs=JobState.FAILED
     ),
     ("POST", "api/v1/jobs/<int:job_id>/priority"): Rule(CHANGED, {"priority": 1}),
+    ("POST", "api/v1/jobs/<int:job_id>/scale"): Rule(
+        CHANGED | {"tenant": 409, "operator": 409},
+        {"group": "g", "count": 2},  # a batch job
+    ),
+    ("POST", "api/v1/jobs/<int:job_id>/restart"): Rule(CHANGED | {"tenant": 409, "operator": 409}, {}),
     ("POST", "api/v1/jobs/<int:job_id>/queue"): Rule(
         CHANGED | {"tenant": 422, "operator": 202}, {"queue": "root.prod.etl"}
     ),

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from django.conf import LazySettings
 from controlplane.rm import tasks
 from controlplane.rm.memory.jobs import JobEntry
 from controlplane.rm.ports import Fenced, Outdated, StoreDown
-from controlplane.statestore.actions import subclusters
+from controlplane.statestore.actions import services, subclusters
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.models import SubCluster
+from controlplane.statestore.errors import Refused
+from controlplane.statestore.models import Job, SubCluster
 from tests import invariants
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SMALL, Federation
@@ -131,6 +133,19 @@ class Life:
         elif row.state == "draining":
             subclusters.resume(SYSTEM, row)
 
+    def scale(self) -> None:
+        for job in self._live_services():
+            services.scale(self.cluster.actor, job, "g0", int(self.rng.integers(1, 9)), "somebody")
+
+    def restart(self) -> None:
+        for job in self._live_services():
+            one = self.rng.random() < 0.5
+            with suppress(Refused):  # nothing of it runs now, or not that many
+                services.restart(self.cluster.actor, job, "g0", int(self.rng.integers(3)) if one else None, "somebody")
+
+    def _live_services(self) -> list[Job]:
+        return list(Job.objects.filter(pk__in=self.services, state__lt=JobState.KILLING))
+
     def reap(self) -> None:
         tasks.reap()
         self.cluster.rows("UPDATE statestore_lease SET silent_since = silent_since - interval '5 s' RETURNING 1")
@@ -160,7 +175,7 @@ class Life:
 
     def step(self) -> None:
         rare = [self.kill, self.policy, self.take_over, self.wake_up, self.fall_silent, self.reap, self.come_back]
-        rare += [self.lose_node, self.drain]
+        rare += [self.lose_node, self.drain, self.scale, self.restart]
         if self.rng.random() < 0.35:
             self.submit()
         if self.rng.random() < 0.4:
@@ -223,7 +238,7 @@ def told(job: JobEntry) -> tuple[Any, ...]:
         )
         for g in job.groups
     ]  # fmt: skip
-    return run.state, run.live, groups
+    return run.state, run.live, groups, job.services()
 
 
 @pytest.mark.parametrize("seed", range(200 if os.environ.get("HYDRA_SOAK") == "1" else 6))

@@ -131,6 +131,30 @@ def test_what_was_committed_is_what_is_read(behind: Behind) -> None:
     assert store.live_jobs({job, job + 1}) == [row._replace(spec={})], "of what is known no specification is read"
 
 
+def test_what_is_asked_of_services_is_kept_with_the_round_and_told_to_whom_it_concerns(behind: Behind) -> None:
+    west = behind.west
+    leader = leading(west)
+    job = west.submit(FOUR | {"retries": 0}, kind="service")
+    leader.round()
+    west.nodes.step()
+    leader.round()
+    store, entry, east = leader.store, leader.memory.jobs[job], behind.east.lead()
+    rows = [row for row in store.serving([job, job + 1]) if row.job_id == job]
+    assert sorted((row.task, row.attempt, row.healthy) for row in rows) == [(task, 1, None) for task in range(4)]
+    assert store.serving([]) == [] and store.live_jobs()[0].services is None
+    group = entry.groups[0]
+    group.run.scale(6)
+    group.asked_us = 7
+    group.restarts.add([(0, 1), (1, 1)], one_by_one=True)
+    handed = HandedTasks()
+    handed.append(np.arange(1), np.ones(1, np.int16))
+    asks = {(job, 0, east.rounds.sub): (handed, False)}
+    store.commit(changed(leader, services={job: entry}, asks=asks))
+    said = {"count": 6, "asked_us": 7, "now": [], "queue": [[0, 2, 1]]}
+    assert store.live_jobs({job})[0].services == {"0": said}
+    assert east.store.asks_here()[0].service == said
+
+
 def test_transitions_are_numbered_without_gaps_in_each_sub_cluster(behind: Behind) -> None:
     for cluster in (behind.west, behind.east):
         leader = leading(cluster)

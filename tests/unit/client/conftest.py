@@ -268,6 +268,8 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
         return status, headers, found
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
+    if what in ("scale", "restart"):
+        return 202, headers, found
     return 202, headers, {"id": found["id"], "asked": what}
 
 
@@ -287,7 +289,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"GET /jobs/(\d+)", job),
     (r"GET /jobs/(\d+)/explain", explain),
     (r"POST /jobs/actions", act),
-    (r"POST /jobs/(\d+)/(kill|retry|priority)", changed),
+    (r"POST /jobs/(\d+)/(kill|retry|priority|scale|restart)", changed),
     (r"GET /jobs/(\d+)/tasks", tasks),
     (r"GET /jobs/(\d+)/containers", containers),
     (r"GET /jobs/(\d+)/endpoints", lambda cluster, request, _job: page(cluster.endpoints, request)),

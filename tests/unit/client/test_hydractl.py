@@ -334,6 +334,20 @@ def test_priority_may_be_negative_and_kill_takes_several(cluster: Any, env: dict
     assert json.loads(asked.body) == {"action": "kill", "jobs": [1, 9, 2], "message": "enough"}
 
 
+def test_a_service_is_scaled_and_its_tasks_restarted(cluster: Any, env: dict[str, str]) -> None:
+    cluster.add_job({"name": "a", "kind": "service", "groups": [{"name": "web", "count": 2}]}, "RUNNING")
+    done = run(env, "scale", "1", "web", "5")
+    assert (done.returncode, done.stdout) == (0, "job 1: asked for 5 of web\n") and "hydractl events 1" in done.stderr
+    assert run(env, "restart", "1", "web", "3").stdout == "job 1: asked to restart web/3\n"
+    assert run(env, "restart", "1", "web").stdout == "job 1: asked to restart web\n"
+    assert json.loads(run(env, "restart", "1", "-o", "json").stdout)["id"] == 1
+    asked = [json.loads(r.body) for r in cluster.seen if r.method == "POST"]
+    assert asked == [
+        {"group": "web", "count": 5}, {"group": "web", "index": 3}, {"group": "web", "index": None},
+        {"group": None, "index": None},
+    ]  # fmt: skip
+
+
 def outputs(cluster: Any) -> None:
     cluster.add_job({"name": "a", "groups": [{"name": "map", "count": 2}, {"name": "reduce"}]}, "SUCCEEDED")
     rows = [("map", 0, "part", "part.json"), ("map", 1, "part", "part.json"), ("reduce", 0, "report", "out/r.txt")]

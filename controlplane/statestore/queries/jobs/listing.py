@@ -17,7 +17,7 @@ from controlplane.statestore.queries.sql import beginning, rows_as_dicts
 from wire.resources import AXES
 from wire.states import GroupState, JobState, terminal
 
-from . import endpoints, reasons, veil
+from . import endpoints, reasons, services, veil
 from .walk import Condition, Walk, numbers, one_of
 
 COLUMNS = (
@@ -36,6 +36,7 @@ COLUMNS = (
     "started_at",
     "finished_at",
     "retry_of_id",
+    "services",
     "afters",
 )
 GROUP_COLUMNS = (
@@ -161,7 +162,10 @@ def as_json(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _job(row: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:
     afters = dict(enumerate(row["afters"] or []))  # groups that a master asked for wait for none
-    shown = [_group(g, afters.get(g["no"], [])) for g in groups]
+    shown = [
+        _group(g, afters.get(g["no"], [])) | {"restarting": services.restarting(row["services"], g["no"])}
+        for g in groups
+    ]
     return {
         "id": row["id"],
         "name": row["name"],
@@ -251,7 +255,8 @@ def detail(user: User, job_id: int) -> dict[str, Any] | None:
     if row is None:
         return None
     page = None if terminal(row["state"]) else endpoints.tracked(job_id, row["page"])
-    return veil.jobs(user, as_json([row]))[0] | {"spec": row["spec"], "tracking": page}
+    spec = services.as_scaled(row["spec"], row["services"])
+    return veil.jobs(user, as_json([row]))[0] | {"spec": spec, "tracking": page}
 
 
 def events(job: Job, at: Cursor, size: int, newest_first: bool = False) -> Page:

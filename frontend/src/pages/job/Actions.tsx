@@ -1,5 +1,5 @@
 /** What can be done with one job, each with its `hydractl` form. */
-import { Button, TextInput } from "@mantine/core";
+import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
@@ -12,10 +12,10 @@ import { QueueChoice } from "./QueueChoice";
 import { mayAct } from "./rights";
 import { hydractl } from "../../format/shell";
 
-type What = "kill" | "retry" | "priority" | "queue";
-const BUTTONS: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Priority", queue: "Move" };
+type What = "kill" | "retry" | "priority" | "queue" | "scale" | "restart";
+const BUTTONS: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Priority", queue: "Move", scale: "Scale", restart: "Restart" };
 /** Before the job's number, where no button stands beside it. */
-const NAMES: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Change the priority of", queue: "Move" };
+const NAMES: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Change the priority of", queue: "Move", scale: "Scale", restart: "Restart tasks of" };
 
 interface Doing {
   title: string;
@@ -29,6 +29,10 @@ interface Doing {
 function useDoing(job: Job, what: What): Doing {
   const [priority, setPriority] = useState(job.priority);
   const [queue, setQueue] = useState("");
+  const [name, setName] = useState(job.groups.length === 1 || what === "scale" ? (job.groups[0]?.name ?? "") : "");
+  const group = job.groups.find((g) => g.name === name);
+  const [tasks, setTasks] = useState<number | null>(null);
+  const groups = (all: boolean) => job.groups.length > 1 && <NativeSelect label="Group" value={name} onChange={(e) => { setName(e.currentTarget.value); setTasks(null); }} data={[...(all ? [{ value: "", label: "All groups" }] : []), ...job.groups.map((g) => g.name)]} />;
   switch (what) {
     case "kill": return {
       title: `Kill job ${job.id}?`, action: "Kill the job", command: `hydractl kill ${job.id}`, body: {}, ready: true,
@@ -42,6 +46,20 @@ function useDoing(job: Job, what: What): Doing {
       title: `Priority of job ${job.id}`, action: "Change", command: `hydractl priority ${job.id} ${priority}`, body: { priority }, ready: priority !== job.priority,
       text: <TextInput type="number" label="Priority" description="Higher goes first in its queue; -500 to 499" min={-500} max={499} value={priority} onChange={(e) => setPriority(e.currentTarget.valueAsNumber || 0)} />,
     };
+    case "scale": {
+      const wanted = tasks ?? group?.count ?? 1;
+      return {
+        title: `Scale job ${job.id}`, action: "Scale", command: hydractl("scale", job.id, name, wanted), body: { group: name, count: wanted }, ready: wanted >= 1 && wanted !== group?.count,
+        text: <><p>More are placed as those of a new job would be. Of fewer, the last ones get SIGTERM, and SIGKILL after their grace time.</p>{groups(false)}<TextInput type="number" label="Tasks" min={1} max={1_000_000} value={wanted} onChange={(e) => setTasks(e.currentTarget.valueAsNumber || 0)} /></>,
+      };
+    }
+    case "restart": {
+      const one = group && tasks !== null;
+      return {
+        title: `Restart tasks of job ${job.id}?`, action: "Restart", command: hydractl("restart", job.id, ...(group ? [name] : []), ...(one ? [tasks] : [])), body: { group: name || null, index: one ? tasks : null }, ready: !one || (tasks >= 0 && tasks < group.count),
+        text: <><p>{one ? "It gets SIGTERM, and SIGKILL after its grace time, and starts again at once." : "One task of a group after the other gets SIGTERM; the next one when the one before it runs again and has passed its health check."} It counts as no failure.</p>{groups(true)}{group && <TextInput type="number" label="Index of one task" description={`0 to ${group.count - 1}; empty: all of them`} min={0} max={group.count - 1} value={tasks ?? ""} onChange={(e) => setTasks(e.currentTarget.value === "" ? null : e.currentTarget.valueAsNumber)} />}</>,
+      };
+    }
     case "queue": return {
       title: `Move job ${job.id}`, action: "Move", command: hydractl("move", job.id, "--to", queue || "QUEUE"), body: { queue }, ready: queue !== "",
       text: <><p>What runs goes on and counts in the other queue. If that queue may run no job more, the job stays in {job.queue}, and its events say so.</p><QueueChoice value={queue} onChange={setQueue} description="One you may submit to" without={[job.queue]} /></>,
@@ -71,7 +89,7 @@ export function Actions({ job, me }: { job: Job; me: Me }) {
   const [asking, setAsking] = useState<What | null>(null);
   const over = ended(job.state);
   const can = mayAct(job, me);
-  const choices: What[] = !can || job.state === "SUCCEEDED" ? [] : over ? ["retry"] : ["priority", "queue", "kill"];
+  const choices: What[] = !can || job.state === "SUCCEEDED" ? [] : over ? ["retry"] : [...(job.kind === "service" ? ["scale", "restart"] as const : []), "priority", "queue", "kill"];
   const stops = job.state === "KILLING";
   usePaletteCommands(stops ? [] : choices.map((what) => ({ name: `${NAMES[what]} job ${job.id}`, words: job.name, run: () => setAsking(what) })));
   const button = (what: What) => <Button key={what} variant="default" disabled={stops} onClick={() => setAsking(what)}>{BUTTONS[what]}</Button>;

@@ -46,5 +46,6 @@ export function Events({ job, signature }: { job: Job; signature: string }) {
 /** JSON is YAML too, so what is shown can be submitted as it stands. */
 export function Spec({ job }: { job: Job }) {
   const [text] = useState(() => JSON.stringify(job.spec ?? {}, null, 2));
-  return <Card title="As submitted" aside={<span className="muted small">with defaults filled in</span>}><pre className="spec mono" tabIndex={0}>{text}</pre></Card>;
+  const now = job.kind === "service" ? "with defaults filled in, and as many tasks as by now" : "with defaults filled in";
+  return <Card title="As submitted" aside={<span className="muted small">{now}</span>}><pre className="spec mono" tabIndex={0}>{text}</pre></Card>;
 }

@@ -37,6 +37,7 @@ function counts(kind: string, g: Group): string {
   const parts = [progressText(kind, g)];
   if (g.running && kind !== "service") parts.push(`${count(g.running)} running`);
   if (g.failed) parts.push(`${count(g.failed)} failed`);
+  if (g.restarting) parts.push(`${count(g.restarting)} to restart`);
   if (g.retried) parts.push(`${count(g.retried)} retried`);
   return parts.join(" · ");
 }

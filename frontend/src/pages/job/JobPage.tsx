@@ -110,7 +110,7 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
 
 /** Read again when anything that could add a file or an event has moved. */
 function signatureOf(job: Job): string {
-  return `${job.state}:${job.queue}:${job.home}:${job.groups.map((g) => `${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`;
+  return `${job.state}:${job.queue}:${job.home}:${job.groups.map((g) => `${g.count}.${g.restarting}.${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`;
 }
 
 function Tabs({ snapshot }: { snapshot: JobSnapshot }) {

@@ -27,7 +27,7 @@ function useTasks(snapshot: JobSnapshot, group: string, state: string) {
   const filtered = group !== "" || state !== "";
   const [more, setMore] = useState(false);
   const wanted = filtered || more;
-  const moved = job.groups.map((g) => `${g.running}.${g.succeeded}.${g.failed}.${g.killed}`).join();
+  const moved = job.groups.map((g) => `${g.count}.${g.running}.${g.succeeded}.${g.failed}.${g.killed}`).join();
   const params = new URLSearchParams({ page_size: "200", ...(group && { group }), ...(state && { state }) });
   const pages = usePages<Task>(`/jobs/${job.id}/tasks?${params}`, moved, wanted);
   const list = wanted && pages.rows ? pages.rows : filtered ? [] : tasks.results;

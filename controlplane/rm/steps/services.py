@@ -1,0 +1,156 @@
+"""Services while they run: how many tasks they keep, and which of these start again.
+
+What was asked last stands in the job's row, and what has to stop follows from it and from the containers there are: a
+new leader, and a sub-cluster that runs some of the tasks for another, stop the same ones. Asking twice changes
+nothing, and what comes late is known by its time, or by the attempts it names.
+"""
+
+from typing import Any
+
+from controlplane.rm.changes import Changes
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, named_tasks
+from controlplane.rm.memory.memory import Memory
+from controlplane.rm.ports import Store
+from controlplane.rm.steps import moving, remote
+from controlplane.rm.steps.outcome import emit_event
+from scheduler.lifecycle.restarting import Attempt, attempts, lives
+from wire.states import JobState, Want
+
+LOOK_US = 1_000_000  # between two looks at what serves, while tasks restart one after the other
+Json = dict[str, Any]
+
+
+def scale(m: Memory, store: Store, c: Changes, job: JobEntry, asked: Json) -> None:
+    """Keep so many tasks of a group running, or tell the owner why it stays as it is.
+
+    More are asked for as those of a new job would be; of fewer the highest indices stop. asked: ``group`` (its
+    number), ``count``, ``by`` whom, and when (``asked_us``): what was asked before that is known changes nothing.
+    """
+    group = _group_of(job, asked)
+    if group is None or asked["asked_us"] <= group.asked_us:
+        return
+    group.asked_us = asked["asked_us"]
+    c.services[job.id] = job
+    before, count = group.run.count, int(asked["count"])
+    if count == before:
+        return
+    if why := _resize(m, store, job, group, count):
+        emit_event(c, job, "not_scaled", f"{group.run.name} stays at {_tasks(before)}: {why}")
+        return
+    emit_event(c, job, "scaled", f"{group.run.name} from {_tasks(before)} to {count:,}, asked for by {asked['by']}")
+    _carry_out(m, c, job, group)
+
+
+def _tasks(count: int) -> str:
+    return f"{count:,} task{'s' * (count != 1)}"
+
+
+def _group_of(job: JobEntry, asked: Json) -> GroupEntry | None:
+    no = asked["group"]
+    known = not job.home and not job.run.stopping and no < len(job.groups) and job.groups[no].run.service
+    return job.groups[no] if known else None
+
+
+def _resize(m: Memory, store: Store, job: JobEntry, group: GroupEntry, count: int) -> str:
+    """Why the group may not have so many tasks, or nothing, and it has. Its job waits, or counts, as it is then."""
+    waiting, before = m.admission_queue, group.run.count
+    needed = waiting.needs(job)
+    group.run.scale(count)
+    if job.run.state != JobState.SUBMITTED:
+        more = {at: need - needed.get(at, 0) for at, need in waiting.needs(job).items() if need > needed.get(at, 0)}
+        if why := moving.claim(m, store, more):
+            group.run.scale(before)
+            return why
+    group.run.scale(before)
+    waiting.leave(job)
+    group.run.scale(count)
+    waiting.enter(job, known=True)
+    return ""
+
+
+def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
+    """Stop these attempts, gracefully, so that their tasks start again; one after the other if it is asked so.
+
+    asked: ``group``, ``attempts`` as ``restarting.runs`` has them, ``one_by_one``, ``by`` whom. Attempts that have
+    ended meanwhile are left out.
+    """
+    group = _group_of(job, asked)
+    known = [a for a in attempts(asked["attempts"]) if lives(group.run, a)] if group else []
+    before = set(group.restarts.stopping + group.restarts.queue) if group else set()
+    news = [a for a in known if a not in before]
+    if group is None or not known:
+        return
+    group.restarts.add(known, asked["one_by_one"])
+    if news:
+        tasks, how = [task for task, _ in news], ", one after the other" * (asked["one_by_one"] and len(news) > 1)
+        emit_event(c, job, "restart", f"{named_tasks(group.run.name, tasks)} to start again{how}: {asked['by']}")
+    c.services[job.id] = job
+    _carry_out(m, c, job, group)
+
+
+def _carry_out(m: Memory, c: Changes, job: JobEntry, group: GroupEntry) -> None:
+    """Stop here what has to stop, take back what waits elsewhere, and let others look at what they run."""
+    key = job.id, group.run.no
+    stop_due(m, group)
+    if group.restarts:
+        m.restarting[key] = job, group
+    for sub, handed in group.remote.items():
+        ahead, _ = handed.tasks(handed.taken, handed.target)
+        if handed.waiting and not handed.lowering and any(map(group.run.surplus, ahead.tolist())):
+            remote.recall(c, job, group, sub)
+        else:
+            c.hand(job, group, sub)
+    m.stale.add(key)
+    c.groups[key] = group
+    m.placeable = True
+
+
+def stop_due(m: Memory, group: GroupEntry) -> None:
+    """Stop what runs here of a service and is beyond its tasks, or is to start again."""
+    if not group.slots:
+        return
+    t, due = m.containers, set(group.restarts.stopping)
+    for slot in group.slots:
+        task, attempt = int(t.task[slot]), int(t.attempt[slot])
+        if t.want[slot] != Want.STOP and (group.run.surplus(task) or (task, attempt) in due):
+            t.want[slot] = Want.STOP
+            m.dirty_nodes.add(int(t.node[slot]))
+
+
+def resume(m: Memory, job: JobEntry) -> None:
+    """A new leader has taken the service's containers over."""
+    for group in job.groups:
+        if group.asked_us or group.restarts:
+            stop_due(m, group)
+        if group.restarts:
+            m.restarting[job.id, group.run.no] = job, group
+
+
+def go_on(m: Memory, store: Store, c: Changes) -> None:
+    """Let the next task restart where the one before it serves again."""
+    if not m.restarting or c.at_us < m.restarts_due_us:
+        return
+    m.restarts_due_us = c.at_us + LOOK_US
+    for key, (job, _) in list(m.restarting.items()):
+        if m.jobs.get(job.id) is not job or job.run.stopping:
+            del m.restarting[key]
+    serving = _serving(m, store)
+    for key, (job, group) in list(m.restarting.items()):
+        there = serving.get(key, set())
+        if group.restarts.advance(group.run, lambda task, attempt, there=there: (task, attempt) in there):  # type: ignore[misc]
+            c.services[job.id] = job
+            _carry_out(m, c, job, group)
+        if not group.restarts:
+            del m.restarting[key]
+            emit_event(c, job, "restarted", f"{group.run.name}: all that was asked for has started again")
+
+
+def _serving(m: Memory, store: Store) -> dict[tuple[int, int], set[Attempt]]:
+    """By group, the attempts that run and, where their group has a health check, passed it."""
+    jobs = {key[0] for key, (_, group) in m.restarting.items() if group.restarts.queue}
+    found: dict[tuple[int, int], set[Attempt]] = {}
+    for row in store.serving(sorted(jobs)) if jobs else ():
+        key = row.job_id, row.group_no
+        if key in m.restarting and (row.healthy or not m.restarting[key][1].checked):
+            found.setdefault(key, set()).add((row.task, row.attempt))
+    return found

@@ -1,0 +1,71 @@
+"""What is asked of services while they run. Their homes carry it out, and say what came of it among the events."""
+
+from django.conf import settings
+from django.db import connection
+
+from contract.problems import FieldError
+from controlplane.statestore.actions import jobs
+from controlplane.statestore.actions.audit import Actor
+from controlplane.statestore.actions.jobs import Change
+from controlplane.statestore.errors import Conflict, Invalid
+from controlplane.statestore.models import Intent, Job
+from controlplane.statestore.queries.jobs import services
+from scheduler.lifecycle.restarting import runs
+
+
+def scale(actor: Actor, job: Job, group: str, count: int, by: str) -> None:
+    """Ask for so many tasks of a group. What was asked last holds, in whichever order requests arrive."""
+    groups = _groups(job)
+    no, before = _one(groups, group)
+    most = int(settings.HYDRA["max_tasks_per_job"])
+    others = sum(tasks for name, (_, tasks) in groups.items() if name != group)
+    if count + others > most:
+        many = f"makes {count + others:,} tasks of the job, at most {most:,} are allowed"
+        raise Invalid("the job would be too large", [FieldError("count", many, f"ask for at most {most - others:,}")])
+    asked = {"group": no, "count": count, "asked_us": _now_us(), "by": by}
+    jobs.change(actor, [Change(job, Intent.Kind.SCALE, asked, {"count": before})])
+
+
+def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: str) -> None:
+    """Ask for the end of what runs of a task at once, or of all tasks of a group, or of all, one after the other."""
+    groups = _groups(job)
+    if index is not None and group is None:
+        raise Invalid("the request has errors", [FieldError("group", "is missing", "say which group the task is of")])
+    chosen = groups if group is None else {group: _one(groups, group)}
+    if index is not None and index >= (count := chosen[f"{group}"][1]):
+        wrong = FieldError("index", f"{group} has {count:,} tasks, and none of index {index}", f"0 to {count - 1}")
+        raise Invalid("there is no such task", [wrong])
+    changes = [
+        Change(
+            job, Intent.Kind.RESTART,
+            {"group": no, "attempts": runs(found), "one_by_one": index is None, "by": by},
+        )
+        for no, _ in chosen.values()
+        if (found := services.live(job, no, index))
+    ]  # fmt: skip
+    if not changes:
+        raise Conflict("nothing of it runs now; what waits to start needs no restart")
+    jobs.change(actor, changes)
+
+
+def _groups(job: Job) -> dict[str, tuple[int, int]]:
+    if why := jobs.refusal(job):
+        raise Conflict(why)
+    if job.kind != Job.Kind.SERVICE:
+        raise Conflict(f"job {job.pk} is of kind {job.kind}; only services are changed while they run")
+    return services.groups(job)
+
+
+def _one(groups: dict[str, tuple[int, int]], name: str) -> tuple[int, int]:
+    found = groups.get(name)
+    if found is None:
+        remedy = f"name one of {', '.join(groups)}"[:300]
+        raise Invalid("there is no such group", [FieldError("group", f"the job has no group {name!r}", remedy)])
+    return found
+
+
+def _now_us() -> int:
+    """The database's clock, by which what was asked last is known: microseconds since 1970."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint")
+        return int(cursor.fetchone()[0])

@@ -1,0 +1,76 @@
+"""Restarting tasks of a service: at once, or one after the other. A task is named with the attempt that is to end, so
+that asking twice, or late, restarts nothing twice."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from scheduler.lifecycle.group import GroupRun
+from wire.states import TaskState
+
+Attempt = tuple[int, int]  # a task, and which of its attempts
+
+
+@dataclass(slots=True)
+class Restarts:
+    """now: attempts that are to end, whatever else goes on. queue: of its tasks only the first is ever down for it; it
+    leaves when a later attempt of it serves."""
+
+    now: list[Attempt] = field(default_factory=list)
+    queue: list[Attempt] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.now or self.queue)
+
+    @property
+    def stopping(self) -> list[Attempt]:
+        """Attempts that are to end now."""
+        return [*self.now, *self.queue[:1]]
+
+    def add(self, attempts: Iterable[Attempt], one_by_one: bool) -> None:
+        """Restart these, too. What waits for its turn and is asked for again keeps it."""
+        known = {*self.now, *self.queue}
+        (self.queue if one_by_one else self.now).extend(a for a in attempts if a not in known)
+        at_once = set(self.now)
+        self.queue = [attempt for attempt in self.queue if attempt not in at_once]
+
+    def advance(self, run: GroupRun, serves: Callable[[int, int], bool]) -> bool:
+        """Forget what is done; whether anything was.
+
+        serves: whether this attempt of this task runs, and is healthy as far as its group is asked.
+        """
+        before = len(self.now), len(self.queue)
+        self.now = [attempt for attempt in self.now if lives(run, attempt)]
+        while self.queue and _is_back(run, self.queue[0], serves):
+            del self.queue[0]
+        return before != (len(self.now), len(self.queue))
+
+
+def lives(run: GroupRun, attempt: Attempt) -> bool:
+    """Whether the attempt is its task's last, has begun, and has not ended as far as the group knows."""
+    task, number = attempt
+    known = task < len(run.task_state)
+    return known and run.task_state[task] == TaskState.RUNNING and int(run.launches[task]) == number
+
+
+def _is_back(run: GroupRun, attempt: Attempt, serves: Callable[[int, int], bool]) -> bool:
+    task, number = attempt
+    if run.surplus(task) or task >= len(run.launches):
+        return True
+    last = int(run.launches[task])
+    return last > number and serves(task, last)
+
+
+def runs(attempts: Iterable[Attempt]) -> list[list[int]]:
+    """The same, shorter: ``[task, how many in a row, attempt]``, in this order."""
+    found: list[list[int]] = []
+    for task, attempt in attempts:
+        if found and found[-1][0] + found[-1][1] == task and found[-1][2] == attempt:
+            found[-1][1] += 1
+        else:
+            found.append([task, 1, attempt])
+    return found
+
+
+def attempts(packed: Iterable[Iterable[int]]) -> list[Attempt]:
+    """Inverse of ``runs``."""
+    return [(task + i, attempt) for task, count, attempt in packed for i in range(count)]

@@ -1,0 +1,118 @@
+"""Services while they run, over REST: who may, what is refused and how, what the home is told, what is shown."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from controlplane.statestore.models import AuditEntry, Container, Intent, Job, TaskGroup
+from tests.integration.api.world import World, job
+from wire.states import ContainerState, JobState
+
+TWO = [{"name": name, "command": ["serve"], "count": 3} for name in ("web", "api")]
+
+
+def service(world: World, who: str = "tenant", **fields: Any) -> int:
+    answer = world[who].post("jobs", job(kind="service", groups=TWO) | fields)
+    assert answer.status_code == 201, answer.content
+    number = int(answer.json()["id"])
+    Job.objects.filter(pk=number).update(state=JobState.RUNNING)
+    return number
+
+
+def running(job_id: int, *tasks: tuple[int, int, int]) -> None:
+    """Containers of the job: group, task, attempt."""
+    now = dt.datetime.now(dt.UTC)
+    Container.objects.bulk_create(
+        Container(
+            id=(1 << 40) + (job_id << 16) + 8 * i, sub_cluster_id=Job.objects.get(pk=job_id).home_id, node_id=1,
+            job_id=job_id, group_no=group, task_index=task, attempt=attempt, state=ContainerState.RUNNING, epoch=1,
+            memory_mib=64, vcores_milli=100, gpus=0, allocated_at=now,
+        )
+        for i, (group, task, attempt) in enumerate(tasks)
+    )  # fmt: skip
+
+
+def errors(answer: Any) -> list[tuple[str, str, str]]:
+    return [(e["field"], e["message"], e["remedy"]) for e in answer.json()["errors"]]
+
+
+def test_a_scale_tells_the_home_and_the_audit_log(world: World) -> None:
+    mine = service(world)
+    answer = world["tenant"].post(f"jobs/{mine}/scale", {"group": "api", "count": 5})
+    assert answer.status_code == 202 and answer.json()["id"] == mine
+    intent = Intent.objects.get(kind="scale")
+    assert intent.job_id == mine and intent.sub_cluster_id == Job.objects.get(pk=mine).home_id
+    asked_us = intent.payload.pop("asked_us")
+    assert intent.payload == {"group": 1, "count": 5, "by": "tenant"}
+    assert abs(asked_us / 1e6 - intent.created_at.timestamp()) < 60
+    entry = AuditEntry.objects.get(action="job.scale")
+    assert (entry.target, entry.before) == (f"job/{mine}", {"count": 3})
+
+
+def test_a_restart_names_the_attempts_that_run_now(world: World) -> None:
+    mine = service(world)
+    running(mine, (0, 0, 1), (0, 1, 1), (0, 2, 4), (1, 1, 2))
+    assert world["tenant"].post(f"jobs/{mine}/restart", {"group": "web", "index": 2}).status_code == 202
+    assert world["tenant"].post(f"jobs/{mine}/restart", {"group": "web"}).status_code == 202
+    assert world["tenant"].post(f"jobs/{mine}/restart", {}).status_code == 202
+    asked = [i.payload for i in Intent.objects.filter(kind="restart").order_by("id")]
+    web, api = [[0, 2, 1], [2, 1, 4]], [[1, 1, 2]]
+    assert [(a["group"], a["attempts"], a["one_by_one"]) for a in asked] == [
+        (0, [[2, 1, 4]], False), (0, web, True), (0, web, True), (1, api, True),
+    ]  # fmt: skip
+    assert AuditEntry.objects.filter(action="job.restart", target=f"job/{mine}").count() == 4
+
+
+def test_admins_of_the_queue_may_and_strangers_may_not(world: World) -> None:
+    theirs = service(world, "submitter", queue="root.prod.web")
+    for who, status in (("admin", 202), ("operator", 202), ("viewer", 403), ("other", 404)):
+        assert world[who].post(f"jobs/{theirs}/scale", {"group": "web", "count": 4}).status_code == status, who
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "status", "field", "remedy"),
+    [
+        ("scale", {"group": "wev", "count": 2}, 422, "group", "name one of web, api"),
+        ("scale", {"group": "web", "count": 0}, 422, "count", ""),
+        ("scale", {"group": "web"}, 422, "count", ""),
+        ("scale", {"group": "web", "count": 999_999}, 422, "count", "ask for at most"),
+        ("restart", {"index": 1}, 422, "group", "say which group"),
+        ("restart", {"group": "web", "index": 3}, 422, "index", "0 to 2"),
+        ("restart", {"group": "nobody"}, 422, "group", "name one of"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_remedy(
+    world: World, what: str, body: dict[str, Any], status: int, field: str, remedy: str
+) -> None:
+    mine = service(world)
+    answer = world["tenant"].post(f"jobs/{mine}/{what}", body)
+    assert answer.status_code == status
+    (found,) = errors(answer)
+    assert found[0] == field and remedy in found[2]
+    assert not Intent.objects.filter(kind=what).exists()
+
+
+def test_only_services_that_live_and_run_are_changed(world: World) -> None:
+    mine = service(world)
+    nothing = world["tenant"].post(f"jobs/{mine}/restart", {"group": "web"})
+    assert nothing.status_code == 409 and "nothing of it runs" in nothing.json()["detail"]
+    batch = world["tenant"].post("jobs", job()).json()["id"]
+    for what, body in (("scale", {"group": "g", "count": 2}), ("restart", {})):
+        refused = world["tenant"].post(f"jobs/{batch}/{what}", body)
+        assert refused.status_code == 409 and "only services" in refused.json()["detail"]
+    Job.objects.filter(pk=mine).update(state=JobState.KILLED)
+    assert world["tenant"].post(f"jobs/{mine}/scale", {"group": "web", "count": 2}).status_code == 409
+
+
+def test_what_is_shown_and_run_again_has_as_many_tasks_as_by_now(world: World) -> None:
+    mine = service(world)
+    said = {"0": {"count": 7, "asked_us": 1, "now": [[2, 1, 1]], "queue": [[0, 2, 1]]}}
+    Job.objects.filter(pk=mine).update(services=said)
+    TaskGroup.objects.filter(job_id=mine, no=0).update(count=7)
+    shown = world["tenant"].get(f"jobs/{mine}").json()
+    assert [(g["count"], g["restarting"]) for g in shown["groups"]] == [(7, 3), (3, 0)]
+    assert [g["count"] for g in shown["spec"]["groups"]] == [7, 3]
+    Job.objects.filter(pk=mine).update(state=JobState.KILLED)
+    again = world["tenant"].post(f"jobs/{mine}/retry").json()
+    assert [(g["count"], g["restarting"]) for g in again["groups"]] == [(7, 0), (3, 0)]

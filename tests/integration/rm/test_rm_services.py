@@ -1,0 +1,82 @@
+"""Services that are scaled and restarted by what web does, over the real stores, and whoever leads."""
+
+import pytest
+from django.utils import timezone
+
+from controlplane.rm.ports import StoreDown
+from controlplane.statestore.actions import services
+from controlplane.statestore.models import Container, Endpoint, TaskGroup
+from tests.integration.rm.cluster import Cluster, Leading
+from tests.integration.rm.federation import SMALL, leading
+from tests.playing import turn
+from tests.stepped import memory_state
+from wire.states import ContainerState
+
+CHECKED = SMALL | {"name": "web", "ports": [{"name": "http"}], "health_check": {"port": "http", "tcp": True}}
+
+
+def attempts(job: int) -> list[tuple[int, int]]:
+    return list(Container.objects.filter(job_id=job).order_by("task_index").values_list("task_index", "attempt"))
+
+
+def serve(job: int) -> None:
+    """Nodes say that all that runs is healthy."""
+    for container in Container.objects.filter(job_id=job, state=ContainerState.RUNNING):
+        said = {"host": "h", "port": 80, "healthy": True, "checked_at": timezone.now(), "job_id": job}
+        Endpoint.objects.update_or_create(container_id=container.pk, name="http", defaults=said)
+
+
+def same_when_rebuilt(leader: Leading) -> None:
+    assert memory_state(leader.memory) == memory_state(leader.rebuilt())
+
+
+def test_a_service_is_scaled_and_its_successor_knows(cluster: Cluster) -> None:
+    leader = leading(cluster)
+    job = cluster.submit(SMALL | {"name": "web", "count": 2}, kind="service")
+    turn(cluster, leader)
+    services.scale(cluster.actor, cluster.job(job), "web", 5, "ann")
+    turn(cluster, leader)
+    assert attempts(job) == [(task, 1) for task in range(5)]
+    assert TaskGroup.objects.get(job_id=job).count == 5
+    services.scale(cluster.actor, cluster.job(job), "web", 1, "ann")
+    leader.round()
+    same_when_rebuilt(leader)
+    leader.close()
+    leader = leading(cluster, leader.clock.ahead_s)
+    turn(cluster, leader)
+    assert attempts(job) == [(0, 1)]
+    same_when_rebuilt(leader)
+    assert cluster.events(job, "scaled")[-1] == "web from 5 tasks to 1, asked for by ann"
+
+
+def test_its_tasks_restart_one_after_the_other_as_their_nodes_find_them_healthy(cluster: Cluster) -> None:
+    leader = leading(cluster)
+    job = cluster.submit(CHECKED | {"count": 2}, kind="service")
+    turn(cluster, leader)
+    services.restart(cluster.actor, cluster.job(job), "web", None, "ann")
+    turn(cluster, leader, 3, seconds=1.1)
+    assert attempts(job) == [(0, 2), (1, 1)]
+    assert cluster.job(job).services == {"0": {"count": 2, "asked_us": 0, "now": [], "queue": [[0, 2, 1]]}}
+    same_when_rebuilt(leader)
+    leader.close()
+    leader = leading(cluster, leader.clock.ahead_s)
+    for _ in range(4):
+        serve(job)
+        turn(cluster, leader, seconds=1.1)
+    assert attempts(job) == [(0, 2), (1, 2)]
+    assert cluster.job(job).services == {} and cluster.group(job).failed == 0
+
+
+def test_a_round_that_fails_has_changed_nothing_and_the_next_leader_does_it(cluster: Cluster) -> None:
+    leader = leading(cluster)
+    job = cluster.submit(SMALL | {"name": "web", "count": 2}, kind="service")
+    turn(cluster, leader)
+    services.scale(cluster.actor, cluster.job(job), "web", 3, "ann")
+    leader.leadership.connection.close()
+    with pytest.raises(StoreDown):
+        leader.round()
+    assert TaskGroup.objects.get(job_id=job).count == 2
+    cluster.expire()
+    leader = leading(cluster)
+    turn(cluster, leader)
+    assert attempts(job) == [(0, 1), (1, 1), (2, 1)]
