@@ -36,6 +36,17 @@ def test_a_dropped_socket_recovers_and_converges(page: Page, site: Stack) -> Non
     assert len(routes) >= 2
 
 
+def test_the_apis_page_and_the_first_page_need_no_internet(page: Page, site: Stack) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/api/v1/docs")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.locator("code", has_text="/api/v1/jobs/bulk").first).to_be_visible()
+    page.goto("/login")
+    expect(page.get_by_label("Password", exact=True)).to_be_visible()
+    assert asked and not [url for url in asked if not url.startswith((site.url, "data:"))]
+
+
 def test_without_any_socket_the_page_polls(page: Page, site: Stack) -> None:
     page.route_web_socket("**/ws/v1", lambda route: route.close(code=1011))
     _sign_in(page, site)
