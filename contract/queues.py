@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from contract import words
-from contract.base import Amounts, Answer, Containers, Page, Request, one_of
+from contract.base import ALL_SAID, Amounts, Answer, Containers, Page, Request, one_of
 from contract.fields import SOME
 
 RULES = ("demand", "idle", "maximum", "guarantee", "capacity", "weight", "size", "none")
@@ -22,8 +22,11 @@ class Queue(Answer):
     """A queue of the policy in force. Limits are in units of the whole federation, over all partitions.
 
     ``state``: ``stopped`` takes no new jobs, and is ``draining`` while jobs still live in it. ``user_limit``:
-    what one user may hold. ``max_running_jobs`` counts the queue and all below it.
+    what one user may hold. ``max_running_jobs`` counts the queue and all below it;
+    ``max_live_...``: what one user may have in a leaf of jobs that have not ended.
     """
+
+    model_config = ALL_SAID
 
     path: str
     parent: str | None
@@ -43,6 +46,9 @@ class Queue(Answer):
     user_maximum: float
     max_running_jobs: int | None
     max_running_jobs_per_user: int | None
+    max_live_jobs_per_user: int | None = None
+    max_live_tasks_per_user: int | None = None
+    max_live_mib_per_user: int | None = None
     max_am_share: float
     max_priority: int
     default_priority: int
@@ -127,6 +133,8 @@ class QueueDetail(Answer):
     ``own``: to those who see their own part, why they get what they get, in words.
     """
 
+    model_config = ALL_SAID
+
     path: str
     sees: Annotated[str, one_of("whole", "own")]
     pointer: str | None
@@ -139,6 +147,9 @@ class QueueDetail(Answer):
     preemptable: bool
     max_running_jobs: int | None
     max_running_jobs_per_user: int | None
+    max_live_jobs_per_user: int | None = None
+    max_live_tasks_per_user: int | None = None
+    max_live_mib_per_user: int | None = None
     max_am_share: float
     max_priority: int
     default_priority: int

@@ -20,5 +20,6 @@ try:
 except ModuleNotFoundError:
     websocket_urlpatterns = []
 
-proxy = Proxy(HttpHandler(), AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))))
+http = HttpHandler()
+proxy = Proxy(http, AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))))
 application = ProtocolTypeRouter({"http": proxy, "websocket": BoundedSockets(proxy)})

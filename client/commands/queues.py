@@ -111,7 +111,9 @@ LIST: list[Column[Queue]] = [
 MORE: list[Column[Queue]] = [
     ("ORDERING", lambda q: q.ordering), ("WEIGHT", lambda q: q.weight),
     ("PER USER", lambda q: resources(q.user_limit)), ("MAX JOBS", lambda q: q.max_running_jobs),
-    ("MAX JOBS PER USER", lambda q: q.max_running_jobs_per_user), ("MAX PRIO", lambda q: q.max_priority),
+    ("MAX JOBS PER USER", lambda q: q.max_running_jobs_per_user),
+    ("MAX LIVE JOBS", lambda q: q.max_live_jobs_per_user), ("MAX LIVE TASKS", lambda q: q.max_live_tasks_per_user),
+    ("MAX LIVE MIB", lambda q: q.max_live_mib_per_user), ("MAX PRIO", lambda q: q.max_priority),
     ("PARTITION", lambda q: q.default_partition), ("PREEMPTABLE", lambda q: q.preemptable),
 ]  # fmt: skip
 

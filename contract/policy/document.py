@@ -27,6 +27,7 @@ QueueName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$", max_lengt
 PartitionName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 Principal = Annotated[str, StringConstraints(pattern=r"^(role:(operator|tenant|viewer)|[\w.@+-]{1,150})$")]
 Jobs = Annotated[Whole, Field(ge=0, le=1_000_000)]
+Tasks = Annotated[Whole, Field(ge=1, le=2**53)]  # what JavaScript counts exactly
 Priority = Annotated[Whole, Field(ge=-500, le=499)]
 
 
@@ -58,6 +59,15 @@ class QueuePolicy(Strict):
     user_maximum: Annotated[float | None, Field(gt=0, le=1), told("of the queue one user may hold; inherited")] = None
     max_running_jobs: Annotated[Jobs | None, told("jobs in it at a time; more wait")] = None
     max_running_jobs_per_user: Annotated[Jobs | None, told("likewise for one user; inherited")] = None
+    max_live_jobs_per_user: Annotated[
+        Jobs | None, told("jobs of one user that have not ended; more are refused; inherited")
+    ] = None
+    max_live_tasks_per_user: Annotated[
+        Tasks | None, told("tasks of these jobs together; more are refused; inherited")
+    ] = None
+    max_live_mib_per_user: Annotated[
+        Whole | None, Field(ge=1, le=1_000_000), told("MiB that these jobs say together; more is refused; inherited")
+    ] = None
     max_am_share: Annotated[Share | None, told("of it that application masters may hold; inherited")] = None
     max_priority: Annotated[Priority | None, told("the highest priority a job may have here; inherited")] = None
     default_priority: Annotated[Priority | None, told("of jobs that name none; inherited")] = None

@@ -21,6 +21,9 @@ class _Inherited:
     ordering: str = "priority"
     user_maximum: float = 1.0
     max_running_jobs_per_user: int | None = None
+    max_live_jobs_per_user: int | None = None
+    max_live_tasks_per_user: int | None = None
+    max_live_mib_per_user: int | None = None
     max_am_share: float = 1.0
     max_priority: int = PRIORITY_MAX
     default_priority: int = 0
@@ -31,8 +34,8 @@ class _Inherited:
 
 
 _FROM_NEAREST = (
-    "ordering", "user_maximum", "max_running_jobs_per_user", "max_am_share", "max_priority", "default_priority",
-    "open_to_all", "default_partition",
+    "ordering", "user_maximum", "max_running_jobs_per_user", "max_live_jobs_per_user", "max_live_tasks_per_user",
+    "max_live_mib_per_user", "max_am_share", "max_priority", "default_priority", "open_to_all", "default_partition",
 )  # fmt: skip
 INHERITED = (*_FROM_NEAREST, "state", "preemptable")  # columns that a queue may have from one above it
 

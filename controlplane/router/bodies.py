@@ -67,6 +67,11 @@ class Route:
         """Whether accounts take turns there; not where supervisors ask, who are told how it is at once."""
         return self.view is None or bool(self.view.throttle_classes)
 
+    @property
+    def json(self) -> bool:
+        """Whether a body is read as a whole, and not on its way into a file."""
+        return self.view is not None and self.view.parser_classes == View.parser_classes
+
 
 def route_of(scope: Scope) -> Route:
     """By path and method. Where there is nothing, and where a method takes no body, there is little to say."""

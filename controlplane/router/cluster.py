@@ -13,15 +13,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from django.conf import settings
 from django.db.models import Count, Sum
 
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator, level_in
 from controlplane.policy.federation import routers
+from controlplane.router import intake
+from controlplane.router.intake import Live
 from controlplane.statestore.capacities import DEFAULT, denied
-from controlplane.statestore.errors import Invalid, TooMany, Unavailable
+from controlplane.statestore.errors import Invalid, Unavailable
 from controlplane.statestore.models import Job, PolicyVersion, Queue
 from controlplane.statestore.nodesets import ordered
 from controlplane.statestore.queries.subclusters import places
@@ -50,19 +51,18 @@ class ClusterView:
 
 
 @dataclass(slots=True)
-class _Live:
-    """What an account has live. size: bytes of what its jobs say."""
+class _Held:
+    """What an account has live, by queue."""
 
     read_at: float
-    n: int
-    size: int
+    by_queue: dict[str, Live]
 
 
 @dataclass(slots=True)
 class _State:
     lock: threading.Lock = field(default_factory=threading.Lock)
     view: ClusterView | None = None
-    counts: dict[int, _Live] = field(default_factory=dict)
+    counts: dict[int, _Held] = field(default_factory=dict)
 
 
 _state = _State()
@@ -235,26 +235,19 @@ def partition_error(path: str, partition: str | None, field_name: str) -> FieldE
     return None
 
 
-def claim_live_jobs(user: User, n: int, size: int) -> None:
-    """``TooMany`` when the account's live jobs would be more, or say more, than they may.
+def claim_live_jobs(owner_id: int, new: Mapping[str, Live], field_name: str) -> None:
+    """Refused when the account's live jobs would be more, have more tasks or say more than they may.
 
-    size: bytes that the new ones say. Counted every two seconds, so roughly.
+    new: by queue. field_name: what says how much it is. Counted every two seconds, so roughly.
     """
-    most, most_bytes = (
-        int(settings.HYDRA["max_live_jobs_per_user"]),
-        settings.HYDRA["live_jobs_max_mib_per_user"] * 2**20,
-    )
+    queues = view().queues
     with _state.lock:
-        count = _state.counts.get(user.pk)
+        count = _state.counts.get(owner_id)
         if count is None or time.monotonic() - count.read_at > COUNT_FRESH_S:
-            live = Job.objects.filter(owner_id=user.pk, state__lt=JobState.SUCCEEDED)[: most + 1]
-            found = live.aggregate(n=Count("pk"), size=Sum("spec_bytes"))
-            count = _state.counts[user.pk] = _Live(time.monotonic(), found["n"], found["size"] or 0)
-        if count.n + n > most:
-            raise TooMany(f"you have {count.n} live jobs and may have {most}; wait for some to end", retry_after_s=10)
-        if count.size + size > most_bytes:
-            would = f"with this your live jobs would say {(count.size + size) / 2**20:.2f} MiB"
-            remedy = "wait for some to end, or put long commands and environments into files"
-            raise TooMany(f"{would} and may say {most_bytes / 2**20:g}; {remedy}", retry_after_s=10)
-        count.n += n
-        count.size += size
+            live = Job.objects.filter(owner_id=owner_id, state__lt=JobState.SUCCEEDED).values("queue")
+            found = live.annotate(n=Count("pk"), tasks=Sum("task_count"), size=Sum("spec_bytes"))
+            held = {row["queue"]: Live(row["n"], row["tasks"] or 0, row["size"] or 0) for row in found}
+            count = _state.counts[owner_id] = _Held(time.monotonic(), held)
+        intake.check(count.by_queue, new, queues, field_name)
+        for path, more in new.items():
+            count.by_queue[path] = count.by_queue.get(path, Live()).plus(more)

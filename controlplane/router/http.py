@@ -5,6 +5,7 @@ thread that keeps its database connection. Asynchronous ones (long polls) run
 on the event loop and hold neither. Nodes have threads of their own, so that
 people's requests cannot keep them waiting, nor they people's; and people's
 wait for their turn, so that one account's cannot keep the others waiting.
+What brings much is answered beside this process.
 """
 
 import asyncio
@@ -21,8 +22,10 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
 from controlplane.accounts.turns import Crowded, Turn, turns
-from controlplane.router import bodies, metrics, problems
+from controlplane.router import aside, bodies, metrics, problems
+from controlplane.router.aside import Aside
 from controlplane.router.download import Streamed
+from controlplane.router.heavy import Heavy, work
 from controlplane.router.payers import payers
 from controlplane.router.storeprobe import StoreProbe
 from controlplane.router.threads import MAX_WAITING, Threads
@@ -62,9 +65,16 @@ class HttpHandler(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self._sync = _SyncChain()
+        self._heavy = Heavy(self._sync.answer, None)
         self._people = Threads("request", THREADS)
         self._nodes = Threads("node-request", NODE_THREADS)
         self._probe = StoreProbe()
+
+    def begin_beside(self) -> Aside:
+        """From now on requests that bring much are answered by processes of their own; as ``aside.begin``."""
+        beside = aside.begin(work(self._sync.answer))
+        self._heavy = Heavy(self._sync.answer, beside)
+        return beside
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -83,16 +93,19 @@ class HttpHandler(ASGIHandler):
         if route.asynchronous:
             await self.handle(scope, bodies.replayed(body, receive), send)
         else:
-            await self._serve(scope, body, send, who)
+            await self._serve(scope, body, send, who, route.json)
 
     def _threads(self, path: str) -> Threads:
         return self._nodes if _of_node(path) else self._people
 
-    async def _serve(self, scope: MutableMapping[str, Any], body: IO[bytes], send: Send, who: Hashable | None) -> None:
+    async def _serve(
+        self, scope: MutableMapping[str, Any], body: IO[bytes], send: Send, who: Hashable | None, json: bool
+    ) -> None:
         began = time.perf_counter()
         set_script_prefix(get_script_prefix(scope))
+        heavy = json and who is not None and self._heavy.takes(body)
         request, refused = self.create_request(scope, body)
-        response = refused if request is None else await self._answer(request, body, who)
+        response = refused if request is None else await self._answer(request, body, who, heavy)
         if request is None:
             body.close()
         metrics.SECONDS.observe(time.perf_counter() - began)
@@ -102,9 +115,11 @@ class HttpHandler(ASGIHandler):
         finally:
             response.close()
 
-    async def _answer(self, request: ASGIRequest, body: IO[bytes], who: Hashable | None) -> HttpResponseBase:
+    async def _answer(
+        self, request: ASGIRequest, body: IO[bytes], who: Hashable | None, heavy: bool
+    ) -> HttpResponseBase:
         """The view's answer, or a problem when there are too many requests or the store does not answer."""
-        answering = asyncio.ensure_future(self._in_turn(request, body, who))
+        answering = asyncio.ensure_future(self._in_turn(request, body, who, heavy))
         until = time.monotonic() + LONGEST_S
         patience = PATIENCE_S
         while time.monotonic() < until:
@@ -119,18 +134,26 @@ class HttpHandler(ASGIHandler):
         detail = "the StateStore does not answer; what was asked for may or may not happen: repeat it"
         return problems.plain(503, detail, RETRY_AFTER_S)
 
-    async def _in_turn(self, request: ASGIRequest, body: IO[bytes], who: Hashable | None) -> HttpResponseBase:
+    async def _in_turn(
+        self, request: ASGIRequest, body: IO[bytes], who: Hashable | None, heavy: bool
+    ) -> HttpResponseBase:
         """The view's answer, when it is this party's turn. Cancelled, it is not begun, or goes on for nobody."""
         begun: asyncio.Future[HttpResponseBase] | None = None
         try:
-            async with turns.turn(who) if who is not None else nullcontext(Turn(None)) as turn:
-                threads = self._threads(request.path)
+            async with (
+                turns.turn(who) if who is not None else nullcontext(Turn(None)) as turn,
+                self._heavy.place(who) if heavy else nullcontext(),
+            ):
+                threads = self._heavy.threads if heavy else self._threads(request.path)
                 if threads.waiting > MAX_WAITING:
                     return _busy("this server has more requests than it can answer soon")
-                begun = threads.start(self._sync.answer, request, pay=turn.pay)
+                if heavy:
+                    begun = threads.start(self._heavy.answer, request, body, turn, pay=turn.pay)
+                else:
+                    begun = threads.start(self._sync.answer, request, pay=turn.pay)
                 response = await asyncio.shield(begun)
                 if who is not None:
-                    turn.who = payers.learn(request)
+                    turn.who = payers.learn(request, getattr(response, "account", None))
                     turn.pay(REFUSED_S if isinstance(turn.who, str) and response.status_code in (401, 429) else LOOP_S)
                 return response
         except Crowded:

@@ -39,12 +39,12 @@ class Payers:
             return self._known[shown]
         return address_of(meta)
 
-    def learn(self, request: HttpRequest) -> Hashable:
-        """Who has turned out to be behind this request, as authentication has left it, and pays for it."""
-        user = request.__dict__.get("user")
-        if isinstance(user, LazyObject):
-            user = None  # whom a session belongs to was not looked up, and is not for this
-        account = user.pk if isinstance(user, User) else user.owner_id if isinstance(user, MasterPrincipal) else None
+    def learn(self, request: HttpRequest, account: int | None = None) -> Hashable:
+        """Who has turned out to be behind this request, and pays for it.
+
+        account: where that was found out elsewhere; else as authentication has left it.
+        """
+        account = account or account_behind(request)
         shown = _shown_by(request)
         if account is None or not shown:
             return self._of(shown, request.META)
@@ -52,6 +52,14 @@ class Payers:
         while len(self._known) > MOST:
             self._known.popitem(last=False)
         return account
+
+
+def account_behind(request: HttpRequest) -> int | None:
+    """Whose the request is, or the master's that sent it; None of nobody's, and where it was not looked up."""
+    user = request.__dict__.get("user")
+    if isinstance(user, LazyObject):
+        return None  # whom a session belongs to was not looked up, and is not for this
+    return user.pk if isinstance(user, User) else user.owner_id if isinstance(user, MasterPrincipal) else None
 
 
 def _shown_by(request: HttpRequest) -> bytes:

@@ -19,6 +19,7 @@ from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
 from controlplane.router import cluster, impossible, outlook
+from controlplane.router.intake import Live
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.jobs import NewGroup, NewJob, Once
@@ -108,7 +109,10 @@ def _prepare(user: User, data: list[Any], prefix: str) -> _Ready:
         ready.homes.append(home.name)
         ready.warnings += said
     _check_sizes(ready.new, prefix)
-    cluster.claim_live_jobs(user, len(specs), sum(job.size for job in ready.new))
+    claimed: dict[str, Live] = {}
+    for job in ready.new:
+        claimed[job.queue] = claimed.get(job.queue, Live()).plus(Live(1, job.tasks, job.size))
+    cluster.claim_live_jobs(user.pk, claimed, "jobs" if prefix else "groups")
     return ready
 
 

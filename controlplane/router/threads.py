@@ -68,6 +68,12 @@ class Threads:
             future.exception()  # whoever stopped waiting for it will not ask
 
 
+def alone(name: str, call: Callable[..., T], *args: Any) -> T:
+    """Run ``call`` as a thread of a pool would, in a process that has no other."""
+    _enter(name)
+    return _clean([], call, *args)
+
+
 def _clean(took: list[float], call: Callable[..., T], *args: Any) -> T:
     """Leave the thread's connection usable for the next request, whatever this one did to it."""
     began = time.thread_time()

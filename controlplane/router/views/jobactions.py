@@ -12,10 +12,12 @@ from contract.jobs import ActionsAnswer, ActionsRequest, JobChecked, JobDetail, 
 from contract.jobspec import JobRequest
 from contract.problems import FieldError
 from controlplane.accounts.models import User
+from controlplane.accounts.rights import is_operator
 from controlplane.router import cluster, submission
+from controlplane.router.intake import Live
 from controlplane.statestore.actions import jobs as actions
 from controlplane.statestore.actions.jobs import Change
-from controlplane.statestore.errors import Conflict, Invalid
+from controlplane.statestore.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries.jobs import listing
 from wire.resources import AXES
@@ -33,6 +35,19 @@ def move_error(user: User, job: Job, queue: str, priority: int | None = None) ->
     for name in listing.partitions(job.pk):
         if wrong := cluster.partition_error(queue, name, "queue"):
             return wrong
+    return None if queue == job.queue or is_operator(user) else _no_room(job, queue)
+
+
+def _no_room(job: Job, queue: str) -> FieldError | None:
+    """What one user may have live there, where the job's owner has it already."""
+    its = Live(1, job.task_count, job.spec_bytes)
+    try:
+        cluster.claim_live_jobs(job.owner_id, {queue: its, job.queue: its.gone()}, "queue")
+    except Invalid as refused:
+        return refused.errors[0]
+    except TooMany as refused:
+        problem, _, remedy = str(refused).partition("; ")
+        return FieldError("queue", problem, remedy)
     return None
 
 

@@ -62,6 +62,11 @@ class NewJob:
         """Bytes of the templates of its groups, about: each says what the job says of all."""
         return len(self.spec.encode()) + max(0, len(self.groups) - 1) * self.of_all
 
+    @property
+    def tasks(self) -> int:
+        """Of all groups."""
+        return sum(group.count for group in self.groups)
+
 
 @dataclass(frozen=True, slots=True)
 class Once:
@@ -82,13 +87,13 @@ WITH home AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
       FROM json_to_recordset(%(jobs)s::json)
            AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, spec_bytes int,
-                home smallint, retry_of bigint, routed text, warned text)
+                task_count int, home smallint, retry_of bigint, routed text, warned text)
      WHERE (SELECT count(*) FROM home) = cardinality(%(homes)s)
 ), job AS (
-    INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, spec_bytes, home_id,
-                                submitted_at, state, message, epoch, retry_of_id)
-    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, spec_bytes, home, now(), %(submitted)s, '', 0,
-           retry_of
+    INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, spec_bytes, task_count,
+                                home_id, submitted_at, state, message, epoch, retry_of_id)
+    SELECT id, name, kind, queue, %(owner)s, priority, tags, spec, spec_bytes, task_count, home, now(),
+           %(submitted)s, '', 0, retry_of
       FROM new
 ), task_group AS (
     INSERT INTO statestore_taskgroup (job_id, no, name, count, {per_axis("{0}")}, execution_type, state,
@@ -131,6 +136,7 @@ def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
             "home": job.home_id,
             "retry_of": job.retry_of,
             "spec_bytes": job.size,
+            "task_count": job.tasks,
             "routed": job.routed,
             "warned": job.warned,
         }

@@ -36,6 +36,9 @@ class QueueRow:
     user_maximum: float
     max_running_jobs: int | None
     max_running_jobs_per_user: int | None
+    max_live_jobs_per_user: int | None
+    max_live_tasks_per_user: int | None
+    max_live_mib_per_user: int | None
     max_am_share: float
     max_priority: int
     default_priority: int

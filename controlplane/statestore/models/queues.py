@@ -59,6 +59,9 @@ class Queue(models.Model):
     user_maximum = models.FloatField(default=1.0)  # share of the queue's maximum that one user may hold
     max_running_jobs = models.IntegerField(null=True)  # in the queue and below it; null: no limit
     max_running_jobs_per_user = models.IntegerField(null=True)
+    max_live_jobs_per_user = models.IntegerField(null=True)  # of a leaf, that have not ended; null: no limit
+    max_live_tasks_per_user = models.BigIntegerField(null=True)
+    max_live_mib_per_user = models.IntegerField(null=True)
     max_am_share = models.FloatField(default=1.0)
     max_priority = models.SmallIntegerField(default=499)
     default_priority = models.SmallIntegerField(default=0)

@@ -1621,7 +1621,8 @@ export interface components {
          * @description A queue of the policy in force. Limits are in units of the whole federation, over all partitions.
          *
          *     ``state``: ``stopped`` takes no new jobs, and is ``draining`` while jobs still live in it. ``user_limit``:
-         *     what one user may hold. ``max_running_jobs`` counts the queue and all below it.
+         *     what one user may hold. ``max_running_jobs`` counts the queue and all below it;
+         *     ``max_live_...``: what one user may have in a leaf of jobs that have not ended.
          */
         Queue: {
             default_partition: string;
@@ -1630,6 +1631,12 @@ export interface components {
             leaf: boolean;
             live_jobs: number;
             max_am_share: number;
+            /** @default null */
+            max_live_jobs_per_user: number | null;
+            /** @default null */
+            max_live_mib_per_user: number | null;
+            /** @default null */
+            max_live_tasks_per_user: number | null;
             max_priority: number;
             max_running_jobs: number | null;
             max_running_jobs_per_user: number | null;
@@ -1666,6 +1673,12 @@ export interface components {
             leaf: boolean;
             live_jobs: number;
             max_am_share: number;
+            /** @default null */
+            max_live_jobs_per_user: number | null;
+            /** @default null */
+            max_live_mib_per_user: number | null;
+            /** @default null */
+            max_live_tasks_per_user: number | null;
             max_priority: number;
             max_running_jobs: number | null;
             max_running_jobs_per_user: number | null;

@@ -7,6 +7,7 @@ from multiprocessing.process import BaseProcess
 from urllib.parse import urlsplit
 
 import httpx
+import psutil
 from django.db import connection
 
 from tests import forked
@@ -26,15 +27,28 @@ RATES = {
 def web(**environ: str) -> Iterator[str]:
     """Its address; the process is gone afterwards."""
     port = web_port()
-    database = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"]).geturl()
-    known = os.environ | RATES | {"DATABASE_URL": database, "HYDRA_HTTP_PORT": str(port)} | environ
     arguments = ["--port", str(port), "--loop", "uvloop", "--http", "httptools", "--lifespan", "off"]
     words = ["-m", "uvicorn", "controlplane.asgi:application", "--log-level", "warning", *arguments]
+    with _started(words, port, environ) as (url, _):
+        yield url
+
+
+@contextmanager
+def whole_web(**environ: str) -> Iterator[tuple[str, psutil.Process]]:
+    """As ``manage.py web`` starts it, with what answers beside it: its address and it."""
+    with _started(["-m", "django", "web"], web_port(), environ) as found:
+        yield found
+
+
+@contextmanager
+def _started(words: list[str], port: int, environ: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
+    database = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"]).geturl()
+    known = os.environ | RATES | {"DATABASE_URL": database, "HYDRA_HTTP_PORT": str(port)} | environ
     process = forked.start(words, known, ROOT)
     try:
         url = f"http://127.0.0.1:{port}"
         _wait(url, process)
-        yield url
+        yield url, psutil.Process(process.pid)
     finally:
         process.terminate()
         process.join(10)

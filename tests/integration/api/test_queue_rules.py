@@ -12,6 +12,7 @@ from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import Job
 from scheduler.explain.impossible import COMPARED_MAX
 from tests.integration.api.world import World, job
+from wire.states import JobState
 
 GROUP = {"name": "map", "command": ["true"]}
 
@@ -134,3 +135,59 @@ def test_what_is_wrong_with_a_bulk_is_looked_for_until_enough_is_said(
     assert refused.status_code == 422
     fields = [e["field"] for e in refused.json()["errors"]]
     assert fields == asked and len(asked) == MAX_ERRORS
+
+
+LIMITS = [
+    ({"max_live_jobs_per_user": 2}, {}, "2 jobs"),
+    ({"max_live_tasks_per_user": 7}, {}, "7 tasks"),
+    ({"max_live_mib_per_user": 1}, {"env": {"A": "x" * 100_000}, "name": "g"}, "1 MiB of specifications"),
+]
+
+
+@pytest.mark.parametrize(("limit", "group", "most"), LIMITS, ids=[most for _, _, most in LIMITS])
+def test_of_one_user_a_queue_holds_so_much_and_no_more(
+    world: World, limit: dict[str, int], group: dict[str, Any], most: str
+) -> None:
+    """In leaves, whose limit is that of the nearest queue above that has one; others' jobs do not count."""
+    (name,) = limit
+    put({"a": {"open_to_all": True, **limit, "children": {"b": {}, "c": {}}}, "d": {"open_to_all": True}})
+    wide = [GROUP | {"count": 1, "name": f"g{n}"} | group | {"name": f"g{n}"} for n in range(4 if group else 3)]
+    one = job(queue="root.a.b", groups=wide)
+    assert [world["tenant"].post("jobs", one).status_code for _ in range(2)] == [201, 201]
+    refused = world["tenant"].post("jobs", one)
+    assert refused.status_code == 429 and int(refused["Retry-After"]) > 0
+    (wrong,) = refused.json()["errors"]
+    assert (wrong["field"], wrong["message"]) == ("queue", f"root.a.b has {name} {most}")
+    assert "another queue" in wrong["remedy"] and most in refused.json()["detail"]
+    never = world["tenant"].post("jobs/bulk", {"jobs": [one | {"queue": "root.a.c"}] * 3})
+    assert never.status_code == 422 and never.json()["errors"][0]["field"] == "jobs"
+    assert name in never.json()["errors"][0]["message"]
+    for who, queue in (("tenant", "root.a.c"), ("tenant", "root.d"), ("other", "root.a.b")):
+        assert world[who].post("jobs", one | {"queue": queue}).status_code == 201
+    cluster.forget()
+    assert world["tenant"].post("jobs", one).status_code == 429, "counted anew from the rows"
+    Job.objects.filter(queue="root.a.b").update(state=JobState.SUCCEEDED)
+    cluster.forget()
+    assert world["tenant"].post("jobs", one).status_code == 201
+
+
+def test_tasks_of_all_queues_together_are_bounded_by_the_setting(world: World, settings: Any) -> None:
+    settings.HYDRA = settings.HYDRA | {"max_live_tasks_per_user": 4}
+    put({"a": {"open_to_all": True, "max_live_tasks_per_user": 100}, "b": {"open_to_all": True}})
+    assert world["tenant"].post("jobs", job(queue="root.a")).status_code == 201
+    refused = world["tenant"].post("jobs", job(queue="root.b"))
+    assert refused.status_code == 429 and "3 tasks, and may come to 4 tasks" in refused.json()["detail"]
+    never = world["tenant"].post("jobs", job(queue="root.b", groups=[GROUP | {"count": 5}])).json()
+    assert (never["status"], never["errors"][0]["field"]) == (422, "groups")
+    assert "HYDRA_MAX_LIVE_TASKS_PER_USER" in never["errors"][0]["message"]
+
+
+def test_no_job_moves_past_what_a_queue_holds_of_one_user(world: World) -> None:
+    put({"a": {"open_to_all": True, "max_live_jobs_per_user": 1}, "b": {"open_to_all": True}})
+    assert world["tenant"].post("jobs", job(queue="root.a")).status_code == 201
+    other = world["tenant"].post("jobs", job(queue="root.b")).json()["id"]
+    refused = world["tenant"].post(f"jobs/{other}/queue", {"queue": "root.a"})
+    assert refused.status_code == 422 and "1 jobs" in refused.json()["errors"][0]["message"]
+    many = world["tenant"].post("jobs/actions", {"action": "queue", "queue": "root.a", "jobs": [other]}).json()
+    assert not many["accepted"] and "live jobs in root.a" in many["results"][0]["refused"]
+    assert world["operator"].post(f"jobs/{other}/queue", {"queue": "root.a"}).status_code == 202

@@ -197,7 +197,10 @@ def test_lists_are_sorted_and_cut_from_the_shell(env: dict[str, str]) -> None:
     [
         ("jobs --columns name,st", ["name,state"]),
         ("nodes --sort cont", ["containers"]),
-        ("queues --sort ma", ["maximum", "max-jobs", "max-jobs-per-user", "max-prio"]),
+        (
+            "queues --sort ma",
+            ["maximum", "max-jobs", "max-jobs-per-user", "max-live-jobs", "max-live-tasks", "max-live-mib", "max-prio"],
+        ),
     ],
 )
 def test_columns_are_completed(env: dict[str, str], typed: str, offered: list[str]) -> None:

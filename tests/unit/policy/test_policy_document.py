@@ -131,7 +131,9 @@ def test_what_is_inherited_is_written_out() -> None:
             "a": {
                 "ordering": "fair", "max_priority": 10, "default_priority": 5, "user_maximum": 0.5, "open_to_all": True,
                 "max_running_jobs": 7, "max_running_jobs_per_user": 3, "default_partition": "gpu", "preemptable": False,
-                "children": {"b": {"max_priority": 3, "open_to_all": False, "children": {"c": {"state": "stopped"}}}},
+                "max_live_jobs_per_user": 5, "max_live_mib_per_user": 8,
+                "children": {"b": {"max_priority": 3, "open_to_all": False, "max_live_jobs_per_user": 4,
+                                   "children": {"c": {"state": "stopped"}}}},
             },
             "d": {"stopped": True, "children": {"e": {"state": "running"}}},
         },
@@ -141,6 +143,7 @@ def test_what_is_inherited_is_written_out() -> None:
     assert list(rows) == ["root", "root.a", "root.d", "root.a.b", "root.d.e", "root.a.b.c"]
     c = rows["root.a.b.c"]
     assert (c.ordering, c.user_maximum, c.max_running_jobs_per_user, c.default_partition) == ("fair", 0.5, 3, "gpu")
+    assert (c.max_live_jobs_per_user, c.max_live_tasks_per_user, c.max_live_mib_per_user) == (4, None, 8)
     assert (c.max_priority, c.default_priority, c.open_to_all, c.preemptable) == (3, 3, False, False)
     assert c.max_running_jobs is None, "the limit of a queue counts all below it, and is not theirs"
     assert [rows[p].state for p in ("root.a.b", "root.a.b.c", "root.d.e")] == ["running", "stopped", "stopped"]

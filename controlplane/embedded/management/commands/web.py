@@ -10,12 +10,14 @@ from typing import Any
 import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
 
 from controlplane import heap, liveness, shutdown
 from controlplane.embedded import notify
 from controlplane.embedded.home import HomeError, http_host, http_port
 from controlplane.policy.following import Follower
 from controlplane.router import cluster
+from controlplane.router.aside import Aside
 
 GRACE_S = 2
 BACKLOG = 2048
@@ -33,6 +35,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         open_files()
+        beside = begin_beside()
         listener = listen()
         config = configuration(options["access_log"])
         name = f"{socket.gethostname()}:{http_port()}"
@@ -40,8 +43,11 @@ class Command(BaseCommand):
         Follower("router", name, cluster.take_in).start()
         sys.setswitchinterval(SWITCH_S)
         server = Server(config)
-        server.run(sockets=[listener])
-        shutdown.requested.set()
+        try:
+            server.run(sockets=[listener])
+        finally:
+            shutdown.requested.set()
+            beside.end()
 
 
 def configuration(access_log: bool) -> uvicorn.Config:
@@ -63,6 +69,15 @@ def configuration(access_log: bool) -> uvicorn.Config:
         ssl_certfile=os.environ.get("HYDRA_TLS_CERT") or None,
         ssl_keyfile=os.environ.get("HYDRA_TLS_KEY") or None,
     )
+
+
+def begin_beside() -> Aside:
+    """What answers large requests: a copy of this process that has loaded all that answers, and nothing else yet."""
+    from controlplane.asgi import http  # loads Django's views
+
+    connections.close_all()
+    heap.settle()
+    return http.begin_beside()
 
 
 class Server(uvicorn.Server):

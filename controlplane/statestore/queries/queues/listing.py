@@ -30,7 +30,8 @@ Json = dict[str, Any]
 PARTITIONS_FRESH_S = 10.0
 _SHOWN = (
     "open_to_all", "stopped", "leaf", "weight", "ordering", "preemptable", "user_maximum", "max_running_jobs",
-    "max_running_jobs_per_user", "max_am_share", "max_priority", "default_priority", "default_partition",
+    "max_running_jobs_per_user", "max_live_jobs_per_user", "max_live_tasks_per_user", "max_live_mib_per_user",
+    "max_am_share", "max_priority", "default_priority", "default_partition",
 )  # fmt: skip
 
 

@@ -34,6 +34,16 @@ export function Drawer({ path, view, signature, onClose }: { path: string; view:
   );
 }
 
+/** What one user may have of jobs that have not ended. */
+function liveOf(q: QueueDetail): string {
+  const parts = [
+    q.max_live_jobs_per_user !== null && `${count(q.max_live_jobs_per_user)} jobs`,
+    q.max_live_tasks_per_user !== null && `${count(q.max_live_tasks_per_user)} tasks`,
+    q.max_live_mib_per_user !== null && `${memory(q.max_live_mib_per_user)} of specifications`,
+  ].filter(Boolean);
+  return parts.join(", ") || "no limit";
+}
+
 function Told({ q }: { q: QueueDetail }) {
   const now = useNow();
   return (
@@ -59,6 +69,7 @@ function Told({ q }: { q: QueueDetail }) {
           <Fact name="One user may hold">{amounts(q.user_limit)}</Fact>
           <Fact name="Running jobs">{q.max_running_jobs ?? "no limit"}</Fact>
           <Fact name="Of one user">{q.max_running_jobs_per_user ?? "no limit"}</Fact>
+          <Fact name="Not ended, of one user">{liveOf(q)}</Fact>
           <Fact name="Order">{q.ordering}</Fact>
           <Fact name="Priorities">up to {q.max_priority}, usually {q.default_priority}</Fact>
           {q.weight !== null && <Fact name="Weight">{Number(q.weight.toPrecision(3))}{q.siblings_weight ? ` of ${Number(q.siblings_weight.toPrecision(3))}` : ""}</Fact>}

@@ -12,7 +12,7 @@ import { Sums } from "./QueueTree";
 
 const GROUPS: { title: string; fields: string[] }[] = [
   { title: "Share", fields: ["guaranteed", "maximum", "weight", "preemptable"] },
-  { title: "Limits", fields: ["user_maximum", "max_running_jobs", "max_running_jobs_per_user", "max_am_share"] },
+  { title: "Limits", fields: ["user_maximum", "max_running_jobs", "max_running_jobs_per_user", "max_live_jobs_per_user", "max_live_tasks_per_user", "max_live_mib_per_user", "max_am_share"] },
   { title: "Jobs", fields: ["ordering", "state", "default_priority", "max_priority", "default_partition"] },
   { title: "Rights", fields: ["submit", "administer", "open_to_all"] },
 ];
