@@ -47,10 +47,10 @@ from contract.jobs import (
     Task,
 )
 from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
-from contract.parameters import Scalar
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
 from contract.waiting import JobExplanation
+from wire.arrays import Scalar
 
 A = TypeVar("A", bound=Answer)
 Spec = dict[str, Any]

@@ -24,8 +24,9 @@ from client.errors import HydraError, InvalidJob
 from contract import jobspec, yamltext
 from contract.findings import NO_SUCH_FIELD
 from contract.jobspec import JobSpec
-from contract.parameters import Scalar, fill
+from contract.parameters import fill
 from contract.problems import FieldError
+from wire.arrays import Scalar
 
 _READ_BYTES = 1024 * 1024
 _ANY_DIGEST = "0" * 64

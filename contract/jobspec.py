@@ -41,6 +41,8 @@ from contract.findings import MOST, explain
 from contract.parameters import Declarations, Given, fill
 from contract.problems import FieldError
 from contract.salvage import Unreadable, sound
+from contract.values import ArrayOfValues
+from wire import arrays
 from wire.resources import AXES, NOTHING, Amounts, amounts
 
 GROUP_NAME_MAX = 63
@@ -117,7 +119,8 @@ class GroupSpec(Request):
     ``gang``: all containers it wants at once, or none. ``parallelism``: quota
     for so many must be free before the job begins, where operators want it (0:
     none; of a gang all). ``partition``: null is the queue's own, "" the nodes
-    of none. ``placement``: null is the cluster's.
+    of none. ``placement``: null is the cluster's. ``array``: values that differ
+    from task to task; it decides the count.
     """
 
     name: GroupName
@@ -143,6 +146,7 @@ class GroupSpec(Request):
     estimated_duration_s: Estimate = 0.0
     ports: Annotated[list[PortSpec], Field(max_length=16)] = []
     health_check: HealthCheckSpec | None = None
+    array: ArrayOfValues = {}
 
 
 class ContainerSpec(Request):
@@ -283,8 +287,21 @@ def _rules(data: dict[str, Any], spec: JobSpec, max_tasks: int, kindless: bool) 
     alone = spec.master is not None and not spec.groups and not found
     if spec.master is not None and alone:
         _expand(spec, spec.master)
+    found += _counted(spec)
     found += [*_scripts([data["master"]] if alone else data.get("groups") or []), *jobrules.check(spec, max_tasks)]
     return [replace(e, field=e.field.replace("groups.0.", "master.", 1)) for e in found] if alone else found
+
+
+def _counted(spec: JobSpec) -> list[FieldError]:
+    """A group with an array has as many tasks as that has values."""
+    found = []
+    for no, group in enumerate(spec.groups):
+        count = arrays.size(group.array) if group.array else group.count
+        if "count" in group.model_fields_set and group.count != count:
+            message = f"is {group.count}, and its array comes to {count} tasks"
+            found.append(FieldError(f"groups.{no}.count", message, "leave it out"))
+        group.count = count
+    return found
 
 
 def _scripts(groups: list[dict[str, Any]]) -> list[FieldError]:

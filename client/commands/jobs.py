@@ -24,9 +24,10 @@ from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
 from contract import yamltext
-from contract.jobs import Container, Event, Group, Job, JobPlace, Task
+from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Task
 from contract.jobspec import JobSpec
 from contract.parameters import fill
+from wire import arrays
 from wire.states import JobState
 
 FileArgument = Annotated[
@@ -307,15 +308,23 @@ def tasks(
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
     output: OutputOption = Format.table,
 ) -> None:
-    """A job's tasks."""
+    """A job's tasks; of a group with an array with the values of each."""
     columns: list[Column[Task]] = [
         ("TASK", _task_name), ("STATE", lambda t: t.state), ("ATTEMPTS", lambda t: t.attempts),
         ("CONTAINER", lambda t: t.container), ("NODE", lambda t: t.node), ("EXIT", lambda t: t.exit_code),
         ("STARTED", lambda t: t.started_at), ("TOOK", lambda t: duration(t.started_at, t.finished_at)),
     ]  # fmt: skip
     with connected(ctx) as client:
+        own = arrays_of(client.job(job))
+        if own and group in (None, *own):
+            columns.insert(1, ("VALUES", lambda t: arrays.values(own.get(t.group, {}), t.index) or " "))
         found = client.tasks(job, group=group, state=state_word(state))
         show(found, columns, output, nothing="No such tasks.", limit=limit)
+
+
+def arrays_of(job: JobDetail) -> dict[str, arrays.Array]:
+    """The arrays of a job's groups, by their names."""
+    return {group["name"]: group["array"] for group in job.spec.get("groups") or () if group.get("array")}
 
 
 def _task_name(task: Task) -> str:

@@ -61,6 +61,7 @@ def test_defaults_are_filled_in() -> None:
                 "estimated_duration_s": 0.0,
                 "ports": [],
                 "health_check": None,
+                "array": {},
             }
         ],
         "master": None,
