@@ -175,7 +175,7 @@ class _Filling:
         self._own = set()
 
     def _text(self, text: str, at: Loc) -> Any:
-        where = field_of(at)
+        where = field_of(at) or "job"
         whole = REFERENCE.fullmatch(text)
         if whole:
             found = self._value(whole[1], where)
