@@ -165,7 +165,7 @@ def validate(
 
 
 def _count(group: dict[str, Any]) -> int:
-    return int(group.get("count", 1))
+    return arrays.size(group["array"]) if group.get("array") else int(group.get("count", 1))
 
 
 def jobs(
