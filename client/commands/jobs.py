@@ -18,7 +18,7 @@ from client.commands.common import JobArgument, complete_group, complete_node, c
 from client.commands.dryrun import told_before, warn
 from client.commands.nodes import find, moment
 from client.commands.views import view_named
-from client.errors import HydraError, InvalidJob, client_error
+from client.errors import HydraError, InvalidJob, client_error, locating
 from client.follow import MAX_FOLLOWED, LogTarget, Printer, Reading, follow_tasks, tasks_of, telling
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, uploading, watching
@@ -68,7 +68,7 @@ def submit(
     spec, text = brought(file, accept_losses=accept_losses)
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
     spec = jobfile.given(spec, settings(values))
-    with connected(ctx) as client, jobfile.locating(text):
+    with connected(ctx) as client, locating(text):
         packed = jobfile.pack(spec, file.parent)
         if dry_run:
             told_before(client.check(packed.spec), output, text)
@@ -150,7 +150,7 @@ def validate(
     wrong = jobfile.check(spec, file.parent)
     wrong = yamltext.located(wrong, text) if wrong and text else wrong
     if server and not wrong:
-        with connected(ctx) as client, jobfile.locating(text):
+        with connected(ctx) as client, locating(text):
             warn(client.check(jobfile.pack(spec, file.parent).spec).warnings, text)
     if output is Format.json:
         print_json({"valid": not wrong, "errors": to_json(wrong)})

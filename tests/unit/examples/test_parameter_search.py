@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from client.jobfile import load, pack
+from client.jobfile import pack, parse, read_text
 from contract import jobspec
 from hydra.am import ApplicationMaster, Event
 from tests.stores import ROOT
@@ -30,7 +30,7 @@ search, trial = module("search"), module("trial")
 
 
 def test_the_job_file_is_taken_and_brings_the_package() -> None:
-    packed = pack(load(FOLDER / "job.yaml"), FOLDER)
+    packed = pack(parse(read_text(FOLDER / "job.yaml"), FOLDER / "job.yaml"), FOLDER)
     spec, errors = jobspec.parse(packed.spec)
     assert not errors and spec is not None and spec.groups[0].retries == 2
     paths = {file.path for file in spec.groups[0].files}
