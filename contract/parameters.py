@@ -27,7 +27,7 @@ from contract.findings import explain, field_of
 from contract.problems import FieldError
 from contract.salvage import Loc, Unreadable
 from contract.values import SCALAR_SCHEMA, Value, ValueName, array_names
-from wire.arrays import REFERENCE, Scalar, as_text
+from wire.arrays import REFERENCE, Scalar, as_text, references
 
 FILLED_MAX = 4 << 20  # characters that values come to, wherever they are put in
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -190,6 +190,11 @@ class _Filling:
         if name in self._own:
             return None
         found = (self._values or {}).get(name)
+        if found is not None and not self._own.isdisjoint(references(as_text(found))):
+            of_array = "a value in a group with an array cannot refer to it"
+            self.wrong.append(FieldError(where, of_array, "give another value, or put the reference into the file"))
+            self.unknown.add(where)
+            return None
         if found is not None:
             self._left -= len(as_text(found))
             if self._left >= 0:

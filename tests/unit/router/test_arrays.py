@@ -71,6 +71,8 @@ def test_arrays_and_parameters_have_names_of_their_own() -> None:
     spec, errors = parsed(group, parameters={"base": 0.5})
     assert spec is not None, errors
     assert spec.groups[0].array == {"rate": ["0.5", 2]} and spec.groups[0].command == ["x", "${{ rate }}", "0.5"]
+    hostile = parsed(group, parameters={"base": "${{ rate }}"})[1]
+    assert sorted(field for field, _ in hostile) == ["groups.0.array.rate.0", "groups.0.command.2"]
     assert parsed(group, parameters={"base": 1, "rate": 1})[1] == [
         ("groups.0.array.rate", "'rate' is a parameter, too")
     ]
