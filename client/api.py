@@ -22,7 +22,7 @@ import httpx
 from client import answers, jobfile
 from client.accounts import AccountCalls
 from client.comparison import ComparisonCalls
-from client.errors import HydraError, client_error
+from client.errors import HydraError, client_error, locating
 from client.jobcalls import JobCalls
 from client.logcalls import PATIENCE_S, LogCalls
 from client.policycalls import PolicyCalls
@@ -47,10 +47,10 @@ from contract.jobs import (
     Task,
 )
 from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
-from contract.parameters import Scalar
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
 from contract.waiting import JobExplanation
+from wire.arrays import Scalar
 
 A = TypeVar("A", bound=Answer)
 Spec = dict[str, Any]
@@ -125,7 +125,7 @@ class Client(
         """
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
         text = None if isinstance(job, dict) else jobfile.read_text(Path(job))
-        with jobfile.locating(text):
+        with locating(text):
             spec = self._packed(job, parameters, on_upload, text)
             answer = self._transport.request("POST", f"{PREFIX}/jobs", json=spec, headers=headers, repeatable=True)
         return answers.read(JobSubmitted, answer.json())
@@ -284,7 +284,7 @@ class Client(
         else:
             path = Path(job)
             text = jobfile.read_text(path) if text is None else text
-            with jobfile.locating(text):
+            with locating(text):
                 packed = jobfile.pack(jobfile.given(jobfile.parse(text, path), parameters), path.parent)
         self.upload_all(packed.uploads, on_upload)
         return packed.spec

@@ -6,8 +6,11 @@ same shape, so that whoever catches ``HydraError`` needs no second case.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from contract import yamltext
 from contract.problems import FieldError, Problem, sentence
 
 
@@ -46,6 +49,21 @@ class InvalidJob(HydraError):
 
     def __init__(self, errors: list[FieldError]) -> None:
         super().__init__(Problem(title="The job is not valid", status=0, errors=list(errors)))
+
+
+@contextmanager
+def locating(text: str | None) -> Iterator[None]:
+    """What is refused meanwhile, here or by a server, tells where in a file's text it stands.
+
+    text: none where nothing was read from one.
+    """
+    try:
+        yield
+    except HydraError as error:
+        if text is not None and error.problem.errors:
+            located = yamltext.located(error.problem.errors, text)
+            error.problem = error.problem.model_copy(update={"errors": located})
+        raise
 
 
 def client_error(message: str, *, field_name: str = "", remedy: str = "") -> HydraError:

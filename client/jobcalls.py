@@ -8,7 +8,7 @@ from typing import Any
 from client import answers, jobfile
 from client.transport import Transport
 from contract.jobs import ActionResult, JobChecked, JobDetail, SavedView
-from contract.parameters import Scalar
+from wire.arrays import Scalar
 
 _JOBS = "/api/v1/jobs"
 _VIEWS = "/api/v1/saved-views"

@@ -11,7 +11,6 @@ import json
 import stat
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +19,13 @@ from typing import Any
 import yaml
 
 import hydra
-from client.errors import HydraError, InvalidJob
+from client.errors import InvalidJob
 from contract import jobspec, yamltext
 from contract.findings import NO_SUCH_FIELD
 from contract.jobspec import JobSpec
-from contract.parameters import Scalar, fill
+from contract.parameters import fill
 from contract.problems import FieldError
+from wire.arrays import Scalar
 
 _READ_BYTES = 1024 * 1024
 _ANY_DIGEST = "0" * 64
@@ -47,21 +47,6 @@ class Packed:
 
     spec: dict[str, Any]
     uploads: list[LocalFile]
-
-
-@contextmanager
-def locating(text: str | None) -> Iterator[None]:
-    """What is refused meanwhile, here or by a server, tells where in the job file's text it stands.
-
-    text: none where the job was not read from one.
-    """
-    try:
-        yield
-    except HydraError as error:
-        if text is not None and error.problem.errors:
-            located = yamltext.located(error.problem.errors, text)
-            error.problem = error.problem.model_copy(update={"errors": located})
-        raise
 
 
 def read_text(path: Path) -> str:

@@ -103,11 +103,9 @@ def _model(annotation: Any) -> type[BaseModel] | None:
     return next((found for part in get_args(annotation) if (found := _model(part))), None)
 
 
-def explain(
-    error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job", most: int | None = MOST
-) -> list[FieldError]:
-    """What is wrong with a ``kind``, ``most`` at most. ``prefix`` stands before each field, ``whole`` is its name."""
-    found = error.errors(include_url=False, include_input=False)[:most]
+def explain(error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job") -> list[FieldError]:
+    """What is wrong with a ``kind``, at most 50. ``prefix`` stands before each field, ``whole`` is its name."""
+    found = error.errors(include_url=False, include_input=False)[:MOST]
     return [
         FieldError(prefix + (field_of(e["loc"]) or whole), MESSAGES.get(e["type"], e["msg"]), _remedy(e, kind))
         for e in found

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from contract.problems import FieldError
+from wire import arrays
 
 if TYPE_CHECKING:
     from contract.jobspec import GroupSpec, JobSpec, MasterSpec
@@ -167,8 +168,24 @@ def _group(spec: "JobSpec", no: int, group: "GroupSpec") -> Iterator[FieldError]
         yield from _twice(at + "files", [*of_job, *(f.path for f in group.files)], "two files have the path")
     if group.outputs:
         yield from _twice(at + "outputs", [o.name for o in group.outputs], "two outputs are called")
+    if group.array:
+        yield from _array(at, group)
     if group.ports or group.health_check:
         yield from _ports(at, group)
+
+
+def _array(at: str, group: "GroupSpec") -> Iterator[FieldError]:
+    names = arrays.names(group.array)
+    texts = [(f"{at}command.{i}", word) for i, word in enumerate(group.command)]
+    texts += [(f"{at}env.{name}", value) for name, value in group.env.items()]
+    for field, text in texts:
+        for name in set(arrays.references(text)) - set(names):
+            remedy = f"its values are: {', '.join(names)}; parameters are declared in `parameters`"
+            yield FieldError(field, f"the group's array has no {name!r}", remedy[:300])
+    elsewhere = group.model_dump_json(exclude={"command", "env", "array"})
+    for name in sorted(set(arrays.references(elsewhere)) & set(names)):
+        remedy = "let the command make what differs"
+        yield FieldError(f"{at}array.{name}", "is referred to outside of `command` and `env`", remedy)
 
 
 def _command(at: str, group: "GroupSpec") -> Iterator[FieldError]:

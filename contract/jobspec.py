@@ -41,6 +41,8 @@ from contract.findings import MOST, explain
 from contract.parameters import Declarations, Given, fill
 from contract.problems import FieldError
 from contract.salvage import Unreadable, sound
+from contract.values import ArrayOfValues
+from wire import arrays
 from wire.resources import AXES, NOTHING, Amounts, amounts
 
 GROUP_NAME_MAX = 63
@@ -117,7 +119,8 @@ class GroupSpec(Request):
     ``gang``: all containers it wants at once, or none. ``parallelism``: quota
     for so many must be free before the job begins, where operators want it (0:
     none; of a gang all). ``partition``: null is the queue's own, "" the nodes
-    of none. ``placement``: null is the cluster's.
+    of none. ``placement``: null is the cluster's. ``array``: values that differ
+    from task to task; it decides the count.
     """
 
     name: GroupName
@@ -143,6 +146,7 @@ class GroupSpec(Request):
     estimated_duration_s: Estimate = 0.0
     ports: Annotated[list[PortSpec], Field(max_length=16)] = []
     health_check: HealthCheckSpec | None = None
+    array: ArrayOfValues = {}
 
 
 class ContainerSpec(Request):
@@ -216,35 +220,40 @@ def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobS
     Values of the job's parameters are put in first.
     """
     filled = fill(data, JobSpec)
-    spec, found = _judged(filled.job, max_tasks)
+    spec, found, untold = _judged(filled.job, max_tasks)
     wrong = filled.wrong + [each for each in found if each.field not in filled.unknown]
-    return (None, told(wrong, filled.job, prefix)) if wrong else (spec, [])
+    return (None, told(wrong, filled.job, prefix, untold)) if wrong else (spec, [])
 
 
-def _judged(data: Any, max_tasks: int) -> tuple[JobSpec | None, list[FieldError]]:
-    """What is wrong with a job that has no parameters, and the job, without its fields of a wrong shape."""
+def _judged(data: Any, max_tasks: int) -> tuple[JobSpec | None, list[FieldError], int]:
+    """The job, without its fields of a wrong shape, what is wrong, and how much more is.
+
+    data: without parameters.
+    """
     wrong, left, unreadable = list[FieldError](), data, Unreadable()
     spec: JobSpec | None
     try:
         spec = JobSpec.model_validate(data)
     except ValidationError as error:
-        wrong, spec, left, unreadable = _salvaged(error, data)
+        wrong = explain(error, JobSpec)
+        if error.error_count() > len(wrong):  # very much is: nothing else is looked at
+            return None, wrong, error.error_count() - len(wrong)
+        spec, left, unreadable = _salvaged(error, data)
     if spec is not None:
         found = _rules(left, spec, max_tasks, unreadable.kind)
         wrong += [each for each in found if each.field not in unreadable] if wrong else found
-    return spec, wrong
+    return spec, wrong, 0
 
 
-def _salvaged(error: ValidationError, data: Any) -> tuple[list[FieldError], JobSpec | None, Any, Unreadable]:
-    """What has the wrong shape, and the job without it; none where it is no job at all."""
-    wrong = explain(error, JobSpec, most=None)
+def _salvaged(error: ValidationError, data: Any) -> tuple[JobSpec | None, Any, Unreadable]:
+    """The job without what has the wrong shape; none where it is no job at all."""
     if not isinstance(data, dict):
-        return wrong, None, data, Unreadable()
+        return None, data, Unreadable()
     left, unreadable = sound(data, [each["loc"] for each in error.errors(include_url=False, include_input=False)])
     try:
-        return wrong, JobSpec.model_validate(left), left, unreadable
+        return JobSpec.model_validate(left), left, unreadable
     except ValidationError:
-        return wrong, None, data, unreadable
+        return None, data, unreadable
 
 
 def queue_of(data: Any) -> str | None:
@@ -256,14 +265,18 @@ def queue_of(data: Any) -> str | None:
         return None
 
 
-def told(found: list[FieldError], data: Any, prefix: str = "") -> list[FieldError]:
-    """Errors of one job with the names of their groups; of very many the first, and that there are more."""
+def told(found: list[FieldError], data: Any, prefix: str = "", untold: int = 0) -> list[FieldError]:
+    """Errors of one job with the names of their groups; of very many the first, and how many more there are.
+
+    untold: that are not among those found.
+    """
     groups = data.get("groups") if isinstance(data, dict) else None
-    shown = found if len(found) <= MOST else found[: MOST - 1]
+    more = len(found) + untold - MOST
+    shown = found if more <= 0 else found[: MOST - 1]
     said = [replace(e, field=prefix + e.field, group=e.group or _group_of(e.field, groups)) for e in shown]
-    if len(shown) < len(found):
-        more = f"has {len(found) - len(shown):,} more errors"
-        said.append(FieldError(prefix.rstrip(".") or "job", more, "correct those that are told first"))
+    if more > 0:
+        what = f"has {len(found) + untold - len(shown):,} more errors"
+        said.append(FieldError(prefix.rstrip(".") or "job", what, "correct those that are told first"))
     return said
 
 
@@ -283,8 +296,21 @@ def _rules(data: dict[str, Any], spec: JobSpec, max_tasks: int, kindless: bool) 
     alone = spec.master is not None and not spec.groups and not found
     if spec.master is not None and alone:
         _expand(spec, spec.master)
+    found += _counted(spec)
     found += [*_scripts([data["master"]] if alone else data.get("groups") or []), *jobrules.check(spec, max_tasks)]
     return [replace(e, field=e.field.replace("groups.0.", "master.", 1)) for e in found] if alone else found
+
+
+def _counted(spec: JobSpec) -> list[FieldError]:
+    """A group with an array has as many tasks as that has values."""
+    found = []
+    for no, group in enumerate(spec.groups):
+        count = arrays.size(group.array) if group.array else group.count
+        if "count" in group.model_fields_set and group.count != count:
+            message = f"is {group.count}, and its array comes to {count} tasks"
+            found.append(FieldError(f"groups.{no}.count", message, "leave it out"))
+        group.count = count
+    return found
 
 
 def _scripts(groups: list[dict[str, Any]]) -> list[FieldError]:

@@ -6,53 +6,31 @@ data: what they hold is never read as YAML, and no reference in them is followed
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
-    StringConstraints,
     ValidationError,
     WithJsonSchema,
 )
-from pydantic_core import PydanticCustomError
 
 from contract.base import Request
 from contract.fields import Text
 from contract.findings import explain, field_of
 from contract.problems import FieldError
 from contract.salvage import Loc, Unreadable
+from contract.values import SCALAR_SCHEMA, Value, ValueName, array_names
+from wire.arrays import REFERENCE, Scalar, as_text, references
 
-VALUE_MAX = 4096  # characters of one
 FILLED_MAX = 4 << 20  # characters that values come to, wherever they are put in
-_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,62}"
-REFERENCE = re.compile(r"\$\{\{ *(" + _NAME + r") *\}\}")
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
-ParameterName = Annotated[str, StringConstraints(pattern=f"^{_NAME}$")]
-Scalar = str | int | float | bool
-_REMEDY = "give a text, a finite number, true or false"
-_SCALAR_SCHEMA: dict[str, Any] = {
-    "anyOf": [{"type": "string", "maxLength": VALUE_MAX}, {"type": "number"}, {"type": "boolean"}]
-}
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, str):
-        if len(value) > VALUE_MAX or "\0" in value:
-            raise PydanticCustomError(
-                "written",
-                "is longer than {most} characters, or has a NUL",
-                {"most": VALUE_MAX, "remedy": "put it into a file of the job"},
-            )
-    elif not isinstance(value, int | float) or not abs(value) < 1e300:
-        raise PydanticCustomError("written", "is no single value", {"remedy": _REMEDY})
-    return value
 
 
 def _declared(value: Any) -> Any:
@@ -61,9 +39,6 @@ def _declared(value: Any) -> Any:
         return value
     kind = "boolean" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "text"
     return {"type": kind, "default": value}
-
-
-Value = Annotated[Any, AfterValidator(_scalar), WithJsonSchema(_SCALAR_SCHEMA)]
 
 
 class Parameter(Request):
@@ -75,16 +50,16 @@ class Parameter(Request):
 
 
 _DECLARED_SCHEMA = {"anyOf": [
-    *_SCALAR_SCHEMA["anyOf"], {"type": "null"},
+    *SCALAR_SCHEMA["anyOf"], {"type": "null"},
     {"type": "object", "additionalProperties": False, "properties": {
         "type": {"enum": ["text", "number", "boolean"], "default": "text"},
-        "default": {"anyOf": [*_SCALAR_SCHEMA["anyOf"], {"type": "null"}]},
+        "default": {"anyOf": [*SCALAR_SCHEMA["anyOf"], {"type": "null"}]},
         "help": {"type": "string", "maxLength": 1000},
     }},
 ]}  # fmt: skip
 Declared = Annotated[Parameter, BeforeValidator(_declared), WithJsonSchema(_DECLARED_SCHEMA)]
-Declarations = Annotated[dict[ParameterName, Declared], Field(max_length=256)]
-Given = Annotated[dict[ParameterName, Value], Field(max_length=256)]
+Declarations = Annotated[dict[ValueName, Declared], Field(max_length=256)]
+Given = Annotated[dict[ValueName, Value], Field(max_length=256)]
 
 
 class _Template(Request):
@@ -149,11 +124,6 @@ def _is(given: Scalar, kind: str) -> bool:
     return kind == "text" or isinstance(given, bool) or given in ("true", "false")
 
 
-def as_text(value: Scalar) -> str:
-    """A value within a text."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _no_such(at: str, name: str, known: Mapping[str, object]) -> FieldError:
     close = get_close_matches(name, known, 1)
     remedy = f"did you mean {close[0]}?" if close else f"declared here: {', '.join(known) or 'none'}"[:300]
@@ -177,6 +147,7 @@ class _Filling:
     def __init__(self, kind: type[BaseModel], values: dict[str, Scalar | None] | None) -> None:
         self._kind, self._values = kind, values
         self._left = FILLED_MAX
+        self._own: set[str] = set()
         self.wrong: list[FieldError] = []
         self.unknown: set[str] = set()
 
@@ -184,13 +155,27 @@ class _Filling:
         if isinstance(value, str):
             return self._text(value, at) if "${{" in value else value
         if isinstance(value, dict):
-            return {key: self.walk(each, (*at, key)) for key, each in value.items()}
+            with self._own_names(value, at):
+                return {key: self.walk(each, (*at, key)) for key, each in value.items()}
         if isinstance(value, list):
             return [self.walk(each, (*at, no)) for no, each in enumerate(value)]
         return value
 
+    @contextmanager
+    def _own_names(self, holder: dict[Any, Any], at: Loc) -> Iterator[None]:
+        """Within a group with an array, the array's names are left for the node."""
+        if len(at) != 2 or at[0] != "groups":
+            yield
+            return
+        self._own = array_names(holder.get("array"))
+        for name in self._own & set(self._values or ()):
+            same = f"{name!r} is a parameter, too"
+            self.wrong.append(FieldError(field_of((*at, "array", name)), same, "give one of them another name"))
+        yield
+        self._own = set()
+
     def _text(self, text: str, at: Loc) -> Any:
-        where = field_of(at)
+        where = field_of(at) or "job"
         whole = REFERENCE.fullmatch(text)
         if whole:
             found = self._value(whole[1], where)
@@ -202,7 +187,14 @@ class _Filling:
         return reference[0] if found is None else as_text(found)
 
     def _value(self, name: str, where: str) -> Scalar | None:
+        if name in self._own:
+            return None
         found = (self._values or {}).get(name)
+        if found is not None and not self._own.isdisjoint(references(as_text(found))):
+            of_array = "a value in a group with an array cannot refer to it"
+            self.wrong.append(FieldError(where, of_array, "give another value, or put the reference into the file"))
+            self.unknown.add(where)
+            return None
         if found is not None:
             self._left -= len(as_text(found))
             if self._left >= 0:

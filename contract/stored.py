@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from contract.jobspec import ContainerSpec, FileSpec, GroupSpec, HealthCheckSpec, Locality, OutputSpec, Resources
 from contract.masters import Runs
+from wire.arrays import Array
 from wire.resources import AXES
 from wire.template import File, HealthCheck, Input, Output, Port
 
@@ -64,6 +65,7 @@ class StoredGroup:
     estimated_duration_s: float
     ports: list[Port]
     health_check: HealthCheck | None
+    array: Array
     target: int
     held: bool
 
@@ -120,6 +122,7 @@ def group(raw: Json, of_job: list[File] | None = None) -> StoredGroup:
         estimated_duration_s=g["estimated_duration_s"],
         ports=[Port(each["name"]) for each in g["ports"]],
         health_check=_health_check(g["health_check"]),
+        array=g["array"],
         target=g["target"] if "target" in g else g["count"],
         held=bool(g.get("held")),
     )

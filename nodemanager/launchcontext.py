@@ -8,6 +8,7 @@ from nodemanager.config import Config, advertised_host
 from nodemanager.isolation import Isolation, marker_gid, uid_of
 from nodemanager.launch import LaunchContext
 from nodemanager.lifecycle import Container
+from wire import arrays
 from wire.desired import Lease
 from wire.ids import format_container
 from wire.resources import DIVISIBLE, gpu_ids
@@ -58,7 +59,11 @@ def environment(
     }
     own |= {f"HYDRA_{axis.upper()}": str(getattr(lease, axis)) for axis in DIVISIBLE}
     own |= {port_variable(name): str(number) for name, number in ports.items()}
+    values = arrays.values(template.array, lease.task_index)
+    own |= {arrays.variable(name): value for name, value in values.items()}
     requested = {k: v for k, v in template.env.items() if not k.startswith("HYDRA_")}
+    if values:
+        requested = {k: arrays.put_in(v, values) for k, v in requested.items()}
     return fixed | requested | own
 
 
@@ -72,7 +77,9 @@ def launch_context(
     lease, template = container.lease, container.template
     assert lease is not None
     assert template is not None
-    argv = ["/bin/sh", "-c", *template.command] if template.shell else list(template.command)
+    values = arrays.values(template.array, lease.task_index)
+    command = [arrays.put_in(word, values) for word in template.command] if values else list(template.command)
+    argv = ["/bin/sh", "-c", *command] if template.shell else command
     uid = uid_of(config, isolation, lease.tenant)
     location = Location(config.name, config.rack, sub_cluster, config.path, advertised_host(config))
     env = environment(lease, template, folder, location, container.ports)

@@ -11,9 +11,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-VERSION = 2
+from wire.arrays import Array
+
+VERSION = 3
 # field -> the version that brought it; left out while it says nothing
-ADDED = {"ports": 2, "health_check": 2, "master": 2}
+ADDED = {"ports": 2, "health_check": 2, "master": 2, "array": 3}
 
 
 class TemplateError(ValueError):
@@ -91,6 +93,7 @@ class Template:
     master: bool = False  # an application master: its node fetches the token it speaks to the API with
     ports: list[Port] = field(default_factory=list)
     health_check: HealthCheck | None = None
+    array: Array = field(default_factory=dict)  # values that differ from task to task, by index
 
 
 def port_variable(name: str) -> str:

@@ -18,15 +18,16 @@ from client.commands.common import JobArgument, complete_group, complete_node, c
 from client.commands.dryrun import told_before, warn
 from client.commands.nodes import find, moment
 from client.commands.views import view_named
-from client.errors import HydraError, InvalidJob, client_error
+from client.errors import HydraError, InvalidJob, client_error, locating
 from client.follow import MAX_FOLLOWED, LogTarget, Printer, Reading, follow_tasks, tasks_of, telling
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
 from contract import yamltext
-from contract.jobs import Container, Event, Group, Job, JobPlace, Task
+from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Task
 from contract.jobspec import JobSpec
 from contract.parameters import fill
+from wire import arrays
 from wire.states import JobState
 
 FileArgument = Annotated[
@@ -67,7 +68,7 @@ def submit(
     spec, text = brought(file, accept_losses=accept_losses)
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
     spec = jobfile.given(spec, settings(values))
-    with connected(ctx) as client, jobfile.locating(text):
+    with connected(ctx) as client, locating(text):
         packed = jobfile.pack(spec, file.parent)
         if dry_run:
             told_before(client.check(packed.spec), output, text)
@@ -149,7 +150,7 @@ def validate(
     wrong = jobfile.check(spec, file.parent)
     wrong = yamltext.located(wrong, text) if wrong and text else wrong
     if server and not wrong:
-        with connected(ctx) as client, jobfile.locating(text):
+        with connected(ctx) as client, locating(text):
             warn(client.check(jobfile.pack(spec, file.parent).spec).warnings, text)
     if output is Format.json:
         print_json({"valid": not wrong, "errors": to_json(wrong)})
@@ -164,7 +165,7 @@ def validate(
 
 
 def _count(group: dict[str, Any]) -> int:
-    return int(group.get("count", 1))
+    return arrays.size(group["array"]) if group.get("array") else int(group.get("count", 1))
 
 
 def jobs(
@@ -308,15 +309,23 @@ def tasks(
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
     output: OutputOption = Format.table,
 ) -> None:
-    """A job's tasks."""
+    """A job's tasks; of a group with an array with the values of each."""
     columns: list[Column[Task]] = [
         ("TASK", _task_name), ("STATE", lambda t: t.state), ("ATTEMPTS", lambda t: t.attempts),
         ("CONTAINER", lambda t: t.container), ("NODE", lambda t: t.node), ("EXIT", lambda t: t.exit_code),
         ("STARTED", lambda t: t.started_at), ("TOOK", lambda t: duration(t.started_at, t.finished_at)),
     ]  # fmt: skip
     with connected(ctx) as client:
+        own = arrays_of(client.job(job))
+        if own and group in (None, *own):
+            columns.insert(1, ("VALUES", lambda t: arrays.values(own.get(t.group, {}), t.index) or " "))
         found = client.tasks(job, group=group, state=state_word(state))
         show(found, columns, output, nothing="No such tasks.", limit=limit)
+
+
+def arrays_of(job: JobDetail) -> dict[str, arrays.Array]:
+    """The arrays of a job's groups, by their names."""
+    return {group["name"]: group["array"] for group in job.spec.get("groups") or () if group.get("array")}
 
 
 def _task_name(task: Task) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +15,7 @@ import typer
 import yaml
 
 from client.commands.common import connected
-from client.errors import client_error
+from client.errors import client_error, locating
 from client.screen import Column, Format, OutputOption, noted, print_json, say, show, told
 from contract import yamltext
 from contract.policies import Policy, Proposal
@@ -41,6 +43,13 @@ def awaits_approval(p: Proposal) -> str:
 
 def read(file: Path, parent: int | None = None) -> tuple[dict[str, Any], int | None]:
     """(the document, the version it was made from: ``parent``, or else what its first line says, if it does)."""
+    with reading(file, parent) as found:
+        return found
+
+
+@contextmanager
+def reading(file: Path, parent: int | None = None) -> Iterator[tuple[dict[str, Any], int | None]]:
+    """As ``read``; what is refused meanwhile tells where in the file it stands."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text()
         document = yamltext.load(text)
@@ -57,7 +66,8 @@ def read(file: Path, parent: int | None = None) -> tuple[dict[str, Any], int | N
         ) from None
     if parent is None and (found := _MADE_FROM.match(text)):
         parent = int(found[1])
-    return document, parent
+    with locating(text):
+        yield document, parent
 
 
 @policy.command("get")
@@ -114,8 +124,7 @@ def schema(ctx: typer.Context, output: OutputOption = Format.table) -> None:
 @policy.command("validate")
 def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format.table) -> None:
     """Check a document without putting it in force."""
-    document, _ = read(file)
-    with connected(ctx) as client:
+    with reading(file) as (document, _), connected(ctx) as client:
         queues = client.validate_policy(document)
     told({"queues": queues}, f"{file}: {queues} queues, nothing wrong", output)
 

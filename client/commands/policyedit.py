@@ -15,7 +15,7 @@ import yaml
 
 from client.api import Client
 from client.commands.common import connected
-from client.commands.policy import policy, read
+from client.commands.policy import policy, read, reading
 from client.commands.policypush import ForceOption, MessageOption, pushed, show_diff
 from client.errors import HydraError, client_error
 from client.policycalls import Pushed
@@ -83,8 +83,8 @@ def _edited(client: Client, path: Path, before: str, now: PolicyDetail, given: t
         if path.read_text() == before:
             return None
         try:
-            document, _ = read(path)
-            found = client.diff_policy(document)
+            with reading(path) as (document, _):
+                found = client.diff_policy(document)
         except HydraError as error:
             if not sys.stdin.isatty():
                 raise

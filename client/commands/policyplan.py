@@ -9,7 +9,7 @@ import typer
 from client.answers import to_json
 from client.commands.cluster import resources
 from client.commands.common import connected
-from client.commands.policy import FileOption, policy, read
+from client.commands.policy import FileOption, policy, reading
 from client.commands.policypush import show_diff
 from client.screen import Column, Format, OutputOption, print_json, say, show
 from contract.plans import PlanQueue, PlanSide, PolicyPlan
@@ -42,8 +42,7 @@ def plan(
     output: OutputOption = Format.table,
 ) -> None:
     """What a document would change, and what that does to the shares of now. Changes nothing."""
-    document, _ = read(file)
-    with connected(ctx) as client:
+    with reading(file) as (document, _), connected(ctx) as client:
         changes, found = client.diff_policy(document), client.plan_policy(document)
     if output is Format.json:
         print_json({"diff": to_json(changes), "plan": to_json(found)})

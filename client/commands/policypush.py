@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from client.api import Client
 from client.commands.common import connected
-from client.commands.policy import FileOption, awaits_approval, policy, read
+from client.commands.policy import FileOption, awaits_approval, policy, reading
 from client.commands.rolling import (
     GuardOption,
     OnBreach,
@@ -86,8 +87,9 @@ def diff(
     if len(numbers) > (1 if file else 2) or not (file or numbers):
         raise client_error("it is not clear what to compare", remedy="Give -f FILE, or one or two versions.")
     first, second = [*numbers, None, None][:2]
-    with connected(ctx) as client:
-        found = client.diff_policy(read(file)[0] if file else None, first=first, second=second)
+    read = reading(file) if file else nullcontext((None, None))
+    with read as (document, _), connected(ctx) as client:
+        found = client.diff_policy(document, first=first, second=second)
     print_json(found) if output is Format.json else show_diff(found)
     if exit_code and not found.identical:
         raise typer.Exit(1)
@@ -111,8 +113,7 @@ def push(
     """Put a document in force, and say what that changes: everywhere, or first where --staged says. Refused when
     somebody changed the policy since."""
     need_message(message)
-    document, made_from = read(file, parent)
-    with connected(ctx) as client:
+    with reading(file, parent) as (document, made_from), connected(ctx) as client:
         found = client.diff_policy(document)
         if output is Format.table:
             show_diff(found)
@@ -134,8 +135,7 @@ def apply(
 ) -> None:
     """As push, for files kept in git: where the file says what is in force already, nothing happens, and no message
     is needed."""
-    document, made_from = read(file, parent)
-    with connected(ctx) as client:
+    with reading(file, parent) as (document, made_from), connected(ctx) as client:
         if not message.strip():
             message = _unneeded(client, document)
         pushed(client.push_policy(document, message, parent=made_from, force=force), output)

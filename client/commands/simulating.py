@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +20,7 @@ from client.commands.common import connected
 from client.commands.drained import show_drained
 from client.commands.figures import change, value
 from client.commands.nodes import moment
-from client.commands.policy import policy, read
+from client.commands.policy import policy, reading
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, console, print_json, say, show
 from contract.simulations import (
@@ -62,8 +62,8 @@ def simulate(
 ) -> None:
     """What a policy would have done to the last hour, day or week. Changes nothing."""
     number = int(what) if what.isascii() and what.isdigit() else None
-    document = None if number is not None else read(Path(what))[0]
-    with connected(ctx) as client:
+    source = nullcontext((None, None)) if number is not None else reading(Path(what))
+    with source as (document, _), connected(ctx) as client:
         asked = client.request_simulation(
             document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds
         )

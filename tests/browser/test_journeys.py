@@ -93,7 +93,7 @@ def test_what_the_server_refuses_stands_at_its_line(signed_in: Page) -> None:
         text.replace("root.nowhere", "root.default").replace("0", "${{ n }}") + "parameters: {n: }\n"
     )
     expect(problems).to_contain_text("parameters.n (line 7, column 14)has no value")
-    signed_in.get_by_label("n", exact=True).fill("3")
+    signed_in.get_by_role("textbox", name="n", exact=True).fill("3")
     expect(signed_in.get_by_test_id("checked")).to_contain_text("The server would take it")
 
 

@@ -287,6 +287,7 @@ def _template(job: JobIdentity, g: StoredGroup, log_max: int, master: bool) -> b
             master=master,
             ports=g.ports,
             health_check=g.health_check,
+            array=g.array,
         )
     )
 

@@ -515,11 +515,18 @@ export interface components {
          *     ``gang``: all containers it wants at once, or none. ``parallelism``: quota
          *     for so many must be free before the job begins, where operators want it (0:
          *     none; of a gang all). ``partition``: null is the queue's own, "" the nodes
-         *     of none. ``placement``: null is the cluster's.
+         *     of none. ``placement``: null is the cluster's. ``array``: values that differ
+         *     from task to task; it decides the count.
          */
         GroupSpec: {
             /** @default [] */
             after?: string[];
+            /** @default {} */
+            array?: {
+                [key: string]: (string | number | boolean)[];
+            } | {
+                [key: string]: string | number | boolean;
+            }[];
             command: string[] | string;
             /** @default 1 */
             count?: number;

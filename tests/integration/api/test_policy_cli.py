@@ -68,7 +68,7 @@ def test_an_operator_changes_the_policy_with_hydractl(hydractl: Hydractl, tmp_pa
     assert "3.5 GiB, 3.52 cores" in table and "MAX JOBS" in table
     file.write_text("queues: {default: {guarantee: 1}}")
     wrong = hydractl("policy", "apply", "-f", str(file), "-m", "wrong")
-    assert wrong.returncode == 2 and "queues.default.guarantee: " in wrong.stderr
+    assert wrong.returncode == 2 and "queues.default.guarantee (line 1, column 20): " in wrong.stderr
     file.write_text("- a list")
     assert hydractl("policy", "validate", "-f", str(file)).returncode == 2
     assert hydractl("policy", "get", role="tenant").returncode == 2

@@ -61,6 +61,37 @@ srun sh -c 'echo "$SLURM_PROCID: $((SLURM_ARRAY_TASK_ID * SLURM_ARRAY_TASK_ID)) 
     assert said == [[f"{no}: {square} by 2" for no in (0, 1)] for square in (4, 9, 49)]
 
 
+SWEEP = """
+name: sweep-${{ run }}
+parameters: {run: , memory: 64 MiB}
+groups:
+  - name: fit
+    array: {rate: [0.5, 2], seed: [7, 8]}
+    command: [sh, -c, 'echo "$0 $1 $HYDRA_ARRAY_SEED $RUN"', "${{ rate }}", "r=${{rate}}"]
+    env: {RUN: "${{ run }}"}
+    resources: {memory_mib: "${{ memory }}", vcores_milli: 100m}
+    timeout_s: 5m
+"""
+
+
+def test_an_array_runs_with_its_values_and_parameters(hydra: Client, hydractl: Any) -> None:
+    refused = hydractl("submit", "-", "--set", "rn=x", "--set", "memory=lots", stdin=SWEEP)
+    assert refused.returncode == 2
+    assert [line.split(": ")[1] for line in refused.stderr.splitlines()] == [
+        "set.rn", "parameters.run (line 3, column 14)",
+        "groups.0.resources.memory_mib (group fit, line 9, column 17)",
+    ]  # fmt: skip
+    done = hydractl("submit", "-", "--set", "run=one", "--wait", "-o", "json", stdin=SWEEP)
+    assert done.returncode == 0, done.stderr
+    job = json.loads(done.stdout)
+    assert (job["name"], job["groups"][0]["count"], job["groups"][0]["resources"]["memory_mib"]) == ("sweep-one", 4, 64)
+    tasks = sorted(hydra.tasks(job["id"]), key=lambda t: t.index)
+    said = ["".join(piece.data for piece in hydra.logs(str(t.container), follow=True)) for t in tasks]
+    assert said == [f"{rate} r={rate} {seed} one\n" for rate in (0.5, 2) for seed in (7, 8)]
+    listed = hydractl("tasks", str(job["id"])).stdout.splitlines()
+    assert "VALUES" in listed[0] and "rate=2, seed=7" in next(row for row in listed if "fit/2" in row)
+
+
 def test_a_kubernetes_job_runs_and_its_failures_are_retried(hydra: Client, hydractl: Any) -> None:
     spec = {
         "backoffLimit": 1, "completions": 2, "completionMode": "Indexed",

@@ -204,6 +204,18 @@ def test_gpus_are_named_to_the_task(plane: Plane, node: NodeProcess) -> None:
     wait_for(lambda: plane.log(cid) == b"0,2 0,2\n", "both names")
 
 
+def test_a_task_of_an_array_has_its_values_as_data(plane: Plane, node: NodeProcess) -> None:
+    array = {"seed": [1, 2, "$HOME; 'x'"], "rate": [0.5, 1e-5]}
+    command = ["printf", "%s|", "${{ rate }}", "s=${{seed}}", "${{ other }}"]
+    for at, said in ((0, b"0.5|s=1|"), (3, b"1e-05|s=1|"), (5, b"1e-05|s=$HOME; 'x'|")):
+        cid = plane.add(command, lease_changes={"task_index": at}, array=array)
+        wait_for(lambda cid=cid, said=said: plane.log(cid) == said + b"${{ other }}|", f"task {at}")
+    script = 'echo "$HYDRA_ARRAY_RATE $HYDRA_ARRAY_SEED $OWN"; echo ${{ rate }}'
+    more = {"array": array, "shell": True, "env": {"OWN": "<${{ rate }}>", "HYDRA_ARRAY_RATE": "not this"}}
+    cid = plane.add([script], lease_changes={"task_index": 1}, **more)
+    wait_for(lambda: plane.log(cid) == b"0.5 2 <0.5>\n0.5\n", "values in the environment")
+
+
 def test_a_timeout_ends_a_task(plane: Plane, node: NodeProcess) -> None:
     cid = plane.add(["sleep", "60"], lease_changes={"timeout_s": 1})
     report = plane.ended(cid)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from client.errors import HydraError, InvalidJob
-from client.jobfile import check, locating, pack, parse, read_text
+from client.errors import HydraError, InvalidJob, locating
+from client.jobfile import check, pack, parse, read_text
 from contract.problems import FieldError, Problem
 
 

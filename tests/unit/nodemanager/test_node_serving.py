@@ -49,6 +49,9 @@ def test_a_template_names_the_lowest_version_that_can_read_it() -> None:
     raw = template.encode(SERVER)
     assert json.loads(raw)["version"] == 2
     assert template.decode(raw, desired.digest(raw)) == SERVER
+    raw = template.encode(dataclasses.replace(PLAIN, array={"b": [1], "a": [0.5, "x"]}))
+    assert json.loads(raw)["version"] == 3
+    assert template.decode(raw, desired.digest(raw)).array == {"a": [0.5, "x"], "b": [1]}
     newer = json.dumps(json.loads(raw) | {"version": template.VERSION + 1}).encode()
     with pytest.raises(ValueError, match="newer"):
         template.decode(newer, desired.digest(newer))

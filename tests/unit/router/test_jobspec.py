@@ -62,6 +62,7 @@ def test_defaults_are_filled_in() -> None:
                 "estimated_duration_s": 0.0,
                 "ports": [],
                 "health_check": None,
+                "array": {},
             }
         ],
         "master": None,
@@ -385,6 +386,8 @@ def test_what_only_follows_from_another_error_is_not_told(wrong: dict[str, Any],
 def test_very_many_errors_end_with_how_many_more_there_are() -> None:
     errors = parse(job(*(group(name=f"g{i}", count=0) for i in range(200))), "jobs.3.")[1]
     assert len(errors) == 50 and errors[-1].said().startswith("jobs.3: has 151 more errors.")
+    few = parse(job(*(group(name=f"g{i}", count=0) for i in range(50))))[1]
+    assert [each.field for each in few] == [f"groups.{i}.count" for i in range(50)]
 
 
 def test_aliases_stand_for_a_bounded_number_of_values() -> None:

@@ -22,6 +22,7 @@ FULL = GroupSpec(
     inputs=[InputSpec(group="first", name="out", path="in-{index}")], outputs=[OutputSpec(name="out", path="out.txt")],
     ports=[PortSpec(name="web")], health_check=HealthCheckSpec(port="web", http="/up"),
     locality={"nodes": ["n1"], "racks": ["r1", "r2"], "relax": False},  # type: ignore[arg-type]
+    array={"rate": [0.1, 0.2]},
     resources={"memory_mib": 1024, "vcores_milli": 500, "gpus": 1},  # type: ignore[arg-type]
 )  # fmt: skip
 

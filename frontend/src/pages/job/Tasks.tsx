@@ -2,7 +2,7 @@
 import { Button, NativeSelect, SegmentedControl } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
-import type { Container, JobSnapshot, Page, Task } from "../../api/types";
+import type { Container, Job, JobSnapshot, Page, Task } from "../../api/types";
 import { count, duration, moment } from "../../format/units";
 import { TASK_STATES, tone, word } from "../../format/states";
 import { useRead } from "../../live/hooks";
@@ -10,6 +10,7 @@ import { usePages } from "../../live/pages";
 import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
+import { arrayOf, valuesText } from "./arrays";
 import { Logs } from "./Logs";
 import { BOTH, STREAMS, logAddress, taskName as key, taskNamed, useParams } from "./params";
 import { hydractl } from "../../format/shell";
@@ -78,29 +79,30 @@ export function Tasks({ snapshot }: { snapshot: JobSnapshot }) {
         {tasks.error ? <div className="body"><Failed error={tasks.error} /></div>
           : tasks.loading ? <Loading label="Loading tasks" />
           : tasks.list.length === 0 ? <Empty title="No task matches" />
-          : <View tasks={tasks.list} chosen={task ? key(task) : null} onChoose={(t) => choose(key(t))} />}
+          : <View job={job} tasks={tasks.list} chosen={task ? key(task) : null} onChoose={(t) => choose(key(t))} />}
         <div className="tasks-foot row wrap">
           <div className="legend">{TASK_STATES.map((s) => <span key={s} className={`tone-${tone(s)}`}><span className="state"><ToneIcon tone={tone(s)} size={13} /></span>{word(s)}</span>)}</div>
           <span className="grow" />
           {tasks.hasMore && <><span className="small muted">{count(tasks.list.length)} shown</span><Button variant="default" onClick={tasks.loadMore}>Show more</Button></>}
         </div>
       </Card>
-      {task && <TaskDetail key={key(task)} jobId={job.id} task={task} />}
+      {task && <TaskDetail key={key(task)} jobId={job.id} task={task} values={valuesText(arrayOf(job, task.group), task.index)} />}
     </>
   );
 }
 
 interface ViewProps {
+  job: Job;
   tasks: Task[];
   chosen: string | null;
   onChoose: (t: Task) => void;
 }
 
-function taskText(t: Task): string {
-  return `${t.group} ${t.index}: ${word(t.state)}${t.attempts > 1 ? `, attempt ${t.attempts}` : ""}${t.node ? `, on ${t.node}` : ""}${t.exit_code ? `, exit code ${t.exit_code}` : ""}`;
+function taskText(t: Task, values: string): string {
+  return `${t.group} ${t.index}${values && ` (${values})`}: ${word(t.state)}${t.attempts > 1 ? `, attempt ${t.attempts}` : ""}${t.node ? `, on ${t.node}` : ""}${t.exit_code ? `, exit code ${t.exit_code}` : ""}`;
 }
 
-function Cells({ tasks, chosen, onChoose }: ViewProps) {
+function Cells({ job, tasks, chosen, onChoose }: ViewProps) {
   const box = useRef<HTMLDivElement>(null);
   const columns = Math.max(1, Math.floor((useWidth(box) || 600) / CELL));
   const rows = useVirtualizer({ count: Math.ceil(tasks.length / columns), getScrollElement: () => box.current, estimateSize: () => CELL, overscan: 6 });
@@ -122,8 +124,8 @@ function Cells({ tasks, chosen, onChoose }: ViewProps) {
             {tasks.slice(row.index * columns, (row.index + 1) * columns).map((t, i) => {
               const at = row.index * columns + i;
               return (
-                <button key={key(t)} type="button" data-at={at} className={`cell tone-${tone(t.state)}`} tabIndex={at === focusable ? 0 : -1} title={taskText(t)}
-                  aria-label={taskText(t)} aria-pressed={key(t) === chosen} onClick={() => onChoose(t)} onKeyDown={(e) => { if (move(at, e.key)) e.preventDefault(); }}>
+                <button key={key(t)} type="button" data-at={at} className={`cell tone-${tone(t.state)}`} tabIndex={at === focusable ? 0 : -1} title={taskText(t, valuesText(arrayOf(job, t.group), t.index))}
+                  aria-label={taskText(t, valuesText(arrayOf(job, t.group), t.index))} aria-pressed={key(t) === chosen} onClick={() => onChoose(t)} onKeyDown={(e) => { if (move(at, e.key)) e.preventDefault(); }}>
                   <ToneIcon tone={tone(t.state)} size={16} />
                 </button>
               );
@@ -135,7 +137,7 @@ function Cells({ tasks, chosen, onChoose }: ViewProps) {
   );
 }
 
-function Rows({ tasks, chosen, onChoose }: ViewProps) {
+function Rows({ job, tasks, chosen, onChoose }: ViewProps) {
   const box = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({ count: tasks.length, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 10 });
   return (
@@ -148,7 +150,7 @@ function Rows({ tasks, chosen, onChoose }: ViewProps) {
           const ran = t.started_at ? duration((t.finished_at ? Date.parse(t.finished_at) : Date.now()) - Date.parse(t.started_at)) : "–";
           return (
             <div key={row.key} role="row" aria-rowindex={row.index + 1} className="task-row" data-chosen={key(t) === chosen} style={{ transform: `translateY(${row.start}px)`, position: "absolute" }}>
-              <span role="cell"><button type="button" className="linkish" onClick={() => onChoose(t)}>{key(t)}</button></span>
+              <span role="cell"><button type="button" className="linkish" onClick={() => onChoose(t)}>{key(t)}</button> <span className="muted small">{valuesText(arrayOf(job, t.group), t.index)}</span></span>
               <span role="cell"><State state={t.state} /></span><span role="cell">{t.attempts}</span><span role="cell" className="clip">{t.node ?? "–"}</span>
               <span role="cell">{t.exit_code ?? "–"}</span><span role="cell" title={moment(t.started_at)}>{t.started_at ? moment(t.started_at).slice(-8) : "–"}</span><span role="cell">{ran}</span>
             </div>
@@ -159,7 +161,7 @@ function Rows({ tasks, chosen, onChoose }: ViewProps) {
   );
 }
 
-function TaskDetail({ jobId, task }: { jobId: number; task: ChosenTask }) {
+function TaskDetail({ jobId, task, values }: { jobId: number; task: ChosenTask; values: string }) {
   const { get, set } = useParams();
   const attempts = useRead<Page<Container> | Container[]>(`/jobs/${jobId}/containers?task=${encodeURIComponent(key(task))}`, `${task.state}${task.container}${task.attempts}`);
   const list = Array.isArray(attempts.data) ? attempts.data : (attempts.data?.results ?? []);
@@ -167,7 +169,7 @@ function TaskDetail({ jobId, task }: { jobId: number; task: ChosenTask }) {
   const container = shown?.id ?? task.container;
   const stream = STREAMS.find((s) => s === get("stream")) ?? BOTH;
   return (
-    <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> {task.state && <State state={task.state} />}</span>}
+    <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> {values && <span className="muted small wrap-any">{values}</span>} {task.state && <State state={task.state} />}</span>}
       aside={<><Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
       {shown && <AttemptFacts c={shown} />}
       {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} stream={stream} choose={(s) => set({ stream: s })} address={logAddress(jobId, key(task), container, stream)} />

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Group, Job } from "../../api/types";
+import { valuesText } from "./arrays";
 import { CARD, dag, depths } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
@@ -123,4 +124,10 @@ describe("the address of a log", () => {
   });
   it("may be anything, and then names no task", () =>
     expect([null, "", "work", "work/", "/1", "a/b/1", "work/-1", "work/1 or 1"].map(taskNamed)).toEqual(Array(8).fill(null)));
+});
+
+it("tells the values of each task of an array, as the node puts them in", () => {
+  const array = { seed: [1, 2, 3], rate: [0.1, 0.01] };
+  expect([0, 1, 3, 5, 6, -1].map((i) => valuesText(array, i))).toEqual(["rate=0.1, seed=1", "rate=0.1, seed=2", "rate=0.01, seed=1", "rate=0.01, seed=3", "", ""]);
+  expect([valuesText([{ a: 1, b: true }], 0), valuesText([{ a: 1 }], 1), valuesText(undefined, 0)]).toEqual(["a=1, b=true", "", ""]);
 });

@@ -35,7 +35,7 @@ describe("a job file as a form", () => {
     expect(withField(EXAMPLE, ["groups", 0, "command"], script)).toContain("command: |");
   });
   it("reads what people type", () => {
-    expect([numberOr(" 12 "), numberOr(""), numberOr("many"), words("a, b  c"), words(" ")]).toEqual([12, undefined, "many", ["a", "b", "c"], undefined]);
+    expect([numberOr(" 12 "), numberOr(""), numberOr("many"), numberOr(" 1 GiB "), words("a, b  c"), words(" ")]).toEqual([12, undefined, "many", "1 GiB", ["a", "b", "c"], undefined]);
     expect(readPairs("out: a/b.txt\nplain\n")).toEqual([{ name: "out", path: "a/b.txt" }, { name: "plain", path: "plain" }]);
     expect(readPairs(writePairs([{ name: "out", path: "x" }]))).toEqual([{ name: "out", path: "x" }]);
   });

@@ -109,7 +109,7 @@ const JOB_DEFAULTS: Record<string, unknown> = { kind: "batch", priority: null, t
 const GROUP_DEFAULTS: Record<string, unknown> = {
   count: 1, shell: false, env: {}, files: [], inputs: [], outputs: [], after: [], retries: 0, timeout_s: 0, grace_s: 5, execution_type: "guaranteed",
   locality: { nodes: [], racks: [], relax: true }, node_labels: "", partition: null, placement: null, gang: false, parallelism: 0,
-  estimated_duration_s: 0, ports: [], health_check: null,
+  estimated_duration_s: 0, ports: [], health_check: null, array: {},
 };
 
 function lean(value: Record<string, unknown>, defaults: Record<string, unknown>): Record<string, unknown> {

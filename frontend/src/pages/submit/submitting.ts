@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError, call, post } from "../../api/client";
+import { API, ApiError, call, post } from "../../api/client";
 import type { Checked, Job } from "../../api/types";
 import { localFiles, withUploads, withValues, type Parsed } from "./source";
 import { upload } from "./upload";
@@ -47,7 +47,7 @@ export function useSubmit(parsed: Parsed, values: Values, files: Files, text: st
 /** What the server would say, asked for when the writing pauses. Files that are still to be sent count as there. */
 export function useCheck(parsed: Parsed, values: Values, text: string) {
   const check = useMutation<Checked, ApiError, Record<string, unknown> | string>({
-    mutationFn: (job) => (typeof job === "string" ? call<Checked>("/jobs/validate", { method: "POST", body: new Blob([job], { type: YAML }), headers: { "Content-Type": YAML } }) : post<Checked>("/jobs/validate", job)),
+    mutationFn: (job) => (typeof job === "string" ? call<Checked>(`${API}/jobs/validate`, { method: "POST", body: new Blob([job], { type: YAML }), headers: { "Content-Type": YAML } }) : post<Checked>("/jobs/validate", job)),
   });
   const { mutate, reset } = check;
   useEffect(() => {
