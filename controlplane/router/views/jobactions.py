@@ -22,7 +22,7 @@ from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries.jobs import listing
 from wire.resources import AXES
 
-from .common import View, account, actor, answers, body, changeable_job, require
+from .common import JOB_JSON_MAX, View, account, actor, answers, body, changeable_job, require
 
 
 def move_error(user: User, job: Job, queue: str, priority: int | None = None) -> FieldError | None:
@@ -125,6 +125,8 @@ def _change(user: User, asked: ActionsRequest, job: Job) -> Change:
 
 
 class JobsValidate(View):
+    body_max = JOB_JSON_MAX
+
     @extend_schema(operation_id="jobs_validate", request=JobSpec, responses=answers({200: JobChecked}, 413, 415))
     def post(self, request: Request) -> Response:
         """What a submit of this job would say, and what would become of it now, without submitting it.
