@@ -70,7 +70,7 @@ class Route:
     @property
     def json(self) -> bool:
         """Whether a body is read as a whole, and not on its way into a file."""
-        return self.view is not None and self.view.parser_classes == View.parser_classes
+        return self.view is not None and set(View.parser_classes) <= set(self.view.parser_classes)
 
 
 def route_of(scope: Scope) -> Route:

@@ -5,7 +5,7 @@ policy in force, what leaders said last. The home decides for good, and what
 cannot be known from here is said to be unknown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +18,9 @@ from controlplane.router import cluster
 from controlplane.statestore.models import Job, Node, Queue
 from controlplane.statestore.queries.drains import rooms
 from controlplane.statestore.queries.drains.headroom import headroom
-from controlplane.statestore.queries.drains.rooms import Constraints
 from controlplane.statestore.queries.nodes.ends import running
 from controlplane.statestore.queries.queues.standing import standing
+from scheduler.core.nodeselection import NodeColumns
 from scheduler.explain.amounts import duration_text
 from scheduler.explain.forecast import RoomForecast, expected_ends, units_that_fit
 from scheduler.federation.feasible import GroupNeed, Verdict
@@ -29,6 +29,7 @@ from wire.resources import AXES
 from wire.states import JobState, NodeState
 
 Json = dict[str, Any]
+KINDS_MAX = 32  # of a job's containers: to look at more takes longer than people wait
 _ROUND_S = 1.0  # a home that has room places within one
 
 
@@ -130,14 +131,15 @@ def _room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> tuple[float | None
     """In how many seconds its nodes have room for the first containers of one of these groups, by what runs there.
 
     At the earliest, and if what has outlived its estimate goes on; None where nobody knows. Two queries, three where
-    there is no room now.
+    there is no room now. Of more than ``KINDS_MAX`` kinds of containers the smallest are looked at.
     """
     of_home = Node.objects.filter(sub_cluster_id=home.id, state=NodeState.UP, duty=Node.Duty.IN_SERVICE)
     nodes = list(of_home.values("id", "name", "rack", "labels", *AXES))
     used = rooms.used("node_id", [node["id"] for node in nodes])
     there = rooms.divided(cluster.view().partitions, nodes, used)
     free = np.array([room.free for room in there], np.int64).reshape(-1, len(AXES))
-    may = [(need, _usable(need, there)) for need in needs]
+    smallest = sorted(set(needs), key=lambda n: (n.at_once, n.shape))[:KINDS_MAX]
+    may = list(zip(smallest, _usable(smallest, there), strict=True))
     if any(units_that_fit(free[at], np.array(need.shape)).sum() >= need.at_once for need, at in may):
         return 0.0, _ROUND_S
     found = running(home.id)
@@ -155,11 +157,16 @@ def _room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> tuple[float | None
     return times[0], times[1]
 
 
-def _usable(need: GroupNeed, there: list[rooms.Room]) -> np.ndarray:
-    """Which of the rooms the group may use: (n,) bool."""
-    places = Constraints(need.node_labels, need.strict, need.nodes, need.racks)
-    allowed = set(map(id, rooms.allowed(places, rooms.of_partition(there, need.partition))))
-    return np.array([id(room) in allowed for room in there], np.bool_)
+def _usable(needs: Sequence[GroupNeed], there: list[rooms.Room]) -> Iterator[np.ndarray]:
+    """For each, which of the rooms it may use: (n,) bool."""
+    columns = NodeColumns((room.name, room.rack, room.labels) for room in there)
+    inside: dict[str, np.ndarray] = {}
+    for need in needs:
+        if need.partition not in inside:
+            ids = set(map(id, rooms.of_partition(there, need.partition)))
+            inside[need.partition] = np.array([id(room) in ids for room in there], np.bool_)
+        allowed = columns.of_ask(need.node_labels, need.strict, need.nodes, need.racks)
+        yield allowed & inside[need.partition]
 
 
 def _others_wait(home: HomeCandidate, partitions: set[str]) -> bool:

@@ -18,7 +18,7 @@ from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster, impossible, outlook
+from controlplane.router import cluster, impossible, intake, outlook
 from controlplane.router.intake import Live
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
@@ -81,6 +81,9 @@ def checked(user: User, data: Any) -> tuple[JobSpec, list[FieldError], Json]:
     ``Invalid`` as a submit would say. Nothing is stored; files may be missing.
     """
     (spec,) = _sound(user, [data], "", files=False)
+    new = _new_job(spec, 0, "", "")
+    _check_sizes([new], "")
+    intake.check({}, {new.queue: Live(1, new.tasks, new.size)}, cluster.view().queues, "groups")
     needs = _needs(spec)
     warned = jobspec.told(impossible.warnings([spec], {0: needs}).get(0, []), data)
     verdicts = cluster.verdicts({0: needs}, also_of_one=True)[0]

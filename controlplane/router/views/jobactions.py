@@ -22,7 +22,7 @@ from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries.jobs import listing
 from wire.resources import AXES
 
-from .common import StrictJson, View, account, actor, answers, body, changeable_job, require
+from .common import JOB_JSON_MAX, StrictJson, View, account, actor, answers, body, changeable_job, require
 from .jobtext import JobText, JobYaml
 
 
@@ -126,6 +126,7 @@ def _change(user: User, asked: ActionsRequest, job: Job) -> Change:
 
 
 class JobsValidate(View):
+    body_max = JOB_JSON_MAX
     parser_classes = [StrictJson, JobYaml]
 
     @extend_schema(operation_id="jobs_validate", request=JobRequest, responses=answers({200: JobChecked}, 413, 415))

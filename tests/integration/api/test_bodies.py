@@ -46,6 +46,7 @@ def test_an_address_takes_no_more_than_it_needs(world: World) -> None:
             where = f"{url}{path}" if path.startswith("/") else path
             assert api.request(method, where, content=bytes(MIB // 2)).status_code == 413, path
         assert api.post("jobs", content=bytes(9 * MIB)).status_code == 413
+        assert api.post("jobs/validate", content=bytes(9 * MIB)).status_code == 413
         node = {"Authorization": f"{AUTH_SCHEME} {world.nodes[0].session.node_id}:{world.nodes[0].session.credential}"}
         assert httpx.post(f"{url}/node/v1/logs", content=bytes(6 * MIB), headers=node).status_code == 413
 

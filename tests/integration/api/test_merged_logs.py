@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.models import LogChunk
-from controlplane.statestore.queries.jobs import mergedlogs
+from controlplane.statestore.queries.jobs import logpieces, mergedlogs
 from tests.integration.api import rows
 from tests.integration.api.test_nodes import chunk, job_with_container
 from tests.integration.api.world import World, job
@@ -147,6 +147,26 @@ def test_a_tail_looks_through_so_much_and_no_more(send: Any, read: Read, monkeyp
     for _ in range(20):
         send(("stdout", b"x" * 200))
     assert 1000 <= len("".join(text for _, text in said(read("tail=1")))) <= 1400
+
+
+def test_a_tail_is_looked_for_in_so_many_reads_and_no_more(
+    send: Any, read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that writes a byte a second has a piece for each, and need not end a line."""
+    reads = []
+    backward = logpieces.backward
+
+    def counted(*of: Any) -> Any:
+        reads.append(of)
+        return backward(*of)
+
+    monkeypatch.setattr(logpieces, "backward", counted)
+    monkeypatch.setattr(logpieces, "PIECES", 2)
+    monkeypatch.setattr(mergedlogs, "TAIL_READS", 3)
+    send(*[("stdout", b".")] * 100)
+    looked_through = 3 * 2 * logpieces.BACK
+    (first, *_) = read("tail=5")["pieces"]
+    assert (first["offset"], len(reads)) == (100 - looked_through, 3)
 
 
 @pytest.mark.parametrize("hours", [-25, -1, 1, 25])

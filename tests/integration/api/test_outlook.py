@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from contract.jobs import BulkIds, JobChecked, JobSubmitted
 from controlplane.policy import versions
-from controlplane.router import cluster
+from controlplane.router import cluster, outlook
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import Job, JobEvent, Node
@@ -154,6 +154,30 @@ def test_a_full_home_has_room_when_what_runs_there_ends(both: World, ran_s: int,
     assert earliest_s - 30 < ahead.estimate.earliest_s <= earliest_s
     assert (ahead.estimate.latest_s is None) == late
     assert ("longer than they said" if late else "In about ") in ahead.estimate.text
+
+
+def test_a_job_of_hundreds_of_kinds_of_containers_is_looked_at_by_its_smallest(
+    both: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No node is looked at for each of them, and when there is room is worked out for some of them."""
+    first = both["operator"].post("jobs", asking(node_labels="disk", estimated_duration_s=600)).json()["id"]
+    container(Job.objects.get(pk=first), Node.objects.get(name="east-2").pk, memory_mib=8192, vcores_milli=8000)
+    asked: list[int] = []
+    units = outlook.RoomForecast.units
+
+    def counted(self: Any, shape: Any, usable: Any, key: Any) -> Any:
+        asked.append(int(shape[0]))
+        return units(self, shape, usable, key)
+
+    monkeypatch.setattr(outlook.RoomForecast, "units", counted)
+    monkeypatch.setattr(outlook.rooms, "allowed", None)
+    kinds = [
+        {"name": f"g{n}", "command": ["true"], "node_labels": f"disk && !x{n}", "resources": {"memory_mib": 900 - n}}
+        for n in range(200)
+    ]
+    ahead = checked(both, job(groups=kinds)).outlook
+    assert ahead is not None and ahead.estimate.earliest_s is not None
+    assert asked == [*range(701, 701 + outlook.KINDS_MAX)] * 2
 
 
 def test_limits_of_jobs_that_are_reached_are_named(both: World) -> None:

@@ -177,7 +177,9 @@ def test_tasks_of_all_queues_together_are_bounded_by_the_setting(world: World, s
     assert world["tenant"].post("jobs", job(queue="root.a")).status_code == 201
     refused = world["tenant"].post("jobs", job(queue="root.b"))
     assert refused.status_code == 429 and "3 tasks, and may come to 4 tasks" in refused.json()["detail"]
-    never = world["tenant"].post("jobs", job(queue="root.b", groups=[GROUP | {"count": 5}])).json()
+    wide = job(queue="root.b", groups=[GROUP | {"count": 5}])
+    never = world["tenant"].post("jobs", wide).json()
+    assert world["tenant"].post("jobs/validate", wide).json()["errors"] == never["errors"], "it is said before"
     assert (never["status"], never["errors"][0]["field"]) == (422, "groups")
     assert "HYDRA_MAX_LIVE_TASKS_PER_USER" in never["errors"][0]["message"]
 

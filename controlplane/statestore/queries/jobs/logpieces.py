@@ -9,6 +9,7 @@ from django.db import connection
 from controlplane.statestore.queries.jobs.logsources import LogSource
 
 PIECES = 64  # read at once
+BACK = 8  # times as many where lines are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,14 @@ _SINCE = f"""SELECT "offset" FROM statestore_log_chunk
 
 def forward(src: LogSource, stream: int, offset: int, limit: int) -> tuple[list[Kept], bool]:
     """Pieces that reach beyond ``offset`` or end the stream, some ``limit`` bytes, and whether there are more."""
-    kept, more = _read(_FORWARD, src, stream, offset, limit)
+    kept, more = _read(_FORWARD, src, stream, offset, limit, PIECES)
     # A node that has lost count sends some once more, cut elsewhere: what follows came no earlier than that.
     return list(accumulate(kept, lambda before, piece: replace(piece, came=max(before.came, piece.came)))), more
 
 
 def backward(src: LogSource, stream: int, before: int, limit: int) -> tuple[list[Kept], bool]:
     """Pieces that begin before an offset, the last first, some ``limit`` bytes of them, and whether there are more."""
-    return _read(_BACKWARD, src, stream, before, limit)
+    return _read(_BACKWARD, src, stream, before, limit, BACK * PIECES)
 
 
 def end(src: LogSource, stream: int) -> int:
@@ -92,9 +93,9 @@ def _named(src: LogSource, stream: int) -> dict[str, object]:
     return {"day": src.day, "container": src.container_id, "stream": stream}
 
 
-def _read(sql: str, src: LogSource, stream: int, offset: int, limit: int) -> tuple[list[Kept], bool]:
+def _read(sql: str, src: LogSource, stream: int, offset: int, limit: int, most: int) -> tuple[list[Kept], bool]:
     with connection.cursor() as cursor:
-        cursor.execute(sql, _named(src, stream) | {"offset": offset, "limit": limit, "pieces": PIECES})
+        cursor.execute(sql, _named(src, stream) | {"offset": offset, "limit": limit, "pieces": most})
         rows = cursor.fetchall()
     kept = [Kept(stream, begin, bytes(data), came) for begin, data, came in rows if data is not None]
-    return kept, len(kept) < len(rows) or len(rows) == PIECES
+    return kept, len(kept) < len(rows) or len(rows) == most

@@ -19,6 +19,7 @@ TAIL_MAX = 10_000  # lines
 TAIL_BYTES = 4 << 20  # of each stream that are looked through for them
 LIMIT_MIN = 8  # bytes of an answer: both streams may end in a cut character, of up to four bytes
 STEP_BYTES = 256 << 10
+TAIL_READS = 40  # of each stream, likewise: it may have come a byte at a time
 
 Positions = Mapping[int, int]  # stream -> offset
 
@@ -54,8 +55,9 @@ def _tail(src: LogSource, streams: Iterable[int], lines: int) -> dict[int, int]:
 def _line_starts(src: LogSource, stream: int, end: int) -> Iterator[tuple[dt.datetime, int, int]]:
     """(when it came, stream, offset) of each line before ``end``, the last first."""
     later = Kept(stream, end, b"", dt.datetime.max.replace(tzinfo=dt.UTC))
-    more, seen = end > 0, 0
-    while more and seen < TAIL_BYTES:
+    more, seen, reads = end > 0, 0, 0
+    while more and seen < TAIL_BYTES and reads < TAIL_READS:
+        reads += 1
         pieces, more = logpieces.backward(src, stream, later.begin, STEP_BYTES)
         for piece in pieces:
             data = piece.data[: later.begin - piece.begin]
