@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError, post } from "../../api/client";
+import { ApiError, post, put, within } from "../../api/client";
 import type { Checked, Job } from "../../api/types";
 import { localFiles, withUploads, type Parsed } from "./source";
 import { upload } from "./upload";
@@ -14,7 +14,7 @@ export type Progress = Record<string, number>;
 const PAUSE_MS = 600;
 const NOT_SENT = { digest: "0".repeat(64), size: 0 };
 
-async function submit(parsed: Parsed, files: Files, key: string, tell: (source: string, sent: number) => void): Promise<Job> {
+async function submit(parsed: Parsed, files: Files, key: string, tell: (source: string, sent: number) => void, update?: Job): Promise<Job> {
   if (!parsed.value) throw new ApiError(0, "This is not a job file yet", "The lines at fault are marked.");
   const wanted = localFiles(parsed.value);
   const missing = wanted.filter((f) => !files[f.source]);
@@ -26,16 +26,23 @@ async function submit(parsed: Parsed, files: Files, key: string, tell: (source: 
     const file = files[source];
     if (file) uploads.set(source, await upload(file, (sent) => tell(source, sent)));
   }
-  return post<Job>("/jobs", withUploads(parsed.value, uploads), { "Idempotency-Key": key });
+  const spec = withUploads(parsed.value, uploads);
+  if (!update) return post<Job>("/jobs", spec, { "Idempotency-Key": key });
+  try {
+    return await put<Job>(`/jobs/${update.id}/spec`, { revision: update.revision ?? 1, spec });
+  } catch (error) {
+    throw error instanceof ApiError ? within("spec", error) : error;
+  }
 }
 
-export function useSubmit(parsed: Parsed, files: Files, text: string) {
+/** update: the service that is to run this, in place of a new job. */
+export function useSubmit(parsed: Parsed, files: Files, text: string, update?: Job) {
   const [, go] = useLocation();
   const [progress, setProgress] = useState<Progress>({});
   // The same text tried twice (a lost answer, an impatient second click) is one job.
   const key = useMemo(() => `web-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("")}`, [text]); // eslint-disable-line
   const send = useMutation<Job, ApiError>({
-    mutationFn: () => submit(parsed, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent }))),
+    mutationFn: () => submit(parsed, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent })), update),
     onSuccess: (job) => go(`/jobs/${job.id}`), onError: () => setProgress({}),
   });
   return { send, progress };
