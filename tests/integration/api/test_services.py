@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.statestore import retention
 from controlplane.statestore.models import AuditEntry, Container, Intent, Job, TaskGroup
 from tests.integration.api.world import World, job
 from wire.states import ContainerState, JobState
@@ -203,3 +204,13 @@ def test_one_that_was_never_updated_has_nothing_to_go_back_to(world: World) -> N
     assert answer.status_code == 422 and errors(answer)[0][2] == "it was never updated"
     (only,) = world["tenant"].get(f"jobs/{mine}/revisions").json()["results"]
     assert (only["revision"], only["by"], only["outcome"], only["back"]) == (1, "tenant", "", None)
+
+
+def test_files_of_a_revision_that_a_service_may_go_back_to_are_kept(world: World) -> None:
+    mine = service(world)
+    old, new = "a" * 64, "b" * 64
+    specs = [{"groups": [{"name": "web", "files": [{"path": "x", "digest": d}]}]} for d in (old, new)]
+    kept = [{"revision": n, "spec": spec} for n, spec in enumerate(specs, 1)]
+    Job.objects.filter(pk=mine).update(spec=specs[1], revisions=kept)
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    assert {old, new} <= retention.wanted_by_live_jobs(later)
