@@ -7,11 +7,15 @@ from typing import Any
 
 from client import answers, jobfile
 from client.transport import Transport
-from contract.jobs import ActionResult, JobChecked, JobDetail, SavedView
+from contract.jobs import ActionResult, JobChecked, JobDetail, Revision, SavedView
 from wire.arrays import Scalar
 
 _JOBS = "/api/v1/jobs"
 _VIEWS = "/api/v1/saved-views"
+
+
+def _said(rules: dict[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in rules.items() if value is not None}
 
 
 class JobCalls:
@@ -33,6 +37,26 @@ class JobCalls:
         ``restarting`` of its groups says how many have not yet.
         """
         return self._change(job_id, "restart", {"group": group, "index": index})
+
+    def update(self, job_id: int, revision: int, spec: dict[str, Any], **rules: float | None) -> JobDetail:
+        """Have a service run what ``spec``, a packed job file (``jobfile.pack``), says; its files are uploaded before.
+
+        revision: the one you know, as ``job`` says; where another one is in force by now it is refused. rules:
+        ``max_unavailable``, ``min_ready_s``, ``deadline_s``, ``max_failures``. ``rollout`` of the job says how far it
+        is.
+        """
+        body = {"spec": spec, "revision": revision} | _said(rules)
+        answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)
+        return answers.read(JobDetail, answer.json())
+
+    def rollback(self, job_id: int, revision: int, to: int | None = None, **rules: float | None) -> JobDetail:
+        """Have a service run what it ran in a revision before; ``to`` None: in the last that did not fail."""
+        return self._change(job_id, "rollback", {"to": to, "revision": revision} | _said(rules))
+
+    def revisions(self, job_id: int) -> list[Revision]:
+        """What a service ran and runs, the newest first."""
+        found = self._transport.request("GET", f"{_JOBS}/{job_id}/revisions").json()["results"]
+        return [answers.read(Revision, each) for each in found]
 
     def _change(self, job_id: int, what: str, body: dict[str, Any]) -> JobDetail:
         answer = self._transport.request("POST", f"{_JOBS}/{job_id}/{what}", json=body)

@@ -18,7 +18,7 @@ from rich.text import Text
 from client.api import OnUpload
 from client.jobfile import LocalFile
 from client.screen import cell, console, duration, printable, say, size
-from contract.jobs import Group, Job
+from contract.jobs import Group, Job, JobDetail
 
 BAR_WIDTH = 24
 
@@ -79,6 +79,18 @@ def headline(job: Job) -> str:
     end = f" after {duration(job.started_at or job.submitted_at, job.finished_at)}" if job.ended else ""
     why = job.message if job.ended else job.waiting
     return f"job {job.id} {job.name}: {job.state}{end}{f': {why}' if why else ''}"
+
+
+def rollout_line(job: JobDetail) -> str | None:
+    """``2``; while it is rolled out ``3/10 tasks at revision 2, on its way from 1``; nothing of what is no service."""
+    rollout = job.rollout
+    if job.kind != "service":
+        return None
+    if rollout is None:
+        return f"{job.revision}"
+    failed = f", {rollout.failures} failed" if rollout.failures else ""
+    way = f"{'back' if rollout.back else 'on its way'} from {rollout.previous}"
+    return f"{rollout.updated}/{rollout.tasks} tasks at revision {rollout.revision}, {way}{failed}"
 
 
 def group_line(group: Group, kind: str) -> str:

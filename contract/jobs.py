@@ -14,6 +14,10 @@ from wire import states
 
 
 class Group(Answer):
+    """``restarting``: tasks of a service that are to start again, as somebody wanted, and have not yet."""
+
+    model_config = ALL_SAID
+
     no: int
     name: str
     count: int
@@ -24,7 +28,7 @@ class Group(Answer):
     failed: int
     killed: int
     retried: int
-    restarting: int  # tasks of a service that are to start again, as somebody wanted, and have not yet
+    restarting: int = 0
     resources: Amounts
     after: list[str]
     reason: WaitReason | None  # why it waits, with numbers
@@ -69,11 +73,50 @@ class JobSubmitted(Job):
     warnings: list[FieldError] = []
 
 
+class RolloutState(Answer):
+    """A service on its way to another revision of what its tasks run. updated: of its ``tasks`` that may change, those
+    that do not run ``previous`` any more. failures: ends of its attempts through their own fault, of which
+    ``max_failures`` are borne. back: it takes back what has failed, or was not wanted.
+    """
+
+    revision: int
+    previous: int
+    updated: int
+    tasks: int
+    failures: int
+    max_failures: int
+    back: bool
+    began_at: dt.datetime
+    due_at: dt.datetime | None  # when it is taken back if it is not done
+
+
 class JobDetail(Job):
-    """``tracking``: path on this server of the page that the application's master has named, while the job lives."""
+    """``tracking``: path on this server of the page that the application's master has named, while the job lives.
+
+    revision: of what a service runs, from 1; rollout: to it, while some tasks run another one.
+    """
+
+    model_config = ALL_SAID
 
     spec: dict[str, Any]
     tracking: str | None = None
+    revision: int = 1
+    rollout: RolloutState | None = None
+
+
+class Revision(Answer):
+    """What a service ran, or runs. outcome: what became of it beside being followed by another, in words. back: the
+    number of the revision it is the same as, where it was taken back to that."""
+
+    revision: int
+    at: dt.datetime
+    by: str
+    outcome: str
+    back: int | None
+
+
+class RevisionPage(Page):
+    results: list[Revision]
 
 
 class JobPage(Page):
@@ -206,7 +249,12 @@ class BulkIds(Answer):
 
 
 class Endpoint(Answer):
-    """``healthy``: null before the first verdict and without a health check. ``proxy``: its path on this server."""
+    """``healthy``: null before the first verdict and without a health check. ``proxy``: its path on this server.
+
+    revision: of what its service runs there.
+    """
+
+    model_config = ALL_SAID
 
     name: str
     group: str
@@ -218,6 +266,7 @@ class Endpoint(Answer):
     healthy: bool | None
     checked_at: dt.datetime
     proxy: str  # path on the server, under which it passes requests on
+    revision: int = 1
 
 
 class EndpointPage(Page):
@@ -252,6 +301,34 @@ class RestartRequest(Request):
 
     group: GroupName | None = None
     index: Annotated[Whole, Field(ge=0, lt=1_000_000)] | None = None
+
+
+class RolloutRequest(Request):
+    """``revision``: the one that is known to whoever asks; another one has been rolled out if it is not in force.
+
+    max_unavailable: tasks of a group that are down at a time. min_ready_s: so
+    long a task without a health check has to run until it counts. deadline_s:
+    by when all tasks serve, or it is taken back; 0: whenever. max_failures: so
+    many of its attempts may fail; with one more it is taken back.
+    """
+
+    revision: Annotated[Whole, Field(ge=1, lt=2**31)]
+    max_unavailable: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1
+    min_ready_s: Annotated[float, Field(ge=0, le=3600)] = 10.0
+    deadline_s: Annotated[float, Field(ge=0, le=604_800)] = 600.0
+    max_failures: Annotated[Whole, Field(ge=0, le=1_000_000)] = 1
+
+
+class UpdateRequest(RolloutRequest):
+    """``spec``: the whole job as for a submit. Its groups say what they run; what else it says is left as it is."""
+
+    spec: dict[str, Any]
+
+
+class RollbackRequest(RolloutRequest):
+    """``to``: a revision that the job had; without it the one before."""
+
+    to: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
 
 
 class ActionsRequest(Request):

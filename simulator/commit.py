@@ -1,5 +1,6 @@
 """What a round's transaction does to the rows: statement by statement, as ``rm.adapters.store``."""
 
+from copy import deepcopy
 from dataclasses import fields
 from typing import Any
 
@@ -61,7 +62,7 @@ def _rehome(rows: Federation, own: SubCluster, c: Changes) -> None:
     for intent in list(own.intents):
         job_row = rows.jobs.get(intent.job_id) if intent.job_id in wanted else None
         home = own.id if job_row is None else job_row["home_id"]
-        if home != own.id and intent.kind in ("kill", "priority", "move", "scale", "restart"):
+        if home != own.id and intent.kind in ("kill", "priority", "move", "scale", "restart", "update"):
             own.intents.remove(intent)
             rows.add_intent(home, intent.kind, intent.job_id, **intent.payload)
 
@@ -110,6 +111,9 @@ def _jobs(rows: Federation, epoch: int, c: Changes) -> None:
     for job_id, job in c.services.items():
         if job_id in rows.jobs and rows.jobs[job_id]["epoch"] <= epoch:
             rows.jobs[job_id]["services"] = job.services()
+    for job_id, revisions in c.revisions.items():
+        if job_id in rows.jobs and rows.jobs[job_id]["epoch"] <= epoch:
+            rows.jobs[job_id] |= {"spec": revisions[-1]["spec"], "revisions": deepcopy(revisions)}
     for job_id, job in c.jobs.items():
         row = rows.jobs.get(job_id)
         if row is None or row["epoch"] > epoch:

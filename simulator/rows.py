@@ -182,7 +182,7 @@ class Federation:
         job = self.submitted
         self.jobs[job] = row | {
             "id": job, "home_id": home, "state": 0, "message": "", "epoch": 0, "admitted_us": 0, "started_us": 0,
-            "finished_us": 0, "services": None,
+            "finished_us": 0, "services": None, "revisions": [],
         }  # fmt: skip
         self.groups[job] = [[0, 0, 0, 0, 0, 0, None] for _ in row["spec"]["groups"]]
         return job

@@ -120,7 +120,7 @@ class SimulatedStore:
 
     def live_jobs(self, known: Collection[int] = ()) -> list[JobRow]:
         return [
-            self._job(row | {"spec": {}} if row["id"] in known else row)
+            self._job(row | {"spec": {}} if row["id"] in known and "revision" not in (row["services"] or {}) else row)
             for row in self.rows.jobs.values()
             if row["home_id"] == self.sub
             and row["state"] < TERMINAL
@@ -174,7 +174,7 @@ class SimulatedStore:
         return AskRow(
             key[0], key[1], ask.base, ask.target, ask.taken, ask.wish, ask.work, ask.halt, ask.version,
             ask.acknowledged, job["home_id"], job["priority"], job["queue"],
-            (job["services"] or {}).get(f"{key[1]}"),
+            (job["services"] or {}).get(f"{key[1]}"), (job["services"] or {}).get("revision", 1),
         )  # fmt: skip
 
     def unread_asks(self, limit: int) -> list[AskRow]:
@@ -221,11 +221,14 @@ class SimulatedStore:
     def serving(self, jobs: Sequence[int]) -> list[ServingRow]:
         wanted = set(jobs)
         return [
-            ServingRow(c.job, c.group, c.task, c.attempt, self.rows.health.get(c.id))
+            ServingRow(c.job, c.group, c.task, c.attempt, self.rows.health.get(c.id), c.started_us)
             for sub in self.rows.subs.values()
             for c in sub.containers.values()
             if c.job in wanted and c.state == ContainerState.RUNNING
         ]
+
+    def revisions(self, job: int) -> list[Json]:
+        return list(self.rows.jobs[job]["revisions"])
 
     def reports(self, limit: int) -> list[ReportRow]:
         return sorted(self.own.reports, key=lambda row: row.id)[:limit]

@@ -15,7 +15,7 @@ def endpoints(ctx: typer.Context, job: JobArgument, output: OutputOption = Forma
         columns: list[Column[Endpoint]] = [
             ("PORT", lambda e: e.name), ("TASK", lambda e: f"{e.group}/{e.index}"), ("HEALTH", _health),
             ("ADDRESS", lambda e: f"{e.host}:{e.port}"), ("OPEN IT", lambda e: client.url + e.proxy),
-            ("NODE", lambda e: e.node), ("CONTAINER", lambda e: e.container),
+            ("NODE", lambda e: e.node), ("REVISION", lambda e: e.revision), ("CONTAINER", lambda e: e.container),
         ]  # fmt: skip
         nothing = "Nothing of it serves (yet). Groups name their ports under ports:."
         show(client.endpoints(job), columns, output, nothing=nothing)

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from client import jobfile
+from client.commands.bringing import SetOption, settings
 from client.commands.common import JobArgument, complete_group, connected
-from client.screen import Format, OutputOption, print_json, say
-from contract.jobs import JobDetail
+from client.progress import uploading
+from client.screen import Column, Format, OutputOption, print_json, say, show
+from contract.jobs import JobDetail, Revision
+
+UnavailableOption = Annotated[
+    int | None, typer.Option("--max-unavailable", min=1, help="So many tasks of a group are down at a time; 1.")
+]
+ReadyOption = Annotated[
+    float | None, typer.Option("--min-ready", help="Seconds a task without a health check has to run; 10.")
+]
+DeadlineOption = Annotated[
+    float | None, typer.Option("--deadline", help="Seconds until it is taken back if it is not done; 600. 0: never.")
+]
+FailuresOption = Annotated[
+    int | None, typer.Option("--max-failures", min=0, help="So many attempts may fail before it is taken back; 1.")
+]
+RevisionOption = Annotated[
+    int | None, typer.Option("--revision", min=1, help="Only if this one is in force; without it, whichever is.")
+]
 
 
 def scale(
@@ -36,6 +56,59 @@ def restart(
         _told(client.restart(job, group, index), f"asked to restart {what}", output)
 
 
+def update(
+    ctx: typer.Context,
+    job: JobArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A job file, YAML or JSON, with the same groups.")],
+    *,
+    values: SetOption = (),  # type: ignore[assignment]
+    max_unavailable: UnavailableOption = None,
+    min_ready: ReadyOption = None,
+    deadline: DeadlineOption = None,
+    max_failures: FailuresOption = None,
+    revision: RevisionOption = None,
+    output: OutputOption = Format.table,
+) -> None:
+    """Have a service run what FILE says, some tasks at a time; back by itself when that does not serve."""
+    text = jobfile.read_text(file)
+    with jobfile.locating(text):
+        packed = jobfile.pack(jobfile.given(jobfile.parse(text, file), settings(values)), file.parent)
+    rules = {"max_unavailable": max_unavailable, "min_ready_s": min_ready, "deadline_s": deadline}
+    with connected(ctx) as client:
+        with uploading() as on_upload:
+            client.upload_all(packed.uploads, on_upload)
+        known = revision or client.job(job).revision
+        done = client.update(job, known, packed.spec, max_failures=max_failures, **rules)
+        _told(done, f"asked to roll {file} out", output)
+
+
+def rollback(
+    ctx: typer.Context,
+    job: JobArgument,
+    to: Annotated[int | None, typer.Option("--to", min=1, help="A revision; without it the last that served.")] = None,
+    *,
+    max_unavailable: UnavailableOption = None,
+    min_ready: ReadyOption = None,
+    revision: RevisionOption = None,
+    output: OutputOption = Format.table,
+) -> None:
+    """Have a service run what it ran before; also while an update is under way."""
+    rules = {"max_unavailable": max_unavailable, "min_ready_s": min_ready}
+    with connected(ctx) as client:
+        done = client.rollback(job, revision or client.job(job).revision, to, **rules)
+        _told(done, f"asked to go back to {'the revision before' if to is None else f'revision {to}'}", output)
+
+
+def revisions(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
+    """What a service ran and runs, the newest first."""
+    with connected(ctx) as client:
+        columns: list[Column[Revision]] = [
+            ("REVISION", lambda r: r.revision), ("SINCE", lambda r: r.at), ("BY", lambda r: r.by),
+            ("AS", lambda r: r.back or " "), ("WHAT BECAME OF IT", lambda r: r.outcome or " "),
+        ]  # fmt: skip
+        show(client.revisions(job), columns, output, nothing="It has none.")
+
+
 def _told(job: JobDetail, what: str, output: Format) -> None:
     if output is Format.json:
         print_json(job)
@@ -45,5 +118,5 @@ def _told(job: JobDetail, what: str, output: Format) -> None:
 
 
 def register(app: typer.Typer) -> None:
-    for command in (scale, restart):
+    for command in (scale, restart, update, rollback, revisions):
         app.command(rich_help_panel="Jobs")(command)

@@ -68,6 +68,7 @@ class Changes:
     # (hour, queue, owner) -> containers, then amounts times microseconds
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
     services: dict[int, "JobEntry"] = field(default_factory=dict)  # of which something else is wanted than before
+    revisions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # job -> its own, that in force last
     rehomed: dict[int, int] = field(default_factory=dict)  # job of which nothing has begun -> its new home
     strayed: set[int] = field(default_factory=set)  # jobs that are not at home here, of which web wants something
     nodes: dict[int, tuple[int, int]] = field(default_factory=dict)  # node id -> (state, health)

@@ -111,8 +111,8 @@ class PlaceRow(NamedTuple):
 class JobRow(NamedTuple):
     """A job. spec: as ``contract.stored`` reads it, {} where that is known already.
 
-    home_id: the sub-cluster whose RM is its job master. services: what was asked of its groups since, by number, as its
-    entry's ``services`` says; None: nothing.
+    home_id: the sub-cluster whose RM is its job master. services: what was asked of it since, as its entry's
+    ``services`` says; None: nothing. Of one that has another specification by now, that is never left out.
     """
 
     id: int
@@ -202,7 +202,7 @@ class AskRow(NamedTuple):
     """Demand that a job's home has handed to this sub-cluster, as ``scheduler.lifecycle.guest`` counts it.
 
     halt: all of it is to stop. version: of what the home says; acknowledged: the one that was answered last.
-    service: what was asked of the group since it was submitted, as ``JobRow.services``.
+    service: what was asked of the group since it was submitted, as ``JobRow.services``. revision: of what it runs.
     """
 
     job_id: int
@@ -219,6 +219,7 @@ class AskRow(NamedTuple):
     priority: int
     queue: str
     service: Json | None = None
+    revision: int = 1
 
 
 class HandedRow(NamedTuple):
@@ -253,13 +254,17 @@ class RemoteRow(NamedTuple):
 
 
 class ServingRow(NamedTuple):
-    """An attempt that runs. healthy: by its health check, None before its first verdict and without one."""
+    """An attempt that runs. healthy: by its health check, None before its first verdict and without one.
+
+    started_us: since when.
+    """
 
     job_id: int
     group_no: int
     task: int
     attempt: int
     healthy: bool | None
+    started_us: int
 
 
 class ReportRow(NamedTuple):

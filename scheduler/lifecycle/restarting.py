@@ -1,8 +1,10 @@
-"""Restarting tasks of a service: at once, or one after the other. A task is named with the attempt that is to end, so
-that asking twice, or late, restarts nothing twice."""
+"""Restarting tasks of a service: at once, one after the other, or so many at a time for another revision of what they
+run. A task is named with the attempt that is to end, so that asking twice, or late, restarts nothing twice."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from scheduler.lifecycle.group import GroupRun
 from wire.states import TaskState
@@ -12,19 +14,28 @@ Attempt = tuple[int, int]  # a task, and which of its attempts
 
 @dataclass(slots=True)
 class Restarts:
-    """now: attempts that are to end, whatever else goes on. queue: of its tasks only the first is ever down for it; it
-    leaves when a later attempt of it serves."""
+    """now: attempts that are to end, whatever else goes on. queue: of its tasks only the first ``width`` are ever down
+    for it; one leaves when a later attempt of it serves. unsure: were handed to another sub-cluster, which may begin
+    them as it knew them then; those belong to the queue.
+    """
 
     now: list[Attempt] = field(default_factory=list)
     queue: list[Attempt] = field(default_factory=list)
+    unsure: list[Attempt] = field(default_factory=list)
+    width: int = 1
 
     def __bool__(self) -> bool:
-        return bool(self.now or self.queue)
+        return bool(self.now or self.queue or self.unsure)
 
     @property
     def stopping(self) -> list[Attempt]:
         """Attempts that are to end now."""
-        return [*self.now, *self.queue[:1]]
+        return [*self.now, *self.queue[: self.width]]
+
+    @property
+    def named(self) -> set[Attempt]:
+        """All attempts that are to end."""
+        return {*self.now, *self.queue, *self.unsure}
 
     def add(self, attempts: Iterable[Attempt], one_by_one: bool) -> None:
         """Restart these, too. What waits for its turn and is asked for again keeps it."""
@@ -38,11 +49,14 @@ class Restarts:
 
         serves: whether this attempt of this task runs, and is healthy as far as its group is asked.
         """
-        before = len(self.now), len(self.queue)
+        before = len(self.now), len(self.queue), len(self.unsure)
         self.now = [attempt for attempt in self.now if lives(run, attempt)]
-        while self.queue and _is_back(run, self.queue[0], serves):
-            del self.queue[0]
-        return before != (len(self.now), len(self.queue))
+        self.unsure = [attempt for attempt in self.unsure if lives(run, attempt)]
+        self.queue += [attempt for attempt in self.unsure if not run.remote[attempt[0]]]
+        self.unsure = [attempt for attempt in self.unsure if run.remote[attempt[0]]]
+        while back := {attempt for attempt in self.queue[: self.width] if _is_back(run, attempt, serves)}:
+            self.queue = [attempt for attempt in self.queue if attempt not in back]
+        return before != (len(self.now), len(self.queue), len(self.unsure))
 
 
 def lives(run: GroupRun, attempt: Attempt) -> bool:
@@ -50,6 +64,12 @@ def lives(run: GroupRun, attempt: Attempt) -> bool:
     task, number = attempt
     known = task < len(run.task_state)
     return known and run.task_state[task] == TaskState.RUNNING and int(run.launches[task]) == number
+
+
+def living(run: GroupRun) -> list[Attempt]:
+    """The attempts of all tasks that have begun, or were handed to others to begin, and have not ended."""
+    tasks = np.flatnonzero(run.task_state == TaskState.RUNNING)
+    return list(zip(tasks.tolist(), run.launches[tasks].tolist(), strict=True))
 
 
 def _is_back(run: GroupRun, attempt: Attempt, serves: Callable[[int, int], bool]) -> bool:

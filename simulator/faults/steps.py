@@ -1,5 +1,6 @@
 """The steps of a life: what may happen, and how often."""
 
+from copy import deepcopy
 from typing import Any
 
 from scheduler.lifecycle.restarting import runs
@@ -31,7 +32,7 @@ FAULTS = {
     "stall": 1.2, "fail_localization": 0.4,
 }  # fmt: skip
 # In lives of services.
-CHANGES = {"scale": 4.0, "restart": 4.0}
+CHANGES = {"scale": 4.0, "restart": 4.0, "update": 4.0}
 
 
 class Steps:
@@ -169,6 +170,30 @@ class Steps:
         for _ in range(self.rng.choice((1, 1, 2))):
             self._ask(job, "restart", attempts=runs(tasks), one_by_one=one_by_one)
         self.w.log(f"  restart {tasks} of job {job}")
+
+    def update(self) -> None:
+        """Somebody wants a service to run something else, or what it ran before; perhaps knowing an old revision."""
+        jobs = [job for job in self.w.live_jobs() if self._serves(job)]
+        if not jobs:
+            return
+        job = self.rng.choice(jobs)
+        row = self.w.rows.jobs[job]
+        said, spec = row["services"] or {}, deepcopy(row["spec"])
+        revision, back = said.get("revision", 1), None
+        if row["revisions"] and self.rng.random() < 0.3:
+            chosen = row["revisions"][-2]
+            back, spec = chosen["revision"], deepcopy(chosen["spec"])
+        else:
+            spec["groups"][0]["command"] = [f"v{self.rng.randrange(4)}"]
+        rules = {
+            "max_unavailable": self.rng.randrange(1, 4), "min_ready_s": self.rng.choice((0.0, 1.0)),
+            "deadline_s": self.rng.choice((0.0, 4.0, 60.0)), "max_failures": self.rng.randrange(3),
+        }  # fmt: skip
+        revision -= self.rng.random() < 0.1
+        for _ in range(self.rng.choice((1, 1, 2))):
+            asked = {"revision": revision, "spec": spec, "size": 1, "rules": rules, "back": back}
+            self.w.rows.add_intent(row["home_id"], "update", job, by="somebody", **asked)
+        self.w.log(f"  update job {job} of {revision} to {spec['groups'][0]['command']}, back {back}")
 
     def _ask(self, job: int, kind: str, **asked: Any) -> None:
         """Of a service's one group."""

@@ -92,31 +92,60 @@ def test_a_server_that_hangs_is_started_again_elsewhere_on_its_node(cluster: Clu
     assert other.container in {e.container for e in cluster.tenant.endpoints(job.id)}
 
 
-def test_a_service_is_scaled_and_restarted_while_it_serves(cluster: Cluster) -> None:
-    job = cluster.submit(ROOT / "examples" / "web-service" / "job.yaml")
-    before = {e.index: e.container for e in serving(cluster, job, 2)}
-    cluster.tenant.scale(job.id, "web", 3)
-    assert {e.index: e.container for e in serving(cluster, job, 3)}.items() > before.items(), "what serves goes on"
-    cluster.tenant.restart(job.id, "web")
-    least = 3
+BETTER = """
+import http.server, os
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"better")
+http.server.ThreadingHTTPServer(("", int(os.environ["HYDRA_PORT_HTTP"])), Page).serve_forever()
+"""
 
-    def restarted() -> bool:
+
+def changed(cluster: Cluster, job: Job, count: int, revision: int, down: int) -> list[Endpoint]:
+    """Where all tasks serve once what was asked for is done, with never more than ``down`` of them down meanwhile."""
+    least = count
+
+    def done() -> list[Endpoint]:
         nonlocal least
         found = list(cluster.tenant.endpoints(job.id))
-        least = min(least, sum(bool(e.healthy) for e in found))
-        told = cluster.tenant.job(job.id).groups[0]
-        return not told.restarting and len(found) == 3 and all(e.healthy for e in found)
+        healthy = sum(bool(e.healthy) for e in found)
+        least = min(least, healthy)
+        now = cluster.tenant.job(job.id)
+        rest = now.rollout is None and not now.groups[0].restarting and now.revision == revision
+        return found if rest and healthy == len(found) == count else []
 
-    wait_until(restarted, 90, "all three servers have started again")
-    assert {e.index: e.container for e in serving(cluster, job, 3)}.keys() == {0, 1, 2}
-    assert not set(before.values()) & {e.container for e in cluster.tenant.endpoints(job.id)}
-    assert least >= 2, "one at a time"
-    cluster.tenant.scale(job.id, "web", 1)
-    (last,) = serving(cluster, job, 1)
-    assert last.index == 0
-    told = [event.kind for event in cluster.tenant.events(job.id)]
-    assert told.count("scaled") == 2 and "restarted" in told
-    assert {c.reason for c in cluster.tenant.containers(job.id) if c.finished_at} == {"STOPPED"}
+    found = wait_until(done, 90, f"{count} servers run revision {revision}")
+    assert least >= count - down
+    return found
+
+
+def test_a_service_is_changed_while_it_serves(cluster: Cluster) -> None:
+    job = cluster.submit(ROOT / "examples" / "web-service" / "job.yaml")
+    tenant, first = cluster.tenant, {e.index: e.container for e in serving(cluster, job, 2)}
+    tenant.scale(job.id, "web", 3)
+    assert {e.index: e.container for e in serving(cluster, job, 3)}.items() > first.items(), "what serves goes on"
+    tenant.scale(job.id, "web", 2)
+    assert {e.index: e.container for e in serving(cluster, job, 2)} == first, "the last one went"
+    tenant.restart(job.id, "web", 1)
+    second = {e.index: e.container for e in changed(cluster, job, 2, revision=1, down=1)}
+    assert second[0] == first[0] and second[1] != first[1]
+    spec = tenant.job(job.id).spec
+    spec["groups"][0] |= {"command": ["python3", "-c", BETTER], "files": []}
+    tenant.update(job.id, 1, spec, max_unavailable=2)
+    third = changed(cluster, job, 2, revision=2, down=2)
+    assert [e.revision for e in third] == [2, 2]
+    with browser(cluster, "tenant", cluster.stack.home.secrets()["tenant_password"]) as owner:
+        assert owner.get(third[0].proxy).text == "better"
+    spec["groups"][0]["command"] = ["false"]
+    tenant.update(job.id, 2, spec, max_failures=0)
+    fourth = changed(cluster, job, 2, revision=4, down=1)
+    assert {e.container for e in fourth} & {e.container for e in third}, "who had not changed yet serves on"
+    told = [(event.kind, event.message) for event in tenant.events(job.id)]
+    assert ("update_failed", "revision 3: 1 of its attempts failed, 0 are borne") in told
+    assert [(r.revision, r.back) for r in tenant.revisions(job.id)] == [(4, 2), (3, None), (2, None), (1, None)]
+    assert {c.reason for c in tenant.containers(job.id) if c.finished_at} == {"STOPPED", "EXIT_CODE"}
 
 
 def _is(pid: int, endpoint: Endpoint) -> bool:

@@ -1,5 +1,6 @@
 """A job's own page in a real browser: it works, and it has nothing of its viewer's."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -97,6 +98,18 @@ def test_a_service_is_scaled_and_restarted_from_its_page(signed_in: Page, tenant
         return any(task.index == 1 and task.attempts == 2 and task.state == "RUNNING" for task in tenant.tasks(job.id))
 
     wait_until(again, 60, "the task has started again")
+    signed_in.get_by_role("link", name="Update", exact=True).click()
+    text = signed_in.get_by_role("textbox", name="Job file")
+    expect(text).to_have_value(re.compile("guest-book"))
+    text.fill(text.input_value().replace("grace_s: 1", "grace_s: 0"))
+    expect(signed_in.locator(".page-head")).to_contain_text(f"hydractl update {job.id} job.yaml")
+    signed_in.get_by_role("button", name="Roll out").click()
+    expect(signed_in.get_by_test_id("revision")).to_contain_text("2")
+    signed_in.get_by_role("button", name="Roll back", exact=True).click()
+    asked = signed_in.get_by_role("dialog")
+    expect(asked).to_contain_text(f"hydractl rollback {job.id}")
+    asked.get_by_role("button", name="Roll back", exact=True).click()
+    expect(signed_in.get_by_test_id("revision")).to_contain_text("3")
 
 
 def test_a_hostile_page_gets_nothing_of_its_viewers(signed_in: Page, tenant: Client) -> None:

@@ -66,7 +66,8 @@ SELECT j.id, j.name, j.kind, j.queue, j.owner_id, u.username, j.priority, {}, j.
   FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id
 """
 # A job that waits for admission is still submitted; its epoch says that an RM has taken it.
-LIVE_JOBS = f"""{_JOB.format("CASE WHEN j.id = ANY(%s) THEN '{}'::jsonb ELSE j.spec END AS spec")}
+_KNOWN = "j.id = ANY(%s) AND j.services->'revision' IS NULL"
+LIVE_JOBS = f"""{_JOB.format(f"CASE WHEN {_KNOWN} THEN '{{}}'::jsonb ELSE j.spec END AS spec")}
  WHERE j.home_id = %s AND j.state < {TERMINAL} AND (j.state > {_SUBMITTED} OR j.epoch > 0) ORDER BY j.id
 """
 JOBS = _JOB.format("j.spec") + " WHERE j.id = ANY(%s)"
@@ -160,6 +161,13 @@ UPDATE_SERVICES = """
 UPDATE statestore_job j SET services = v.services FROM unnest(%s::bigint[], %s::jsonb[]) AS v(id, services)
  WHERE j.id = v.id AND j.epoch <= %s
 """
+REVISIONS = "SELECT revisions FROM statestore_job WHERE id = %s"
+REVISE = """
+UPDATE statestore_job j SET spec = v.spec, revisions = v.revisions,
+       spec_bytes = CASE WHEN v.size > 0 THEN v.size ELSE j.spec_bytes END
+  FROM unnest(%s::bigint[], %s::jsonb[], %s::jsonb[], %s::int[]) AS v(id, spec, revisions, size)
+ WHERE j.id = v.id AND j.epoch <= %s
+"""
 COUNT_TASKS = """
 UPDATE statestore_taskgroup g SET count = v.count
   FROM unnest(%s::bigint[], %s::smallint[], %s::int[]) AS v(job, no, count)
@@ -168,7 +176,8 @@ UPDATE statestore_taskgroup g SET count = v.count
 # Asks that the sub-cluster has not answered yet, or all of its asks.
 _ASKS_HERE = """
 SELECT a.job_id, a.group_no, a.base, a.target, a.taken, a.wish, a.work, a.halt, a.version, a.acknowledged,
-       j.home_id, j.priority, j.queue, j.services->a.group_no::text AS service
+       j.home_id, j.priority, j.queue, j.services->a.group_no::text AS service,
+       coalesce((j.services->>'revision')::int, 1) AS revision
   FROM statestore_ask a JOIN statestore_job j ON j.id = a.job_id WHERE a.sub_cluster_id = %s
 """
 UNREAD_ASKS = _ASKS_HERE + " AND a.version > a.acknowledged ORDER BY a.job_id, a.group_no LIMIT %s"
@@ -196,7 +205,8 @@ SELECT job_id, group_no, count(*) FILTER (WHERE serves AND (stays OR %(own)s < f
 # A node says the same of all ports of a container.
 SERVING = f"""
 SELECT c.job_id, c.group_no, c.task_index AS task, c.attempt,
-       (SELECT bool_and(e.healthy IS TRUE) FROM statestore_endpoint e WHERE e.container_id = c.id) AS healthy
+       (SELECT bool_and(e.healthy IS TRUE) FROM statestore_endpoint e WHERE e.container_id = c.id) AS healthy,
+       coalesce((extract(epoch FROM c.started_at) * 1e6)::bigint, 0) AS started_us
   FROM statestore_container c WHERE c.job_id = ANY(%s) AND c.state = {int(ContainerState.RUNNING)}
 """
 # While something is asked back, the target belongs to the other side.
@@ -281,7 +291,7 @@ FORWARD_INTENTS = """
 WITH gone AS (
     DELETE FROM statestore_intent i USING statestore_job j
      WHERE i.job_id = ANY(%(jobs)s) AND j.id = i.job_id AND i.sub_cluster_id = %(own)s AND j.home_id <> %(own)s
-       AND i.kind IN ('kill', 'priority', 'move', 'scale', 'restart')
+       AND i.kind IN ('kill', 'priority', 'move', 'scale', 'restart', 'update')
  RETURNING i.id, j.home_id, i.kind, i.job_id, i.payload, i.created_at
 )
 INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)

@@ -191,6 +191,12 @@ class PostgresStore:
         """Containers of these jobs that run, wherever they are, and how their nodes found them."""
         return self._rows(ServingRow, queries.SERVING, _ids(jobs)) if jobs else []
 
+    def revisions(self, job: int) -> list[dict[str, Any]]:
+        """What the service ran and runs, that in force last; none of one that was never updated."""
+        with _translated():
+            row = self.connection.execute(queries.REVISIONS, (job,)).fetchone()
+        return list(row[0] or ()) if row else []
+
     def reports(self, limit: int) -> list[ReportRow]:
         """What other sub-clusters say of jobs that are at home here, oldest first."""
         return self._rows(ReportRow, queries.REPORTS, self.sub_cluster_id, limit)
@@ -354,6 +360,11 @@ class PostgresStore:
         jobs = list(c.services.values())
         said = [Jsonb(job.services()) for job in jobs]
         self.connection.execute(queries.UPDATE_SERVICES, ([job.id for job in jobs], said, self.epoch))
+        if c.revisions:
+            last = [revisions[-1] for revisions in c.revisions.values()]
+            specs, sizes = [Jsonb(r["spec"]) for r in last], [r["size"] for r in last]
+            said = [Jsonb(revisions) for revisions in c.revisions.values()]
+            self.connection.execute(queries.REVISE, (list(c.revisions), specs, said, sizes, self.epoch))
         counts = [(job.id, g.run.no, g.run.count) for job in jobs for g in job.groups]
         self.connection.execute(queries.COUNT_TASKS, [list(column) for column in zip(*counts, strict=True)])
 

@@ -33,10 +33,10 @@ def rebuild(store: Store, log_max_bytes: int, answered: float, ahead: Mapping[in
     jobs = {}
     live, wanted = masters.complete(store.live_jobs(ahead), store)
     for row in live:
-        if (job := ahead.get(row.id)) is None:
-            job = entry(row, log_max_bytes)
-        else:
-            take_services(job.groups, row.services)  # asked for since it was read
+        made = None if row.spec else ahead.get(row.id)
+        job = made or entry(row, log_max_bytes)
+        if made:
+            take_services(job, row.services)  # asked for since it was read
         job.queue, job.priority = row.queue, row.priority
         job.run.state, job.run.message = JobState(row.state), row.message
         job.admitted_us, job.started_us = _us(row.admitted_at), _us(row.started_at)

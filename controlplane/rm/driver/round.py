@@ -10,7 +10,7 @@ from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import NEVER_US
 from controlplane.rm.ports import Bus, BusDown, Clock, Outdated, Store
-from controlplane.rm.steps import admission, collect, drain, guests, masterevents, masters, remote, services
+from controlplane.rm.steps import admission, collect, drain, guests, masterevents, masters, remote, revisions, services
 from controlplane.rm.steps.amrmproxy import AMRMProxy
 from controlplane.rm.steps.intake import BATCH as INTENTS_PER_ROUND
 from controlplane.rm.steps.intake import take_intents
@@ -86,6 +86,7 @@ class Round:
         self._wake_delayed(c)
         drain.evict(m, self.store, c)  # what has to leave nodes that operators empty
         services.go_on(m, self.store, c)  # tasks of services that start again one after the other
+        revisions.go_on(m, self.store, c, self.settings.log_max_bytes)
         masters.enforce_deadlines(m, c)  # grants that nobody used
         self._span(c)
         # 3. - 5. shares, placement, reclaiming: the pure plan, applied to the memory
@@ -154,6 +155,7 @@ class Round:
         due = [group.run.next_due for group in self.m.backing_off.values() if group.run.next_due is not None]
         if self.m.restarting:
             due.append(self.m.restarts_due_us / 1e6)
+        due += [job.rollout.due_us / 1e6 for job in self.m.rolling.values() if job.rollout and job.rollout.limited]
         now_us = self.clock.now_us()
         earliest = min(
             [

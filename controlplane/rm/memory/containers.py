@@ -82,6 +82,12 @@ class ContainerTable(Table):
                 False, _UNNAMED,
             )  # fmt: skip
 
+    def revised(self, group: GroupEntry) -> None:
+        """What the group's containers have in common is another template and time-out from now on."""
+        row = group.row
+        if row < len(self.owners) and self.owners[row] is not None and self.owners[row][1] is group:  # type: ignore[index]
+            self.shared["named"][row], self.shared["timeout_s"][row] = False, group.timeout_s
+
     def owner_of(self, slot: int) -> Owner:
         """The job and group of the container in ``slot``."""
         found: Owner | None = self.owners[self.ask[slot]]

@@ -16,6 +16,7 @@ from scheduler.lifecycle.group import GroupRun, resized
 from scheduler.lifecycle.guest import GuestRun, HandedTasks
 from scheduler.lifecycle.job import JobRun
 from scheduler.lifecycle.restarting import Restarts, attempts, runs
+from scheduler.lifecycle.rollout import Rollout
 from scheduler.placement.fills import Fill
 from wire import desired, labels, template
 from wire.resources import NOTHING, Amounts, amounts
@@ -59,7 +60,8 @@ class GroupEntry:
     template: makes the text of what they run; it is as long as the job's files are many, and most groups wait.
     row: its row of the ask table. partition: its position among the memory's.
     Of a job at home elsewhere, ``run`` is a ``GuestRun``. checked: its containers have a health check. Of a service,
-    asked_us: when its number of tasks was last asked for, 0 if never; restarts: tasks that are to start again.
+    asked_us: when its number of tasks was last asked for, 0 if never; restarts: tasks that are to start again; former:
+    digests of templates of other revisions, which attempts that have not begun yet may name.
     """
 
     run: GroupRun
@@ -81,6 +83,7 @@ class GroupEntry:
     checked: bool = False
     asked_us: int = 0
     restarts: Restarts = field(default_factory=Restarts)
+    former: list[bytes] = field(default_factory=list)
     published_at: float = -1e9  # monotonic time the template was last put into Redis
     written: tuple[Any, ...] = ()  # counters and state as last written to the row
     written_at: float = -1e9
@@ -117,6 +120,11 @@ class GroupEntry:
             self._digest = desired.digest(self.template())
         return self._digest
 
+    def revise(self, other: "GroupEntry") -> None:
+        """Run what the other one says from now on."""
+        self.template, self.timeout_s, self.checked = other.template, other.timeout_s, other.checked
+        self._digest, self.published_at = b"", -1e9
+
     def counters(self) -> tuple[Any, ...]:
         r = self.run
         return (int(r.state), r.running, r.succeeded, r.failed, r.killed, r.retried, self.reason)
@@ -128,7 +136,8 @@ class JobEntry:
     admission queue, -1 unless it waits there.
 
     home: the sub-cluster whose RM is its job master; 0: this one. kept: number
-    of the group that runs on while all others are stopped, or -1.
+    of the group that runs on while all others are stopped, or -1. revision: of what a service runs; rollout: to it,
+    while some tasks run another one.
     """
 
     run: JobRun
@@ -144,6 +153,8 @@ class JobEntry:
     events: int = 0  # told so far; bounded
     home: int = 0
     kept: int = -1
+    revision: int = 1
+    rollout: Rollout | None = None
     row: int = -1
     user_row: int = -1
     queue_row: int = 0
@@ -166,17 +177,23 @@ class JobEntry:
         self.declares = app_declares or any(group.constraints.parallelism for group in submitted)
 
     def services(self) -> dict[str, Any]:
-        """What its row keeps of what was asked of its groups since it was submitted, by their numbers."""
-        return {
+        """What its row keeps of what was asked of it since it was submitted: of groups by their numbers, and the
+        revision."""
+        found: dict[str, Any] = {
             f"{g.run.no}": {
                 "count": g.run.count,
                 "asked_us": g.asked_us,
                 "now": runs(g.restarts.now),
                 "queue": runs(g.restarts.queue),
+                "unsure": runs(g.restarts.unsure),
+                "width": g.restarts.width,
             }
             for g in self.groups
             if g.asked_us or g.restarts
         }
+        if self.revision > 1:
+            found |= {"revision": self.revision, "rollout": self.rollout and self.rollout.row()}
+        return found
 
 
 def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
@@ -188,8 +205,7 @@ def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
     application = None
     if row.kind == "application":
         application = Application(identity, spec.groups, log_max_bytes, _declared(spec.declared))
-    take_services(groups, row.services)
-    return JobEntry(
+    job = JobEntry(
         JobRun(row.id, [g.run for g in groups], master=application is not None),
         groups,
         row.owner_id,
@@ -199,12 +215,17 @@ def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
         round(row.submitted_at.timestamp() * 1e6),
         application=application,
     )
+    take_services(job, row.services)
+    return job
 
 
-def take_services(groups: list[GroupEntry], said: dict[str, Any] | None) -> None:
+def take_services(job: JobEntry, said: dict[str, Any] | None) -> None:
     """What was asked of a service since it was submitted, as ``JobEntry.services`` says."""
-    for group in groups:
-        take_service(group, (said or {}).get(f"{group.run.no}"))
+    said = said or {}
+    job.revision, rollout = said.get("revision", 1), said.get("rollout")
+    job.rollout = None if rollout is None else Rollout.of_row(rollout)
+    for group in job.groups:
+        take_service(group, said.get(f"{group.run.no}"))
 
 
 def take_service(group: GroupEntry, said: dict[str, Any] | None) -> None:
@@ -212,7 +233,8 @@ def take_service(group: GroupEntry, said: dict[str, Any] | None) -> None:
     if said is not None:
         group.run.scale(said["count"])
         group.asked_us = said["asked_us"]
-        group.restarts = Restarts(attempts(said["now"]), attempts(said["queue"]))
+        now, queue, unsure = (attempts(said[part]) for part in ("now", "queue", "unsure"))
+        group.restarts = Restarts(now, queue, unsure, said["width"])
     elif group.restarts:
         group.restarts = Restarts()
 

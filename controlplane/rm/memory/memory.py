@@ -67,6 +67,7 @@ class Memory:
         self.dirty_nodes: set[int] = set()  # positions whose document must be published
         self.republish: set[int] = set()  # positions whose current document must be put again
         self.restarting: dict[tuple[int, int], tuple[JobEntry, GroupEntry]] = {}  # services with tasks to start again
+        self.rolling: dict[int, JobEntry] = {}  # services that roll over to another revision
         self.restarts_due_us = 0  # when to look at those next
         self.resumed: list[JobEntry] = []  # jobs that a former leader was stopping
         # Groups at home here that no node here could hold, were it empty, and which sub-clusters could, once known.
@@ -315,6 +316,20 @@ class Memory:
             group.needs_template = False
             self.templates.leave(group.digest)
 
+    def revise(self, group: GroupEntry, other: GroupEntry) -> None:
+        """The group's containers run what the other one says from now on; those that have begun run on as they are."""
+        if group.needs_template:
+            group.former.append(group.digest)
+            group.needs_template = False
+        group.revise(other)
+        self.containers.revised(group)
+
+    def release_former(self, group: GroupEntry) -> None:
+        """Nothing of another revision of the group begins any more."""
+        for digest in group.former:
+            self.templates.leave(digest)
+        group.former = []
+
     def launch(self, cid: int, launch: Launch) -> None:
         """This container runs what was said for it alone."""
         self.masters.launches[cid] = launch
@@ -342,6 +357,7 @@ class Memory:
             self.asking.pop(key, None)
             self.backing_off.pop(key, None)
             self.release_template(job, group)
+            self.release_former(group)
 
 
 def _without_reservations(memo: Memo) -> Memo:

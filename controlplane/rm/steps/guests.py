@@ -26,7 +26,10 @@ def take_asks(m: Memory, store: Store, c: Changes, log_max_bytes: int) -> bool:
     known = {row.id: row for row in jobs}
     masters.join_guests(m, store, rows)
     for row in rows:
-        job = m.jobs.get(row.job_id) or _add_guest(m, known.get(row.job_id), log_max_bytes)
+        job = m.jobs.get(row.job_id)
+        if job is not None and job.home and job.revision != row.revision:
+            _revise(m, job, store.jobs([job.id]), log_max_bytes)
+        job = job or _add_guest(m, known.get(row.job_id), log_max_bytes)
         # One that has moved here asks for itself.
         if job is not None and job.home and row.group_no < len(job.groups):
             _apply_ask(m, c, job, row)
@@ -42,6 +45,15 @@ def _add_guest(m: Memory, row: JobRow | None, log_max_bytes: int) -> JobEntry | 
     job = guest_entry(row, log_max_bytes)
     m.add_job(job)
     return job
+
+
+def _revise(m: Memory, job: JobEntry, rows: list[JobRow], log_max_bytes: int) -> None:
+    """Its home runs another revision: what begins here from now on is of that."""
+    for row in rows:
+        fresh = guest_entry(row, log_max_bytes)
+        job.revision = fresh.revision
+        for group, other in zip(job.groups, fresh.groups, strict=True):
+            m.revise(group, other)
 
 
 def _apply_ask(m: Memory, c: Changes, job: JobEntry, row: AskRow) -> None:

@@ -13,7 +13,7 @@ from controlplane.rm.memory.nodes import R
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import IntentRow, JobRow
-from controlplane.rm.steps import masters, moving, remote, services
+from controlplane.rm.steps import masters, moving, remote, revisions, services
 from controlplane.rm.steps.collect import lose
 from controlplane.rm.steps.outcome import apply_instructions, emit_event
 from scheduler.lifecycle import job as master
@@ -75,7 +75,9 @@ def _apply_intent(
             services.scale(m, store, c, job, intent.payload)
         case "restart" if job is not None:
             services.restart(m, c, job, intent.payload)
-        case "kill" | "priority" | "move" | "scale" | "restart" if job is None:
+        case "update" if job is not None:
+            revisions.update(m, store, c, job, intent.payload, log_max_bytes)
+        case "kill" | "priority" | "move" | "scale" | "restart" | "update" if job is None:
             c.strayed.add(intent.job_id)  # it may have got another home meanwhile
         case "move" if job is not None and not job.home:
             moving.move(m, store, c, job, str(intent.payload["queue"]))

@@ -263,7 +263,7 @@ def conclude(
         well = endings["state"].tolist().count(_SUCCEEDED)
         instructions += master.succeeded(job.run, run, tasks[:well])
     if well < len(endings):
-        instructions += _notify_master(job, group, endings[well:], tasks[well:], c.at_us / 1e6)
+        instructions += _notify_master(c, job, group, endings[well:], tasks[well:])
     key = (job.id, run.no)
     c.groups[key] = group
     if run.backing_off:
@@ -277,15 +277,26 @@ def conclude(
     return instructions
 
 
+def _count_failure(c: Changes, job: JobEntry, group: GroupEntry, e: AttemptEnd) -> None:
+    """Of a service that rolls over, an attempt of the new revision that failed."""
+    rollout, run = job.rollout, group.run
+    if rollout is None or e.blameless or run.no not in rollout.groups:
+        return
+    if (e.index, int(run.launches[e.index])) not in group.restarts.named:
+        rollout.failures += 1
+        c.services[job.id] = job
+
+
 def _notify_master(
-    job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray, now: float
+    c: Changes, job: JobEntry, group: GroupEntry, endings: np.ndarray, tasks: np.ndarray
 ) -> list[master.Instruction]:
     """One after the other those whose end the job master has to judge."""
     instructions: list[master.Instruction] = []
     columns = (tasks, *(endings[name] for name in ("state", "reason", "exit_code", "ran_ms")))
     for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
         e = AttemptEnd(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
-        instructions += master.ended(job.run, group.run, e, now)[1]
+        _count_failure(c, job, group, e)
+        instructions += master.ended(job.run, group.run, e, c.at_us / 1e6)[1]
     return instructions
 
 

@@ -38,7 +38,7 @@ def scale(m: Memory, store: Store, c: Changes, job: JobEntry, asked: Json) -> No
         emit_event(c, job, "not_scaled", f"{group.run.name} stays at {_tasks(before)}: {why}")
         return
     emit_event(c, job, "scaled", f"{group.run.name} from {_tasks(before)} to {count:,}, asked for by {asked['by']}")
-    _carry_out(m, c, job, group)
+    carry_out(m, c, job, group)
 
 
 def _tasks(count: int) -> str:
@@ -76,19 +76,21 @@ def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
     """
     group = _group_of(job, asked)
     known = [a for a in attempts(asked["attempts"]) if lives(group.run, a)] if group else []
-    before = set(group.restarts.stopping + group.restarts.queue) if group else set()
-    news = [a for a in known if a not in before]
+    news = [a for a in known if a not in group.restarts.named] if group else []
     if group is None or not known:
+        return
+    if asked["one_by_one"] and job.rollout is not None:
+        emit_event(c, job, "not_restarted", f"revision {job.revision} is still being rolled out, which restarts them")
         return
     group.restarts.add(known, asked["one_by_one"])
     if news:
         tasks, how = [task for task, _ in news], ", one after the other" * (asked["one_by_one"] and len(news) > 1)
         emit_event(c, job, "restart", f"{named_tasks(group.run.name, tasks)} to start again{how}: {asked['by']}")
     c.services[job.id] = job
-    _carry_out(m, c, job, group)
+    carry_out(m, c, job, group)
 
 
-def _carry_out(m: Memory, c: Changes, job: JobEntry, group: GroupEntry) -> None:
+def carry_out(m: Memory, c: Changes, job: JobEntry, group: GroupEntry) -> None:
     """Stop here what has to stop, take back what waits elsewhere, and let others look at what they run."""
     key = job.id, group.run.no
     stop_due(m, group)
@@ -96,7 +98,8 @@ def _carry_out(m: Memory, c: Changes, job: JobEntry, group: GroupEntry) -> None:
         m.restarting[key] = job, group
     for sub, handed in group.remote.items():
         ahead, _ = handed.tasks(handed.taken, handed.target)
-        if handed.waiting and not handed.lowering and any(map(group.run.surplus, ahead.tolist())):
+        wrong = group.restarts.unsure or any(map(group.run.surplus, ahead.tolist()))
+        if handed.waiting and not handed.lowering and wrong:
             remote.recall(c, job, group, sub)
         else:
             c.hand(job, group, sub)
@@ -124,6 +127,8 @@ def resume(m: Memory, job: JobEntry) -> None:
             stop_due(m, group)
         if group.restarts:
             m.restarting[job.id, group.run.no] = job, group
+    if job.rollout is not None:
+        m.rolling[job.id] = job
 
 
 def go_on(m: Memory, store: Store, c: Changes) -> None:
@@ -134,23 +139,32 @@ def go_on(m: Memory, store: Store, c: Changes) -> None:
     for key, (job, _) in list(m.restarting.items()):
         if m.jobs.get(job.id) is not job or job.run.stopping:
             del m.restarting[key]
-    serving = _serving(m, store)
+    serving = _serving(m, store, c.at_us)
     for key, (job, group) in list(m.restarting.items()):
         there = serving.get(key, set())
         if group.restarts.advance(group.run, lambda task, attempt, there=there: (task, attempt) in there):  # type: ignore[misc]
             c.services[job.id] = job
-            _carry_out(m, c, job, group)
+            carry_out(m, c, job, group)
         if not group.restarts:
             del m.restarting[key]
+            if job.rollout is not None:
+                continue
             emit_event(c, job, "restarted", f"{group.run.name}: all that was asked for has started again")
 
 
-def _serving(m: Memory, store: Store) -> dict[tuple[int, int], set[Attempt]]:
-    """By group, the attempts that run and, where their group has a health check, passed it."""
+def _serving(m: Memory, store: Store, now_us: int) -> dict[tuple[int, int], set[Attempt]]:
+    """By group, the attempts that run and, where their group has a health check, passed it.
+
+    Without one, those of another revision count once they have run for a while.
+    """
     jobs = {key[0] for key, (_, group) in m.restarting.items() if group.restarts.queue}
     found: dict[tuple[int, int], set[Attempt]] = {}
     for row in store.serving(sorted(jobs)) if jobs else ():
         key = row.job_id, row.group_no
-        if key in m.restarting and (row.healthy or not m.restarting[key][1].checked):
+        if key not in m.restarting:
+            continue
+        job, group = m.restarting[key]
+        least_us = 0 if group.checked or job.rollout is None else job.rollout.rules.min_ready_s * 1e6
+        if (row.healthy or not group.checked) and now_us - row.started_us >= least_us:
             found.setdefault(key, set()).add((row.task, row.attempt))
     return found

@@ -4,11 +4,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contract.jobs import JobDetail, RestartRequest, ScaleRequest
+from contract.jobs import JobDetail, RestartRequest, RevisionPage, RollbackRequest, ScaleRequest, UpdateRequest
+from controlplane.router import updating
 from controlplane.statestore.actions import services
 from controlplane.statestore.queries.jobs import listing
+from controlplane.statestore.queries.jobs import services as queries
 
-from .common import View, account, actor, answers, body, changeable_job
+from .common import JOB_JSON_MAX, View, account, actor, answers, body, changeable_job, job_of, whole
 
 
 class JobScale(View):
@@ -37,3 +39,41 @@ class JobRestart(View):
         asked = body(request, RestartRequest)
         services.restart(actor(request), job, asked.group, asked.index, account(request).username)
         return Response(listing.detail(account(request), job_id), status=202)
+
+
+class JobSpecification(View):
+    body_max = JOB_JSON_MAX
+
+    @extend_schema(
+        operation_id="jobs_update", request=UpdateRequest, responses=answers({202: JobDetail}, 409, 412, 413, 415)
+    )
+    def put(self, request: Request, job_id: int) -> Response:
+        """Have a service run something else, as its next revision, so many tasks at a time.
+
+        A task counts when it has passed its health check, or has run
+        ``min_ready_s`` without one. When too many of its attempts fail, or it is
+        not done by its deadline, what ran before is rolled out again. Groups
+        keep their names, numbers of tasks, resources and where they may run;
+        what the job says beside its groups and files is left as it is.
+        """
+        job = changeable_job(request, job_id)
+        updating.update(account(request), actor(request), job, body(request, UpdateRequest))
+        return Response(listing.detail(account(request), job_id), status=202)
+
+
+class JobRollback(View):
+    @extend_schema(
+        operation_id="jobs_rollback", request=RollbackRequest, responses=answers({202: JobDetail}, 409, 412, 415)
+    )
+    def post(self, request: Request, job_id: int) -> Response:
+        """Have a service run what it ran before, as its next revision; also while another one is being rolled out."""
+        job = changeable_job(request, job_id)
+        updating.rollback(account(request), actor(request), job, body(request, RollbackRequest))
+        return Response(listing.detail(account(request), job_id), status=202)
+
+
+class JobRevisions(View):
+    @extend_schema(operation_id="jobs_revisions", responses=answers({200: RevisionPage}))
+    def get(self, request: Request, job_id: int) -> Response:
+        """What a service ran and runs, the newest first; the last ten."""
+        return whole(queries.as_answers(queries.revisions(job_of(request, job_id))))

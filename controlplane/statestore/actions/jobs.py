@@ -230,12 +230,14 @@ def move(actor: Actor, job: Job, queue: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to become of one job. ``payload``: of the intent; ``before``: what it changes."""
+    """What is to become of one job. ``payload``: of the intent; ``before``: what it changes. ``told``: what the audit
+    log says of it, where that is less than the payload."""
 
     job: Job
     kind: Intent.Kind
     payload: dict[str, Any]
     before: dict[str, Any] | None = None
+    told: dict[str, Any] | None = None
 
 
 def refusal(job: Job) -> str:
@@ -255,7 +257,7 @@ def change(actor: Actor, changes: Sequence[Change]) -> None:
                 action=f"job.{each.kind.value}",
                 target=f"job/{each.job.pk}",
                 before=each.before,
-                after=each.payload or None,
+                after=each.told or each.payload or None,
                 address=actor.address,
             )
             for each in changes

@@ -1,5 +1,7 @@
 """What is asked of services while they run. Their homes carry it out, and say what came of it among the events."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import connection
 
@@ -7,7 +9,7 @@ from contract.problems import FieldError
 from controlplane.statestore.actions import jobs
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.jobs import Change
-from controlplane.statestore.errors import Conflict, Invalid
+from controlplane.statestore.errors import Conflict, Invalid, Stale
 from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries.jobs import services
 from scheduler.lifecycle.restarting import runs
@@ -48,11 +50,32 @@ def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: st
     jobs.change(actor, changes)
 
 
-def _groups(job: Job) -> dict[str, tuple[int, int]]:
+def update(actor: Actor, job: Job, asked: dict[str, Any]) -> None:
+    """Ask for another specification. asked: as ``rm.steps.revisions.update`` takes it, as well checked as a submit."""
+    refuse_others(job)
+    said = job.services or {}
+    now, going = said.get("revision", 1), said.get("rollout")
+    if asked["revision"] != now:
+        raise Stale(
+            f"revision {now} of job {job.pk} is in force by now, not {asked['revision']}; look at it and ask again"
+        )
+    if going is not None and asked["back"] != going["previous"]:
+        back = f"wait for it, or roll back to {going['previous']} first"
+        raise Conflict(f"revision {now} of job {job.pk} is still being rolled out; {back}")
+    told = {name: value for name, value in asked.items() if name != "spec"}
+    jobs.change(actor, [Change(job, Intent.Kind.UPDATE, asked, {"revision": now}, told)])
+
+
+def refuse_others(job: Job) -> None:
+    """``Conflict`` unless the job is a service that has not ended."""
     if why := jobs.refusal(job):
         raise Conflict(why)
     if job.kind != Job.Kind.SERVICE:
         raise Conflict(f"job {job.pk} is of kind {job.kind}; only services are changed while they run")
+
+
+def _groups(job: Job) -> dict[str, tuple[int, int]]:
+    refuse_others(job)
     return services.groups(job)
 
 

@@ -19,7 +19,7 @@ KINDS = [
 
 
 class Migration(migrations.Migration):
-    dependencies = [("statestore", "0034_log_moments")]
+    dependencies = [("statestore", "0035_intake")]
     operations = [
         migrations.AddField("job", "services", models.JSONField(null=True)),
         migrations.AlterField("intent", "kind", models.CharField(choices=KINDS, max_length=12)),

@@ -30,6 +30,7 @@ class Job(models.Model):
     tags = models.JSONField(default=list)
     spec = models.JSONField()  # the submission, validated and with defaults filled in
     services = models.JSONField(null=True)  # what was asked of its groups since: ``rm.memory.jobs.JobEntry.services``
+    revisions = models.JSONField(null=True)  # of a service that was updated: ``rm.steps.revisions``, that in force last
     spec_bytes = models.IntegerField(db_default=0)  # of its containers' templates; 0 of jobs of older releases
     task_count = models.IntegerField(db_default=0)  # it was submitted with; 0 of jobs of older releases
     home = models.ForeignKey("statestore.SubCluster", on_delete=models.PROTECT, related_name="homed_jobs")
@@ -189,6 +190,7 @@ class Intent(models.Model):
         MOVE = "move", "Put this job into another queue"
         SCALE = "scale", "Keep another number of a service's tasks running"
         RESTART = "restart", "Start tasks of a service again"
+        UPDATE = "update", "Roll another specification of a service out"
         NODE = "node", "A node was registered, changed or revoked"
         POLICY = "policy", "A policy version is in force"
         MAINTENANCE = "maintenance", "A maintenance window was made or cancelled"

@@ -42,6 +42,12 @@ export function problemFrom(status: number, body: unknown, retryAfter: string | 
   );
 }
 
+/** With the names of fields as they are below `part` of what was sent. */
+export function within(part: string, error: ApiError): ApiError {
+  const errors = error.errors.map((e) => ({ ...e, field: e.field.startsWith(`${part}.`) ? e.field.slice(part.length + 1) : e.field }));
+  return new ApiError(error.status, error.title, error.detail, errors, error.retryAfterS);
+}
+
 /** With what it says of fields in its text, for dialogs that have one place for all. */
 export function withFields(error: ApiError): ApiError {
   return new ApiError(error.status, error.title, [error.detail, ...error.errors.map((e) => `${e.field}: ${e.message}; ${e.remedy ?? ""}`)].filter(Boolean).join(" "));
@@ -87,4 +93,5 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
 export const get = <T>(path: string, signal?: AbortSignal) => call<T>(API + path, { signal });
 export const post = <T>(path: string, json?: unknown, headers?: Record<string, string>) =>
   call<T>(API + path, { method: "POST", json: json ?? {}, headers });
+export const put = <T>(path: string, json: unknown) => call<T>(API + path, { method: "PUT", json });
 export const remove = (path: string) => call<void>(API + path, { method: "DELETE" });

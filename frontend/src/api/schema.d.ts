@@ -368,7 +368,11 @@ export interface components {
             /** @default  */
             message?: string;
         };
-        /** @description ``healthy``: null before the first verdict and without a health check. ``proxy``: its path on this server. */
+        /**
+         * @description ``healthy``: null before the first verdict and without a health check. ``proxy``: its path on this server.
+         *
+         *     revision: of what its service runs there.
+         */
         Endpoint: {
             /** Format: date-time */
             checked_at: string;
@@ -381,6 +385,8 @@ export interface components {
             node: string;
             port: number;
             proxy: string;
+            /** @default 1 */
+            revision: number;
         };
         EndpointPage: {
             next: string | null;
@@ -480,6 +486,7 @@ export interface components {
             racks: (string | number)[];
             state: string;
         };
+        /** @description ``restarting``: tasks of a service that are to start again, as somebody wanted, and have not yet. */
         Group: {
             after: string[];
             count: number;
@@ -491,6 +498,7 @@ export interface components {
             pending: number;
             reason: components["schemas"]["WaitReason"] | null;
             resources: components["schemas"]["Amounts"];
+            /** @default 0 */
             restarting: number;
             retried: number;
             running: number;
@@ -691,7 +699,11 @@ export interface components {
             /** @default [] */
             warnings: components["schemas"]["FieldError"][];
         };
-        /** @description ``tracking``: path on this server of the page that the application's master has named, while the job lives. */
+        /**
+         * @description ``tracking``: path on this server of the page that the application's master has named, while the job lives.
+         *
+         *     revision: of what a service runs, from 1; rollout: to it, while some tasks run another one.
+         */
         JobDetail: {
             admitted_at: string | null;
             finished_at: string | null;
@@ -706,6 +718,10 @@ export interface components {
             priority: number;
             queue: string;
             retry_of: number | null;
+            /** @default 1 */
+            revision: number;
+            /** @default null */
+            rollout: components["schemas"]["RolloutState"] | null;
             spec: {
                 [key: string]: unknown;
             };
@@ -716,7 +732,7 @@ export interface components {
             submitted_at: string;
             tags: string[];
             /** @default null */
-            tracking?: string | null;
+            tracking: string | null;
             waiting: string | null;
         };
         JobExplanation: {
@@ -1863,19 +1879,40 @@ export interface components {
             /** @default null */
             index?: number | null;
         };
+        /**
+         * @description What a service ran, or runs. outcome: what became of it beside being followed by another, in words. back: the
+         *     number of the revision it is the same as, where it was taken back to that.
+         */
+        Revision: {
+            /** Format: date-time */
+            at: string;
+            back: number | null;
+            by: string;
+            outcome: string;
+            revision: number;
+        };
+        RevisionPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["Revision"][];
+        };
         RoleRequest: {
             /** @enum {string} */
             role: "operator" | "tenant" | "viewer";
         };
-        /** @description ``version``: whose content comes into force again, as a new version. */
+        /** @description ``to``: a revision that the job had; without it the one before. */
         RollbackRequest: {
-            /** @default false */
-            force?: boolean;
-            /** @description What changes, and why; not blank */
-            message: string;
+            /** @default 600 */
+            deadline_s?: number;
+            /** @default 1 */
+            max_failures?: number;
+            /** @default 1 */
+            max_unavailable?: number;
+            /** @default 10 */
+            min_ready_s?: number;
+            revision: number;
             /** @default null */
-            parent?: number | null;
-            version: number;
+            to?: number | null;
         };
         /**
          * @description A version on its way to all. ``stage``: the one it is in, from 0; ``message``: why it is where it is.
@@ -1955,6 +1992,23 @@ export interface components {
             /** @default null */
             parent?: number | null;
             stages: components["schemas"]["StageRequest"][];
+        };
+        /**
+         * @description A service on its way to another revision of what its tasks run. updated: of its ``tasks`` that may change, those
+         *     that do not run ``previous`` any more. failures: ends of its attempts through their own fault, of which
+         *     ``max_failures`` are borne. back: it takes back what has failed, or was not wanted.
+         */
+        RolloutState: {
+            back: boolean;
+            /** Format: date-time */
+            began_at: string;
+            due_at: string | null;
+            failures: number;
+            max_failures: number;
+            previous: number;
+            revision: number;
+            tasks: number;
+            updated: number;
         };
         /** @description ``query``: a query string, as the address of the job list has it. */
         SavedView: {
@@ -2590,6 +2644,21 @@ export interface components {
             /** @default / */
             path?: string;
             port: string;
+        };
+        /** @description ``spec``: the whole job as for a submit. Its groups say what they run; what else it says is left as it is. */
+        UpdateRequest: {
+            /** @default 600 */
+            deadline_s?: number;
+            /** @default 1 */
+            max_failures?: number;
+            /** @default 1 */
+            max_unavailable?: number;
+            /** @default 10 */
+            min_ready_s?: number;
+            revision: number;
+            spec: {
+                [key: string]: unknown;
+            };
         };
         /** @description ``at``: positions in the layout. ``pending`` is beyond ``used``; ``guaranteed_part`` is within ``share``. */
         UseColumns: {

@@ -45,7 +45,7 @@ def test_a_nodes_word_is_shown_with_host_health_and_address(world: World, servic
     assert page["results"][0] | {"checked_at": 0} == {
         "name": "http", "group": "web", "index": 0, "container": format_container(first.pk), "node": "west-1",
         "host": "10.0.0.1", "port": 20_000, "healthy": False, "checked_at": 0,
-        "proxy": f"/proxy/{service.pk}/web.0.http/",
+        "proxy": f"/proxy/{service.pk}/web.0.http/", "revision": 1,
     }  # fmt: skip
     rest = world["tenant"].get(page["next"].replace("http://testserver", "")).json()
     assert [e["port"] for e in rest["results"]] == [20_002] and rest["next"] is None

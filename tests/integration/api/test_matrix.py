@@ -109,6 +109,12 @@ RULES: dict[tuple[str, str], Rule] = {
         CHANGED | {"tenant": 409, "operator": 409},
         {"group": "g", "count": 2},  # a batch job
     ),
+    ("PUT", "api/v1/jobs/<int:job_id>/spec"): Rule(
+        CHANGED | {"tenant": 409, "operator": 409},
+        {"revision": 1, "spec": job()},  # a batch job
+    ),
+    ("POST", "api/v1/jobs/<int:job_id>/rollback"): Rule(CHANGED | {"tenant": 409, "operator": 409}, {"revision": 1}),
+    ("GET", "api/v1/jobs/<int:job_id>/revisions"): Rule(SEEN),
     ("POST", "api/v1/jobs/<int:job_id>/restart"): Rule(CHANGED | {"tenant": 409, "operator": 409}, {}),
     ("POST", "api/v1/jobs/<int:job_id>/queue"): Rule(
         CHANGED | {"tenant": 422, "operator": 202}, {"queue": "root.prod.etl"}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.statestore import retention
 from controlplane.statestore.models import AuditEntry, Container, Intent, Job, TaskGroup
 from tests.integration.api.world import World, job
 from wire.states import ContainerState, JobState
@@ -114,5 +115,102 @@ def test_what_is_shown_and_run_again_has_as_many_tasks_as_by_now(world: World) -
     assert [(g["count"], g["restarting"]) for g in shown["groups"]] == [(7, 3), (3, 0)]
     assert [g["count"] for g in shown["spec"]["groups"]] == [7, 3]
     Job.objects.filter(pk=mine).update(state=JobState.KILLED)
+    assert [g["restarting"] for g in world["tenant"].get(f"jobs/{mine}").json()["groups"]] == [0, 0]
     again = world["tenant"].post(f"jobs/{mine}/retry").json()
     assert [(g["count"], g["restarting"]) for g in again["groups"]] == [(7, 0), (3, 0)]
+
+
+def spec_of(world: World, job_id: int, **changes: Any) -> dict[str, Any]:
+    """The job's own specification, with its first group changed."""
+    spec = world["tenant"].get(f"jobs/{job_id}").json()["spec"]
+    spec["groups"][0] |= changes
+    return spec  # type: ignore[no-any-return]
+
+
+def put(world: World, job_id: int, spec: dict[str, Any], who: str = "tenant", **more: Any) -> Any:
+    return world[who]("PUT", f"jobs/{job_id}/spec", {"revision": 1, "spec": spec} | more)
+
+
+def test_an_update_tells_the_home_what_is_to_run_and_how_carefully(world: World) -> None:
+    mine = service(world)
+    spec = spec_of(world, mine, command=["serve", "--better"], count=9)
+    answer = put(world, mine, spec, max_unavailable=2, deadline_s=30)
+    assert answer.status_code == 202, answer.content
+    asked = Intent.objects.get(kind="update").payload
+    assert (asked["revision"], asked["by"], asked["back"]) == (1, "tenant", None)
+    assert asked["rules"] == {"max_unavailable": 2, "min_ready_s": 10.0, "deadline_s": 30.0, "max_failures": 1}
+    first = asked["spec"]["groups"][0]
+    assert (first["command"], first["count"]) == (["serve", "--better"], 3), "a scale is another request"
+    assert asked["size"] > 0 and asked["spec"]["name"] == "a-job"
+    entry = AuditEntry.objects.get(action="job.update")
+    assert entry.before == {"revision": 1} and "spec" not in entry.after and entry.after["by"] == "tenant"
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"resources": {"memory_mib": 512}}, "spec.groups.0.resources"),
+        ({"node_labels": "gpu"}, "spec.groups.0.node_labels"),
+        ({"name": "other"}, "spec.groups"),
+        ({"command": []}, "spec.groups.0.command"),
+        ({"health_check": {"port": "none", "tcp": True}}, "spec.groups.0.health_check.port"),
+        ({"files": [{"path": "a", "digest": "0" * 64}]}, "spec.groups.0.files.0.digest"),
+    ],
+)
+def test_an_update_that_cannot_be_names_the_field_and_changes_nothing(
+    world: World, changes: dict[str, Any], field: str
+) -> None:
+    mine = service(world)
+    answer = put(world, mine, spec_of(world, mine, **changes))
+    assert answer.status_code == 422
+    assert [(e[0], bool(e[2])) for e in errors(answer)] == [(field, True)]
+    assert not Intent.objects.filter(kind="update").exists()
+
+
+def test_an_update_is_of_the_revision_that_is_known(world: World) -> None:
+    mine = service(world)
+    rollout = {
+        "revision": 2, "previous": 1, "began_us": 1_000_000, "failures": 1, "back": False, "groups": [0],
+        "rules": {"max_unavailable": 1, "min_ready_s": 1, "deadline_s": 60, "max_failures": 1},
+    }  # fmt: skip
+    group = {"count": 3, "asked_us": 0, "now": [], "queue": [[1, 2, 1]], "unsure": [], "width": 1}
+    spec = spec_of(world, mine)
+    kept = [
+        {"revision": n, "at_us": n * 1e6, "by": "ann", "outcome": "", "back": None, "size": 1, "spec": spec}
+        for n in (1, 2)
+    ]
+    Job.objects.filter(pk=mine).update(services={"0": group, "revision": 2, "rollout": rollout}, revisions=kept)
+    shown = world["tenant"].get(f"jobs/{mine}").json()
+    assert shown["revision"] == 2
+    assert (shown["rollout"]["updated"], shown["rollout"]["tasks"], shown["rollout"]["failures"]) == (1, 3, 1)
+    assert shown["rollout"]["due_at"] == "1970-01-01T00:01:01Z"
+    stale = put(world, mine, spec)
+    assert stale.status_code == 412 and "revision 2" in stale.json()["detail"]
+    busy = put(world, mine, spec, revision=2)
+    assert busy.status_code == 409 and "roll back to 1 first" in busy.json()["detail"]
+    back = world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 2})
+    assert back.status_code == 202, back.content
+    assert Intent.objects.get(kind="update").payload["back"] == 1
+    listed = world["tenant"].get(f"jobs/{mine}/revisions").json()["results"]
+    assert [(r["revision"], r["by"]) for r in listed] == [(2, "ann"), (1, "ann")]
+    Job.objects.filter(pk=mine).update(state=JobState.KILLED)
+    ended = world["tenant"].get(f"jobs/{mine}").json()
+    assert (ended["revision"], ended["rollout"]) == (2, None)
+
+
+def test_one_that_was_never_updated_has_nothing_to_go_back_to(world: World) -> None:
+    mine = service(world)
+    answer = world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 1})
+    assert answer.status_code == 422 and errors(answer)[0][2] == "it was never updated"
+    (only,) = world["tenant"].get(f"jobs/{mine}/revisions").json()["results"]
+    assert (only["revision"], only["by"], only["outcome"], only["back"]) == (1, "tenant", "", None)
+
+
+def test_files_of_a_revision_that_a_service_may_go_back_to_are_kept(world: World) -> None:
+    mine = service(world)
+    old, new = "a" * 64, "b" * 64
+    specs = [{"groups": [{"name": "web", "files": [{"path": "x", "digest": d}]}]} for d in (old, new)]
+    kept = [{"revision": n, "spec": spec} for n, spec in enumerate(specs, 1)]
+    Job.objects.filter(pk=mine).update(spec=specs[1], revisions=kept)
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    assert {old, new} <= retention.wanted_by_live_jobs(later)

@@ -1,8 +1,11 @@
 """Services that are scaled and restarted by what web does, over the real stores, and whoever leads."""
 
+from copy import deepcopy
+
 import pytest
 from django.utils import timezone
 
+from controlplane.rm.driver.readahead import made_ahead
 from controlplane.rm.ports import StoreDown
 from controlplane.statestore.actions import services
 from controlplane.statestore.models import Container, Endpoint, TaskGroup
@@ -56,7 +59,9 @@ def test_its_tasks_restart_one_after_the_other_as_their_nodes_find_them_healthy(
     services.restart(cluster.actor, cluster.job(job), "web", None, "ann")
     turn(cluster, leader, 3, seconds=1.1)
     assert attempts(job) == [(0, 2), (1, 1)]
-    assert cluster.job(job).services == {"0": {"count": 2, "asked_us": 0, "now": [], "queue": [[0, 2, 1]]}}
+    assert cluster.job(job).services == {
+        "0": {"count": 2, "asked_us": 0, "now": [], "queue": [[0, 2, 1]], "unsure": [], "width": 1},
+    }  # fmt: skip
     same_when_rebuilt(leader)
     leader.close()
     leader = leading(cluster, leader.clock.ahead_s)
@@ -80,3 +85,57 @@ def test_a_round_that_fails_has_changed_nothing_and_the_next_leader_does_it(clus
     leader = leading(cluster)
     turn(cluster, leader)
     assert attempts(job) == [(0, 1), (1, 1), (2, 1)]
+
+
+RULES = {"max_unavailable": 1, "min_ready_s": 0.0, "deadline_s": 30.0, "max_failures": 0}
+
+
+def update(cluster: Cluster, job: int, revision: int, command: str, **rules: float) -> None:
+    row = cluster.job(job)
+    spec = deepcopy(row.spec)
+    spec["groups"][0]["command"] = [command]
+    asked = {"revision": revision, "spec": spec, "size": 77, "rules": RULES | rules, "by": "ann", "back": None}
+    services.update(cluster.actor, row, asked)
+
+
+def test_a_service_runs_another_revision_and_its_successor_knows(cluster: Cluster) -> None:
+    leader = leading(cluster)
+    job = cluster.submit(SMALL | {"name": "web", "count": 2}, kind="service")
+    turn(cluster, leader)
+    update(cluster, job, 1, "better")
+    turn(cluster, leader, seconds=1.1)
+    same_when_rebuilt(leader)
+    ahead = made_ahead(leader.store.jobs([job])[0], 1 << 20)
+    assert ahead is not None and memory_state(leader.rebuilt({job: ahead})) == memory_state(leader.memory)
+    leader.close()
+    leader = leading(cluster, leader.clock.ahead_s)
+    turn(cluster, leader, 4, seconds=1.1)
+    assert attempts(job) == [(0, 2), (1, 2)]
+    row = cluster.job(job)
+    assert row.services == {"revision": 2, "rollout": None} and row.spec_bytes == 77
+    assert row.spec["groups"][0]["command"] == ["better"]
+    assert [(r["revision"], r["by"], r["outcome"]) for r in row.revisions] == [(1, "tenant", ""), (2, "ann", "")]
+    assert leader.memory.jobs[job].groups[0].digest == leader.rebuilt().jobs[job].groups[0].digest
+    same_when_rebuilt(leader)
+
+
+def test_a_revision_that_is_late_is_taken_back_by_whoever_leads_then(cluster: Cluster) -> None:
+    leader = leading(cluster)
+    job = cluster.submit(CHECKED | {"count": 2}, kind="service")
+    turn(cluster, leader)
+    update(cluster, job, 1, "worse")
+    turn(cluster, leader, 2, seconds=1.1)
+    leader.close()
+    leader = leading(cluster, leader.clock.ahead_s)
+    turn(cluster, leader, seconds=31.0)
+    for _ in range(3):
+        serve(job)
+        turn(cluster, leader, seconds=1.1)
+    assert attempts(job) == [(0, 3), (1, 1)], "who ran the old one serves on"
+    row = cluster.job(job)
+    assert [(r["outcome"], r["back"]) for r in row.revisions] == [
+        ("", None), ("failed: it was not done within 30 s", None), ("", 1),
+    ]  # fmt: skip
+    assert row.spec["groups"][0]["command"] == ["true"] and row.services == {"revision": 3, "rollout": None}
+    assert cluster.events(job, "updated") == ["all tasks run revision 3"]
+    same_when_rebuilt(leader)

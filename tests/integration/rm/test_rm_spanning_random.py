@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,21 @@ class Life:
             with suppress(Refused):  # nothing of it runs now, or not that many
                 services.restart(self.cluster.actor, job, "g0", int(self.rng.integers(3)) if one else None, "somebody")
 
+    def update(self) -> None:
+        for job in self._live_services():
+            spec = deepcopy(job.spec)
+            spec["groups"][0]["command"] = [f"v{self.rng.integers(3)}"]
+            rules = {
+                "max_unavailable": 2,
+                "min_ready_s": 0.0,
+                "deadline_s": 5.0,
+                "max_failures": int(self.rng.integers(3)),
+            }
+            revision = (job.services or {}).get("revision", 1)
+            asked = {"revision": revision, "spec": spec, "size": 1, "rules": rules, "by": "somebody", "back": None}
+            with suppress(Refused):  # another one is on its way
+                services.update(self.cluster.actor, job, asked)
+
     def _live_services(self) -> list[Job]:
         return list(Job.objects.filter(pk__in=self.services, state__lt=JobState.KILLING))
 
@@ -175,7 +191,7 @@ class Life:
 
     def step(self) -> None:
         rare = [self.kill, self.policy, self.take_over, self.wake_up, self.fall_silent, self.reap, self.come_back]
-        rare += [self.lose_node, self.drain, self.scale, self.restart]
+        rare += [self.lose_node, self.drain, self.scale, self.restart, self.update]
         if self.rng.random() < 0.35:
             self.submit()
         if self.rng.random() < 0.4:

@@ -141,7 +141,8 @@ def test_what_is_asked_of_services_is_kept_with_the_round_and_told_to_whom_it_co
     store, entry, east = leader.store, leader.memory.jobs[job], behind.east.lead()
     rows = [row for row in store.serving([job, job + 1]) if row.job_id == job]
     assert sorted((row.task, row.attempt, row.healthy) for row in rows) == [(task, 1, None) for task in range(4)]
-    assert store.serving([]) == [] and store.live_jobs()[0].services is None
+    assert store.serving([]) == [] and store.revisions(job) == [] and store.live_jobs()[0].services is None
+    assert all(0 < row.started_us <= leader.clock.now_us() for row in rows)
     group = entry.groups[0]
     group.run.scale(6)
     group.asked_us = 7
@@ -150,9 +151,15 @@ def test_what_is_asked_of_services_is_kept_with_the_round_and_told_to_whom_it_co
     handed.append(np.arange(1), np.ones(1, np.int16))
     asks = {(job, 0, east.rounds.sub): (handed, False)}
     store.commit(changed(leader, services={job: entry}, asks=asks))
-    said = {"count": 6, "asked_us": 7, "now": [], "queue": [[0, 2, 1]]}
+    said = {"count": 6, "asked_us": 7, "now": [], "queue": [[0, 2, 1]], "unsure": [], "width": 1}
     assert store.live_jobs({job})[0].services == {"0": said}
-    assert east.store.asks_here()[0].service == said
+    ask = east.store.asks_here()[0]
+    assert (ask.service, ask.revision) == (said, 1)
+    entry.revision, spec = 2, store.live_jobs()[0].spec
+    kept = [{"revision": 2, "spec": spec | {"tags": ["new"]}, "size": 5}]
+    store.commit(changed(leader, services={job: entry}, revisions={job: kept}))
+    assert store.revisions(job) == kept and east.store.asks_here()[0].revision == 2
+    assert store.live_jobs({job})[0].spec["tags"] == ["new"], "one that was updated is read anew"
 
 
 def test_transitions_are_numbered_without_gaps_in_each_sub_cluster(behind: Behind) -> None:

@@ -52,6 +52,7 @@ class Cluster:
     overview: dict[str, Any] = field(default_factory=dict)
     outputs: list[dict[str, Any]] = field(default_factory=list)
     endpoints: list[dict[str, Any]] = field(default_factory=list)
+    revisions: list[dict[str, Any]] = field(default_factory=list)
     logs: dict[tuple[str, str], bytes] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)  # containers whose streams are complete
     log_step: int = 7  # bytes per answer, to make many
@@ -268,7 +269,7 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
         return status, headers, found
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
-    if what in ("scale", "restart"):
+    if what in ("scale", "restart", "spec", "rollback"):
         return 202, headers, found
     return 202, headers, {"id": found["id"], "asked": what}
 
@@ -290,6 +291,9 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"GET /jobs/(\d+)/explain", explain),
     (r"POST /jobs/actions", act),
     (r"POST /jobs/(\d+)/(kill|retry|priority|scale|restart)", changed),
+    (r"PUT /jobs/(\d+)/(spec)", changed),
+    (r"POST /jobs/(\d+)/(rollback)", changed),
+    (r"GET /jobs/(\d+)/revisions", lambda cluster, request, _job: page(cluster.revisions, request)),
     (r"GET /jobs/(\d+)/tasks", tasks),
     (r"GET /jobs/(\d+)/containers", containers),
     (r"GET /jobs/(\d+)/endpoints", lambda cluster, request, _job: page(cluster.endpoints, request)),

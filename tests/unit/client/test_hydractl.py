@@ -15,9 +15,9 @@ import pytest
 
 from client.commands.data import place
 from client.errors import HydraError
-from contract.jobs import Output
+from contract.jobs import Output, Revision, RolloutState
 from tests import hydractl
-from tests.answers import answer
+from tests.answers import answer, said_by_the_api
 
 ROOT = Path(__file__).parents[3]
 
@@ -346,6 +346,27 @@ def test_a_service_is_scaled_and_its_tasks_restarted(cluster: Any, env: dict[str
         {"group": "web", "count": 5}, {"group": "web", "index": 3}, {"group": "web", "index": None},
         {"group": None, "index": None},
     ]  # fmt: skip
+
+
+def test_a_service_is_updated_and_rolled_back(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    cluster.add_job({"name": "a", "kind": "service", "groups": [{"name": "g", "count": 2}]}, "RUNNING")
+    cluster.on_get_job = lambda job: job.update(revision=4)
+    file = str(job_file(tmp_path))
+    done = run(env, "update", "1", file, "--max-unavailable", "2", "--deadline", "30")
+    assert (done.returncode, done.stdout) == (0, f"job 1: asked to roll {file} out\n"), done.stderr
+    assert "work.py: stored" in done.stderr
+    asked = json.loads(cluster.requests("PUT", "/jobs/1/spec")[0].body)
+    assert (asked["revision"], asked["max_unavailable"], asked["deadline_s"]) == (4, 2, 30)
+    assert asked["spec"]["groups"][0]["command"] == ["python3", "work.py"] and "min_ready_s" not in asked
+    assert run(env, "rollback", "1", "--to", "1", "--revision", "4").stdout == "job 1: asked to go back to revision 1\n"
+    assert json.loads(cluster.requests("POST", "/jobs/1/rollback")[0].body) == {"to": 1, "revision": 4}
+    cluster.revisions = [
+        said_by_the_api(Revision, revision=2, by="ann", outcome="failed: it was not done within 30 s", back=None)
+    ]
+    assert run(env, "revisions", "1").stdout.splitlines()[1].split()[:1] == ["2"]
+    going = said_by_the_api(RolloutState, revision=3, previous=2, updated=1, tasks=2, failures=1)
+    cluster.on_get_job = lambda job: job.update(kind="service", revision=3, rollout=going)
+    assert "1/2 tasks at revision 3, on its way from 2, 1 failed" in run(env, "job", "1").stdout
 
 
 def outputs(cluster: Any) -> None:

@@ -169,7 +169,7 @@ def test_a_successor_goes_on_with_what_was_asked(cluster: MemoryCluster, rounds:
         turn(cluster, leader) if step % 2 else leader.round()
     assert tasks_of(cluster, job) == [(0, 2), (1, 2), (2, 2)]
     assert cluster.rows.jobs[job]["services"]["0"] | {"asked_us": 0} == {
-        "count": 3, "asked_us": 0, "now": [], "queue": [],
+        "count": 3, "asked_us": 0, "now": [], "queue": [], "unsure": [], "width": 1,
     }  # fmt: skip
 
 

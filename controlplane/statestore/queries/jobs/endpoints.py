@@ -9,10 +9,12 @@ from controlplane.statestore.queries.paging import Cursor, Page, page
 from controlplane.statestore.queries.sql import rows_as_dicts
 from wire.ids import format_container
 
+from . import services
+
 MASTER = "master"  # the group of a job's own application master
 # A row counts while its container lives, and while its node still registers the host it was told with.
 _LIVE = """SELECT e.id, e.name, e.host, coalesce(e.reach, e.host) AS reach, e.port, e.healthy, e.checked_at,
-           e.container_id, c.group_no, c.task_index, j.owner_id, g.name AS "group", n.name AS node
+           e.container_id, c.group_no, c.task_index, c.attempt, j.owner_id, g.name AS "group", n.name AS node
     FROM statestore_endpoint e
     JOIN statestore_container c ON c.id = e.container_id AND c.job_id = e.job_id
     JOIN statestore_node n ON n.id = c.node_id AND n.host = e.host
@@ -47,11 +49,11 @@ def list_page(job: Job, at: Cursor, size: int) -> Page:
     sql = f"{_LIVE}{where} ORDER BY c.group_no{down}, c.task_index{down}, e.id{down} LIMIT %(limit)s"
     values: dict[str, Any] = {"job": job.pk, "limit": size + 1}
     rows = rows_as_dicts(sql, values | dict(zip(("k0", "k1", "k2"), at.key, strict=False)))
-    shown = [_endpoint(job.pk, r) for r in rows]
+    shown = [_endpoint(job, r) for r in rows]
     return page(shown, [(r["group_no"], r["task_index"], r["id"]) for r in rows], size, at)
 
 
-def _endpoint(job_id: int, r: dict[str, Any]) -> dict[str, Any]:
+def _endpoint(job: Job, r: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": r["name"],
         "group": r["group"],
@@ -62,7 +64,8 @@ def _endpoint(job_id: int, r: dict[str, Any]) -> dict[str, Any]:
         "port": r["port"],
         "healthy": r["healthy"],
         "checked_at": r["checked_at"],
-        "proxy": address(job_id, r["group"], r["task_index"], r["name"]),
+        "proxy": address(job.pk, r["group"], r["task_index"], r["name"]),
+        "revision": services.revision_of(job.services, r["group_no"], r["task_index"], r["attempt"]),
     }
 
 

@@ -162,9 +162,9 @@ def as_json(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _job(row: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:
     afters = dict(enumerate(row["afters"] or []))  # groups that a master asked for wait for none
+    under_way = None if terminal(row["state"]) else row["services"]
     shown = [
-        _group(g, afters.get(g["no"], [])) | {"restarting": services.restarting(row["services"], g["no"])}
-        for g in groups
+        _group(g, afters.get(g["no"], [])) | {"restarting": services.restarting(under_way, g["no"])} for g in groups
     ]
     return {
         "id": row["id"],
@@ -225,12 +225,12 @@ def find(user: User, job_id: int) -> Job | None:
     """The job's row if ``user`` may see it."""
     if not 0 < job_id < 2**63:
         return None
-    return Job.objects.defer("spec").filter(visible_jobs_q(user), pk=job_id).first()
+    return Job.objects.defer("spec", "revisions").filter(visible_jobs_q(user), pk=job_id).first()
 
 
 def find_many(user: User, ids: Sequence[int]) -> dict[int, Job]:
     """Of these jobs the rows that ``user`` may see, by number. One query, two for tenants."""
-    found = Job.objects.defer("spec").filter(visible_jobs_q(user), pk__in=ids)
+    found = Job.objects.defer("spec", "revisions").filter(visible_jobs_q(user), pk__in=ids)
     return {job.pk: job for job in found}
 
 
@@ -255,8 +255,9 @@ def detail(user: User, job_id: int) -> dict[str, Any] | None:
     if row is None:
         return None
     page = None if terminal(row["state"]) else endpoints.tracked(job_id, row["page"])
-    spec = services.as_scaled(row["spec"], row["services"])
-    return veil.jobs(user, as_json([row]))[0] | {"spec": spec, "tracking": page}
+    shown = veil.jobs(user, as_json([row]))[0]
+    more = {"spec": services.as_scaled(row["spec"], row["services"]), "tracking": page}
+    return shown | more | services.rollout(row["services"], shown["groups"], terminal(row["state"]))
 
 
 def events(job: Job, at: Cursor, size: int, newest_first: bool = False) -> Page:

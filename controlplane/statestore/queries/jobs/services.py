@@ -1,10 +1,13 @@
 """What runs of a service now, and what was asked of it since it was submitted."""
 
+import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 from controlplane.statestore.models import Container, Job, TaskGroup
 
 Attempt = tuple[int, int]
+Json = dict[str, Any]
 
 
 def groups(job: Job) -> dict[str, tuple[int, int]]:
@@ -20,16 +23,72 @@ def live(job: Job, group_no: int, task: int | None = None) -> list[Attempt]:
     return list(found.order_by("task_index", "attempt").values_list("task_index", "attempt"))
 
 
-def restarting(services: dict[str, Any] | None, group_no: int) -> int:
+def restarting(services: Json | None, group_no: int) -> int:
     """How many tasks of the group are to start again and have not yet. services: of the job's row."""
-    said = (services or {}).get(f"{group_no}", {})
-    return sum(count for part in ("now", "queue") for _, count, _ in said.get(part, ()))
+    return _count((services or {}).get(f"{group_no}", {}), "now", "queue", "unsure")
 
 
-def as_scaled(spec: dict[str, Any], services: dict[str, Any] | None) -> dict[str, Any]:
+def _count(said: Json, *parts: str) -> int:
+    return sum(count for part in parts for _, count, _ in said.get(part, ()))
+
+
+def rollout(services: Json | None, groups: Sequence[Json], ended: bool) -> Json:
+    """``revision`` and ``rollout`` of ``contract.jobs.JobDetail``. groups: as the API shows them. ended: the job."""
+    said = services or {}
+    going = said.get("rollout")
+    if going is None or ended:
+        return {"revision": said.get("revision", 1), "rollout": None}
+    changing = [group for group in groups if group["no"] in going["groups"]]
+    tasks = sum(group["count"] for group in changing)
+    left = sum(_count(said.get(f"{group['no']}", {}), "queue", "unsure") for group in changing)
+    rules, began = going["rules"], _moment(going["began_us"])
+    limited = rules["deadline_s"] and not going["back"]
+    shown = {name: going[name] for name in ("revision", "previous", "failures", "back")} | {
+        "updated": max(0, tasks - left),
+        "tasks": tasks,
+        "max_failures": rules["max_failures"],
+        "began_at": began,
+        "due_at": began + dt.timedelta(seconds=rules["deadline_s"]) if limited else None,
+    }
+    return {"revision": going["revision"], "rollout": shown}
+
+
+def _moment(at_us: int) -> dt.datetime:
+    return dt.datetime.fromtimestamp(at_us / 1e6, dt.UTC)
+
+
+def revision_of(services: Json | None, group_no: int, task: int, attempt: int) -> int:
+    """Which revision this attempt of a task of the job runs."""
+    said = services or {}
+    going = said.get("rollout")
+    if going is None or group_no not in going["groups"]:
+        return int(said.get("revision", 1))
+    group = said.get(f"{group_no}", {})
+    old = (run for part in ("queue", "unsure") for run in group.get(part, ()))
+    before = any(first <= task < first + count and attempt == of for first, count, of in old)
+    return int(going["previous"] if before else going["revision"])
+
+
+def revisions(job: Job) -> list[Json]:
+    """All that is kept of the job's revisions, the oldest first, with their specifications. One query.
+
+    A job that was never updated has one.
+    """
+    kept, spec, owner = Job.objects.values_list("revisions", "spec", "owner__username").get(pk=job.pk)
+    first = {"revision": 1, "at_us": job.submitted_at.timestamp() * 1e6, "by": owner, "outcome": "", "back": None}
+    return list(kept or [first | {"size": job.spec_bytes, "spec": spec}])
+
+
+def as_answers(kept: Sequence[Json]) -> list[Json]:
+    """``contract.jobs.Revision`` of each, the newest first."""
+    names = ("revision", "by", "outcome", "back")
+    return [{name: r[name] for name in names} | {"at": _moment(r["at_us"])} for r in reversed(kept)]
+
+
+def as_scaled(spec: Json, services: Json | None) -> Json:
     """The specification with as many tasks in each group as it has by now."""
     if not services:
         return spec
-    counts = {int(no): said["count"] for no, said in services.items()}
+    counts = {int(no): said["count"] for no, said in services.items() if no.isdecimal()}
     groups = [group | {"count": counts.get(no, group["count"])} for no, group in enumerate(spec["groups"])]
     return spec | {"groups": groups}

@@ -12,10 +12,10 @@ import { QueueChoice } from "./QueueChoice";
 import { mayAct } from "./rights";
 import { hydractl } from "../../format/shell";
 
-type What = "kill" | "retry" | "priority" | "queue" | "scale" | "restart";
-const BUTTONS: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Priority", queue: "Move", scale: "Scale", restart: "Restart" };
+type What = "kill" | "retry" | "priority" | "queue" | "scale" | "restart" | "rollback";
+const BUTTONS: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Priority", queue: "Move", scale: "Scale", restart: "Restart", rollback: "Roll back" };
 /** Before the job's number, where no button stands beside it. */
-const NAMES: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Change the priority of", queue: "Move", scale: "Scale", restart: "Restart tasks of" };
+const NAMES: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Change the priority of", queue: "Move", scale: "Scale", restart: "Restart tasks of", rollback: "Roll back" };
 
 interface Doing {
   title: string;
@@ -60,6 +60,10 @@ function useDoing(job: Job, what: What): Doing {
         text: <><p>{one ? "It gets SIGTERM, and SIGKILL after its grace time, and starts again at once." : "One task of a group after the other gets SIGTERM; the next one when the one before it runs again and has passed its health check."} It counts as no failure.</p>{groups(true)}{group && <TextInput type="number" label="Index of one task" description={`0 to ${group.count - 1}; empty: all of them`} min={0} max={group.count - 1} value={tasks ?? ""} onChange={(e) => setTasks(e.currentTarget.value === "" ? null : e.currentTarget.valueAsNumber)} />}</>,
       };
     }
+    case "rollback": return {
+      title: `Roll job ${job.id} back?`, action: "Roll back", command: hydractl("rollback", job.id), body: { revision: job.revision ?? 1 }, ready: true,
+      text: <p>{job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what revision ${job.rollout.previous} was.` : "Its tasks start again, one of a group after the other, with what the last revision before this one was that did not fail."} <span className="mono">hydractl revisions {job.id}</span> lists them.</p>,
+    };
     case "queue": return {
       title: `Move job ${job.id}`, action: "Move", command: hydractl("move", job.id, "--to", queue || "QUEUE"), body: { queue }, ready: queue !== "",
       text: <><p>What runs goes on and counts in the other queue. If that queue may run no job more, the job stays in {job.queue}, and its events say so.</p><QueueChoice value={queue} onChange={setQueue} description="One you may submit to" without={[job.queue]} /></>,
@@ -89,7 +93,7 @@ export function Actions({ job, me }: { job: Job; me: Me }) {
   const [asking, setAsking] = useState<What | null>(null);
   const over = ended(job.state);
   const can = mayAct(job, me);
-  const choices: What[] = !can || job.state === "SUCCEEDED" ? [] : over ? ["retry"] : [...(job.kind === "service" ? ["scale", "restart"] as const : []), "priority", "queue", "kill"];
+  const choices: What[] = !can || job.state === "SUCCEEDED" ? [] : over ? ["retry"] : [...(job.kind === "service" ? ["scale", "restart"] as const : []), ...((job.revision ?? 1) > 1 ? ["rollback"] as const : []), "priority", "queue", "kill"];
   const stops = job.state === "KILLING";
   usePaletteCommands(stops ? [] : choices.map((what) => ({ name: `${NAMES[what]} job ${job.id}`, words: job.name, run: () => setAsking(what) })));
   const button = (what: What) => <Button key={what} variant="default" disabled={stops} onClick={() => setAsking(what)}>{BUTTONS[what]}</Button>;
@@ -98,6 +102,7 @@ export function Actions({ job, me }: { job: Job; me: Me }) {
       <Command text={`hydractl job ${job.id}`} />
       {over && choices.map(button)}
       {me.role !== "viewer" && <Button variant="default" renderRoot={(props) => <Link href={`/submit?from=${job.id}`} {...props} />}>Edit and submit</Button>}
+      {!over && can && job.kind === "service" && <Button variant="default" disabled={stops} renderRoot={(props) => <Link href={`/submit?update=${job.id}&view=text`} {...props} />}>Update</Button>}
       {!over && choices.map(button)}
       {asking && <Ask key={asking} job={job} what={asking} onClose={() => setAsking(null)} />}
     </div>

@@ -14,6 +14,7 @@ import { Endpoints } from "./Endpoints";
 import { Events, Files, Spec } from "./Extras";
 import { GroupGraph } from "./GroupGraph";
 import { mayAct } from "./rights";
+import { rolloutText } from "./rollout";
 import { Story } from "./Story";
 import { Tasks } from "./Tasks";
 import { TimelineChart } from "./TimelineChart";
@@ -99,6 +100,7 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
         <div><dt>Home</dt><dd>{job.home}</dd></div>
         <div><dt>Priority</dt><dd>{job.priority}</dd></div>
         <div><dt>Kind</dt><dd>{job.kind}</dd></div>
+        {job.kind === "service" && <div><dt>Revision</dt><dd data-testid="revision">{rolloutText(job)}</dd></div>}
         {job.retry_of !== null && <div><dt>Repeats</dt><dd><Link href={`/jobs/${job.retry_of}`}>#{job.retry_of}</Link></dd></div>}
         <div><dt>Submitted</dt><dd title={moment(job.submitted_at)}>{ago(job.submitted_at, now)}</dd></div>
         <div><dt>{job.finished_at ? "Took" : "Age"}</dt><dd>{job.finished_at ? duration(Date.parse(job.finished_at) - from) : coarse(now - from)}</dd></div>
@@ -110,7 +112,7 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
 
 /** Read again when anything that could add a file or an event has moved. */
 function signatureOf(job: Job): string {
-  return `${job.state}:${job.queue}:${job.home}:${job.groups.map((g) => `${g.count}.${g.restarting}.${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`;
+  return `${job.state}:${job.queue}:${job.home}:${job.revision}.${job.rollout?.updated}:${job.groups.map((g) => `${g.count}.${g.restarting}.${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`;
 }
 
 function Tabs({ snapshot }: { snapshot: JobSnapshot }) {

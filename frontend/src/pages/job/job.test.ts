@@ -5,6 +5,7 @@ import { CARD, dag, depths } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
 import { logAddress, taskNamed } from "./params";
+import { rolloutText } from "./rollout";
 import { story } from "./story";
 import { place, placeLanes, ticks, timeline } from "./timeline";
 
@@ -48,6 +49,15 @@ describe("a log", () => {
 });
 
 const group = (name: string, after: string[] = [], more: Partial<Group> = {}) => ({ no: name.charCodeAt(0), name, after, started_at: null, finished_at: null, ...more }) as Group;
+
+describe("a rollout", () => {
+  const rollout = { revision: 3, previous: 2, updated: 3, tasks: 10, failures: 0, max_failures: 1, back: false, began_at: "", due_at: null };
+  it("says how far it is", () => {
+    expect(rolloutText({})).toBe("1");
+    expect(rolloutText({ revision: 3, rollout })).toBe("3 of 10 tasks at revision 3");
+    expect(rolloutText({ revision: 3, rollout: { ...rollout, back: true, failures: 1 } })).toBe("3 of 10 tasks at revision 3, going back, 1 of 2 failures");
+  });
+});
 
 describe("the graph", () => {
   it("puts a group after the last of those it waits for", () => {

@@ -16,14 +16,16 @@ import { useCheck, useSubmit, type Files, type Values } from "./submitting";
 import "./submit.css";
 
 export default function SubmitPage({ me }: { me: Me }) {
-  const from = new URLSearchParams(useSearch()).get("from");
+  const search = new URLSearchParams(useSearch());
+  const update = search.get("update");
+  const from = update ?? search.get("from");
   const known = from !== null && /^\d{1,18}$/.test(from) ? from : null;
   const read = useQuery<Job, ApiError>({ queryKey: ["submit-from", known], enabled: known !== null, queryFn: ({ signal }) => get<Job>(`/jobs/${known}`, signal), staleTime: Infinity, retry: 1 });
   if (me.role === "viewer") return <Notice>Viewers see everything and change nothing: an operator can give you another role.</Notice>;
   if (known === null) return <Editor me={me} start={EXAMPLE} />;
   if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
   if (!read.data) return <Card><Loading label="Loading the job" /></Card>;
-  return <Editor key={known} me={me} from={read.data} start={fromSpec({ ...read.data.spec, queue: read.data.queue })} />;
+  return <Editor key={known} me={me} from={read.data} update={update !== null} start={fromSpec({ ...read.data.spec, queue: read.data.queue })} />;
 }
 
 /** As which the job is written, kept in the address. */
@@ -38,14 +40,14 @@ function useView(): ["form" | "text", (to: string) => void] {
   return [new URLSearchParams(search).get("view") === "text" ? "text" : "form", set];
 }
 
-function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
+function Editor({ me, start, from, update = false }: { me: Me; start: string; from?: Job; update?: boolean }) {
   const [view, setView] = useView();
   const [text, setText] = useState(start);
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);
   const parsed = useMemo(() => parse(text), [text]);
   const [values, setValues] = useState<Values>({});
-  const { send, progress } = useSubmit(parsed, values, files, text);
+  const { send, progress } = useSubmit(parsed, values, files, text, update ? from : undefined);
   const check = useCheck(parsed, values, text);
   const refused = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
   const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
@@ -65,13 +67,14 @@ function Editor({ me, start, from }: { me: Me; start: string; from?: Job }) {
   return (
     <>
       <div className="page-head row wrap">
-        <h1 className="grow">Submit a job</h1>
+        <h1 className="grow">{update ? `Update job ${from?.id}` : "Submit a job"}</h1>
         <SegmentedControl size="xs" aria-label="Written as" value={view} onChange={setView} data={[{ value: "form", label: "Form" }, { value: "text", label: "Text" }]} />
         <SaveAs name="job.yaml" text={text} />
-        <Command text={submitCommand(parsed.value, values)} />
-        <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>Submit</Button>
+        <Command text={submitCommand(parsed.value, values, update ? from?.id : undefined)} />
+        <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>{update ? "Roll out" : "Submit"}</Button>
       </div>
-      {from && <p className="muted small">As <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> was submitted, without what is only a default.</p>}
+      {from && update && <p className="muted small">What <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> runs as revision {from.revision ?? 1}. One task of a group after the other starts again with what is written here; it goes back by itself when a second attempt fails, or not all serve within ten minutes. Groups keep their names, numbers of tasks, resources and places.</p>}
+      {from && !update && <p className="muted small">As <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> was submitted, without what is only a default.</p>}
       <div className="editor">
         {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={change} />
           : <Card flush title="Job file" aside={<span className="muted small">{view === "form" ? "The form comes back when this is a job file" : "YAML or JSON"}</span>}>

@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { API, ApiError, call, post } from "../../api/client";
+import { API, ApiError, call, post, put, within } from "../../api/client";
 import type { Checked, Job } from "../../api/types";
 import { localFiles, withUploads, withValues, type Parsed } from "./source";
 import { upload } from "./upload";
@@ -17,7 +17,7 @@ const YAML = "application/yaml";
 const PAUSE_MS = 600;
 const NOT_SENT = { digest: "0".repeat(64), size: 0 };
 
-async function submit(parsed: Parsed, values: Values, files: Files, key: string, tell: (source: string, sent: number) => void): Promise<Job> {
+async function submit(parsed: Parsed, values: Values, files: Files, key: string, tell: (source: string, sent: number) => void, update?: Job): Promise<Job> {
   if (!parsed.value) throw new ApiError(0, "This is not a job file yet", "The lines at fault are marked.");
   const wanted = localFiles(parsed.value);
   const missing = wanted.filter((f) => !files[f.source]);
@@ -29,16 +29,23 @@ async function submit(parsed: Parsed, values: Values, files: Files, key: string,
     const file = files[source];
     if (file) uploads.set(source, await upload(file, (sent) => tell(source, sent)));
   }
-  return post<Job>("/jobs", withValues(withUploads(parsed.value, uploads), values), { "Idempotency-Key": key });
+  const spec = withValues(withUploads(parsed.value, uploads), values);
+  if (!update) return post<Job>("/jobs", spec, { "Idempotency-Key": key });
+  try {
+    return await put<Job>(`/jobs/${update.id}/spec`, { revision: update.revision ?? 1, spec });
+  } catch (error) {
+    throw error instanceof ApiError ? within("spec", error) : error;
+  }
 }
 
-export function useSubmit(parsed: Parsed, values: Values, files: Files, text: string) {
+/** update: the service that is to run this, in place of a new job. */
+export function useSubmit(parsed: Parsed, values: Values, files: Files, text: string, update?: Job) {
   const [, go] = useLocation();
   const [progress, setProgress] = useState<Progress>({});
   // The same text tried twice (a lost answer, an impatient second click) is one job.
   const key = useMemo(() => `web-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("")}`, [text, values]); // eslint-disable-line
   const send = useMutation<Job, ApiError>({
-    mutationFn: () => submit(parsed, values, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent }))),
+    mutationFn: () => submit(parsed, values, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent })), update),
     onSuccess: (job) => go(`/jobs/${job.id}`), onError: () => setProgress({}),
   });
   return { send, progress };

@@ -1,0 +1,117 @@
+"""Another specification for a service that runs: the same checks as for a submit, and what cannot change."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+
+from contract.jobs import RollbackRequest, RolloutRequest, UpdateRequest
+from contract.jobspec import GroupSpec, JobSpec, parse
+from contract.problems import FieldError
+from controlplane.accounts.models import User
+from controlplane.router import cluster, submission
+from controlplane.statestore.actions import services as actions
+from controlplane.statestore.actions.audit import Actor
+from controlplane.statestore.errors import Invalid
+from controlplane.statestore.models import Job
+from controlplane.statestore.queries.jobs import services
+
+Json = dict[str, Any]
+# What decides where a container may be, and how large it is.
+PLACED = (
+    "resources", "locality", "node_labels", "partition", "placement", "gang", "parallelism", "estimated_duration_s",
+    "execution_type", "inputs", "after", "retries", "array",
+)  # fmt: skip
+_RULES = ("max_unavailable", "min_ready_s", "deadline_s", "max_failures")
+
+
+def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> None:
+    """Ask the home to roll it out. ``Invalid`` names every field that is wrong, or that cannot change."""
+    actions.refuse_others(job)
+    spec, wrong = parse(asked.spec, "spec.", int(settings.HYDRA["max_tasks_per_job"]))
+    if spec is None:
+        raise Invalid("the job has errors", wrong)
+    before = Job.objects.values_list("spec", flat=True).get(pk=job.pk)
+    if wrong := _fixed(spec, before):
+        raise Invalid("a service that runs keeps this", wrong[: submission.MAX_ERRORS])
+    _check_files(user, spec, before)
+    after = spec.model_dump(mode="json")
+    for group, was in zip(after["groups"], before["groups"], strict=True):
+        group["count"] = was["count"]
+    stored = before | {"files": after["files"], "groups": after["groups"]}
+    _ask(actor, job, asked, stored, _size(user, job, stored), None, user.username)
+
+
+def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None:
+    """Ask the home to roll out what the job ran before, the last that did not fail unless one is named."""
+    actions.refuse_others(job)
+    kept = services.revisions(job)
+    others = [r for r in kept[:-1] if asked.to in (None, r["revision"])]
+    going = (job.services or {}).get("rollout")
+    if asked.to is None:
+        of = going["previous"] if going else None
+        others = [r for r in others if (r["revision"] == of if going else not r["outcome"])]
+    if not others:
+        known = ", ".join(f"{r['revision']}" for r in kept[:-1])
+        remedy = f"name one of {known}" if known else "it was never updated"
+        raise Invalid("there is nothing to go back to", [FieldError("to", "there is no such revision before", remedy)])
+    target = others[-1]
+    _ask(actor, job, asked, target["spec"], target["size"], target["revision"], user.username)
+
+
+def _ask(actor: Actor, job: Job, asked: RolloutRequest, spec: Json, size: int, back: int | None, by: str) -> None:
+    rules = {name: getattr(asked, name) for name in _RULES}
+    said = {"revision": asked.revision, "spec": spec, "size": size, "rules": rules, "by": by, "back": back}
+    actions.update(actor, job, said)
+
+
+def _fixed(spec: JobSpec, before: Json) -> list[FieldError]:
+    """What differs and cannot."""
+    if spec.kind != "service":
+        return [FieldError("spec.kind", f"the job is a service, and cannot become a {spec.kind}", "say kind: service")]
+    names, known = [g.name for g in spec.groups], [g["name"] for g in before["groups"]]
+    if names != known:
+        remedy = f"name {', '.join(known)}, in this order; for others submit another job"[:500]
+        return [FieldError("spec.groups", "a service keeps its groups", remedy)]
+    found = []
+    for no, (group, was) in enumerate(zip(spec.groups, before["groups"], strict=True)):
+        now, old = group.model_dump(mode="json"), _whole(was)
+        remedy = "leave it as it is, or submit another job"
+        found += [
+            FieldError(f"spec.groups.{no}.{name}", "cannot change while the service runs", remedy)
+            for name in PLACED
+            if now[name] != old[name]
+        ]
+    return found
+
+
+def _whole(was: Json) -> Json:
+    """A stored group, with defaults where an older release did not say."""
+    return GroupSpec.model_construct().model_dump(mode="json") | was
+
+
+def _check_files(user: User, spec: JobSpec, before: Json) -> None:
+    """New files are the account's own; those that the job has already may stay, whoever asks."""
+    parts = [before, *before["groups"]]
+    sizes = {f["digest"]: f["size"] for part in parts for f in part.get("files") or ()}
+    named = [(f"spec.files.{i}", f) for i, f in enumerate(spec.files)]
+    for no, group in enumerate(spec.groups):
+        named += [(f"spec.groups.{no}.files.{i}", f) for i, f in enumerate(group.files)]
+    for _, file in named:
+        file.size = sizes.get(file.digest, file.size)
+    if news := [(where, file) for where, file in named if file.digest not in sizes]:
+        submission.check_files(user, news)
+
+
+def _size(user: User, job: Job, spec: Json) -> int:
+    """Of what the containers' templates say; ``Invalid`` or ``TooMany`` where that is too much, as of a submit."""
+    of_all = sum(len(json.dumps(file)) for file in spec["files"])
+    size = len(json.dumps(spec).encode()) + max(0, len(spec["groups"]) - 1) * of_all
+    most = int(settings.HYDRA["job_max_kib"] * 1024)
+    if size > most:
+        remedy = "put long commands and environments into files"
+        wrong = FieldError("spec.groups", f"comes to {size:,} bytes, at most {most:,} are allowed", remedy)
+        raise Invalid("the job says too much", [wrong])
+    if job.owner_id == user.pk:
+        cluster.claim_live_jobs(user, 0, max(0, size - job.spec_bytes))
+    return size

@@ -1,0 +1,10 @@
+/** How far a service is on its way to another revision. */
+import type { Job } from "../../api/types";
+
+/** `2`, or while it is rolled out `3 of 10 tasks at revision 2`. */
+export function rolloutText(job: Pick<Job, "revision" | "rollout">): string {
+  const r = job.rollout;
+  if (!r) return `${job.revision ?? 1}`;
+  const failed = r.failures ? `, ${r.failures} of ${r.max_failures + 1} failures` : "";
+  return `${r.updated} of ${r.tasks} tasks at revision ${r.revision}${r.back ? ", going back" : ""}${failed}`;
+}
