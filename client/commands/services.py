@@ -10,6 +10,7 @@ import typer
 from client import jobfile
 from client.commands.bringing import SetOption, settings
 from client.commands.common import JobArgument, complete_group, connected
+from client.errors import locating
 from client.progress import uploading
 from client.screen import Column, Format, OutputOption, print_json, say, show
 from contract.jobs import JobDetail, Revision
@@ -71,7 +72,7 @@ def update(
 ) -> None:
     """Have a service run what FILE says, some tasks at a time; back by itself when that does not serve."""
     text = jobfile.read_text(file)
-    with jobfile.locating(text):
+    with locating(text):
         packed = jobfile.pack(jobfile.given(jobfile.parse(text, file), settings(values)), file.parent)
     rules = {"max_unavailable": max_unavailable, "min_ready_s": min_ready, "deadline_s": deadline}
     with connected(ctx) as client:

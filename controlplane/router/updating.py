@@ -10,6 +10,7 @@ from contract.jobspec import GroupSpec, JobSpec, parse
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.router import cluster, submission
+from controlplane.router.intake import Live
 from controlplane.statestore.actions import services as actions
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.errors import Invalid
@@ -113,5 +114,6 @@ def _size(user: User, job: Job, spec: Json) -> int:
         wrong = FieldError("spec.groups", f"comes to {size:,} bytes, at most {most:,} are allowed", remedy)
         raise Invalid("the job says too much", [wrong])
     if job.owner_id == user.pk:
-        cluster.claim_live_jobs(user, 0, max(0, size - job.spec_bytes))
+        more = Live(size=max(0, size - job.spec_bytes))
+        cluster.claim_live_jobs(user.pk, {job.queue: more}, "spec.groups")
     return size

@@ -19,6 +19,9 @@ def scale(actor: Actor, job: Job, group: str, count: int, by: str) -> None:
     """Ask for so many tasks of a group. What was asked last holds, in whichever order requests arrive."""
     groups = _groups(job)
     no, before = _one(groups, group)
+    if Job.objects.filter(pk=job.pk).values_list(f"spec__groups__{no}__array", flat=True).get():
+        wrong = FieldError("group", f"each task of {group} has its row of an array", "submit another job")
+        raise Invalid("a group with an array keeps its number of tasks", [wrong])
     most = int(settings.HYDRA["max_tasks_per_job"])
     others = sum(tasks for name, (_, tasks) in groups.items() if name != group)
     if count + others > most:

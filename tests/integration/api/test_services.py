@@ -51,6 +51,17 @@ def test_a_scale_tells_the_home_and_the_audit_log(world: World) -> None:
     assert (entry.target, entry.before) == (f"job/{mine}", {"count": 3})
 
 
+def test_a_group_with_an_array_keeps_its_tasks(world: World) -> None:
+    """Beyond its rows no task has values; and an update does not change them either."""
+    group = {"name": "web", "command": ["serve", "${{ port }}"], "array": {"port": [80, 81]}}
+    mine = service(world, groups=[group])
+    answer = world["tenant"].post(f"jobs/{mine}/scale", {"group": "web", "count": 3})
+    assert answer.status_code == 422 and errors(answer)[0][0] == "group"
+    spec = job(kind="service", groups=[group | {"array": {"port": [80, 82]}}])
+    answer = world["tenant"]("PUT", f"jobs/{mine}/spec", {"revision": 1, "spec": spec})
+    assert answer.status_code == 422 and errors(answer)[0][0] == "spec.groups.0.array"
+
+
 def test_a_restart_names_the_attempts_that_run_now(world: World) -> None:
     mine = service(world)
     running(mine, (0, 0, 1), (0, 1, 1), (0, 2, 4), (1, 1, 2))
