@@ -40,6 +40,21 @@ function useView(): ["form" | "text", (to: string) => void] {
   return [new URLSearchParams(search).get("view") === "text" ? "text" : "form", set];
 }
 
+/** What the file begins as, and what becomes of it. */
+function Origin({ from, update }: { from: Job; update: boolean }) {
+  return update ? (
+    <p className="muted small">What <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> runs as revision {from.revision ?? 1}. One task of a group after the other starts again with what is written here; it goes back by itself when a second attempt fails, or not all serve within ten minutes. Groups keep their names, numbers of tasks, resources and places.</p>
+  ) : (
+    <p className="muted small">As <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> was submitted, without what is only a default.</p>
+  );
+}
+
+function select(area: HTMLTextAreaElement | null, text: string, line: number): void {
+  const at = text.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+  area?.focus();
+  area?.setSelectionRange(at, at + (text.split("\n")[line - 1]?.length ?? 0));
+}
+
 function Editor({ me, start, from, update = false }: { me: Me; start: string; from?: Job; update?: boolean }) {
   const [view, setView] = useView();
   const [text, setText] = useState(start);
@@ -58,11 +73,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
   const change = (next: string) => { setText(next); send.reset(); };
   const jump = (line: number) => {
     setView("text");
-    requestAnimationFrame(() => {
-      const at = text.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
-      area.current?.focus();
-      area.current?.setSelectionRange(at, at + (text.split("\n")[line - 1]?.length ?? 0));
-    });
+    requestAnimationFrame(() => select(area.current, text, line));
   };
   return (
     <>
@@ -73,8 +84,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
         <Command text={submitCommand(parsed.value, values, update ? from?.id : undefined)} />
         <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>{update ? "Roll out" : "Submit"}</Button>
       </div>
-      {from && update && <p className="muted small">What <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> runs as revision {from.revision ?? 1}. One task of a group after the other starts again with what is written here; it goes back by itself when a second attempt fails, or not all serve within ten minutes. Groups keep their names, numbers of tasks, resources and places.</p>}
-      {from && !update && <p className="muted small">As <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> was submitted, without what is only a default.</p>}
+      {from && <Origin from={from} update={update} />}
       <div className="editor">
         {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={change} />
           : <Card flush title="Job file" aside={<span className="muted small">{view === "form" ? "The form comes back when this is a job file" : "YAML or JSON"}</span>}>
