@@ -48,7 +48,7 @@ class Kernel(Generic[P, T]):
                 function.__code__, function.__globals__ | names, function.__name__, function.__defaults__
             )
             copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}-{self.digest()}"
-            self.dispatcher = njit(**self._wrapping(), **self.options)(copy)
+            self.dispatcher = njit(**(self._wrapping() | self.options))(copy)
         return self.dispatcher
 
     def _wrapping(self) -> dict[str, Any]:
