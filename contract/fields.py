@@ -15,6 +15,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from contract import units
+from contract.atmost import AtMost
 from wire import labels
 from wire.resources import GPUS_MAX, OF_AXIS
 
@@ -146,7 +147,7 @@ HttpPath = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=255
 PAGE = r"^/[-A-Za-z0-9._~!$&'()*+,;=:@/]*(\?[-A-Za-z0-9._~!$&'()*+,;=:@/?%]*)?$"
 PagePath = Annotated[str, StringConstraints(pattern=PAGE, max_length=255), AfterValidator(_page)]
 RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
-Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
+Argv = Annotated[list[Text], AtMost(4096, least=1)]
 _TEXT = {"type": "string", "pattern": NO_NUL}
 _ARGV = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 4096}
 Command = Annotated[Argv, BeforeValidator(_script_as_list), WithJsonSchema({"anyOf": [_ARGV, _TEXT]})]

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from contract import words
+from contract.atmost import AtMost
 from contract.base import ALL_SAID, Amounts, Answer, Page, Request
 from contract.fields import NO_NUL, GroupName, QueuePath, Whole
 from contract.problems import FieldError
@@ -345,7 +346,7 @@ class ActionsRequest(Request):
     """``priority`` and ``queue`` belong to the actions of that name; ``message`` to a kill."""
 
     action: Literal["kill", "priority", "queue"]
-    jobs: list[Annotated[Whole, Field(ge=1, lt=2**63)]] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    jobs: Annotated[list[Annotated[Whole, Field(ge=1, lt=2**63)]], AtMost(MOST_AT_ONCE, least=1)]
     message: Message = ""
     priority: Annotated[Whole, Field(ge=-500, le=499)] | None = None
     queue: QueuePath | None = None

@@ -1355,7 +1355,7 @@ export interface components {
             /** Format: date-time */
             ends_at: string;
             /** @enum {string} */
-            field: "guaranteed" | "maximum" | "weight" | "user_maximum" | "max_running_jobs" | "max_running_jobs_per_user";
+            field: "guaranteed" | "maximum" | "weight" | "user_maximum" | "max_running_jobs" | "max_running_jobs_per_user" | "max_live_jobs_per_user" | "max_live_tasks_per_user" | "max_live_mib_per_user";
             /** @description What changes, and why; not blank */
             message: string;
             /** @default  */
