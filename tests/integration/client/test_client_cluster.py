@@ -262,7 +262,8 @@ name: report
 parameters: {schedule_date: , schedule_name: , to: paper}
 groups:
   - name: g
-    command: [sh, -c, 'cat note.txt; echo "$0 of $1 to $2"', "${{ schedule_date }}", "${{ schedule_name }}", "${{ to }}"]
+    command: [sh, -c, 'cat note.txt; echo "$DAY of $NAME to $0"', "${{ to }}"]
+    env: {DAY: "${{ schedule_date }}", NAME: "${{ schedule_name }}"}
     resources: {memory_mib: 64, vcores_milli: 100}
 """
 
