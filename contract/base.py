@@ -1,7 +1,11 @@
 """What answers and requests have in common, and amounts of resources, which many of them hold."""
 
-from pydantic import BaseModel, ConfigDict, WithJsonSchema
+from itertools import islice
+from typing import Any
 
+from pydantic import BaseModel, ConfigDict, WithJsonSchema, model_validator
+
+from contract.atmost import MOST
 from wire.resources import AXES
 
 
@@ -34,6 +38,15 @@ class Request(BaseModel):
     """Something the API is asked. Unknown fields are refused, and no value is converted from another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_few_unknown(cls, said: Any) -> Any:
+        """Each unknown field is an error: of very many the first are enough."""
+        if not isinstance(said, dict) or len(said) <= MOST:
+            return said
+        unknown = islice((name for name in said if name not in cls.model_fields), MOST + 1)
+        return {name: said[name] for name in (*cls.model_fields.keys() & said.keys(), *unknown)}
 
 
 class Page(Answer):

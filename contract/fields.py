@@ -15,6 +15,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from contract import units
+from contract.atmost import AtMost
 from wire import labels
 from wire.resources import GPUS_MAX, OF_AXIS
 
@@ -126,7 +127,8 @@ MemoryMib = Annotated[Whole, Field(ge=1, le=2**24), _amount_of("memory_mib")]
 VcoresMilli = Annotated[Whole, Field(ge=1, le=2**20), _amount_of("vcores_milli")]
 Gpus = Annotated[Whole, Field(ge=0, le=GPUS_MAX), _amount_of("gpus")]
 SPAN = Written(_seconds, units.SPAN_PATTERN)  # of a float, in seconds
-Timeout = Annotated[Whole, Field(ge=0, le=DAYS_30_S), Written(_whole_seconds, units.SPAN_PATTERN)]
+WHOLE_SPAN = Written(_whole_seconds, units.SPAN_PATTERN)
+Timeout = Annotated[Whole, Field(ge=0, le=DAYS_30_S), WHOLE_SPAN]
 Grace = Annotated[float, Field(ge=0, le=3600), SPAN]
 Estimate = Annotated[float, Field(ge=0, le=DAYS_30_S), SPAN]
 GroupName = Annotated[str, StringConstraints(pattern=DNS, max_length=63)]
@@ -145,7 +147,7 @@ HttpPath = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=255
 PAGE = r"^/[-A-Za-z0-9._~!$&'()*+,;=:@/]*(\?[-A-Za-z0-9._~!$&'()*+,;=:@/?%]*)?$"
 PagePath = Annotated[str, StringConstraints(pattern=PAGE, max_length=255), AfterValidator(_page)]
 RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
-Argv = Annotated[list[Text], Field(min_length=1, max_length=4096)]
+Argv = Annotated[list[Text], AtMost(4096, least=1)]
 _TEXT = {"type": "string", "pattern": NO_NUL}
 _ARGV = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 4096}
 Command = Annotated[Argv, BeforeValidator(_script_as_list), WithJsonSchema({"anyOf": [_ARGV, _TEXT]})]

@@ -6,11 +6,11 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from contract.atmost import MOST
 from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE, amount_remedy
 from contract.problems import FIELD_PART_MAX, FieldError
 from wire.resources import OF_AXIS
 
-MOST = 50
 NO_SUCH_FIELD = "there is no such field"
 MESSAGES = {
     "extra_forbidden": NO_SUCH_FIELD,

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from contract import words
+from contract.atmost import AtMost
 from contract.base import ALL_SAID, Amounts, Answer, Page, Request
 from contract.fields import NO_NUL, GroupName, QueuePath, Whole
 from contract.problems import FieldError
@@ -90,10 +91,19 @@ class RolloutState(Answer):
     due_at: dt.datetime | None  # when it is taken back if it is not done
 
 
+class JobSchedule(Answer):
+    """The schedule that started a job, and the time for which it did."""
+
+    id: int
+    name: str
+    at: dt.datetime
+
+
 class JobDetail(Job):
     """``tracking``: path on this server of the page that the application's master has named, while the job lives.
 
     revision: of what a service runs, from 1; rollout: to it, while some tasks run another one.
+    schedule: that started it, while there is such a schedule.
     """
 
     model_config = ALL_SAID
@@ -102,6 +112,7 @@ class JobDetail(Job):
     tracking: str | None = None
     revision: int = 1
     rollout: RolloutState | None = None
+    schedule: JobSchedule | None = None
 
 
 class Revision(Answer):
@@ -335,7 +346,7 @@ class ActionsRequest(Request):
     """``priority`` and ``queue`` belong to the actions of that name; ``message`` to a kill."""
 
     action: Literal["kill", "priority", "queue"]
-    jobs: list[Annotated[Whole, Field(ge=1, lt=2**63)]] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    jobs: Annotated[list[Annotated[Whole, Field(ge=1, lt=2**63)]], AtMost(MOST_AT_ONCE, least=1)]
     message: Message = ""
     priority: Annotated[Whole, Field(ge=-500, le=499)] | None = None
     queue: QueuePath | None = None

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from contract import jobrules
+from contract.atmost import MOST, AtMost
 from contract.base import Request
 from contract.fields import (
     SPAN,
@@ -37,7 +38,7 @@ from contract.fields import (
     VcoresMilli,
     Whole,
 )
-from contract.findings import MOST, explain
+from contract.findings import explain
 from contract.parameters import Declarations, Given, fill
 from contract.problems import FieldError
 from contract.salvage import Unreadable, sound
@@ -90,8 +91,8 @@ class OutputSpec(Request):
 class Locality(Request):
     """Where tasks would rather run; without ``relax`` nowhere else."""
 
-    nodes: Annotated[list[PlaceName], Field(max_length=256)] = []
-    racks: Annotated[list[PlaceName], Field(max_length=64)] = []
+    nodes: Annotated[list[PlaceName], AtMost(256)] = []
+    racks: Annotated[list[PlaceName], AtMost(64)] = []
     relax: bool = True
 
 
@@ -128,11 +129,11 @@ class GroupSpec(Request):
     command: Command
     shell: bool = False
     resources: Resources = Resources()
-    env: Annotated[dict[EnvName, Text], Field(max_length=512)] = {}
-    files: Annotated[list[FileSpec], Field(max_length=1000)] = []
-    inputs: Annotated[list[InputSpec], Field(max_length=256)] = []
-    outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
-    after: Annotated[list[GroupName], Field(max_length=256)] = []
+    env: Annotated[dict[EnvName, Text], AtMost(512)] = {}
+    files: Annotated[list[FileSpec], AtMost(1000)] = []
+    inputs: Annotated[list[InputSpec], AtMost(256)] = []
+    outputs: Annotated[list[OutputSpec], AtMost(256)] = []
+    after: Annotated[list[GroupName], AtMost(256)] = []
     retries: Annotated[Whole, Field(ge=0, le=100)] = 0
     timeout_s: Timeout = 0
     grace_s: Grace = 5.0
@@ -144,7 +145,7 @@ class GroupSpec(Request):
     gang: bool = False
     parallelism: Annotated[Whole, Field(ge=0, le=1_000_000)] = 0
     estimated_duration_s: Estimate = 0.0
-    ports: Annotated[list[PortSpec], Field(max_length=16)] = []
+    ports: Annotated[list[PortSpec], AtMost(16)] = []
     health_check: HealthCheckSpec | None = None
     array: ArrayOfValues = {}
 
@@ -166,9 +167,9 @@ class MasterSpec(Request):
     command: Command
     shell: bool = False
     resources: Resources = Resources()
-    env: Annotated[dict[EnvName, Text], Field(max_length=512)] = {}
-    files: Annotated[list[FileSpec], Field(max_length=1000)] = []
-    outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
+    env: Annotated[dict[EnvName, Text], AtMost(512)] = {}
+    files: Annotated[list[FileSpec], AtMost(1000)] = []
+    outputs: Annotated[list[OutputSpec], AtMost(256)] = []
     retries: Annotated[Whole, Field(ge=0, le=100)] = 1
     timeout_s: Timeout = 0
     grace_s: Grace = 5.0
@@ -177,7 +178,7 @@ class MasterSpec(Request):
     partition: PartitionName | None = None
     parallelism: Annotated[Whole, Field(ge=0, le=1_000_000)] = 0
     container: ContainerSpec | None = None
-    ports: Annotated[list[PortSpec], Field(max_length=16)] = []
+    ports: Annotated[list[PortSpec], AtMost(16)] = []
     health_check: HealthCheckSpec | None = None
 
 
@@ -192,9 +193,9 @@ class JobSpec(Request):
     kind: Literal["batch", "service", "application"] = "batch"
     queue: QueuePath = "root.default"
     priority: Annotated[Whole, Field(ge=-500, le=499)] | None = None
-    tags: Annotated[list[Tag], Field(max_length=32)] = []
-    files: Annotated[list[FileSpec], Field(max_length=1000)] = []
-    groups: Annotated[list[GroupSpec], Field(max_length=256)] = []
+    tags: Annotated[list[Tag], AtMost(32)] = []
+    files: Annotated[list[FileSpec], AtMost(1000)] = []
+    groups: Annotated[list[GroupSpec], AtMost(256)] = []
     master: MasterSpec | None = None
 
     @property
@@ -215,9 +216,9 @@ class JobRequest(JobSpec):
 
 
 def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobSpec | None, list[FieldError]]:
-    """A valid spec and no errors, or no spec and all that is wrong. ``prefix`` stands before each field's name.
+    """A valid spec and no errors, or no spec and what is wrong, of very much the first.
 
-    Values of the job's parameters are put in first.
+    ``prefix`` stands before each field's name. Values of the job's parameters are put in first.
     """
     filled = fill(data, JobSpec)
     spec, found, untold = _judged(filled.job, max_tasks)
@@ -275,7 +276,7 @@ def told(found: list[FieldError], data: Any, prefix: str = "", untold: int = 0) 
     shown = found if more <= 0 else found[: MOST - 1]
     said = [replace(e, field=prefix + e.field, group=e.group or _group_of(e.field, groups)) for e in shown]
     if more > 0:
-        what = f"has {len(found) + untold - len(shown):,} more errors"
+        what = f"has at least {len(found) + untold - len(shown):,} more errors"
         said.append(FieldError(prefix.rstrip(".") or "job", what, "correct those that are told first"))
     return said
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints
 
 from contract import jobrules
+from contract.atmost import AtMost
 from contract.base import Answer, Request
 from contract.fields import (
     Command,
@@ -34,9 +35,9 @@ class Runs(Request):
     """With what one container runs its command. ``timeout_s``: 0 is none."""
 
     shell: bool = False
-    env: Annotated[dict[EnvName, Text], Field(max_length=512)] = {}
-    files: Annotated[list[FileSpec], Field(max_length=1000)] = []
-    outputs: Annotated[list[OutputSpec], Field(max_length=256)] = []
+    env: Annotated[dict[EnvName, Text], AtMost(512)] = {}
+    files: Annotated[list[FileSpec], AtMost(1000)] = []
+    outputs: Annotated[list[OutputSpec], AtMost(256)] = []
     timeout_s: Timeout = 0
     grace_s: Grace = 5.0
 
@@ -59,7 +60,7 @@ class AskSpec(Runs):
     partition: PartitionName | None = None
     gang: bool = False
     estimated_duration_s: Estimate = 0.0
-    ports: Annotated[list[PortSpec], Field(max_length=16)] = []
+    ports: Annotated[list[PortSpec], AtMost(16)] = []
     health_check: HealthCheckSpec | None = None
     command: Command | None = None
 
@@ -90,13 +91,13 @@ class LaunchSpec(Runs):
 class AllocateRequest(Request):
     """``asks`` that are not named stay as they are. ``after``: as for ``events``."""
 
-    asks: Annotated[list[AskSpec], Field(max_length=MAX_AT_ONCE)] = []
-    release: Annotated[list[ContainerName], Field(max_length=MAX_AT_ONCE)] = []
+    asks: Annotated[list[AskSpec], AtMost(MAX_AT_ONCE)] = []
+    release: Annotated[list[ContainerName], AtMost(MAX_AT_ONCE)] = []
     after: Annotated[Whole, Field(ge=0, le=2**62)] | None = None
 
 
 class LaunchRequest(Request):
-    launches: Annotated[list[LaunchSpec], Field(min_length=1, max_length=MAX_AT_ONCE)]
+    launches: Annotated[list[LaunchSpec], AtMost(MAX_AT_ONCE, least=1)]
 
 
 class FinishRequest(Request):
@@ -124,7 +125,9 @@ def wrong(parts: list[AskSpec] | list[LaunchSpec], field: str) -> list[FieldErro
     found: list[FieldError] = []
     for i, part in enumerate(parts):
         said = {name: getattr(part, name) for name in ("command", *Runs.model_fields)}
-        values = {"name": "it", "command": ["held"]} | {name: value for name, value in said.items() if value}
+        values: dict[str, Any] = {"name": "it", "command": ["held"]} | {
+            name: value for name, value in said.items() if value
+        }
         values |= {n: getattr(part, n) for n in ("ports", "health_check") if hasattr(part, n)}
         spec = JobSpec(name="it", groups=[GroupSpec(**values)])
         found += [

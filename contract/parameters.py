@@ -21,6 +21,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from contract.atmost import AtMost
 from contract.base import Request
 from contract.fields import Text
 from contract.findings import explain, field_of
@@ -58,8 +59,8 @@ _DECLARED_SCHEMA = {"anyOf": [
     }},
 ]}  # fmt: skip
 Declared = Annotated[Parameter, BeforeValidator(_declared), WithJsonSchema(_DECLARED_SCHEMA)]
-Declarations = Annotated[dict[ValueName, Declared], Field(max_length=256)]
-Given = Annotated[dict[ValueName, Value], Field(max_length=256)]
+Declarations = Annotated[dict[ValueName, Declared], AtMost(256)]
+Given = Annotated[dict[ValueName, Value], AtMost(256)]
 
 
 class _Template(Request):

@@ -58,8 +58,9 @@ class PolicyRequest(PolicyCheckRequest):
 
 
 OverrideField = Literal[
-    "guaranteed", "maximum", "weight", "user_maximum", "max_running_jobs", "max_running_jobs_per_user"
-]
+    "guaranteed", "maximum", "weight", "user_maximum", "max_running_jobs", "max_running_jobs_per_user",
+    "max_live_jobs_per_user", "max_live_tasks_per_user", "max_live_mib_per_user",
+]  # fmt: skip
 MESSAGE = Field(max_length=1000, pattern=NO_NUL, description="What changes, and why; not blank")
 
 

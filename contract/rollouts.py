@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from contract.atmost import AtMost
 from contract.base import ALL_SAID, Answer, Page, Request, one_of
 from contract.fields import NO_NUL, SOME, Whole
 from contract.policies import MESSAGE, PolicyCheckRequest
@@ -152,7 +153,7 @@ class StageRequest(Request):
     ``soak_s``: for how long it is watched once all of it runs the version.
     """
 
-    sub_clusters: list[Name] = Field(default=[], max_length=1000)
+    sub_clusters: Annotated[list[Name], AtMost(1000)] = []
     soak_s: Annotated[float, Field(ge=0, le=30 * 86400)] = 60.0
     everywhere: bool = False
 
@@ -165,7 +166,7 @@ class RolloutRequest(PolicyCheckRequest):
 
     message: str = MESSAGE
     parent: Whole | None = Field(default=None, ge=0, lt=2**63)
-    stages: list[StageRequest] = Field(min_length=1, max_length=100)
+    stages: Annotated[list[StageRequest], AtMost(100, least=1)]
     guards: Guards = Guards()
     on_breach: Literal["pause", "rollback"] = "rollback"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 import yaml
@@ -16,7 +16,7 @@ from client.commands.policypush import need_message
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, printable, show, show_one, told
 from contract import yamltext
-from contract.policies import PolicyOverride, Proposal, ProposalDetail
+from contract.policies import OverrideField, PolicyOverride, Proposal, ProposalDetail
 
 overrides = typer.Typer(help="Fields of queues that have another value for a time.", no_args_is_help=True)
 policy.add_typer(overrides, name="overrides")
@@ -109,7 +109,7 @@ def add(
         str,
         typer.Argument(
             metavar="FIELD",
-            help="guaranteed, maximum, weight, user_maximum, max_running_jobs or max_running_jobs_per_user.",
+            help=f"{', '.join(get_args(OverrideField))}.",
         ),
     ],
     *,

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from contract.atmost import AtMost
+
 Approver = Annotated[str, StringConstraints(pattern=r"^(role:operator|[\w.@+-]{1,150})$")]
 
 
@@ -17,7 +19,7 @@ class Approval(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     required: bool = False
-    approvers: Annotated[list[Approver], Field(max_length=100, description="accounts; empty: every operator")] = []
+    approvers: Annotated[list[Approver], AtMost(100), Field(description="accounts; empty: every operator")] = []
     expires_s: Annotated[
         int, Field(ge=60, le=31 * 86400, description="after which a proposal nobody decided on is void")
     ] = 7 * 86400

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from contract.atmost import AtMost
 from contract.fields import Whole
 from contract.policy.approval import Approval
 from contract.policy.components import Components
@@ -74,8 +75,8 @@ class QueuePolicy(Strict):
     state: Annotated[Literal["running", "stopped"] | None, told("stopped: takes no jobs; inherited")] = None
     stopped: Annotated[bool | None, Field(json_schema_extra={"deprecated": True})] = None  # an older way to say state
     preemptable: Annotated[bool, told("whether others may take back what it borrowed")] = True
-    submit: Annotated[list[Principal], Field(max_length=1000), told("accounts and roles that may submit here")] = []
-    administer: Annotated[list[Principal], Field(max_length=1000), told("who may also change others' jobs")] = []
+    submit: Annotated[list[Principal], AtMost(1000), told("accounts and roles that may submit here")] = []
+    administer: Annotated[list[Principal], AtMost(1000), told("who may also change others' jobs")] = []
     open_to_all: Annotated[bool | None, told("whether every account may submit here; inherited")] = None
     partitions: Annotated[dict[PartitionName, PartitionCapacity], told("what it may claim of each partition")] = {}
     default_partition: Annotated[
@@ -97,10 +98,11 @@ class PolicyDocument(Strict):
     """How the whole cluster behaves."""
 
     queues: dict[QueueName, QueuePolicy]
-    partitions: Annotated[dict[PartitionName, PartitionPolicy], Field(max_length=64)] = {}
+    partitions: Annotated[dict[PartitionName, PartitionPolicy], AtMost(64)] = {}
     components: Components = Components()
     sub_clusters: Annotated[
         dict[SubClusterName, SubClusterPolicy],
-        Field(max_length=1000, description="components of single sub-clusters, over those of the cluster"),
+        AtMost(1000),
+        Field(description="components of single sub-clusters, over those of the cluster"),
     ] = {}
     approval: Approval = Approval()

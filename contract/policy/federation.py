@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
+from contract.atmost import AtMost
 from contract.policy.parts import ComponentPart, NoParameters, Seconds, Share
 
 SubClusterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=63)]
@@ -53,7 +54,7 @@ class HashParameters(RouterParameters):
 
 
 class LocalFirstParameters(RouterParameters):
-    order: Annotated[list[SubClusterName], Field(min_length=1, max_length=1000, description="the first is local")]
+    order: Annotated[list[SubClusterName], AtMost(1000, least=1), Field(description="the first is local")]
     spill_load: Annotated[Load, Field(description="demand over capacity up to which one is used")] = 0.9
 
 

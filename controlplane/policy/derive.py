@@ -25,8 +25,8 @@ from wire.resources import AXES
 
 Json = dict[str, Any]
 LIMITS = {"guaranteed": NOTHING, "maximum": ALL}
-COUNTS = ("max_running_jobs", "max_running_jobs_per_user")
 FIELDS = get_args(OverrideField)
+COUNTS = tuple(field for field in FIELDS if field.startswith("max_"))
 PLACES = 6  # digits of a shrunk share
 
 

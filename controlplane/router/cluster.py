@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from django.db.models import Count, Sum
-
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator, level_in
@@ -23,15 +21,15 @@ from controlplane.router import intake
 from controlplane.router.intake import Live
 from controlplane.statestore.capacities import DEFAULT, denied
 from controlplane.statestore.errors import Invalid, Unavailable
-from controlplane.statestore.models import Job, PolicyVersion, Queue
+from controlplane.statestore.models import PolicyVersion, Queue
 from controlplane.statestore.nodesets import ordered
+from controlplane.statestore.queries.jobs.live import live
 from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.homes import Home, homes
 from scheduler.core.nodeselection import Partition, partition_of_ask
 from scheduler.explain.impossible import COMPARED_MAX, meant
 from scheduler.federation.feasible import GroupNeed, Verdict
 from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, RoutingDecision, route
-from wire.states import JobState
 
 FRESH_S = 0.5
 COUNT_FRESH_S = 2.0
@@ -244,9 +242,7 @@ def claim_live_jobs(owner_id: int, new: Mapping[str, Live], field_name: str) -> 
     with _state.lock:
         count = _state.counts.get(owner_id)
         if count is None or time.monotonic() - count.read_at > COUNT_FRESH_S:
-            live = Job.objects.filter(owner_id=owner_id, state__lt=JobState.SUCCEEDED).values("queue")
-            found = live.annotate(n=Count("pk"), tasks=Sum("task_count"), size=Sum("spec_bytes"))
-            held = {row["queue"]: Live(row["n"], row["tasks"] or 0, row["size"] or 0) for row in found}
+            held = {queue: Live(*amounts) for queue, *amounts in live(owner_id)}
             count = _state.counts[owner_id] = _Held(time.monotonic(), held)
         intake.check(count.by_queue, new, queues, field_name)
         for path, more in new.items():

@@ -14,7 +14,7 @@ RETRY_AFTER_S = 10
 
 
 class Live(NamedTuple):
-    """Jobs that have not ended, the tasks they were submitted with, and bytes that they say."""
+    """Jobs that have not ended, their tasks, and bytes that they say."""
 
     jobs: int = 0
     tasks: int = 0

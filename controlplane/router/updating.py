@@ -1,14 +1,15 @@
-"""Another specification for a service that runs: the same checks as for a submit, and what cannot change."""
+"""Other numbers of tasks and other specifications for services: checked as a submit is, and what cannot change."""
 
 import json
 from typing import Any
 
 from django.conf import settings
 
-from contract.jobs import RollbackRequest, RolloutRequest, UpdateRequest
+from contract.jobs import RollbackRequest, RolloutRequest, ScaleRequest, UpdateRequest
 from contract.jobspec import GroupSpec, JobSpec, parse
 from contract.problems import FieldError
 from controlplane.accounts.models import User
+from controlplane.accounts.rights import is_operator
 from controlplane.router import cluster, submission
 from controlplane.router.intake import Live
 from controlplane.statestore.actions import services as actions
@@ -24,6 +25,15 @@ PLACED = (
     "execution_type", "inputs", "after", "retries", "array",
 )  # fmt: skip
 _RULES = ("max_unavailable", "min_ready_s", "deadline_s", "max_failures")
+
+
+def scale(user: User, actor: Actor, job: Job, asked: ScaleRequest) -> None:
+    """Ask the home for so many tasks of a group; refused as a submit is that its owner has no room for."""
+
+    def claim(more: int) -> None:
+        _claim(user, job, Live(tasks=more), "count")
+
+    actions.scale(actor, job, asked.group, asked.count, user.username, claim)
 
 
 def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> None:
@@ -57,6 +67,7 @@ def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None
         remedy = f"name one of {known}" if known else "it was never updated"
         raise Invalid("there is nothing to go back to", [FieldError("to", "there is no such revision before", remedy)])
     target = others[-1]
+    _claim(user, job, Live(size=max(0, target["size"] - job.spec_bytes)), "to")
     _ask(actor, job, asked, target["spec"], target["size"], target["revision"], user.username)
 
 
@@ -113,7 +124,11 @@ def _size(user: User, job: Job, spec: Json) -> int:
         remedy = "put long commands and environments into files"
         wrong = FieldError("spec.groups", f"comes to {size:,} bytes, at most {most:,} are allowed", remedy)
         raise Invalid("the job says too much", [wrong])
-    if job.owner_id == user.pk:
-        more = Live(size=max(0, size - job.spec_bytes))
-        cluster.claim_live_jobs(user.pk, {job.queue: more}, "spec.groups")
+    _claim(user, job, Live(size=max(0, size - job.spec_bytes)), "spec.groups")
     return size
+
+
+def _claim(user: User, job: Job, more: Live, field: str) -> None:
+    """Refused where the job's owner may not have so much live; an operator may give others more than they may take."""
+    if job.owner_id == user.pk or not is_operator(user):
+        cluster.claim_live_jobs(job.owner_id, {job.queue: more}, field)

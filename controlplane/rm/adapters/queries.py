@@ -158,7 +158,8 @@ UPDATE statestore_taskgroup g SET state = v.state, running = v.running, succeede
  WHERE g.job_id = v.job AND g.no = v.no
 """
 UPDATE_SERVICES = """
-UPDATE statestore_job j SET services = v.services FROM unnest(%s::bigint[], %s::jsonb[]) AS v(id, services)
+UPDATE statestore_job j SET services = v.services, task_count = v.tasks
+  FROM unnest(%s::bigint[], %s::jsonb[], %s::int[]) AS v(id, services, tasks)
  WHERE j.id = v.id AND j.epoch <= %s
 """
 REVISIONS = "SELECT revisions FROM statestore_job WHERE id = %s"

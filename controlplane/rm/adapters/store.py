@@ -359,7 +359,8 @@ class PostgresStore:
     def _services(self, c: Changes) -> None:
         jobs = list(c.services.values())
         said = [Jsonb(job.services()) for job in jobs]
-        self.connection.execute(queries.UPDATE_SERVICES, ([job.id for job in jobs], said, self.epoch))
+        tasks = [sum(group.run.count for group in job.groups) for job in jobs]
+        self.connection.execute(queries.UPDATE_SERVICES, ([job.id for job in jobs], said, tasks, self.epoch))
         if c.revisions:
             last = [revisions[-1] for revisions in c.revisions.values()]
             specs, sizes = [Jsonb(r["spec"]) for r in last], [r["size"] for r in last]

@@ -23,7 +23,7 @@ class JobScale(View):
         """
         job = changeable_job(request, job_id)
         asked = body(request, ScaleRequest)
-        services.scale(actor(request), job, asked.group, asked.count, account(request).username)
+        updating.scale(account(request), actor(request), job, asked)
         return Response(listing.detail(account(request), job_id), status=202)
 
 

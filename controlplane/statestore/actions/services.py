@@ -1,5 +1,6 @@
 """What is asked of services while they run. Their homes carry it out, and say what came of it among the events."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -15,8 +16,11 @@ from controlplane.statestore.queries.jobs import services
 from scheduler.lifecycle.restarting import runs
 
 
-def scale(actor: Actor, job: Job, group: str, count: int, by: str) -> None:
-    """Ask for so many tasks of a group. What was asked last holds, in whichever order requests arrive."""
+def scale(actor: Actor, job: Job, group: str, count: int, by: str, claim: Callable[[int], None] | None = None) -> None:
+    """Ask for so many tasks of a group. What was asked last holds, in whichever order requests arrive.
+
+    claim: told how many tasks more it would have; raises where those may not be.
+    """
     groups = _groups(job)
     no, before = _one(groups, group)
     if Job.objects.filter(pk=job.pk).values_list(f"spec__groups__{no}__array", flat=True).get():
@@ -27,6 +31,8 @@ def scale(actor: Actor, job: Job, group: str, count: int, by: str) -> None:
     if count + others > most:
         many = f"makes {count + others:,} tasks of the job, at most {most:,} are allowed"
         raise Invalid("the job would be too large", [FieldError("count", many, f"ask for at most {most - others:,}")])
+    if claim and count > before:
+        claim(count - before)
     asked = {"group": no, "count": count, "asked_us": _now_us(), "by": by}
     jobs.change(actor, [Change(job, Intent.Kind.SCALE, asked, {"count": before})])
 

@@ -32,7 +32,7 @@ class Job(models.Model):
     services = models.JSONField(null=True)  # what was asked of its groups since: ``rm.memory.jobs.JobEntry.services``
     revisions = models.JSONField(null=True)  # of a service that was updated: ``rm.steps.revisions``, that in force last
     spec_bytes = models.IntegerField(db_default=0)  # of its containers' templates; 0 of jobs of older releases
-    task_count = models.IntegerField(db_default=0)  # it was submitted with; 0 of jobs of older releases
+    task_count = models.IntegerField(db_default=0)  # of a service, by now; 0 of jobs of older releases
     home = models.ForeignKey("statestore.SubCluster", on_delete=models.PROTECT, related_name="homed_jobs")
     submitted_at = models.DateTimeField()
     retry_of = models.ForeignKey("self", on_delete=models.SET_NULL, null=True)  # the ended job this one repeats

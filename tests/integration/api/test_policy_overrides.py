@@ -154,11 +154,14 @@ def test_two_of_one_field_do_not_overlap(world: World) -> None:
 
 
 def test_other_fields_and_several_at_once(world: World) -> None:
-    for field, to in (("weight", 3), ("max_running_jobs", 5), ("maximum", {"memory_mib": "6 GiB"})):
+    live = {f"max_live_{what}_per_user": most for what, most in (("jobs", 9), ("tasks", 99), ("mib", 4))}
+    others = {"weight": 3, "max_running_jobs": 5, "maximum": {"memory_mib": "6 GiB"}, **live}
+    for field, to in others.items():
         assert add(world, "root.default", field=field, change={"to": to}).status_code == 201
     row = Queue.objects.get(version__active=True, path="root.default")
     assert (row.weight, row.max_running_jobs, row.capacities[""]["maximum"]["units"][0]) == (3, 5, 6144)
-    assert len(active().overrides) == 3
+    assert {field: getattr(row, field) for field in live} == live
+    assert len(active().overrides) == len(others)
     ended = overrides.step(NOW + 3 * HOUR)
     assert ended is not None and ended.overrides == []
     assert Queue.objects.get(version=ended, path="root.default").weight is None

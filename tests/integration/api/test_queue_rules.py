@@ -194,3 +194,47 @@ def test_no_job_moves_past_what_a_queue_holds_of_one_user(world: World) -> None:
     many = world["tenant"].post("jobs/actions", {"action": "queue", "queue": "root.a", "jobs": [other]}).json()
     assert not many["accepted"] and "live jobs in root.a" in many["results"][0]["refused"]
     assert world["operator"].post(f"jobs/{other}/queue", {"queue": "root.a"}).status_code == 202
+
+
+def test_a_service_is_not_scaled_past_what_one_user_may_have(world: World) -> None:
+    """Nor twice at once; what its home has not done yet counts, and others' rights over the job change nothing."""
+    put({"a": {"open_to_all": True, "max_live_tasks_per_user": 7, "administer": ["admin"]}})
+    groups = [GROUP | {"name": name, "count": 1} for name in ("web", "api")]
+    mine = world["tenant"].post("jobs", job(queue="root.a", kind="service", groups=groups)).json()["id"]
+
+    def scaled(group: str, count: int, who: str = "tenant") -> Any:
+        return world[who].post(f"jobs/{mine}/scale", {"group": group, "count": count})
+
+    never = scaled("web", 9)
+    assert never.status_code == 422 and never.json()["errors"][0]["field"] == "count"
+    assert "max_live_tasks_per_user" in never.json()["errors"][0]["message"]
+    assert scaled("web", 5).status_code == 202
+    for counted_anew in (False, True):
+        if counted_anew:
+            cluster.forget()
+        for who in ("tenant", "admin"):
+            refused = scaled("api", 3, who)
+            assert refused.status_code == 429 and int(refused["Retry-After"]) > 0, who
+            assert refused.json()["errors"][0]["message"] == "root.a has max_live_tasks_per_user 7 tasks"
+    assert scaled("web", 2).status_code == 202, "less is never refused"
+    cluster.forget()
+    assert scaled("api", 5).status_code == 202, "what was asked last counts"
+    assert scaled("web", 100, "operator").status_code == 202
+
+
+def test_a_service_does_not_come_to_say_more_than_one_user_may(world: World) -> None:
+    put({"a": {"open_to_all": True, "max_live_mib_per_user": 1}})
+    groups = [GROUP | {"env": {"A": "x" * 60_000}}]
+    made = [job(queue="root.a", kind="service", groups=groups)] * 16
+    first, second, *_ = world["tenant"].post("jobs/bulk", {"jobs": made}).json()["ids"]
+
+    def updated(number: int) -> Any:
+        twice = [GROUP | {"env": dict.fromkeys("AB", "x" * 60_000)}]
+        spec = job(queue="root.a", kind="service", groups=twice)
+        return world["tenant"]("PUT", f"jobs/{number}/spec", {"revision": 1, "spec": spec})
+
+    assert updated(first).status_code == 202
+    cluster.forget()
+    refused = updated(second)
+    assert refused.status_code == 429, refused.content
+    assert refused.json()["errors"][0]["message"] == "root.a has max_live_mib_per_user 1 MiB of specifications"

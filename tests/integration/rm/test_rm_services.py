@@ -9,6 +9,7 @@ from controlplane.rm.driver.readahead import made_ahead
 from controlplane.rm.ports import StoreDown
 from controlplane.statestore.actions import services
 from controlplane.statestore.models import Container, Endpoint, TaskGroup
+from controlplane.statestore.queries.jobs.live import live
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import SMALL, leading
 from tests.playing import turn
@@ -41,6 +42,7 @@ def test_a_service_is_scaled_and_its_successor_knows(cluster: Cluster) -> None:
     turn(cluster, leader)
     assert attempts(job) == [(task, 1) for task in range(5)]
     assert TaskGroup.objects.get(job_id=job).count == 5
+    assert live(cluster.job(job).owner_id) == [("root.default", 1, 5, cluster.job(job).spec_bytes)]
     services.scale(cluster.actor, cluster.job(job), "web", 1, "ann")
     leader.round()
     same_when_rebuilt(leader)
@@ -81,6 +83,8 @@ def test_a_round_that_fails_has_changed_nothing_and_the_next_leader_does_it(clus
     with pytest.raises(StoreDown):
         leader.round()
     assert TaskGroup.objects.get(job_id=job).count == 2
+    (held,) = live(cluster.job(job).owner_id)
+    assert (held.tasks, cluster.job(job).task_count) == (3, 2), "what is asked for and not done yet counts"
     cluster.expire()
     leader = leading(cluster)
     turn(cluster, leader)

@@ -13,7 +13,7 @@ import { QueueChoice } from "../../job/QueueChoice";
 import { made, type OverrideFields } from "../model/override";
 import type { Override, Policy, Proposal } from "../types";
 
-const FIELDS: OverrideFields["field"][] = ["guaranteed", "maximum", "weight", "user_maximum", "max_running_jobs", "max_running_jobs_per_user"];
+const FIELDS: OverrideFields["field"][] = ["guaranteed", "maximum", "weight", "user_maximum", "max_running_jobs", "max_running_jobs_per_user", "max_live_jobs_per_user", "max_live_tasks_per_user", "max_live_mib_per_user"];
 
 export function AddOverride({ day, onClose }: { day: string; onClose: () => void }) {
   const policy = useRead<Policy>("/policy", "override");
