@@ -108,6 +108,7 @@ api = [
     path("policy/rollouts/<int:rollout_id>/resume", rollouts.RolloutResume.as_view(), name="rollout-resume"),
     path("policy/rollouts/<int:rollout_id>/abort", rollouts.RolloutAbort.as_view(), name="rollout-abort"),
     path("simulations", simulations.Simulations.as_view(), name="simulations"),
+    path("simulations/history", simulations.History.as_view(), name="simulations-history"),
     path("simulations/<int:simulation_id>", simulations.SimulationDetail.as_view(), name="simulation"),
     path("simulations/<int:simulation_id>/cancel", simulations.SimulationCancel.as_view(), name="simulation-cancel"),
     path("simulations/<int:simulation_id>/report", simulations.SimulationReport.as_view(), name="simulation-report"),

@@ -197,6 +197,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/policy/rollouts/<int:rollout_id>/abort"): Rule(OPERATORS),
     ("GET", "api/v1/simulations"): Rule(WATCHED),
     ("POST", "api/v1/simulations"): Rule(OPERATORS | {"operator": 201}, {"document": POLICY}),
+    # Who may is told that nothing so old is kept.
+    ("GET", "api/v1/simulations/history"): Rule(OPERATORS | {"operator": 422}, query="?from=2020-01-01&to=2020-01-02"),
     ("GET", "api/v1/simulations/<int:simulation_id>"): Rule(WATCHED),
     ("POST", "api/v1/simulations/<int:simulation_id>/cancel"): Rule(OPERATORS),
     ("GET", "api/v1/simulations/<int:simulation_id>/report"): Rule(WATCHED),
