@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from contract.problems import FieldError
 from controlplane.accounts.models import User
-from controlplane.statestore.errors import Conflict, NotFound, Stale, TooMany
+from controlplane.statestore.errors import Conflict, NotFound, Stale
 from controlplane.statestore.models import JobEvent, Schedule, ScheduleRun
 from wire.states import JobState
 
@@ -63,14 +63,14 @@ def _put(row: Schedule, written: Written, now: dt.datetime) -> None:
 
 
 def create(actor: Actor, owner: User, written: Written, now: dt.datetime) -> Schedule:
-    """Keep it. ``Conflict`` where its owner has one of that name, ``TooMany`` where he may have no more."""
+    """Keep it. ``Conflict`` where its owner has one of that name, or may have no more."""
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two at once must not go past the bound
         _free(owner, written.name, None)
         most = int(settings.HYDRA["max_schedules_per_user"])
         if Schedule.objects.filter(owner=owner).count() >= most:
             many = f"you have {most} schedules, and may have no more (HYDRA_MAX_SCHEDULES_PER_USER)"
-            raise TooMany(f"{many}; delete one, or ask an operator")
+            raise Conflict(f"{many}; delete one, or ask an operator")
         row = Schedule(owner=owner, created_at=now)
         _put(row, written, now)
         row.save()

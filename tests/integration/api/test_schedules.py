@@ -305,7 +305,7 @@ def test_names_numbers_and_revisions(world: World, settings: Any) -> None:
     assert world["other"].post("schedules", asked()).status_code == 201
     settings.HYDRA = settings.HYDRA | {"max_schedules_per_user": 1}
     many = world["tenant"].post("schedules", asked(name="more"))
-    assert many.status_code == 429 and "HYDRA_MAX_SCHEDULES_PER_USER" in many.json()["detail"]
+    assert many.status_code == 409 and "HYDRA_MAX_SCHEDULES_PER_USER" in many.json()["detail"]
     assert change(world, row, cron="0 0 * * *", name="other-name").json()["words"] == "At 00:00 every day"
     stale = world["tenant"]("PUT", f"schedules/{row.pk}", asked(revision=1))
     assert stale.status_code == 412
