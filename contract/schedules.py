@@ -7,6 +7,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from contract import words
+from contract.atmost import AtMost
 from contract.base import ALL_SAID, Answer, Page, Request, one_of
 from contract.fields import DAYS_30_S, NO_NUL, WHOLE_SPAN, JobName, Text, Whole
 from contract.jobs import Outlook
@@ -50,7 +51,7 @@ class ScheduleRequest(Request):
     name: JobName
     cron: Cron
     zone: ZoneName = "UTC"
-    except_days: Annotated[list[Days], Field(max_length=100)] = []
+    except_days: Annotated[list[Days], AtMost(100)] = []
     job: JobText
     set: Given = {}
     overlap: Overlap = "skip"

@@ -21,8 +21,8 @@ def field(page: Page, name: str) -> Locator:
     return page.get_by_label(name).and_(page.locator("input"))
 
 
-def test_a_schedule_is_written_run_and_looked_at(signed_in: Page, site: Stack) -> None:
-    page, name = signed_in, f"nightly-{uuid.uuid4().hex[:8]}"
+def write(page: Page, name: str) -> None:
+    """From the submit page on, by way of some mistakes."""
     page.goto("/submit?view=text")
     page.get_by_role("button", name="Schedule it").click()
     expect(page.get_by_role("heading", name="New schedule")).to_be_visible()
@@ -49,6 +49,11 @@ def test_a_schedule_is_written_run_and_looked_at(signed_in: Page, site: Stack) -
     expect(page.get_by_test_id("words")).to_be_visible()
     assert barriers(page) == []
     page.get_by_role("button", name="Create", exact=True).click()
+
+
+def test_a_schedule_is_written_run_and_looked_at(signed_in: Page, site: Stack) -> None:
+    page, name = signed_in, f"nightly-{uuid.uuid4().hex[:8]}"
+    write(page, name)
     page.wait_for_url(re.compile(r"/schedules/\d+$"))
     expect(page.get_by_text("It has started nothing yet")).to_be_visible()
     answered(page, "Run now")

@@ -20,7 +20,7 @@ NAMED = {
     "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
     "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }  # fmt: skip
-EXCEPTIONS_MOST = 500  # excluded days in a row that are looked past
+YEARS = 50  # that are looked ahead
 COUNTED_MOST = 100
 _SPAN = dt.timedelta(hours=1)
 _DAY = dt.timedelta(days=1)
@@ -62,10 +62,11 @@ class Calendar:
         return CronSim(self.cron, dt.datetime.now(dt.UTC)).explain()
 
     def after(self, at: dt.datetime) -> dt.datetime | None:
-        """The first time after ``at``; None where there is none for fifty years, or any more."""
-        for _ in range(EXCEPTIONS_MOST):
+        """The first time after ``at``; None where there is none for ``YEARS``, or any more."""
+        last = at.year + YEARS
+        while True:
             found = self._of_cron(at)
-            if found is None or (self.until is not None and found > self.until):
+            if found is None or found.year > last or (self.until is not None and found > self.until):
                 return None
             day = found.astimezone(self.zone).date()
             held = next((days for days in self.without if days.hold(day)), None)
@@ -74,7 +75,6 @@ class Calendar:
             free = (day if held.yearly else held.last) + _DAY
             ends = dt.datetime.combine(free, dt.time(), self.zone) - dt.timedelta(seconds=1)
             at = max(found, ends.replace(fold=1).astimezone(dt.UTC))
-        return None
 
     def _of_cron(self, at: dt.datetime) -> dt.datetime | None:
         for local in CronSim(self.cron, at.astimezone(self.zone)):

@@ -4,16 +4,13 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from controlplane.router import jobfile
 
-
-def job_of(text: str, given: Mapping[str, Any], name: str, at: dt.datetime, zone: dt.tzinfo) -> Any:
-    """What is submitted for the time ``at``; ``Invalid`` where the text cannot be read.
+def job_of(job: Any, given: Mapping[str, Any], name: str, at: dt.datetime, zone: dt.tzinfo) -> Any:
+    """What is submitted for the time ``at``, of what a job file holds; one that is no mapping stays as it is.
 
     ``schedule_time``, ``schedule_date`` and ``schedule_name`` are given where the file declares parameters of these
     names; a value that people give themselves stays.
     """
-    job = jobfile.read(text)
     if not isinstance(job, dict):
         return job
     local = at.astimezone(zone)

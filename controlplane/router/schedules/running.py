@@ -51,7 +51,7 @@ def _one(now: dt.datetime) -> bool:
     row = None
     try:
         with transaction.atomic():
-            row = queries.take_due(now)
+            row = queries.due(now).first()
             if row is not None:
                 _look(row, now)
     except Exception:
@@ -146,7 +146,7 @@ def start(row: Schedule, calendar: Calendar, at: dt.datetime) -> tuple[int, str]
     numbers = ", ".join(str(job.pk) for job in live[:10]) + (" and others" if len(live) > 10 else "")
     if live and row.overlap == Schedule.Overlap.SKIP:
         raise Overlapping(f"job {numbers} of before had not ended")
-    job = filling.job_of(row.job, row.given, row.name, at, calendar.zone)
+    job = filling.job_of(row.template, row.given, row.name, at, calendar.zone)
     mine = Actor(owner.pk)
     with transaction.atomic():
         answer = submission.submit_one(owner, mine, job, None)

@@ -9,7 +9,7 @@ from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from contract.schedules import UPCOMING, ScheduleRequest
 from controlplane.accounts.models import User
-from controlplane.router import submission
+from controlplane.router import jobfile, submission
 from controlplane.router.schedules import calendars, filling
 from controlplane.router.schedules.calendars import Calendar
 from controlplane.statestore.actions.schedules import Written
@@ -40,10 +40,12 @@ def check(user: User, owner: User, asked: ScheduleRequest, now: dt.datetime, *, 
     if calendar and not ahead:
         wrong.append(FieldError("cron", "names no time to come", "look at cron, except_days and until together"))
     spec: JobSpec | None = None
+    template = None
     warned, outlook = list[FieldError](), Json()
     try:
         first, zone = ahead[0] if ahead else now, calendar.zone if calendar else dt.UTC
-        job = filling.job_of(asked.job, asked.set, asked.name, first, zone)
+        template = jobfile.read(asked.job)
+        job = filling.job_of(template, asked.set, asked.name, first, zone)
         if owner.pk != user.pk:
             submission.checked(user, job, files=files)
         spec, warned, outlook = submission.checked(owner, job, files=files)
@@ -54,7 +56,7 @@ def check(user: User, owner: User, asked: ScheduleRequest, now: dt.datetime, *, 
         wrong += _of_job([FieldError("kind", "a service does not end by itself", remedy)], asked)
     if wrong or spec is None or calendar is None:
         raise Invalid("the schedule has errors", wrong)
-    return Checked(_written(asked, spec, ahead[0]), calendar, ahead, _of_job(warned, asked), outlook)
+    return Checked(_written(asked, template, spec, ahead[0]), calendar, ahead, _of_job(warned, asked), outlook)
 
 
 def upcoming(calendar: Calendar, now: dt.datetime) -> list[dt.datetime]:
@@ -69,7 +71,7 @@ def _of_job(errors: list[FieldError], asked: ScheduleRequest) -> list[FieldError
     return [each if each.field in own else replace(each, field=f"job.{each.field}".rstrip(".")) for each in placed]
 
 
-def _written(asked: ScheduleRequest, spec: JobSpec, first: dt.datetime) -> Written:
+def _written(asked: ScheduleRequest, template: Any, spec: JobSpec, first: dt.datetime) -> Written:
     return Written(
         name=asked.name,
         queue=spec.queue,
@@ -77,6 +79,7 @@ def _written(asked: ScheduleRequest, spec: JobSpec, first: dt.datetime) -> Writt
         zone=asked.zone,
         except_days=asked.except_days,
         job=asked.job,
+        template=template,
         given=asked.set,
         digests=sorted({f.digest for f in (*spec.files, *(f for g in spec.groups for f in g.files))}),
         overlap=asked.overlap,

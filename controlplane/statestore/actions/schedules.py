@@ -38,6 +38,7 @@ class Written:
     zone: str
     except_days: list[str]
     job: str
+    template: dict[str, Any]
     given: dict[str, Any]
     digests: list[str]
     overlap: str

@@ -22,6 +22,7 @@ class Migration(migrations.Migration):
                 ("zone", models.CharField(max_length=64)),
                 ("except_days", models.JSONField(default=list)),
                 ("job", models.TextField()),
+                ("template", models.JSONField()),
                 ("given", models.JSONField(default=dict)),
                 ("digests", models.JSONField(default=list)),
                 (

@@ -27,6 +27,7 @@ class Schedule(models.Model):
     zone = models.CharField(max_length=64)
     except_days = models.JSONField(default=list)
     job = models.TextField()  # the job file as it was sent
+    template = models.JSONField()  # what it holds: to read YAML takes a hundred times as long
     given = models.JSONField(default=dict)  # values of its parameters
     digests = models.JSONField(default=list)  # files that it names, which are kept for it
     overlap = models.CharField(max_length=8, choices=Overlap.choices, default=Overlap.SKIP)

@@ -53,7 +53,8 @@ def test_days_without() -> None:
     # On that day the hour before midnight came twice.
     found = calendar("*/10 * * * *", "America/Sao_Paulo", "2018-02-17")
     assert times(found, "2018-02-17T12:00", 2) == ["02-18 00:00 -0300", "02-18 00:10 -0300"]
-    assert calendar("0 0 25 12 *", "UTC", "12-25").after(utc("2026-01-01T00:00")) is None
+    for cron, day in (("0 0 25 12 *", "12-25"), ("0 0 29 2 mon#5", "02-29"), ("* * * * *", "2026-01-01/2999-12-31")):
+        assert calendar(cron, "UTC", day).after(utc("2026-01-01T00:00")) is None, cron
 
 
 def test_until() -> None:

@@ -83,10 +83,10 @@ def run_json(run: ScheduleRun) -> Json:
     }
 
 
-def take_due(now: dt.datetime) -> Schedule | None:
-    """The schedule that has been due for longest, its row locked; one that another process looks at is passed over."""
-    due = Schedule.objects.select_for_update(skip_locked=True, of=("self",)).select_related("owner")
-    return due.filter(look_at__lte=now).order_by("look_at").first()
+def due(now: dt.datetime) -> "QuerySet[Schedule]":
+    """What is due, the longest first, its rows locked; those that another process looks at are passed over."""
+    found = Schedule.objects.select_for_update(skip_locked=True, of=("self",)).select_related("owner")
+    return found.filter(look_at__lte=now).order_by("look_at")
 
 
 def live_jobs(schedule: Schedule) -> list[Job]:
